@@ -28,11 +28,15 @@ const PROGRAMS = [
   'cli/child',
   'worker/threads/thread',
   'worker/lease/lease-thread',
-  'store/sqlite/checkpoint-thread',
+  'store/sqlite/file/checkpoint-thread',
   'load/ts-as-module',
 ]
 const LAYERS = {
-  stores: reachableFrom('worker/lease/lease-thread', 'store/redis/workers/renewer', 'store/sqlite/renewer'),
+  stores: reachableFrom(
+    'worker/lease/lease-thread',
+    'store/redis/workers/renewer',
+    'store/sqlite/workers/renewer',
+  ),
   highkiq: reachableFrom('index'),
   http: reachableFrom('http/index'),
   cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),

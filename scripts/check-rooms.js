@@ -21,13 +21,24 @@ const PARTS = [
 /** What the rooms of a worker know of it. */
 const PORT = ['worker/background-service', 'worker/engine', 'worker/executor', 'worker/plugin']
 
+/** What every part of the SQLite store but its file may import. */
+const SQLITE = ['job', 'store/contract', 'store/sqlite/sql.generated', 'store/sqlite/file']
+
 const ROOMS = {
   job: [],
   load: ['job'],
   words: [],
   thread: [],
   'store/contract': ['job'],
-  'store/sqlite': ['job', 'store/contract', 'thread'],
+  'store/sqlite/sql.generated': [],
+  'store/sqlite/file': ['job', 'store/contract', 'store/sqlite/sql.generated', 'thread'],
+  'store/sqlite/queues': SQLITE,
+  'store/sqlite/ledgers': [...SQLITE, 'store/sqlite/queues'],
+  'store/sqlite/jobs': [...SQLITE, 'store/sqlite/queues', 'store/sqlite/ledgers'],
+  'store/sqlite/tasks': [...SQLITE, 'store/sqlite/queues', 'store/sqlite/ledgers', 'store/sqlite/jobs'],
+  'store/sqlite/workers': [...SQLITE, ...['queues', 'ledgers', 'jobs', 'tasks'].map((name) => `store/sqlite/${name}`)],
+  'store/sqlite/ordered': [...SQLITE, 'store/sqlite/workers'],
+  'store/sqlite': ['store/contract', 'store/sqlite'],
   'store/redis/lua.generated': [],
   'store/redis/server': ['job', 'store/contract', 'store/redis/lua.generated'],
   'store/redis/jobs': ['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server'],
@@ -71,7 +82,7 @@ const ROOMS = {
   http: ['app', 'index', 'job', 'tasks', 'http/access', 'http/live', 'http/server', 'http/routes', 'http/submitter'],
   cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line', 'cli/commands/demo'],
   // The demo is an app of its own, which keeps its catalogue in SQLite and makes its own workbook.
-  'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/spreadsheet', 'store/sqlite/driver'],
+  'cli/demo': ['app', 'index', 'job', 'cli', 'tasks/spreadsheet', 'store/sqlite/file/driver'],
 }
 
 const src = resolve(import.meta.dirname, '../src')

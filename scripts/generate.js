@@ -1,25 +1,24 @@
 // Makes the modules that are not written by hand.
-// Turns src/store/sqlite/sql/*.sql into one typed module, so that no file is read at run time.
-// A statement begins with a comment line `-- name: what it guarantees`; migrations are taken whole, in the order of their names.
+// Turns src/store/sqlite/*/*.sql into one typed module, so that no file is read at run time. A statement begins with a
+// comment line `-- name: what it does`. Migrations are taken as they are, in the order of their names.
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+
+const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase())
 
 const root = new URL('../src/store/sqlite/', import.meta.url)
-const out = ['// Generated from sql/ and migrations/ by scripts/generate.js. Do not edit.', 'export const sql = {']
+const out = ['// Generated from *.sql by scripts/generate.js. Do not edit.', 'export const sql = {']
+const sqlFiles = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.sql'))
+const isMigration = (path) => path.startsWith('file/migrations/')
 
-const files = (dir) =>
-  readdirSync(new URL(dir, root))
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-
-for (const file of files('sql/')) {
-  const text = readFileSync(new URL(`sql/${file}`, root), 'utf8')
-  out.push(`  ${file.replace('.sql', '')}: {`)
+for (const path of sqlFiles.filter((path) => !isMigration(path)).sort()) {
+  const text = readFileSync(new URL(path, root), 'utf8')
+  out.push(`  ${camelCase(path.replace(/^.*\/|\.sql$/g, ''))}: {`)
   const seen = new Set()
   for (const block of text.split(/^(?=-- \w+:)/m)) {
     const head = /^-- (\w+): (.*)$/m.exec(block)
     if (!head) continue
-    if (seen.has(head[1])) throw new Error(`${file}: ${head[1]} is there twice`)
+    if (seen.has(head[1])) throw new Error(`${path}: ${head[1]} is there twice`)
     seen.add(head[1])
     const body = block
       .replace(/^--.*$/gm, '')
@@ -31,12 +30,10 @@ for (const file of files('sql/')) {
   out.push('  },')
 }
 out.push('} as const', '', 'export const migrations: readonly string[] = [')
-for (const file of files('migrations/')) {
-  out.push(`  ${JSON.stringify(readFileSync(new URL(`migrations/${file}`, root), 'utf8'))},`)
+for (const path of sqlFiles.filter(isMigration).sort()) {
+  out.push(`  ${JSON.stringify(readFileSync(new URL(path, root), 'utf8'))},`)
 }
 out.push(']', '')
-
-mkdirSync(root, { recursive: true })
 writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
 
 // Turns src/store/redis/lua/*.lua into one typed module: each script with the files that it includes, and its SHA-1.
@@ -52,7 +49,7 @@ for (const file of readdirSync(luaRoot).sort()) {
   const source = [...included.split(' '), name].map((part) => bare(luaText(part))).join('')
   const sha = createHash('sha1').update(source).digest('hex')
   const title = /^-- (.*)$/m.exec(luaText(name))[1]
-  const property = name.replace(/-(.)/g, (_, letter) => letter.toUpperCase())
+  const property = camelCase(name)
   lua.push(`  /** ${title} */`, `  ${property}: { name: '${name}', sha: '${sha}', source: ${JSON.stringify(source)} },`)
 }
 lua.push('} as const', '')

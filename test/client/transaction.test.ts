@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openDriver } from '#dist/store/sqlite/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { type Bench, bench, Heard, until } from '../engine/bench.ts'
 
 const onRedis = process.env.HIGHKIQ_TEST_REDIS !== undefined

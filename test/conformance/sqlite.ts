@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDriver } from '#dist/store/sqlite/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import type { Factory } from './bench.ts'
 
 /** A database file of its own for each store, as an application has it. */

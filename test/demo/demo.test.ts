@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { Catalogue } from '#dist/cli/demo/catalogue.js'
 import type { Product } from '#dist/cli/demo/product.js'
 import { cellValues, HEADER, makeProducts } from '#dist/cli/demo/products.js'
-import { openDriver } from '#dist/store/sqlite/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))

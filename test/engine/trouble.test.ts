@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Driver, openDriver } from '#dist/store/sqlite/driver.js'
+import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
 import { type Bench, bench, Child, gate, Heard, PROMPT, until } from './bench.ts'
 
 /** Uses the file as another program would. */

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDriver } from '#dist/store/sqlite/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-sqlite-'))

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { Checkpoints } from '#dist/store/sqlite/checkpoints.js'
-import { Database } from '#dist/store/sqlite/database.js'
-import { openDriver } from '#dist/store/sqlite/driver.js'
-import { Writer } from '#dist/store/sqlite/writer.js'
+import { Checkpoints } from '#dist/store/sqlite/file/checkpoints.js'
+import { Database } from '#dist/store/sqlite/file/database.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { Writer } from '#dist/store/sqlite/file/writer.js'
 
 /** The number of megabytes to write; the long form has 1,000, as in an hour. */
 const MEGABYTES = Number(process.env.HIGHKIQ_LOG_MEGABYTES ?? 100)

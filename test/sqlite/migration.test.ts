@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { openDriver } from '#dist/store/sqlite/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { migrations } from '#dist/store/sqlite/sql.generated.js'
 import { expectExact, jidOf, taskId } from '../conformance/tracked.ts'
 

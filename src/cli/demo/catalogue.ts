@@ -1,6 +1,6 @@
 /** Where the demo's products go: a SQLite file of its own. */
 
-import { type Driver, openDriver, type Statement } from '../../store/sqlite/driver.ts'
+import { type Driver, openDriver, type Statement } from '../../store/sqlite/file/driver.ts'
 import type { Product } from './product.ts'
 
 const SCHEMA = `

@@ -1,46 +1,46 @@
 /** What died of each id: its payloads, each with the score that it first came with. */
 
 import type { MorgueEntry, OrderedPage, ScoredPayload } from '../../contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import type { OrderedBook } from './book.ts'
+import type { OpenQueue } from './open-queue.ts'
 import { behind, idFrom } from './page.ts'
 import { inOneStep, type Step } from './step.ts'
-import type { OrderedWaiting, WaitingRow } from './waiting.ts'
+import type { WaitingRow, WaitingTable } from './waiting.ts'
 
 /** Entries that one call of `trim` takes away. */
 const TRIMMED = 1000
 
 type Listed = [string, string, number, string | null]
 
-export class OrderedMorgue {
+export class MorgueTable {
   readonly #db: Database
-  readonly #waiting: OrderedWaiting
+  readonly #waiting: WaitingTable
 
-  constructor(db: Database, waiting: OrderedWaiting) {
+  constructor(db: Database, waiting: WaitingTable) {
     this.#db = db
     this.#waiting = waiting
   }
 
   /** Answers what came in. */
-  enter(book: OrderedBook, id: string, payloads: ScoredPayload[], error: string | null, now: number): MorgueEntry {
-    this.#waiting.buryPayloads(book.id, id, payloads)
-    return { id, payloads, updatedAt: now / 1000, error, deaths: this.#count(book, id, error, now) }
+  enter(open: OpenQueue, id: string, payloads: ScoredPayload[], error: string | null, now: number): MorgueEntry {
+    this.#waiting.killPayloads(open.id, id, payloads)
+    return { id, payloads, updatedAt: now / 1000, error, deaths: this.#count(open, id, error, now) }
   }
 
   /**
    * Moves all waiting payloads of an id to the morgue; the caller deletes the row. `isCounted` is true when an earlier
    * step has moved a part.
    */
-  enterAll(book: OrderedBook, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
-    this.#waiting.bury(book.id, row)
-    if (!isCounted) this.#count(book, row.id, error, now)
+  enterAll(open: OpenQueue, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
+    this.#waiting.kill(open.id, row)
+    if (!isCounted) this.#count(open, row.id, error, now)
   }
 
   /** Moves as many payloads of an id as one step may move; the caller writes the row. */
-  enterSome(book: OrderedBook, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
-    this.#waiting.burySome(book.id, row)
-    if (!isCounted) this.#count(book, row.id, error, now)
+  enterSome(open: OpenQueue, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
+    this.#waiting.killSome(open.id, row)
+    if (!isCounted) this.#count(open, row.id, error, now)
   }
 
   page(queue: number, by: 'id' | 'updatedAt', { desc = false, after, limit }: OrderedPage): MorgueEntry[] {
@@ -62,34 +62,34 @@ export class OrderedMorgue {
     return row && { error: row[3] }
   }
 
-  delete(book: OrderedBook, ids: readonly string[]): Step {
-    const { some, rest } = inOneStep(ids, (id) => this.#waiting.deadSize(book.id, id))
+  delete(open: OpenQueue, ids: readonly string[]): Step {
+    const { some, rest } = inOneStep(ids, (id) => this.#waiting.deadSize(open.id, id))
     if (some.length === 0 && rest[0] !== undefined) {
-      this.#waiting.dropSomeDead(book.id, rest[0])
+      this.#waiting.dropSomeDead(open.id, rest[0])
       return { n: 0, rest }
     }
-    return { n: some.filter((id) => this.#drop(book, id)).length, rest }
+    return { n: some.filter((id) => this.#drop(open, id)).length, rest }
   }
 
   /** Lists the oldest ids that are too many or too old. */
-  excess(book: OrderedBook, max: number, since: number): string[] {
-    const lowest = this.#db.list<Listed>(sql.morgue.ageUp, book.id, ...behind(false, undefined), TRIMMED)
-    const excess = book.queue.morgue - max
+  excess(open: OpenQueue, max: number, since: number): string[] {
+    const lowest = this.#db.list<Listed>(sql.morgue.ageUp, open.id, ...behind(false, undefined), TRIMMED)
+    const excess = open.queue.morgue - max
     return lowest.filter(([, updatedAt], i) => i < excess || Number(updatedAt) < since).map(([id]) => id)
   }
 
-  #count(book: OrderedBook, id: string, error: string | null, now: number): number {
+  #count(open: OpenQueue, id: string, error: string | null, now: number): number {
     const { deaths } = this.#db.first<{ deaths: number }>(
-      ...([sql.morgue.enter, book.id, id, now / 1000, error?.toWellFormed() ?? null] as const),
+      ...([sql.morgue.enter, open.id, id, now / 1000, error?.toWellFormed() ?? null] as const),
     ) as { deaths: number }
-    if (deaths === 1) book.changeQueue({ morgue: book.queue.morgue + 1 })
+    if (deaths === 1) open.changeQueue({ morgue: open.queue.morgue + 1 })
     return deaths
   }
 
-  #drop(book: OrderedBook, id: string): boolean {
-    if (this.#db.run(sql.morgue.remove, book.id, id) === 0) return false
-    this.#waiting.dropDead(book.id, id)
-    book.changeQueue({ morgue: book.queue.morgue - 1 })
+  #drop(open: OpenQueue, id: string): boolean {
+    if (this.#db.run(sql.morgue.remove, open.id, id) === 0) return false
+    this.#waiting.dropDead(open.id, id)
+    open.changeQueue({ morgue: open.queue.morgue - 1 })
     return true
   }
 

@@ -1,7 +1,7 @@
 /** Where a page begins: bounds that stand before and behind all else. */
 
 import type { OrderedPage } from '../../contract.ts'
-import type { Value } from '../driver.ts'
+import type { Value } from '../file/driver.ts'
 
 /** Behind every text. */
 const BEHIND_ALL = new Uint8Array(0)

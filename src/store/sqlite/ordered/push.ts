@@ -2,9 +2,9 @@
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { ORDERED_PAGE, type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
-import type { OrderedBook } from './book.ts'
-import type { OrderedFlights } from './flight.ts'
-import { type Change, newRow, type OrderedWaiting, type WaitingRow } from './waiting.ts'
+import type { InFlightTable } from './in-flight.ts'
+import type { OpenQueue } from './open-queue.ts'
+import { type Change, newRow, type WaitingRow, type WaitingTable } from './waiting.ts'
 
 /** All items of one id, in the order in which they came. */
 interface Bundle {
@@ -26,15 +26,15 @@ export function checkItems(items: readonly OrderedPush[]): void {
 }
 
 export function pushItems(
-  book: OrderedBook,
-  waiting: OrderedWaiting,
-  flights: OrderedFlights,
+  open: OpenQueue,
+  waiting: WaitingTable,
+  flights: InFlightTable,
   items: readonly OrderedPush[],
 ): void {
   const bundles = bundle(items)
   const ids = [...bundles.keys()]
-  const there = waiting.find(book.id, ids)
-  const inFlight = flights.among(book.id, ids)
+  const there = waiting.find(open.id, ids)
+  const inFlight = flights.among(open.id, ids)
   const fresh: WaitingRow[] = []
   const grown: [row: WaitingRow, before: number][] = []
   const woken: WaitingRow[] = []
@@ -45,23 +45,23 @@ export function pushItems(
       changes.push([known, payloads])
       if (wake < known.performIn) {
         known.performIn = wake
-        if (!known.held) book.soon(book.shard(known.shard), wake)
+        if (!known.held) open.dueAt(open.changeShard(known.shard), wake)
         woken.push(known)
       } else grown.push([known, known.size])
     } else {
-      const place = { shard: shardOf(id, book.queue.shards), held: inFlight.has(id) ? 1 : 0, retryCount: -1 }
+      const place = { shard: shardOf(id, open.queue.shards), held: inFlight.has(id) ? 1 : 0, retryCount: -1 }
       const row = newRow(id, { ...place, performIn: Math.min(performIn, wake) })
       changes.push([row, payloads])
       fresh.push(row)
     }
   }
-  waiting.add(book.id, changes)
-  waiting.grow(book.id, grown)
-  for (const row of woken) waiting.change(book.id, row)
+  waiting.add(open.id, changes)
+  waiting.grow(open.id, grown)
+  for (const row of woken) waiting.change(open.id, row)
   const held = fresh.filter((row) => row.held)
-  flights.more(book.id, held)
-  book.waitFresh(held.length > 0 ? fresh.filter((row) => !row.held) : fresh)
-  waiting.enter(book.id, fresh)
+  flights.noteWaiting(open.id, held)
+  open.addFresh(held.length > 0 ? fresh.filter((row) => !row.held) : fresh)
+  waiting.enter(open.id, fresh)
 }
 
 function bundle(items: readonly OrderedPush[]): Map<string, Bundle> {

@@ -1,29 +1,29 @@
 /** Changing the number of shards of a queue while it is worked: what waits is moved a page at a time, by its id. */
 
 import { RESHARD_PAGE, shardOf } from '../../contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { nextNumber, type OrderedBook } from './book.ts'
+import { nextNumber, type OpenQueue } from './open-queue.ts'
 import { idFrom } from './page.ts'
 
 /** id, shard, held, performIn, retryCount. */
 type Listed = [string, number, number, string, number]
 
 /** False: it is being resharded to another number. */
-export function beginReshard(db: Database, book: OrderedBook, shards: number): boolean {
-  if (book.queue.shards === shards) return true
-  if (book.queue.from !== null) return false
-  db.run(sql.ordered.addShards, book.id, shards, nextNumber(db))
-  book.changeQueue({ shards, from: book.queue.shards, swept: null })
-  book.ring()
+export function beginReshard(db: Database, open: OpenQueue, shards: number): boolean {
+  if (open.queue.shards === shards) return true
+  if (open.queue.from !== null) return false
+  db.run(sql.ordered.addShards, open.id, shards, nextNumber(db))
+  open.changeQueue({ shards, from: open.queue.shards, swept: null })
+  open.notify()
   return true
 }
 
 /** Looks at one page and moves what does not belong where it is. `done`: there is no further page. */
-export function moveShards(db: Database, book: OrderedBook): { moved: number; done: boolean } {
-  const { shards, from, swept } = book.queue
+export function moveShards(db: Database, open: OpenQueue): { moved: number; done: boolean } {
+  const { shards, from, swept } = open.queue
   if (from === null) return { moved: 0, done: true }
-  const page = db.list<Listed>(sql.waiting.page, book.id, idFrom(false, swept ?? undefined), RESHARD_PAGE)
+  const page = db.list<Listed>(sql.waiting.page, open.id, idFrom(false, swept ?? undefined), RESHARD_PAGE)
   const moves = new Map<number, string[]>()
   let moved = 0
   for (const [id, shard, held, performIn, retryCount] of page) {
@@ -32,28 +32,28 @@ export function moveShards(db: Database, book: OrderedBook): { moved: number; do
     const there = moves.get(target)
     if (there) there.push(id)
     else moves.set(target, [id])
-    book.leaves({ shard, held, performIn: Number(performIn), retryCount })
-    book.waits({ shard: target, held, performIn: Number(performIn), retryCount })
+    open.removeWaiting({ shard, held, performIn: Number(performIn), retryCount })
+    open.addWaiting({ shard: target, held, performIn: Number(performIn), retryCount })
     moved++
   }
-  for (const [target, ids] of moves) db.run(sql.waiting.move, book.id, target, JSON.stringify(ids))
+  for (const [target, ids] of moves) db.run(sql.waiting.move, open.id, target, JSON.stringify(ids))
   const last = page.at(-1)
-  if (last) book.changeQueue({ swept: last[0] })
-  else endReshard(db, book)
+  if (last) open.changeQueue({ swept: last[0] })
+  else endReshard(db, open)
   return { moved, done: last === undefined }
 }
 
 /** All is where it belongs; but as long as something is in flight under a shard that is gone, somebody must own that. */
-function endReshard(db: Database, book: OrderedBook): void {
-  const gone = db.list<number>(sql.ordered.allShards, book.id).filter((number) => number >= book.queue.shards)
-  if (gone.some((number) => (book.look(number)?.busy ?? 0) > 0)) return
+function endReshard(db: Database, open: OpenQueue): void {
+  const gone = db.list<number>(sql.ordered.allShards, open.id).filter((number) => number >= open.queue.shards)
+  if (gone.some((number) => (open.readShard(number)?.busy ?? 0) > 0)) return
   for (const number of gone) {
-    const shard = book.shard(number)
-    const heir = book.shard(number % book.queue.shards)
+    const shard = open.changeShard(number)
+    const heir = open.changeShard(number % open.queue.shards)
     heir.processed += shard.processed
     heir.failed += shard.failed
     Object.assign(shard, { owner: 0, processed: 0, failed: 0 })
   }
-  book.changeQueue({ from: null, swept: null })
-  book.ring()
+  open.changeQueue({ from: null, swept: null })
+  open.notify()
 }

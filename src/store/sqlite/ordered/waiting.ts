@@ -1,12 +1,12 @@
 /** What waits of each id: one row, with its payload, or with several in a table of their own. */
 
 import { ORDERED_STEP, type ScoredPayload } from '../../contract.ts'
-import type { Database } from '../database.ts'
-import type { Value } from '../driver.ts'
+import type { Database } from '../file/database.ts'
+import type { Value } from '../file/driver.ts'
 import { sql } from '../sql.generated.ts'
-import type { Place } from './book.ts'
+import type { WaitingPosition } from './open-queue.ts'
 
-export interface WaitingRow extends Place {
+export interface WaitingRow extends WaitingPosition {
   id: string
   stalls: number
   suspect: number
@@ -23,7 +23,7 @@ export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload
 
 type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
 
-export class OrderedWaiting {
+export class WaitingTable {
   readonly #db: Database
 
   constructor(db: Database) {
@@ -152,13 +152,13 @@ export class OrderedWaiting {
   }
 
   /** Moves the lowest payloads of a row to the dead ones, as many as one step may; there must be more of them. */
-  burySome(queue: number, row: WaitingRow): void {
+  killSome(queue: number, row: WaitingRow): void {
     this.#db.run(sql.payload.buryUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
     this.dropSome(queue, row)
   }
 
   /** Moves the lowest dead payloads of an id to a row, as many as one step may; there must be more of them. */
-  raiseSome(queue: number, row: WaitingRow): void {
+  resurrectSome(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
     const upTo = [queue, row.id, ...this.#bound(queue, row.id, 1)] as const
     row.size += this.#db.first<{ n: number }>(sql.payload.newUpTo, ...upTo)?.n ?? 0
@@ -184,18 +184,18 @@ export class OrderedWaiting {
   }
 
   /** What waits of an id is dead as well. */
-  bury(queue: number, row: WaitingRow): void {
+  kill(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
     this.#db.run(sql.payload.bury, queue, row.id)
   }
 
   /** Payloads die: those that are dead already keep their scores. */
-  buryPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
+  killPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
     this.#insert(queue, id, 1, payloads)
   }
 
   /** What is dead of an id waits with the rest of a row, which its caller then writes. */
-  raise(queue: number, row: WaitingRow): void {
+  resurrect(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
     this.#db.run(sql.payload.raise, queue, row.id)
     row.size = this.#db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
@@ -250,6 +250,6 @@ function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean
 }
 
 /** A row for an id that did not wait, without payloads. */
-export function newRow(id: string, place: Place): WaitingRow {
+export function newRow(id: string, place: WaitingPosition): WaitingRow {
   return { id, ...place, stalls: 0, suspect: 0, size: 0, score: null, error: null, text: null }
 }

@@ -1,24 +1,24 @@
-/** Who adds rows to a task, how far they have come, and the rows themselves. */
+/** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, EventStatus, NewRow } from '../../contract.ts'
-import type { Database } from '../database.ts'
-import { sql } from '../sql.generated.ts'
-import type { Book } from './book.ts'
-import type { Ledger } from './ledger.ts'
+import type { Database } from '../file/database.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
+import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import {
   BROKEN,
   ELSEWHERE,
   ENDED,
-  FRESH,
   hasEnded,
   isStopped,
+  NEVER_QUEUED,
   OPEN,
   REPLACED,
   STATUS_CODE,
   type TaskRow,
-} from './row.ts'
+} from '../ledgers/task-row.ts'
+import { sql } from '../sql.generated.ts'
 
-interface Adder {
+interface Producer {
   token: string
   cursor: number
   state: number
@@ -26,7 +26,7 @@ interface Adder {
 }
 
 interface Chunk {
-  adder: string
+  producer: string
   from: number
   rows: readonly NewRow[]
   now: number
@@ -34,7 +34,7 @@ interface Chunk {
   last: string | undefined
 }
 
-/** A row of the task itself adds under this name. */
+/** The name of a row of the task that adds rows. */
 const ROW = /^row:(\d+)$/
 
 export class Adding {
@@ -44,17 +44,17 @@ export class Adding {
     this.#db = db
   }
 
-  add(ledger: Ledger, id: string, { adder: token, from, rows, now, last }: Chunk): AddAnswer {
-    const book = ledger.book(id)
-    if (!book) return unknown
-    const { task } = book
+  add(ledgers: Ledgers, id: string, { producer: token, from, rows, now, last }: Chunk): AddAnswer {
+    const ledger = ledgers.of(id)
+    if (!ledger) return unknown
+    const { task } = ledger
     const row = ROW.exec(token)
-    if (row && !ledger.event(book, Number(row[1]))) return unknown
-    const adder = this.#find(task, token)
-    const cursor = adder?.cursor ?? 0
-    if (row ? false : !adder || adder.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
+    if (row && !ledgers.event(ledger, Number(row[1]))) return unknown
+    const producer = this.#find(task, token)
+    const cursor = producer?.cursor ?? 0
+    if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
     if (from + rows.length <= cursor) return { ok: true, total: task.total }
-    const ended = row ? hasEnded(task) || isStopped(task) : adder?.state !== OPEN
+    const ended = row ? hasEnded(task) || isStopped(task) : producer?.state !== OPEN
     if (ended) return { ok: false, reason: 'ended', cursor }
     if (from !== cursor) return { ok: false, reason: 'gap', cursor }
     if (rows.every(isBare)) {
@@ -64,19 +64,19 @@ export class Adding {
       task.enqueued += rows.length
       task.held += rows.length
     } else {
-      const events = rows.map((one) => this.#newEvent(ledger, book, one, now))
+      const events = rows.map((one) => this.#newEvent(ledgers, ledger, one, now))
       this.#db.run(sql.event.add, task.key, JSON.stringify(events))
     }
     if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
     if (last !== undefined) this.#db.run(sql.task.keepLastRow, last, task.key)
-    this.#db.run(sql.adder.advance, task.key, token, cursor + rows.length)
+    this.#db.run(sql.producer.advance, task.key, token, cursor + rows.length)
     return { ok: true, total: task.total }
   }
 
-  open(ledger: Ledger, id: string, token: string, instead: string | undefined): AddAnswer {
-    const book = ledger.book(id)
-    if (!book) return unknown
-    const { task } = book
+  open(ledgers: Ledgers, id: string, token: string, instead: string | undefined): AddAnswer {
+    const ledger = ledgers.of(id)
+    if (!ledger) return unknown
+    const { task } = ledger
     const mine = this.#find(task, token)
     if (mine) return mine.state === OPEN ? { ok: true, total: task.total } : refusal(mine)
     if (hasEnded(task) || isStopped(task)) return { ok: false, reason: 'ended', cursor: 0 }
@@ -88,19 +88,19 @@ export class Adding {
       if (other.state === OPEN) task.adders--
       if (other.state === BROKEN) task.broken--
       if (other.state === BROKEN && !task.paused) task.reason = null
-      this.#db.run(sql.adder.become, REPLACED, task.key, instead)
+      this.#db.run(sql.producer.setState, REPLACED, task.key, instead)
       if (instead === task.adder) {
         task.adder = token
-        this.#db.run(sql.task.replaceAdder, token, task.key)
+        this.#db.run(sql.task.replaceProducer, token, task.key)
       }
     }
-    this.enter(task, token, { cursor })
+    this.addProducer(task, token, { cursor })
     return { ok: true, total: task.total }
   }
 
-  /** A new adder adds from now on; `retry`: it puts rows back. */
-  enter(task: TaskRow, token: string, { cursor = 0, retry = false } = {}): void {
-    this.#db.run(sql.adder.enter, task.key, token, cursor, OPEN, retry ? 1 : 0)
+  /** Opens adding for a producer; `retry`: it puts rows back for another run. */
+  addProducer(task: TaskRow, token: string, { cursor = 0, retry = false } = {}): void {
+    this.#db.run(sql.producer.add, task.key, token, cursor, OPEN, retry ? 1 : 0)
     task.adders++
   }
 
@@ -108,54 +108,59 @@ export class Adding {
     return this.#find(task, token)?.state === OPEN
   }
 
-  end(ledger: Ledger, id: string, token: string, interrupted: boolean): AddAnswer {
-    const book = ledger.book(id)
-    if (!book) return unknown
-    const { task } = book
-    const adder = this.#find(task, token)
-    if (!adder || adder.state === REPLACED) return refusal(adder)
-    // Said twice: the first one counted.
-    if (adder.state === OPEN) this.#close(book, adder, interrupted)
+  end(ledgers: Ledgers, id: string, token: string, interrupted: boolean): AddAnswer {
+    const ledger = ledgers.of(id)
+    if (!ledger) return unknown
+    const { task } = ledger
+    const producer = this.#find(task, token)
+    if (!producer || producer.state === REPLACED) return refusal(producer)
+    // A repeated call changes nothing.
+    if (producer.state === OPEN) this.#close(ledger, producer, interrupted)
     return { ok: true, total: task.total }
   }
 
-  /** Whoever was adding rows is dead. */
-  interrupt(ledger: Ledger, token: string): void {
-    for (const { id } of this.#db.all<{ id: string }>(sql.adder.open, token)) {
-      const book = ledger.book(id)
-      const adder = book && this.#find(book.task, token)
-      if (adder) this.#close(book, adder, true)
+  /** Ends adding for a dead producer; its tasks become `interrupted`. */
+  interrupt(ledgers: Ledgers, token: string): void {
+    for (const { id } of this.#db.all<{ id: string }>(sql.producer.open, token)) {
+      const ledger = ledgers.of(id)
+      const producer = ledger && this.#find(ledger.task, token)
+      if (producer) this.#close(ledger, producer, true)
     }
   }
 
-  #close(book: Book, { token, retry }: Adder, interrupted: boolean): void {
-    const { task } = book
+  #close(ledger: TaskLedger, { token, retry }: Producer, interrupted: boolean): void {
+    const { task } = ledger
     const broken = interrupted && !retry
-    this.#db.run(sql.adder.become, broken ? BROKEN : ENDED, task.key, token)
+    this.#db.run(sql.producer.setState, broken ? BROKEN : ENDED, task.key, token)
     task.adders--
     if (broken) task.broken++
-    if (task.adders === 0 && !retry) book.addingEnded = true
+    if (task.adders === 0 && !retry) ledger.addingEnded = true
   }
 
-  #find(task: TaskRow, token: string): Adder | undefined {
-    return this.#db.first<Adder>(sql.adder.find, task.key, token)
+  #find(task: TaskRow, token: string): Producer | undefined {
+    return this.#db.first<Producer>(sql.producer.find, task.key, token)
   }
 
-  /** Counts a row and gives its event, in the order of `add`'s columns. */
-  #newEvent(ledger: Ledger, book: Book, { args, number, source, job, rejected }: NewRow, now: number): unknown[] {
-    const { task } = book
+  /** Counts a row and returns its event, in the order of the columns of `add`. */
+  #newEvent(
+    ledgers: Ledgers,
+    ledger: TaskLedger,
+    { args, number, source, job, rejected }: NewRow,
+    now: number,
+  ): unknown[] {
+    const { task } = ledger
     const index = task.total++
     const status: EventStatus = rejected?.status ?? 'enqueued'
     const code = rejected?.code?.toWellFormed() || null
-    ledger.count(book, status, code, 1)
+    ledgers.count(ledger, status, code, 1)
     if (!rejected) task.held++
-    if (rejected?.status === 'failed') ledger.rejected(book, task.run)
-    ledger.addMessages(task.key, index, rejected?.messages)
+    if (rejected?.status === 'failed') ledgers.noteRejected(ledger, task.run)
+    ledgers.addMessages(task.key, index, rejected?.messages)
     const dropped = rejected && task.keep_params === 'none'
     return [
       index,
       STATUS_CODE[status],
-      rejected ? ELSEWHERE : FRESH,
+      rejected ? ELSEWHERE : NEVER_QUEUED,
       task.run,
       1,
       number ?? null,
@@ -168,14 +173,14 @@ export class Adding {
   }
 }
 
-/** There is nothing but its arguments. */
+/** Returns whether a row has nothing but arguments. */
 function isBare({ number, source, job, rejected }: NewRow): boolean {
   return number === undefined && source === undefined && job === undefined && rejected === undefined
 }
 
 const unknown: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
 
-function refusal(adder: Adder | undefined): AddAnswer {
-  const replaced = !adder || adder.state === REPLACED
-  return { ok: false, reason: replaced ? 'taken-over' : 'ended', cursor: adder?.cursor ?? 0 }
+function refusal(producer: Producer | undefined): AddAnswer {
+  const replaced = !producer || producer.state === REPLACED
+  return { ok: false, reason: replaced ? 'taken-over' : 'ended', cursor: producer?.cursor ?? 0 }
 }

@@ -1,4 +1,4 @@
-/** Looking at what became of the rows of a task. */
+/** Reading the events of a task. */
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
@@ -13,10 +13,18 @@ import {
   storedCodes,
   withCurrentCodes,
 } from '../../contract.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../file/database.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
+import {
+  BACKLOG,
+  ELSEWHERE,
+  NEVER_QUEUED,
+  REJECTED,
+  STATUS_CODE,
+  STATUS_NAME,
+  type TaskRow,
+} from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
-import type { Ledger } from './ledger.ts'
-import { ELSEWHERE, FRESH, HELD, REJECTED, STATUS_CODE, STATUS_NAME, type TaskRow } from './row.ts'
 
 interface EventRow {
   idx: number
@@ -75,13 +83,13 @@ export class Events {
     )
   }
 
-  addMessage(ledger: Ledger, jid: string, message: Message): void {
+  addMessage(ledgers: Ledgers, jid: string, message: Message): void {
     const { id, index } = splitTaskJid(jid)
-    const book = ledger.book(id)
-    if (!book || !ledger.event(book, index)) {
+    const ledger = ledgers.of(id)
+    if (!ledger || !ledgers.event(ledger, index)) {
       throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
     }
-    ledger.addMessages(book.task.key, index, [message])
+    ledgers.addMessages(ledger.task.key, index, [message])
   }
 
   #codedOf(key: number, code: string | null, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
@@ -114,7 +122,7 @@ export class Events {
       jid: taskJid(task.id, row.idx),
       number: row.number,
       job: row.job,
-      location: placeOf(task, row),
+      location: locationOf(task, row),
       status: STATUS_NAME[row.status] as EventStatus,
       run: row.run,
       attempts: row.step >> 1,
@@ -128,7 +136,7 @@ export class Events {
     })
   }
 
-  /** A jump in the numbers is where messages were dropped: it is told in their place. */
+  /** Returns the messages of an event. A gap in their numbers becomes a message about the dropped ones. */
   #messages(key: number, index: number): Message[] {
     const rows = this.#db.all<{ n: number; at: number; code: string; params: string }>(sql.event.messages, key, index)
     return rows.flatMap(({ n, at, code, params }, i) => {
@@ -139,7 +147,7 @@ export class Events {
   }
 }
 
-function placeOf({ next }: TaskRow, { idx, place }: EventRow): EventRecord['location'] {
+function locationOf({ next }: TaskRow, { idx, place }: EventRow): EventRecord['location'] {
   if (place === ELSEWHERE) return 'elsewhere'
-  return place === HELD || (place === FRESH && idx >= next) ? 'backlog' : 'window'
+  return place === BACKLOG || (place === NEVER_QUEUED && idx >= next) ? 'backlog' : 'window'
 }

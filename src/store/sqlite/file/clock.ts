@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * Returns the clock of the leases: milliseconds since the machine started. It is the same for all processes on the
+ * machine and is never set back, because Node's hrtime is CLOCK_MONOTONIC.
+ */
+export function monotonicNow(): number {
+  return Math.round(Number(process.hrtime.bigint() / 1000n) / 1000)
+}
+
+/** The id of this start of the machine, because a time of another start means nothing now; '' if the system has none. */
+export const bootId: string = readBootId()
+
+function readBootId(): string {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+/**
+ * Returns whether a time of `monotonicNow` on `boot` is past. A time more than `seconds` ahead is from an earlier start of
+ * the machine.
+ */
+export function isPast(ends: number, boot: string, seconds: number, now = monotonicNow()): boolean {
+  return boot !== bootId || ends <= now || ends > now + seconds * 1000 + 1000
+}

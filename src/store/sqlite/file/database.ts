@@ -1,0 +1,325 @@
+/** One connection to one file: opening, schema version, prepared statements, and error messages. */
+
+import { dirname, resolve } from 'node:path'
+import { HighkiqError } from '../../../job/errors.ts'
+import type { SqlConnection } from '../../contract.ts'
+import { migrations } from '../sql.generated.ts'
+import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
+
+export interface DatabaseOptions {
+  /** A path, or `:memory:`. */
+  path: string
+  /** FULL: acknowledged writes survive a power cut. NORMAL: they survive the death of any process. */
+  synchronous: 'FULL' | 'NORMAL'
+  driver?: DriverName
+  /** Pushes beyond this size are refused with STORE_FULL; stored jobs still run. */
+  maxMegabytes?: number
+}
+
+/** SQLite's application_id of Highkiq's files: "HKIQ". */
+const APPLICATION_ID = 0x484b4951
+const PAGE_BYTES = 4096
+/** The size of a page in the write-ahead log, with its header. */
+export const FRAME_BYTES = PAGE_BYTES + 24
+/** A restarted log keeps this much of its file. */
+const KEPT_LOG_BYTES = 16 * 1024 * 1024
+
+/** The numbers of rows that one INSERT may have; each number is a statement of its own. */
+const INSERTED_AT_ONCE = [100, 10, 1]
+
+const BUSY = 5
+const LOCKED = 6
+const PROTOCOL = 15
+const FULL = 13
+/** READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB, and a file that stays locked. */
+const FILE_TROUBLE = new Set([BUSY, 8, 10, 11, 14, 26])
+
+export class Database {
+  readonly path: string
+  readonly #driver: Driver
+  readonly #statements = new Map<string, Statement>()
+  /** The limit for pushes. Stored jobs may exceed it, so that they can always run. */
+  readonly #maxPages: number | undefined
+  /** The `data_version` at which the schema was last known to be of this version. */
+  #seenVersion: number | undefined
+  /** The channels to notify after the next commit. */
+  #notifications = new Set<string>()
+
+  private constructor(options: DatabaseOptions, driver: Driver) {
+    const { path, maxMegabytes } = options
+    this.path = path
+    this.#driver = driver
+    this.#maxPages = maxMegabytes && Math.ceil((maxMegabytes * 1024 * 1024) / PAGE_BYTES)
+  }
+
+  /** Opens the file, creates or migrates its schema. Throws STORE_UNUSABLE with one line that says what to do. */
+  static async open(options: DatabaseOptions): Promise<Database> {
+    const { path } = options
+    let driver: Driver | undefined
+    try {
+      driver = await openDriver(path, options.driver)
+      const db = new Database(options, driver)
+      await db.#retryWhileBusy(() => db.#prepareFile(options))
+      return db
+    } catch (thrown) {
+      try {
+        driver?.close()
+      } catch {
+        // The first error says more.
+      }
+      if (thrown instanceof HighkiqError) throw thrown
+      throw unusable(path, driver?.resultCode(thrown), thrown)
+    }
+  }
+
+  /** The driver's own connection, for statements of the app. */
+  get connection(): SqlConnection {
+    return this.#driver.connection
+  }
+
+  /** Returns a number that changes once another connection has written. */
+  get dataVersion(): number {
+    return this.#pragma('data_version')
+  }
+
+  /**
+   * Refuses to write into a file of a newer schema; call it at the beginning of each transaction that writes.
+   * @throws STORE_UNUSABLE when a newer Highkiq has migrated the file since it was opened here
+   */
+  checkSchema(): void {
+    const { dataVersion } = this
+    if (dataVersion === this.#seenVersion) return
+    const version = this.#pragma('user_version')
+    if (version > migrations.length) throw tooNew(this.path, version)
+    this.#seenVersion = dataVersion
+  }
+
+  /**
+   * Checks the size limit. Call it after a push has been written, so that the error rolls it back.
+   * @throws STORE_FULL beyond the limit
+   */
+  checkRoom(): void {
+    if (this.#maxPages === undefined) return
+    const pages = this.#pragma('page_count') - this.#pragma('freelist_count')
+    if (pages <= this.#maxPages) return
+    throw new HighkiqError(
+      'STORE_FULL',
+      `${this.path} has reached its limit (maxMegabytes in the store's URL), nothing was stored: run the waiting jobs, or raise the limit`,
+    )
+  }
+
+  /** Wakes those who wait for a channel, after the next commit. */
+  notify(channel: string): void {
+    this.#notifications.add(channel)
+  }
+
+  /** Returns the channels to notify, each once. */
+  drainNotifications(): Iterable<string> {
+    const channels = this.#notifications
+    this.#notifications = new Set()
+    return channels
+  }
+
+  /** Runs a statement, and returns the number of rows it has changed. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  /**
+   * Runs an INSERT of one row for many rows. This costs half of one INSERT a row, and numbers are exact, which they are
+   * not in JSON. `rows` holds the values of all rows, `width` values each; `shared` holds the values ?1, ?2, … of all rows.
+   * Returns the number of inserted rows.
+   */
+  insert(sql: string, shared: readonly Value[], width: number, rows: readonly Value[]): number {
+    let changes = 0
+    for (let from = 0; from < rows.length; ) {
+      const n = INSERTED_AT_ONCE.find((size) => size * width <= rows.length - from) as number
+      changes += this.run(manyRows(sql, n), ...shared, ...rows.slice(from, from + n * width))
+      from += n * width
+    }
+    return changes
+  }
+
+  all<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[]
+  }
+
+  /** Returns the first row, if there is one. */
+  first<Row>(sql: string, ...values: Value[]): Row | undefined {
+    return this.#statement(sql).all(...values)[0] as Row | undefined
+  }
+
+  /** Returns the parsed column `json` of one row. This is much faster than many cells, and keeps NUL characters. */
+  json<T>(sql: string, ...values: Value[]): T | undefined {
+    const row = this.first<{ json: string }>(sql, ...values)
+    return row && JSON.parse(row.json)
+  }
+
+  /** Returns rows from one JSON array in a column `json`. */
+  list<Row>(sql: string, ...values: Value[]): Row[] {
+    return this.json<Row[]>(sql, ...values) ?? []
+  }
+
+  exec(sql: string): void {
+    this.#driver.exec(sql)
+  }
+
+  /** Copies the log into the file, as far as readers and writers allow. */
+  checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
+    // The statement returns a row. If nobody reads it, libsql keeps the statement open, and every later COMMIT fails.
+    this.all(`PRAGMA wal_checkpoint(${mode})`)
+  }
+
+  /** Empties the log and closes the file. libsql keeps the file open until its statements are collected as garbage. */
+  close(): void {
+    try {
+      this.checkpoint('TRUNCATE')
+    } catch {
+      // Another process is writing, and will empty the log.
+    }
+    this.#statements.clear()
+    this.#driver.close()
+  }
+
+  /** Returns whether another connection has locked the file for a moment, so that the call can be repeated. */
+  isBusy(thrown: unknown): boolean {
+    const code = this.#driver.resultCode(thrown)
+    return code === BUSY || code === LOCKED || code === PROTOCOL
+  }
+
+  /** Returns an error of SQLite as one that says what to do; any other error as it is. */
+  explain(thrown: unknown): unknown {
+    const code = this.#driver.resultCode(thrown)
+    if (code === undefined) return thrown
+    if (code === FULL) return full(this.path, thrown)
+    // Any other code is about a statement, not about the file, and is a mistake of the caller.
+    if (!FILE_TROUBLE.has(code)) return thrown
+    return unusable(this.path, code, thrown)
+  }
+
+  #statement(sql: string): Statement {
+    let statement = this.#statements.get(sql)
+    if (!statement) {
+      statement = this.#driver.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+
+  #pragma(name: string): number {
+    return Object.values(this.first<Record<string, number>>(`PRAGMA ${name}`) ?? {})[0] ?? 0
+  }
+
+  #prepareFile(options: DatabaseOptions): void {
+    // Waiting inside SQLite would block the event loop. Callers repeat a call on a timer while the file is busy.
+    this.exec('PRAGMA busy_timeout = 0')
+    const { version, ours, used } = this.#inspect()
+    if (!ours && used) {
+      throw new HighkiqError(
+        'STORE_UNUSABLE',
+        `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`,
+      )
+    }
+    if (version > migrations.length) throw tooNew(this.path, version)
+    this.exec('PRAGMA journal_mode = WAL')
+    this.exec(`PRAGMA synchronous = ${options.synchronous}`)
+    this.exec('PRAGMA foreign_keys = ON')
+    this.exec('PRAGMA temp_store = MEMORY')
+    this.exec('PRAGMA cache_size = -16000')
+    // See checkpoints.ts. Copying the log must never delay a connection that renews leases.
+    this.exec('PRAGMA wal_autocheckpoint = 0')
+    this.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
+    if (version < migrations.length || !ours) this.#migrate()
+  }
+
+  /** Reads what kind of file this is, in one transaction, because another process may be creating it. */
+  #inspect(): { version: number; ours: boolean; used: boolean } {
+    this.exec('BEGIN')
+    try {
+      return {
+        version: this.#pragma('user_version'),
+        ours: this.#pragma('application_id') === APPLICATION_ID,
+        used: this.first('SELECT 1 FROM sqlite_schema LIMIT 1') !== undefined,
+      }
+    } finally {
+      this.exec('COMMIT')
+    }
+  }
+
+  #migrate(): void {
+    this.exec('BEGIN IMMEDIATE')
+    try {
+      // Another process may have migrated the file while this one waited for the lock.
+      for (let version = this.#pragma('user_version'); version < migrations.length; version++) {
+        this.exec(migrations[version] as string)
+        this.exec(`PRAGMA user_version = ${version + 1}`)
+      }
+      this.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      this.exec('COMMIT')
+    } catch (thrown) {
+      this.exec('ROLLBACK')
+      throw thrown
+    }
+  }
+
+  /** Used only for opening: processes that start at once all change the journal mode and the schema. */
+  async #retryWhileBusy(attempt: () => void): Promise<void> {
+    for (const deadline = Date.now() + 30_000; ; ) {
+      try {
+        return attempt()
+      } catch (thrown) {
+        if (!this.isBusy(thrown) || Date.now() > deadline) throw thrown
+        await new Promise((resume) => setTimeout(resume, 5 + Math.random() * 20))
+      }
+    }
+  }
+}
+
+const widened = new Map<string, string[]>()
+
+/** Returns an INSERT with `n` rows of values. */
+function manyRows(sql: string, n: number): string {
+  let versions = widened.get(sql)
+  if (!versions) {
+    versions = []
+    widened.set(sql, versions)
+  }
+  versions[n] ??= sql.replace(/VALUES (\([-\d?, ]+\))/, (_, row) => `VALUES ${Array(n).fill(row).join(', ')}`)
+  return versions[n]
+}
+
+function tooNew(path: string, version: number): HighkiqError {
+  return new HighkiqError(
+    'STORE_UNUSABLE',
+    `${path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here and restart the process, or name another file`,
+  )
+}
+
+function full(path: string, cause: unknown): HighkiqError {
+  return new HighkiqError(
+    'STORE_FULL',
+    `${path}: the disk is full, nothing was stored: free some space, and Highkiq continues by itself`,
+    undefined,
+    { cause },
+  )
+}
+
+function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {
+  return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, undefined, { cause })
+}
+
+function advice(path: string, code: number | undefined, cause: unknown): string {
+  const text = cause instanceof Error ? cause.message : String(cause)
+  if (code === 26) return 'this file is not a database: name another file, or move it away to begin a new one'
+  if (code === 11) {
+    return `the database file is damaged: stop all processes, keep a copy, and try "sqlite3 ${path} .recover"`
+  }
+  if (code === 8) return 'the file or its folder is read-only: give this user the right to write to both'
+  if (code === 10) return `the disk reports an error (${text}): check it before you continue`
+  if (code === 5) return 'another program keeps this file locked: close it, or name another file'
+  // libsql reports a failed open only in its message, with SQLite's code 14 at the end.
+  if (code === 14 || /unable to open/i.test(text)) {
+    return `can't be opened: see that ${dirname(resolve(path))} exists and that this user may write to it`
+  }
+  return `the database can't be used (${text})`
+}

@@ -1,0 +1,132 @@
+/**
+ * What Highkiq needs of a SQLite driver. There are two drivers: `node:sqlite`, part of Node from 22.13 on, and `libsql`
+ * for Node 20.
+ */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import { enterNativeCall, leaveNativeCall, nativeCall } from '../../../thread.ts'
+import type { SqlConnection } from '../../contract.ts'
+
+export type Value = string | number | bigint | Uint8Array | null
+
+export interface Statement {
+  /** Runs the statement, and returns the number of rows it has changed. */
+  run(...values: Value[]): { changes: number | bigint }
+  /** Returns rows as objects by column name. */
+  all(...values: Value[]): unknown[]
+}
+
+export interface Driver {
+  readonly name: string
+  /** The driver's own object. */
+  readonly connection: SqlConnection
+  /** Runs several statements without parameters. */
+  exec(sql: string): void
+  prepare(sql: string): Statement
+  close(): void
+  /** Returns SQLite's primary result code of an error of this driver (5 = BUSY, 13 = FULL, …); undefined: it has none. */
+  resultCode(thrown: unknown): number | undefined
+}
+
+export type DriverName = 'node' | 'libsql'
+
+/** Opens a file or `:memory:` with the named driver, or with the one that this Node has. */
+export async function openDriver(path: string, name?: DriverName): Promise<Driver> {
+  if (name === 'libsql') return openLibsql(path)
+  if (name === 'node' || hasNodeSqlite()) return openNodeSqlite(path)
+  return openLibsql(path)
+}
+
+/** Returns whether this is Node 22.13 or later. In 22.5 to 22.12 the module is behind a flag. */
+function hasNodeSqlite(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major > 22 || (major === 22 && minor >= 13)
+}
+
+async function openNodeSqlite(path: string): Promise<Driver> {
+  // The types of Node 20 do not have this module. The variable keeps the compiler from checking it.
+  const module = 'node:sqlite'
+  const { DatabaseSync } = (await withoutExperimentalWarning(() => import(module))) as {
+    DatabaseSync: new (path: string) => { exec(sql: string): void; prepare(sql: string): Statement; close(): void }
+  }
+  const db = new DatabaseSync(path)
+  return {
+    name: 'node:sqlite',
+    connection: db as unknown as SqlConnection,
+    exec: (sql) => db.exec(sql),
+    prepare: (sql) => db.prepare(sql),
+    close: () => db.close(),
+    resultCode: (thrown) => {
+      const code = (thrown as { errcode?: unknown } | null)?.errcode
+      return typeof code === 'number' ? code & 0xff : undefined
+    },
+  }
+}
+
+/** Suppresses the warning of Node 22 to 24 that `node:sqlite` is experimental, about which a user can do nothing. */
+async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T> {
+  const emit = process.emitWarning
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    if (String(warning).includes('SQLite is an experimental feature')) return
+    return (emit as (...all: unknown[]) => void).call(process, warning, ...rest)
+  }) as typeof process.emitWarning
+  try {
+    return await load()
+  } finally {
+    process.emitWarning = emit
+  }
+}
+
+async function openLibsql(path: string): Promise<Driver> {
+  let Database: typeof import('libsql')
+  enterNativeCall()
+  try {
+    Database = (await import('libsql')).default as unknown as typeof import('libsql')
+  } catch (cause) {
+    throw new HighkiqError(
+      'NO_DRIVER',
+      `Node ${process.versions.node} has no SQLite built in: run "npm i libsql" (or use Node 22.13 or later, which needs nothing)`,
+      undefined,
+      { cause },
+    )
+  } finally {
+    leaveNativeCall()
+  }
+  const db = nativeCall(() => new Database(path))
+  return {
+    name: 'libsql',
+    connection: db as unknown as SqlConnection,
+    exec: (sql) => {
+      nativeCall(() => db.exec(sql))
+    },
+    prepare: (sql) => {
+      const statement = nativeCall(() => db.prepare(sql))
+      // The values are one array, because libsql would flatten several arguments, which costs as much as binding them.
+      return {
+        run: (...values) => nativeCall(() => statement.run(values)),
+        all: (...values) => nativeCall(() => statement.all(values)),
+      }
+    },
+    close: () => {
+      nativeCall(() => db.close())
+    },
+    resultCode: (thrown) => {
+      const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }
+      if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
+      if (typeof rawCode === 'number') return rawCode & 0xff
+      return RESULT_CODES[code]
+    },
+  }
+}
+
+const RESULT_CODES: Record<string, number> = {
+  SQLITE_BUSY: 5,
+  SQLITE_LOCKED: 6,
+  SQLITE_READONLY: 8,
+  SQLITE_IOERR: 10,
+  SQLITE_CORRUPT: 11,
+  SQLITE_FULL: 13,
+  SQLITE_CANTOPEN: 14,
+  SQLITE_PROTOCOL: 15,
+  SQLITE_NOTADB: 26,
+}

@@ -1,0 +1,32 @@
+-- list: returns all entries by name.
+SELECT * FROM cron ORDER BY name;
+
+-- some: returns the entries of a JSON array of names.
+SELECT * FROM cron WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name;
+
+-- find: returns an entry.
+SELECT * FROM cron WHERE name = ?;
+
+-- create: creates an entry. No row: there is one of this name.
+INSERT INTO cron (name, text, tick, boot, ends) VALUES (?, ?, coalesce(?, 0), ?, ?) ON CONFLICT DO NOTHING RETURNING name;
+
+-- keepAlive: stores that a living process defines the entry like this.
+UPDATE cron SET boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
+
+-- change: changes an entry; its decided ticks stay decided.
+UPDATE cron SET text = ?, tick = max(tick, coalesce(?, tick)), boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
+
+-- skip: decides a tick without a push.
+UPDATE cron SET tick = ? WHERE name = ?;
+
+-- push: decides a tick and stores its job.
+UPDATE cron SET tick = ?, jid = ?, pushed_at = ? WHERE name = ?;
+
+-- pause: pauses an entry.
+UPDATE cron SET paused = 1 WHERE name = ? RETURNING name;
+
+-- resume: resumes an entry from now on. An entry that is not paused does not change.
+UPDATE cron SET tick = iif(paused, max(tick, ?), tick), paused = 0 WHERE name = ? RETURNING name;
+
+-- delete: deletes an entry.
+DELETE FROM cron WHERE name = ? RETURNING name;

@@ -1,0 +1,100 @@
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
+import { bootId, isPast, monotonicNow } from '../file/clock.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import { sql } from '../sql.generated.ts'
+import { move } from './moves.ts'
+
+interface CronRow {
+  name: string
+  text: string
+  tick: number
+  paused: number
+  jid: string | null
+  pushed_at: number | null
+  boot: string
+  ends: number
+}
+
+/** The most seconds for which a process may say that it is alive. */
+const MAX_SECONDS = 3600
+
+export class SqliteCronStore implements CronStore {
+  readonly #file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  list(names?: readonly string[]): Promise<CronRecord[]> {
+    return this.#file.read((db) => {
+      const rows = names ? db.all<CronRow>(sql.cron.some, JSON.stringify(names)) : db.all<CronRow>(sql.cron.list)
+      return rows.map(({ name, text, tick, paused, jid, pushed_at, boot, ends }) => ({
+        name,
+        text,
+        tick,
+        paused: paused === 1,
+        alive: !isPast(ends, boot, MAX_SECONDS),
+        jid,
+        pushedAt: pushed_at,
+      }))
+    })
+  }
+
+  define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
+    return this.#file.write((db) => {
+      const ends = monotonicNow() + Math.round(seconds * 1000)
+      if (old === null) return db.first(sql.cron.create, name, text, tick, bootId, ends) !== undefined
+      if (old === text) return db.first(sql.cron.keepAlive, bootId, ends, name, text) !== undefined
+      return db.first(sql.cron.change, text, tick, bootId, ends, name, old) !== undefined
+    }, ANSWER_SECONDS)
+  }
+
+  async tick(name: string, tick: CronTick, now: number): Promise<CronTickAnswer> {
+    try {
+      return await this.#file.write((db) => decideTick(db, name, tick, now), ANSWER_SECONDS)
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], false, { cause: thrown })
+    }
+  }
+
+  pause(name: string, paused: boolean, now: number): Promise<boolean> {
+    return this.#file.write((db) => {
+      const row = paused ? db.first(sql.cron.pause, name) : db.first(sql.cron.resume, now, name)
+      return row !== undefined
+    }, ANSWER_SECONDS)
+  }
+
+  remove(name: string): Promise<boolean> {
+    return this.#file.write((db) => db.first(sql.cron.delete, name) !== undefined, ANSWER_SECONDS)
+  }
+
+  releaseLock(lock: string, holder: string): Promise<void> {
+    return this.#file.write((db) => {
+      db.run(sql.lock.release, lock, holder)
+    }, ANSWER_SECONDS)
+  }
+}
+
+/** @throws STORE_FULL */
+function decideTick(db: Database, name: string, { text, from, to, push }: CronTick, now: number): CronTickAnswer {
+  const row = db.first<CronRow>(sql.cron.find, name)
+  if (!row || row.text !== text || row.tick !== from || (row.paused === 1 && to !== from)) return 'gone'
+  if (!push) {
+    db.run(sql.cron.skip, to, name)
+    return 'ok'
+  }
+  const { jid, item, lock } = push
+  if (lock !== undefined) {
+    const { holder = jid } = db.first<{ holder: string }>(sql.lock.holder, lock) ?? {}
+    if (holder !== jid) return { holder }
+    db.run(sql.lock.acquire, lock, jid)
+  }
+  db.run(sql.cron.push, to, jid, now, name)
+  withLedgers(db, now, (ledgers) => move(db, ledgers, item, item.effects))
+  db.checkRoom()
+  return 'ok'
+}

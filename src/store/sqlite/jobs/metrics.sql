@@ -1,0 +1,41 @@
+-- recordBatch: stores that a batch is recorded. No row: it, or a later one, was recorded before.
+INSERT INTO metric_source (source, number, at) VALUES (?, ?, ?)
+ON CONFLICT (source) DO UPDATE SET number = excluded.number, at = excluded.at WHERE metric_source.number < excluded.number
+RETURNING number;
+
+-- add: adds to the sums of a class in a span.
+INSERT INTO metric (span, at, name, processed, failed, ms) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (span, at, name) DO UPDATE SET
+  processed = processed + excluded.processed, failed = failed + excluded.failed, ms = ms + excluded.ms;
+
+-- count: adds to one bucket of a histogram, up to a limit.
+INSERT INTO histogram (at, name, bucket, count) VALUES (?1, ?2, ?3, min(?4, ?5))
+ON CONFLICT (at, name, bucket) DO UPDATE SET count = min(count + excluded.count, ?5);
+
+-- deleteOldSums: deletes old spans of a length.
+DELETE FROM metric WHERE span = ? AND at < ?;
+
+-- deleteOldHistograms: deletes old histograms.
+DELETE FROM histogram WHERE at < ?;
+
+-- deleteOldSources: deletes processes that have recorded nothing for long.
+DELETE FROM metric_source WHERE at < ?;
+
+-- sums: returns the sums of spans, of all classes or of one.
+SELECT at, name, processed, failed, ms FROM metric
+WHERE span = ?1 AND at IN (SELECT value FROM json_each(?2)) AND (?3 IS NULL OR name = ?3) ORDER BY at, name;
+
+-- histograms: returns the buckets of a class that are not empty.
+SELECT at, bucket, count FROM histogram
+WHERE at IN (SELECT value FROM json_each(?)) AND name = ? ORDER BY at, bucket;
+
+-- recordDeploy: stores a deploy, unless its minute has one or its label was recorded a moment ago.
+INSERT INTO deploy (at, label, marked)
+SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM deploy WHERE label = ?2 AND marked > ?4)
+ON CONFLICT DO NOTHING RETURNING at;
+
+-- deploys: returns the deploys of a day.
+SELECT at, label FROM deploy WHERE at >= ? AND at < ? ORDER BY at;
+
+-- deleteOldDeploys: deletes old deploys.
+DELETE FROM deploy WHERE at < ?;

@@ -1,0 +1,128 @@
+import {
+  type Deploy,
+  HISTOGRAM_BUCKETS,
+  type JobSums,
+  MAX_BUCKET_COUNT,
+  type MetricStore,
+  type MetricsBatch,
+  type StoreStats,
+} from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { JobSets } from '../queues/job-sets.ts'
+import { sql } from '../sql.generated.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const MINUTES_KEPT = 8 * HOUR
+const TEN_MINUTES_KEPT = 3 * DAY
+const DEPLOYS_KEPT = 90 * DAY
+
+const SPANS = [
+  { span: 1, kept: MINUTES_KEPT },
+  { span: 10, kept: TEN_MINUTES_KEPT },
+] as const
+
+interface Total {
+  processed: number
+  failed: number
+}
+
+export class SqliteMetricStore implements MetricStore {
+  readonly #file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  totals(): Promise<StoreStats> {
+    return this.#file.read((db) => {
+      const ready = db.first<{ enqueued: number; backlog: number }>(sql.stat.totals)
+      const sets = new JobSets(db)
+      return {
+        ...totalOf(db, ''),
+        enqueued: ready?.enqueued ?? 0,
+        backlog: ready?.backlog ?? 0,
+        fetched: db.first<{ n: number }>(sql.owner.countFetched)?.n ?? 0,
+        scheduled: sets.size('schedule'),
+        retries: sets.size('retry'),
+        dead: sets.size('dead'),
+      }
+    })
+  }
+
+  resetTotals(which: 'processed' | 'failed'): Promise<void> {
+    return this.#file.write((db) => {
+      db.run(sql.stat.reset, which === 'processed' ? 0 : 1, which === 'failed' ? 0 : 1)
+    })
+  }
+
+  history(days: readonly string[]): Promise<Total[]> {
+    return this.#file.read((db) => days.map((day) => totalOf(db, day)))
+  }
+
+  record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
+    return this.#file.write((db) => {
+      if (!db.first(sql.metrics.recordBatch, source, number, at)) return
+      for (const { span, kept } of SPANS) {
+        const begins = at - (at % (span * MINUTE))
+        for (const { name, processed, failed, ms } of jobs) {
+          db.run(sql.metrics.add, span, begins, name.toWellFormed(), processed, failed, ms)
+        }
+        db.run(sql.metrics.deleteOldSums, span, at - kept)
+      }
+      for (const { name, histogram } of jobs) {
+        for (const [bucket, count] of histogram.entries()) {
+          if (count === 0) continue
+          db.run(sql.metrics.count, at - (at % MINUTE), name.toWellFormed(), bucket, count, MAX_BUCKET_COUNT)
+        }
+      }
+      db.run(sql.metrics.deleteOldHistograms, at - MINUTES_KEPT)
+      db.run(sql.metrics.deleteOldSources, at - MINUTES_KEPT)
+    }, ANSWER_SECONDS)
+  }
+
+  sums(span: 1 | 10, times: readonly number[], name: string | null = null): Promise<JobSums[]> {
+    return this.#file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name))
+  }
+
+  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
+    return this.#file.read((db) => {
+      const rows = db.all<{ at: number; bucket: number; count: number }>(
+        sql.metrics.histograms,
+        JSON.stringify(minutes),
+        name,
+      )
+      const found = new Map<number, number[]>()
+      for (const { at, bucket, count } of rows) {
+        const counts = found.get(at) ?? Array<number>(HISTOGRAM_BUCKETS).fill(0)
+        counts[bucket] = count
+        found.set(at, counts)
+      }
+      return [...found].map(([at, counts]) => ({ at, counts }))
+    })
+  }
+
+  recordDeploy({ at, label }: Deploy, now: number): Promise<boolean> {
+    return this.#file.write((db) => {
+      db.run(sql.metrics.deleteOldDeploys, now - DEPLOYS_KEPT)
+      return db.first(sql.metrics.recordDeploy, at, label.toWellFormed(), now, now - MINUTE) !== undefined
+    }, ANSWER_SECONDS)
+  }
+
+  deploys(days: readonly string[]): Promise<Deploy[]> {
+    return this.#file.read((db) =>
+      days
+        .map((day) => Date.parse(day))
+        .flatMap((begins) => db.all<Deploy>(sql.metrics.deploys, begins, begins + DAY))
+        .sort((a, b) => a.at - b.at),
+    )
+  }
+}
+
+/** Returns the figures of a day `YYYY-MM-DD`; '': the totals. */
+function totalOf(db: Database, day: string): Total {
+  const { processed = 0, failed = 0 } = db.first<Total>(sql.stat.day, day) ?? {}
+  return { processed, failed }
+}

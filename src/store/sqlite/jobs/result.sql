@@ -1,0 +1,19 @@
+-- keep: stores a result in place of an earlier one.
+INSERT INTO result (jid, text, ends) VALUES (?, ?, ?)
+ON CONFLICT (jid) DO UPDATE SET text = excluded.text, ends = excluded.ends;
+
+-- find: returns a result that is still kept.
+SELECT text FROM result WHERE jid = ? AND ends > ?;
+
+-- deleteOld: deletes results that are not kept any longer.
+DELETE FROM result WHERE ends <= ?;
+
+-- deleteOldMemory: deletes values that are not kept any longer.
+DELETE FROM memory WHERE ends <= ?;
+
+-- remember: stores a value until a time, which may be past.
+INSERT INTO memory (key, value, ends) VALUES (?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value, ends = excluded.ends;
+
+-- remembered: returns the value of a key.
+SELECT value FROM memory WHERE key = ?;

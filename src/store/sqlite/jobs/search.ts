@@ -1,0 +1,180 @@
+/** Searching queues and sets, moving jobs out of the middle of a queue, and clearing queues and sets. */
+
+import { between } from '../../../job/between.ts'
+import type {
+  Cleared,
+  Entry,
+  Pull,
+  Scan,
+  ScanPage,
+  SearchStore,
+  SetName,
+  SwapAnswer,
+  WaitingJob,
+} from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import type { StoreFile } from '../file/store-file.ts'
+import { ID } from '../queues/job-sets.ts'
+import { howManyFit, type Sized } from '../queues/queues.ts'
+import { sql } from '../sql.generated.ts'
+import { applyEach, move } from './moves.ts'
+
+/** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
+const MAX_COMPARED = 2000
+/** Sorts behind every text. */
+const LAST_TEXT = '\u{10ffff}'
+
+/** The state of a search for jobs to pull. */
+interface PullSearch {
+  queue: string
+  items: readonly Pull[]
+  /** The places of the items in the queue; undefined: not found (yet). */
+  places: (number | undefined)[]
+  /** The search has compared all jobs from this place on; undefined: none yet. */
+  from?: number
+}
+
+export class SqliteSearchStore implements SearchStore {
+  readonly #file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  /** The cursor is the place of the last compared job. The place of a job never changes. */
+  scanQueue(name: string, needle: string, { after, at, limit }: ScanPage): Promise<Scan<WaitingJob>> {
+    return this.#file.read((db) => {
+      const found = db.first<{ id: number; tail: number }>(sql.queue.id, name)
+      if (!found) return { items: [], next: null, scanned: 0 }
+      const first = at === undefined ? found.tail + 1 : Number(at) + 1
+      const from = after === undefined ? first : Number(after)
+      const sizes = db.all<Sized & { place: number }>(sql.queue.newest, found.id, from, MAX_COMPARED)
+      const compared = sizes.slice(0, howManyFit(sizes))
+      const last = compared.at(-1)
+      if (!last) return { items: [], next: null, scanned: 0 }
+      const range = [found.id, last.place, from] as const
+      const hits = db.all<{ place: number; text: string }>(sql.queue.search, ...range, needle, limit)
+      const items = hits.map(({ place, text }) => ({ at: String(place), text }))
+      const lastHit = hits.at(-1)
+      const isFull = hits.length === limit && lastHit !== undefined
+      const end = isFull ? lastHit.place : last.place
+      const scanned = isFull ? compared.findIndex(({ place }) => place === end) + 1 : compared.length
+      const isEnd = scanned === sizes.length && sizes.length < MAX_COMPARED
+      return { items, next: isEnd ? null : String(end), scanned }
+    })
+  }
+
+  /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
+  scanSet(set: SetName, needle: string, { after, limit }: ScanPage): Promise<Scan<Entry>> {
+    return this.#file.read((db) => {
+      const id = ID[set]
+      const [, score = Number.POSITIVE_INFINITY, text = LAST_TEXT] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
+      const from = [Number(score), text] as const
+      const sizes = db.all<Sized & { score: number }>(sql.set.lengthsDown, id, ...from, MAX_COMPARED)
+      const compared = howManyFit(sizes)
+      if (compared === 0) return { items: [], next: null, scanned: 0 }
+      const [last] = db.all<Entry>(sql.set.atDown, id, ...from, compared - 1) as [Entry]
+      const items = db.all<Entry>(sql.set.search, id, ...from, last.score, last.text, needle, limit)
+      const end = (items.length === limit && items.at(-1)) || last
+      const upToEnd = () => db.first<{ n: number }>(sql.set.countDown, id, ...from, end.score, end.text)?.n ?? 0
+      const scanned = end === last ? compared : upToEnd()
+      const [behind] = db.all<Entry>(sql.set.pageDown, id, end.score, end.text, 1)
+      if (!behind) return { items, next: null, scanned }
+      const name = end.score === behind.score ? between(behind.text, end.text) : ''
+      return { items, next: `${end.score}:${name}`, scanned }
+    })
+  }
+
+  async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
+    const search: PullSearch = { queue, items, places: items.map(() => undefined) }
+    while (await this.#file.read((db) => searchStep(db, search)));
+    return applyEach(this.#file, [...items.entries()], now, (db, ledgers, [i, { text, to, effects }]) => {
+      const place = search.places[i]
+      if (place === undefined || !remove(db, queue, place, text)) return 'gone'
+      move(db, ledgers, to, effects)
+      return 'ok'
+    })
+  }
+
+  clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
+    return this.#file.write((db) => {
+      const id = db.first<{ id: number }>(sql.queue.id, queue)?.id
+      if (id === undefined) return { removed: 0, kept: [], done: true }
+      const isFree = isWithoutEffects(db)
+      const most = isFree ? MAX_COMPARED : Math.min(limit, MAX_COMPARED)
+      const sizes = db.all<Sized & { place: number }>(sql.queue.places, id, most)
+      const last = sizes[howManyFit(sizes) - 1]
+      let removed = 0
+      let kept: WaitingJob[] = []
+      if (last && isFree) {
+        removed = db.all(sql.queue.clearAllTo, id, last.place).length
+      } else if (last) {
+        removed = db.all(sql.queue.clearTo, id, last.place, JSON.stringify(needles)).length
+        const left = db.all<{ place: number; text: string }>(sql.queue.leftTo, id, last.place)
+        kept = left.map(({ place, text }) => ({ text, at: String(place) }))
+      }
+      if (removed > 0) db.run(sql.queue.shrink, removed, id)
+      const [next] = db.all<Sized>(sql.queue.places, id, kept.length + 1).slice(kept.length)
+      if (!next && kept.length === 0) db.run(sql.queue.hide, id)
+      return { removed, kept, done: !next }
+    })
+  }
+
+  clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
+    return this.#file.write((db) => {
+      const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
+      const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
+      const sizes = db.all<Sized>(sql.set.lengthsUp, ID[set], MAX_COMPARED)
+      const lowest = db.all<Entry>(sql.set.firstUp, ID[set], howManyFit(sizes))
+      const kept = lowest.filter(isKept)
+      const removed = lowest.filter((entry) => !isKept(entry))
+      for (const { score, text } of removed) db.first(sql.set.remove, ID[set], score, text)
+      if (removed.length > 0) db.run(sql.set.grow, -removed.length, ID[set])
+      const done = lowest.length === sizes.length && sizes.length < MAX_COMPARED
+      return { removed: removed.length, kept, done }
+    })
+  }
+}
+
+/** Searches where the items should be, then a number of jobs from the newest on. Returns false when it is complete. */
+function searchStep(db: Database, search: PullSearch): boolean {
+  const { queue, items, places } = search
+  const found = db.first<{ id: number; tail: number }>(sql.queue.id, queue)
+  if (!found) return false
+  if (search.from === undefined) {
+    search.from = found.tail + 1
+    for (const [i, { text, at }] of items.entries()) {
+      const place = Number(at ?? Number.NaN)
+      const isThere = Number.isSafeInteger(place) && db.first(sql.queue.isAt, found.id, place, text)
+      if (isThere && !places.includes(place)) places[i] = place
+    }
+  }
+  const missing = [...items.keys()].filter((i) => places[i] === undefined)
+  if (missing.length === 0) return false
+  const sizes = db.all<Sized & { place: number }>(sql.queue.newest, found.id, search.from, MAX_COMPARED)
+  const last = sizes[howManyFit(sizes) - 1]
+  if (!last) return false
+  const texts = JSON.stringify(missing.map((i) => items[i]?.text))
+  const range = [found.id, last.place, search.from] as const
+  for (const { place, text } of db.all<{ place: number; text: string }>(sql.queue.whereIs, ...range, texts)) {
+    // Each of several jobs with the same text has its own place.
+    if (places.includes(place)) continue
+    const i = missing.findIndex((one) => places[one] === undefined && items[one]?.text === text)
+    if (i >= 0) places[missing[i] as number] = place
+  }
+  search.from = last.place
+  return true
+}
+
+/** Returns false if the job is not at this place (any more). */
+function remove(db: Database, queue: string, place: number, text: string): boolean {
+  const id = db.first<{ id: number }>(sql.queue.id, queue)?.id
+  if (id === undefined || !db.first(sql.queue.remove, id, place, text)) return false
+  db.run(sql.queue.shrink, 1, id)
+  return true
+}
+
+/** Returns whether no job can have anything that must change with it: an open row of a task, or a lock. */
+function isWithoutEffects(db: Database): boolean {
+  return !db.first(sql.task.someOpen) && !db.first(sql.lock.some)
+}

@@ -1,0 +1,388 @@
+/**
+ * Applies the effects of one operation. It changes events and counts in the ledgers of their tasks, and refills windows
+ * from the backlogs. A ledger is read when it is first needed and written once, by `close`.
+ */
+
+import { splitTaskJid } from '../../../job/payload.ts'
+import type { Effect, EventEffect, EventStatus, Message, StartAnswer } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { clearCancellation } from '../queues/cancellations.ts'
+import { changeIteration } from '../queues/iterations.ts'
+import { Queues } from '../queues/queues.ts'
+import { sql } from '../sql.generated.ts'
+import { Backlog } from './backlog.ts'
+import { advanceInBulk } from './bulk-steps.ts'
+import { openLedger, type TaskLedger, termsOf } from './task-ledger.ts'
+import {
+  BACKLOG,
+  dropsArgs,
+  ELSEWHERE,
+  type EventState,
+  eventsOf,
+  isStopped,
+  NEVER_QUEUED,
+  REJECTED,
+  STATUS_CODE,
+  STATUS_NAME,
+  type TaskRow,
+  WINDOW,
+} from './task-row.ts'
+import { callbacks, checkFailures, updateState } from './task-state.ts'
+
+/** An event keeps at most 50 messages. The first ten always stay; of the others the oldest is dropped first. */
+const KEPT_MESSAGES = 50
+const FIRST_MESSAGES = 10
+/** The code of rows that were cancelled with their task. Such a row is not re-opened in the same run. */
+export const CANCELLED = 'cancelled'
+
+/** Runs `work` with ledgers, and writes them at its end. */
+export function withLedgers<T>(db: Database, now: number, work: (ledgers: Ledgers) => T): T {
+  const ledgers = new Ledgers(db, now)
+  const result = work(ledgers)
+  ledgers.close()
+  return result
+}
+
+export class Ledgers {
+  readonly #db: Database
+  readonly #queues: Queues
+  readonly #backlog: Backlog
+  readonly #now: number
+  readonly #ledgers = new Map<string, TaskLedger | undefined>()
+
+  constructor(db: Database, now: number) {
+    this.#db = db
+    this.#queues = new Queues(db)
+    this.#backlog = new Backlog(db)
+    this.#now = now
+  }
+
+  /** Returns the ledger of a task; undefined: there is no such task. */
+  of(id: string): TaskLedger | undefined {
+    if (!this.#ledgers.has(id)) {
+      const task = this.#db.first<TaskRow>(sql.task.load, id)
+      this.#ledgers.set(id, task && openLedger(task))
+    }
+    return this.#ledgers.get(id)
+  }
+
+  event(ledger: TaskLedger, index: number): EventState | undefined {
+    if (!ledger.events.has(index)) this.load(ledger, [index])
+    return ledger.events.get(index)
+  }
+
+  /** Reads events together, which is much cheaper than one by one. */
+  load(ledger: TaskLedger, indexes: readonly number[]): void {
+    if (indexes.length === 0) return
+    for (const event of eventsOf(this.#db, ledger.task.key, indexes)) {
+      if (event.place === NEVER_QUEUED && event.idx < ledger.task.next) event.place = WINDOW
+      ledger.events.set(event.idx, event)
+    }
+  }
+
+  /** Applies the effects that need not read their rows, and returns them. */
+  advance(effects: readonly Effect[]): ReadonlySet<Effect> {
+    return advanceInBulk(this.#db, (id) => this.of(id), effects, this.#now)
+  }
+
+  /** Reads the events of effects together, except for effects that are `applied`. */
+  prepare(effects: Iterable<Effect>, applied?: ReadonlySet<Effect>): void {
+    const wanted = new Map<TaskLedger, number[]>()
+    for (const effect of effects) {
+      if (effect.kind !== 'event' || applied?.has(effect)) continue
+      const { id, index } = splitTaskJid(effect.jid)
+      const ledger = this.of(id)
+      if (!ledger || ledger.events.has(index)) continue
+      const indexes = wanted.get(ledger)
+      if (indexes) indexes.push(index)
+      else wanted.set(ledger, [index])
+    }
+    for (const [ledger, indexes] of wanted) this.load(ledger, indexes)
+  }
+
+  /** Applies effects of a job that does not go to a queue, except those that are `applied`. */
+  apply(effects: readonly Effect[] = [], applied?: ReadonlySet<Effect>): StartAnswer {
+    let answer: StartAnswer = 'ok'
+    for (const effect of effects) {
+      if (!applied?.has(effect) && this.#change(effect) === 'superseded') answer = 'superseded'
+    }
+    return answer
+  }
+
+  /**
+   * Applies effects of a job that goes to a queue, except those that are `applied`. Returns false if the job's task has no
+   * room in its window; then the job is in the backlog.
+   */
+  admit(text: string, effects: readonly Effect[] = [], applied?: ReadonlySet<Effect>): boolean {
+    let admitted = true
+    for (const effect of effects) {
+      if (applied?.has(effect)) continue
+      // A superseded job still goes to the queue, but not into the window, and is settled without running.
+      if (this.#change(effect) === 'superseded') continue
+      if (effect.kind === 'event' && effect.window === 'enter') admitted = this.#enter(effect, text) && admitted
+    }
+    return admitted
+  }
+
+  addMessages(key: number, index: number, messages: readonly Message[] = []): void {
+    for (const { at, code, params } of messages) {
+      const count = this.#db.first<{ kept: number; last: number }>(sql.event.messageCount, key, index)
+      if (count && count.kept >= KEPT_MESSAGES) this.#db.run(sql.event.dropMiddle, key, index, FIRST_MESSAGES)
+      this.#db.run(sql.event.addMessage, key, index, (count?.last ?? 0) + 1, at, code, JSON.stringify(params))
+    }
+  }
+
+  /** Adds to the counts of a status and its code. */
+  count({ task, reasons }: TaskLedger, status: EventStatus, code: string | null, difference: 1 | -1): void {
+    task[status] += difference
+    if (STATUS_CODE[status] < REJECTED) return
+    const reason = `${STATUS_CODE[status]}${code ?? ''}`
+    reasons.set(reason, (reasons.get(reason) ?? 0) + difference)
+  }
+
+  /** Changes the status of a row, with the counts and the backlog. */
+  become(ledger: TaskLedger, event: EventState, status: EventStatus, code: string | null): void {
+    this.count(ledger, STATUS_NAME[event.status] as EventStatus, event.code, -1)
+    this.count(ledger, status, code, 1)
+    if (status === 'failed' || status === 'error') this.noteRejected(ledger, event.run)
+    event.status = STATUS_CODE[status]
+    event.code = code
+    // A row of any other status is not in the backlog.
+    if (status !== 'enqueued' && isInBacklog(event)) this.leave(ledger, event)
+    ledger.task.progress_at = this.#now
+    ledger.changed.add(event)
+  }
+
+  /** Notes that a row of a run became `failed` or `error`. */
+  noteRejected(ledger: TaskLedger, run: number): void {
+    if (!ledger.rejectedRuns.includes(run)) ledger.rejectedRuns = [...ledger.rejectedRuns, run]
+  }
+
+  /** Takes a row out of the window or the backlog. */
+  leave(ledger: TaskLedger, event: EventState): void {
+    if (event.place === WINDOW) ledger.task.placed--
+    if (isInBacklog(event)) ledger.task.held--
+    if (event.place === BACKLOG) this.#backlog.remove(ledger.task, event.idx)
+    event.place = ELSEWHERE
+    ledger.changed.add(event)
+  }
+
+  /** Puts a row at the back of the backlog, for another run. */
+  putInBacklog(ledger: TaskLedger, event: EventState): void {
+    this.leave(ledger, event)
+    this.#backlog.putBack(ledger.task, event.idx)
+    event.place = BACKLOG
+  }
+
+  /** Cancels a row together with its task. Only another run can run it again. */
+  cancel(ledger: TaskLedger, event: EventState): void {
+    this.become(ledger, event, 'cancelled', CANCELLED)
+    this.leave(ledger, event)
+    event.finished_at = this.#now
+    event.drop = ledger.task.keep_params === 'none'
+  }
+
+  /** Stops a task: adding ends, and no more rows enter the queue. */
+  stop({ task }: TaskLedger): void {
+    task.state = 'cancelling'
+    task.paused = 0
+    task.adders = 0
+    task.broken = 0
+    task.swept = 0
+    this.#db.run(sql.producer.endAll, task.key)
+  }
+
+  /** Refills windows, updates the states of the tasks, and writes all ledgers. */
+  close(): void {
+    for (const ledger of this.#ledgers.values()) {
+      if (!ledger) continue
+      const { task } = ledger
+      if (checkFailures(task, ledger, this.#now)) this.stop(ledger)
+      // The refill reads the next rows from the table, so changes of them must be written first.
+      if (Array.from(ledger.changed).some(({ idx }) => idx >= task.next)) this.#saveEvents(ledger)
+      this.#refill(ledger)
+      updateState(task, this.#now)
+      const calls = callbacks(task, ledger, this.#now)
+      this.#save(ledger)
+      for (const { queue, text } of calls) this.#queues.pushBack(queue, [text])
+    }
+    this.#ledgers.clear()
+  }
+
+  #find(jid: string): { ledger: TaskLedger; event: EventState } | undefined {
+    const { id, index } = splitTaskJid(jid)
+    const ledger = this.of(id)
+    const event = ledger && this.event(ledger, index)
+    return event && { ledger, event }
+  }
+
+  #change(effect: Effect): StartAnswer {
+    if (effect.kind === 'clear-cancellation') {
+      clearCancellation(this.#db, effect)
+      return 'ok'
+    }
+    if (effect.kind === 'iteration') {
+      changeIteration(this.#db, effect, this.#now)
+      return 'ok'
+    }
+    if (effect.kind === 'release-lock') {
+      this.#db.run(sql.lock.release, effect.lock, effect.holder)
+      return 'ok'
+    }
+    const found = this.#find(effect.jid)
+    // The jobs of a deleted task run untracked.
+    if (!found) return 'ok'
+    const { ledger, event } = found
+    const step = effect.attempt * 2 + (effect.status === 'working' ? 0 : 1)
+    if (effect.run < event.run || (effect.run === event.run && step < event.step)) return 'superseded'
+    if (effect.run === event.run && isCancelledWithTask(event)) return 'superseded'
+
+    const same = effect.run === event.run && step === event.step
+    const repeated = same && STATUS_CODE[effect.status] === event.status
+    if (isStopped(ledger.task) && isHalted(effect, repeated)) {
+      if (event.status < STATUS_CODE.finished) {
+        if (effect.status === 'enqueued') this.#setAttempt(event, effect, step)
+        this.cancel(ledger, event)
+        this.addMessages(ledger.task.key, event.idx, effect.messages)
+      }
+      return 'superseded'
+    }
+    this.#setAttempt(event, effect, step)
+    const code = effect.status === 'working' ? null : effect.code?.toWellFormed() || null
+    const { rejectedRuns } = ledger
+    this.become(ledger, event, effect.status, code)
+    // A repeated effect must not count as a new failure.
+    if (repeated) ledger.rejectedRuns = rejectedRuns
+    // A row that is in the backlog by now has not left the window.
+    if (effect.window === 'leave' && event.place === WINDOW) this.leave(ledger, event)
+    if (effect.status !== 'working') {
+      event.result = effect.result ?? null
+      event.drop = dropsArgs(ledger.task, effect.status)
+    }
+    if (!repeated) this.addMessages(ledger.task.key, event.idx, effect.messages)
+    return 'ok'
+  }
+
+  /** Stores the attempt that an event has reached, and its times. */
+  #setAttempt(event: EventState, effect: EventEffect, step: number): void {
+    event.run = effect.run
+    event.step = step
+    if (effect.status === 'working') {
+      event.started_at = effect.at
+      event.finished_at = null
+    } else {
+      event.started_at = effect.startedAt ?? event.started_at
+      event.finished_at = effect.status === 'enqueued' ? null : effect.at
+    }
+  }
+
+  #enter(effect: EventEffect, text: string): boolean {
+    const found = this.#find(effect.jid)
+    if (!found || found.event.place === WINDOW) return true
+    const { ledger, event } = found
+    if (isInBacklog(event)) return false
+    const { task } = ledger
+    const room = task.placed < task.window && !task.paused
+    if (room) task.placed++
+    else this.#backlog.putFront(task, event.idx, text)
+    event.place = room ? WINDOW : BACKLOG
+    ledger.changed.add(event)
+    return room
+  }
+
+  #refill(ledger: TaskLedger): void {
+    const { task } = ledger
+    if (task.paused || isStopped(task)) return
+    const room = Math.min(task.window - task.placed, task.held)
+    if (room <= 0 || this.#backlog.issueBare(task, room, this.#now, this.#queues)) return
+    const issued = this.#backlog.issue(task, room, this.#now, (index) => ledger.events.get(index)?.run)
+    const returned = issued.filter(({ isFresh }) => !isFresh).map(({ idx }) => idx)
+    this.load(
+      ledger,
+      returned.filter((idx) => !ledger.events.has(idx)),
+    )
+    for (const idx of returned) {
+      const event = ledger.events.get(idx) as EventState
+      event.place = WINDOW
+      ledger.changed.add(event)
+    }
+    const others = issued.flatMap((job) => job.others)
+    this.load(
+      ledger,
+      others.filter((idx) => !ledger.events.has(idx)),
+    )
+    for (const idx of others) {
+      const event = ledger.events.get(idx) as EventState
+      event.place = ELSEWHERE
+      ledger.changed.add(event)
+    }
+    task.held -= issued.length + others.length
+    task.placed += issued.length
+    this.#queues.pushBack(
+      task.queue,
+      issued.map(({ text }) => text),
+    )
+  }
+
+  #saveEvents({ task, changed }: TaskLedger): void {
+    if (changed.size === 0) return
+    const rows = Array.from(changed, (event) => [
+      event.idx,
+      event.status,
+      event.place,
+      event.run,
+      event.step,
+      event.code,
+      event.started_at,
+      event.finished_at,
+      event.result,
+      event.drop ? 1 : 0,
+    ])
+    this.#db.run(sql.event.save, task.key, JSON.stringify(rows))
+    changed.clear()
+  }
+
+  #save(ledger: TaskLedger): void {
+    const { task, reasons, terms } = ledger
+    this.#saveEvents(ledger)
+    const differences = Array.from(reasons).filter(([, n]) => n !== 0)
+    if (differences.length > 0) {
+      const rows = differences.map(([reason, n]) => [Number(reason.slice(0, 1)), reason.slice(1), n])
+      this.#db.run(sql.event.countReasons, task.key, JSON.stringify(rows))
+      if (differences.some(([, n]) => n < 0)) this.#db.run(sql.event.dropReasons, task.key)
+    }
+    this.#db.run(
+      sql.task.save,
+      task.state,
+      task.total,
+      task.next,
+      task.held,
+      task.placed,
+      task.enqueued,
+      task.working,
+      task.finished,
+      task.failed,
+      task.error,
+      task.cancelled,
+      task.progress_at,
+      task.finished_at,
+      task.expires_at,
+      task.key,
+    )
+    const now = termsOf(task)
+    if (now.some((value, i) => value !== terms[i])) this.#db.run(sql.task.saveTerms, ...now, task.key)
+  }
+}
+
+function isInBacklog({ place }: EventState): boolean {
+  return place === BACKLOG || place === NEVER_QUEUED
+}
+
+function isCancelledWithTask({ status, code }: EventState): boolean {
+  return status === STATUS_CODE.cancelled && code === CANCELLED
+}
+
+/** Returns whether this effect must not apply to a row of a stopped task: no row begins or is enqueued. */
+function isHalted({ status }: EventEffect, repeated: boolean): boolean {
+  return status === 'enqueued' || (status === 'working' && !repeated)
+}

@@ -1,0 +1,255 @@
+import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
+import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import type { OpenQueue } from './open-queue.ts'
+import { queueChannel } from './open-queue.ts'
+import { beginReshard, moveShards } from './reshard.ts'
+import { UnclearBulkSettlement } from './settle-and-fetch.ts'
+import type { Step } from './step.ts'
+import { OrderedTables } from './tables.ts'
+
+export class SqliteOrderedStore implements OrderedStore {
+  readonly #file: StoreFile
+  /** The version with which the last wait of an owner ended, by owner and queue. */
+  readonly #seenVersions = new Map<string, Map<string, number>>()
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  readonly define: OrderedStore['define'] = (queue, shards) =>
+    this.#file.write((db) => new OrderedTables(db).define(queue, shards).queue.shards, ANSWER_SECONDS)
+  readonly queues: OrderedStore['queues'] = () => this.#file.read((db) => new OrderedTables(db).names())
+  readonly assignments: OrderedStore['assignments'] = (queue) =>
+    this.#read(queue, null, (open, tables) => tables.queries.assignments(open))
+  readonly counts: OrderedStore['counts'] = (queue, now) =>
+    this.#read(queue, null, (open, tables) => tables.queries.counts(open, now))
+
+  readonly push: OrderedStore['push'] = async (queue, shards, items) => {
+    if (items.length === 0) return
+    try {
+      await this.#file.write((db) => {
+        new OrderedTables(db).push(queue, shards, items)
+        db.checkRoom()
+      }, ANSWER_SECONDS)
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, [], false, { cause: thrown })
+    }
+  }
+
+  readonly join: OrderedStore['join'] = (queue, owner) =>
+    this.#change(queue, false, (open, tables) => {
+      const id = tables.ownerId(owner)
+      if (id !== undefined) tables.owners.join(open, id)
+      return id !== undefined
+    })
+
+  readonly leave: OrderedStore['leave'] = (queue, owner, now) => {
+    this.#seenVersions.delete(owner)
+    return this.#change(queue, undefined, (open, tables) => tables.owners.leave(open, owner, now), ANSWER_SECONDS)
+  }
+
+  readonly acquireShard: OrderedStore['acquireShard'] = (queue, shard, owner, maxCrashes, now) =>
+    this.#change(queue, null, (open, tables) => tables.owners.acquire(open, shard, owner, maxCrashes, now))
+  readonly releaseShard: OrderedStore['releaseShard'] = (queue, shard, owner, token, now) =>
+    this.#change(queue, false, (open, tables) => {
+      const id = tables.ownerId(owner)
+      return id !== undefined && tables.owners.release(open, shard, id, token, now)
+    })
+
+  async settleAndFetch(
+    queue: string,
+    owner: string,
+    request: OrderedSettleAndFetch,
+  ): Promise<OrderedSettleAndFetchAnswer> {
+    try {
+      return await this.#file.write((db) => new OrderedTables(db).settleAndFetch(queue, owner, request, false))
+    } catch (thrown) {
+      if (thrown instanceof UnclearBulkSettlement)
+        return this.#file.write((db) => new OrderedTables(db).settleAndFetch(queue, owner, request, true))
+      if (thrown instanceof HighkiqError || request.settlements.length === 0) throw thrown
+      return this.#settleOneByOne(queue, owner, request)
+    }
+  }
+
+  readonly inFlight: OrderedStore['inFlight'] = (queue, owner) =>
+    this.#read(queue, [], (open, tables) => tables.flights.list(open.id, owner ?? null))
+
+  async wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
+    const end = performance.now() + ms
+    const channels = queues.map(queueChannel)
+    while (!signal.aborted && !this.#file.isClosed) {
+      const versions = await this.#file.read((db) =>
+        queues.map((queue) => new OrderedTables(db).open(queue)?.queue.version ?? 0),
+      )
+      if (this.#isChanged(owner, queues, versions)) return
+      const left = end - performance.now()
+      if (left <= 0 || this.#file.isClosed) return
+      await this.#file.wait(channels, left, signal)
+    }
+  }
+
+  readonly pause: OrderedStore['pause'] = (queue, on) =>
+    this.#change(
+      queue,
+      undefined,
+      (open) => {
+        if (open.queue.paused === Number(on)) return
+        open.changeQueue({ paused: Number(on) })
+        open.notify()
+      },
+      ANSWER_SECONDS,
+    )
+
+  readonly reshard: OrderedStore['reshard'] = (queue, shards) =>
+    this.#change(queue, false, (open, _, db) => beginReshard(db, open, shards))
+
+  async moveShards(queue: string): Promise<number> {
+    for (;;) {
+      const { moved, done } = await this.#change(queue, { moved: 0, done: true }, (open, _, db) => moveShards(db, open))
+      if (moved > 0 || done) return moved
+    }
+  }
+
+  readonly waiting: OrderedStore['waiting'] = (queue, by, page) =>
+    this.#read(queue, [], (open, tables) => tables.queries.waiting(open, by, page))
+  readonly find: OrderedStore['find'] = (queue, id) =>
+    this.#read(queue, { waiting: null, inFlight: null, dead: null }, (open, tables) => ({
+      waiting: tables.queries.find(open, id),
+      inFlight: tables.flights.one(open.id, id),
+      dead: tables.morgue.find(open.id, id),
+    }))
+
+  readonly act: OrderedStore['act'] = (queue, act, ids, options) =>
+    this.#inSteps(queue, ids, (open, tables, rest, begun) => tables.actions.act(open, act, rest, options, begun))
+  readonly deletePayload: OrderedStore['deletePayload'] = (queue, id, payload) =>
+    this.#change(queue, false, (open, tables) => tables.actions.deletePayload(open, id, payload))
+  readonly cancel: OrderedStore['cancel'] = async (queue, ids) => {
+    for (;;) {
+      const answer = await this.#change(
+        queue,
+        ids.map(() => 'not-found' as const),
+        (open, tables) => (tables.actions.cancelSome(open, ids) ? null : tables.actions.cancel(open, ids)),
+      )
+      if (answer) return answer
+    }
+  }
+
+  readonly morgue: OrderedStore['morgue'] = (queue, by, page) =>
+    this.#read(queue, [], (open, tables) => tables.morgue.page(open.id, by, page))
+  readonly resurrect: OrderedStore['resurrect'] = (queue, ids, now) =>
+    this.#inSteps(queue, ids, (open, tables, rest) => tables.actions.resurrect(open, rest, now))
+  readonly deleteDead: OrderedStore['deleteDead'] = (queue, ids) =>
+    this.#inSteps(queue, ids, (open, tables, rest) => tables.morgue.delete(open, rest))
+  readonly pruneMorgue: OrderedStore['pruneMorgue'] = async (queue, max, since) => {
+    const ids = await this.#read(queue, [], (open, tables) => tables.morgue.excess(open, max, since))
+    return this.#inSteps(queue, ids, (open, { morgue }, rest) => {
+      // An id that died again meanwhile counts as new.
+      const still = new Set(morgue.excess(open, max, since))
+      return morgue.delete(
+        open,
+        rest.filter((id) => still.has(id)),
+      )
+    })
+  }
+  readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
+    this.#file.write((db) => {
+      const tables = new OrderedTables(db)
+      const open = tables.open(queue)
+      return open !== undefined && tables.delete(open)
+    }, ANSWER_SECONDS)
+
+  /** Returns whether a queue has changed since the last wait of this owner, and stores the versions. */
+  #isChanged(owner: string, queues: readonly string[], versions: readonly number[]): boolean {
+    let seen = this.#seenVersions.get(owner)
+    if (!seen) {
+      seen = new Map()
+      this.#seenVersions.set(owner, seen)
+    }
+    let isNew = false
+    for (const [i, queue] of queues.entries()) {
+      if (seen.get(queue) === versions[i]) continue
+      seen.set(queue, versions[i] as number)
+      isNew = true
+    }
+    return isNew
+  }
+
+  /** Gives each settlement of a call that failed a transaction of its own, so that only those that can't be applied fail. */
+  async #settleOneByOne(
+    queue: string,
+    owner: string,
+    request: OrderedSettleAndFetch,
+  ): Promise<OrderedSettleAndFetchAnswer> {
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
+    let problem: string | undefined
+    for (const settlement of request.settlements) {
+      const alone = { ...request, settlements: [settlement], fetch: [] }
+      try {
+        const one = await this.#file.write((db) => new OrderedTables(db).settleAndFetch(queue, owner, alone, true))
+        settled.push(one.settled[0] ?? 'error')
+      } catch (thrown) {
+        // The earlier steps are written, so the error must not claim that nothing is.
+        if (thrown instanceof HighkiqError && settled.includes('ok')) throw doneInPart(thrown)
+        if (thrown instanceof HighkiqError) throw thrown
+        settled.push('error')
+        problem = `${settlement.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`
+      }
+    }
+    const rest = { ...request, settlements: [] }
+    const answer = await this.#file
+      .write((db) => new OrderedTables(db).settleAndFetch(queue, owner, rest, true))
+      .catch((thrown) => {
+        throw doneInPart(thrown)
+      })
+    return { ...answer, settled, ...(problem === undefined ? {} : { problem }) }
+  }
+
+  async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T): Promise<T> {
+    return this.#file.read((db) => {
+      const tables = new OrderedTables(db)
+      const open = tables.open(queue)
+      return open ? work(open, tables) : none
+    })
+  }
+
+  /**
+   * Runs each step in its own transaction, until no id is left.
+   * @returns the number of ids that are finished
+   */
+  async #inSteps(
+    queue: string,
+    ids: readonly string[],
+    step: (open: OpenQueue, tables: OrderedTables, rest: readonly string[], begun: ReadonlySet<string>) => Step,
+  ): Promise<number> {
+    const begun = new Set<string>()
+    let n = 0
+    for (let rest = ids; ; ) {
+      const done = await this.#change<Step>(queue, { n: 0, rest: [] }, (open, tables) =>
+        step(open, tables, rest, begun),
+      )
+      n += done.n
+      if (done.rest.length === 0) return n
+      if (done.begun !== undefined) begun.add(done.begun)
+      rest = done.rest
+    }
+  }
+
+  async #change<T>(
+    queue: string,
+    none: T,
+    work: (open: OpenQueue, tables: OrderedTables, db: Database) => T,
+    seconds = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    return this.#file.write((db) => {
+      const tables = new OrderedTables(db)
+      const open = tables.open(queue)
+      if (!open) return none
+      const answer = work(open, tables, db)
+      open.close()
+      return answer
+    }, seconds)
+  }
+}

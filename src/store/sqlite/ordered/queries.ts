@@ -1,0 +1,118 @@
+/** What is told of an ordered queue. */
+
+import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { sql } from '../sql.generated.ts'
+import type { OpenQueue } from './open-queue.ts'
+import { behind, idFrom } from './page.ts'
+import type { WaitingRow, WaitingTable } from './waiting.ts'
+
+/** performIn, id. */
+type Place = [number, string]
+
+export class OrderedQueries {
+  readonly #db: Database
+  readonly #waiting: WaitingTable
+
+  constructor(db: Database, waiting: WaitingTable) {
+    this.#db = db
+    this.#waiting = waiting
+  }
+
+  assignments(open: OpenQueue): ShardAssignments {
+    const { shards, from, paused } = open.queue
+    const rows = this.#db.list<[number, string | null, number]>(sql.ordered.assignments, open.id, open.width)
+    return {
+      shards,
+      from,
+      paused: paused === 1,
+      members: this.#db.list(sql.ordered.members, open.id),
+      owners: rows.map(([shard, owner, token]) => ({ shard, owner, token })),
+    }
+  }
+
+  counts(open: OpenQueue, now: number): OrderedCounts {
+    type Row = [number, string | null, number, number, number, number, number, string, number]
+    const rows = this.#db.list<Row>(sql.ordered.counts, open.id, open.width)
+    return {
+      name: open.name,
+      paused: open.queue.paused === 1,
+      shards: rows.map(([shard, owner, fresh, retries, busy, processed, failed, next, isEmpty]) => {
+        const lag = isEmpty ? 0 : Math.max(0, now / 1000 - Number(next))
+        return { shard, owner, length: fresh + retries, fresh, retries, busy, processed, failed, lag }
+      }),
+      morgueLength: open.queue.morgue,
+    }
+  }
+
+  waiting(open: OpenQueue, by: 'id' | 'performIn' | 'retryCount', page: OrderedPage & { payloads: number }): Waiting[] {
+    if (page.limit <= 0) return []
+    const ids =
+      by === 'id' ? this.#byId(open, page) : by === 'performIn' ? this.#byTime(open, page) : this.#byRetry(open, page)
+    const rows = this.#waiting.find(open.id, ids)
+    return ids.flatMap((id) => {
+      const row = rows.get(id)
+      return row ? [this.#told(open, row, page.payloads)] : []
+    })
+  }
+
+  find(open: OpenQueue, id: string): Waiting | null {
+    const row = this.#waiting.find(open.id, [id]).get(id)
+    return row ? this.#told(open, row, -1) : null
+  }
+
+  #byId(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
+    return this.#db.list(desc ? sql.waiting.idDown : sql.waiting.idUp, open.id, idFrom(desc, after?.id), limit)
+  }
+
+  /** Of each shard a page, and what is in no shard because it is held; the first of them all. */
+  #byTime(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
+    const start = behind(desc, after)
+    const sign = desc ? -1 : 1
+    const isBehind = (place: Place) => !after || sign * compare(place, [after.value, after.id]) > 0
+    const places = this.#db.list<[string, string]>(sql.waiting.held, open.id).map(placeOf).filter(isBehind)
+    for (let shard = 0; shard < open.width; shard++) {
+      const statement = desc ? sql.waiting.dueDown : sql.waiting.dueUp
+      places.push(...this.#db.list<[string, string]>(statement, open.id, shard, ...start, limit).map(placeOf))
+    }
+    places.sort((a, b) => sign * compare(a, b))
+    return places.slice(0, limit).map(([, id]) => id)
+  }
+
+  /** Those that failed have an index of their own; the fresh ones are all others, and mostly there are many. */
+  #byRetry(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
+    const ids: string[] = []
+    const failed = () => {
+      const start = after && after.value >= 0 ? behind(desc, after) : behind(desc, undefined)
+      const statement = desc ? sql.waiting.retryDown : sql.waiting.retryUp
+      ids.push(...this.#db.list<string>(statement, open.id, ...start, limit - ids.length))
+    }
+    const fresh = () => {
+      const id = after?.value === -1 ? after.id : undefined
+      const statement = desc ? sql.waiting.freshDown : sql.waiting.freshUp
+      ids.push(...this.#db.list<string>(statement, open.id, idFrom(desc, id), limit - ids.length))
+    }
+    if (desc) {
+      if (!after || after.value >= 0) failed()
+      if (ids.length < limit && (!after || after.value >= -1)) fresh()
+    } else {
+      if (!after || after.value <= -1) fresh()
+      if (ids.length < limit) failed()
+    }
+    return ids
+  }
+
+  #told(open: OpenQueue, row: WaitingRow, payloads: number): Waiting {
+    const { id, shard, performIn, retryCount, error, size } = row
+    const most = payloads < 0 ? size : payloads
+    return { id, shard, performIn, retryCount, error, size, payloads: this.#waiting.lowest(open.id, row, most) }
+  }
+}
+
+function placeOf([performIn, id]: [string, string]): Place {
+  return [Number(performIn), id]
+}
+
+function compare([a, one]: Place, [b, other]: Place): number {
+  return a - b || Buffer.compare(Buffer.from(one), Buffer.from(other))
+}

@@ -1,0 +1,71 @@
+/** Requests to cancel jobs. A cancellation has a version; that of a dropped job is negative, the time of the drop. */
+
+import {
+  CANCELLATION_LIFE_MS,
+  CANCELLATIONS_PAGE,
+  type CancellationEffect,
+  type CancellationState,
+  type CancellationStore,
+  DROPPED_LIFE_MS,
+  MAX_CANCELLATIONS,
+} from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { sql } from '../sql.generated.ts'
+
+/** Pruning takes time, so it is done only for each hundredth cancellation. */
+const PRUNE_EVERY = 100
+
+export class SqliteCancellationStore implements CancellationStore {
+  readonly #file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  request(jid: string, now: number): Promise<void> {
+    return this.#file.write((db) => {
+      db.run(sql.cancellation.deleteOld, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
+      if (versionOf(db, jid) > 0) return
+      const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
+      db.run(sql.cancellation.set, jid, version)
+      if (version % PRUNE_EVERY === 0) db.run(sql.cancellation.prune, MAX_CANCELLATIONS)
+    }, ANSWER_SECONDS)
+  }
+
+  withdraw(jid: string): Promise<CancellationState> {
+    return this.#file.write((db) => {
+      const version = versionOf(db, jid)
+      if (version > 0) db.run(sql.cancellation.unset, jid)
+      return version > 0 ? 'requested' : version < 0 ? 'dropped' : 'none'
+    }, ANSWER_SECONDS)
+  }
+
+  among(jids: readonly string[]): Promise<string[]> {
+    return this.#file.read((db) => {
+      const rows = db.all<{ jid: string }>(sql.cancellation.among, JSON.stringify(jids))
+      return rows.map(({ jid }) => jid)
+    })
+  }
+
+  since(since: number): Promise<{ version: number; jids: string[] }> {
+    return this.#file.read((db) => {
+      const rows = db.all<{ jid: string; version: number }>(sql.cancellation.since, since, CANCELLATIONS_PAGE)
+      const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1) : undefined
+      const newest = last ?? db.first<{ version: number }>(sql.cancellation.newest)
+      return { version: newest?.version ?? 0, jids: rows.map(({ jid }) => jid) }
+    })
+  }
+}
+
+/** Removes the cancellation of a job that has ended, in the step that settles the job. */
+export function clearCancellation(db: Database, { jid, at, dropped }: CancellationEffect): void {
+  if (versionOf(db, jid) <= 0) return
+  if (dropped) db.run(sql.cancellation.set, jid, -at)
+  else db.run(sql.cancellation.unset, jid)
+}
+
+/** Returns 0 if the job has no cancellation, and a negative number if the job was found and dropped. */
+function versionOf(db: Database, jid: string): number {
+  return db.first<{ version: number }>(sql.cancellation.version, jid)?.version ?? 0
+}

@@ -1,0 +1,113 @@
+/** Ready jobs: pushing them to either end of their queue, and fetching them from the front. */
+
+import type { FetchedJob } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { sql } from '../sql.generated.ts'
+
+export class Queues {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  /** Adds jobs at the back, in the order given. */
+  pushBack(queue: string, texts: readonly string[]): void {
+    if (texts.length === 0) return
+    const back = this.openBack(queue, texts.length)
+    let { place } = back
+    for (const slice of slicesOf(texts)) {
+      this.#db.run(sql.queue.putAll, back.id, place, JSON.stringify(slice))
+      place += slice.length
+    }
+  }
+
+  /** Reserves places at the back for jobs. Returns the queue's id and the first place. */
+  openBack(queue: string, jobs: number, places = jobs): { id: number; place: number } {
+    const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, jobs, places)
+    this.#db.notify(queue)
+    return { id, place: tail - places + 1 }
+  }
+
+  /** Adds a job at the front. */
+  pushFront(queue: string, text: string): void {
+    const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1, 1)
+    this.#db.run(sql.queue.put, id, head + 1, text.toWellFormed())
+    this.#db.notify(queue)
+  }
+
+  /** Moves at most `n` jobs of the queues, in their order, to an owner. */
+  fetch(owner: number, queues: readonly string[], n: number): FetchedJob[] {
+    const fetched: FetchedJob[] = []
+    for (const queue of queues) {
+      if (fetched.length >= n) break
+      const found = this.#db.first<{ id: number }>(sql.queue.find, queue)
+      if (!found) continue
+      const sizes = this.#db.all<Sized>(sql.queue.sizes, found.id, n - fetched.length)
+      const rows = this.#db.all<{ place: number; text: string }>(sql.queue.first, found.id, howManyFit(sizes))
+      const last = rows.at(-1)
+      if (!last) continue
+      // Deleting first frees space, so that the jobs of a full file can still be fetched.
+      this.#db.run(sql.queue.removeTo, found.id, last.place)
+      const jobs = JSON.stringify(rows.map(({ place, text }) => [place, text]))
+      this.#db.run(sql.queue.fetch, owner, found.id, jobs)
+      this.#db.run(sql.queue.shrink, rows.length, found.id)
+      for (const { place, text } of rows) fetched.push({ queue, ticket: ticketOf(found.id, place), text })
+    }
+    return fetched
+  }
+
+  hasJobs(queues: readonly string[]): boolean {
+    return queues.some((queue) => this.#db.first(sql.queue.find, queue) !== undefined)
+  }
+
+  #grow<Row>(statement: string, queue: string, jobs: number, places: number): Row {
+    const row = this.#db.first<Row>(statement, queue, jobs, places)
+    if (row) return row
+    this.#db.run(sql.queue.create, queue)
+    return this.#db.first<Row>(statement, queue, jobs, places) as Row
+  }
+}
+
+export interface Sized {
+  bytes: number
+}
+
+/** The most bytes of texts in one statement, except for a job that is larger by itself. */
+const MOST_BYTES = 8_000_000
+
+/** Returns how many of the first texts fit into one statement. */
+export function howManyFit(sizes: readonly Sized[]): number {
+  let sum = 0
+  const beyond = sizes.findIndex(({ bytes }, i) => {
+    sum += bytes
+    return i > 0 && sum > MOST_BYTES
+  })
+  return beyond === -1 ? sizes.length : beyond
+}
+
+/** Splits texts into slices for one statement each. Half a surrogate pair becomes U+FFFD, as SQLite stores UTF-8. */
+function* slicesOf(texts: readonly string[]): Generator<string[]> {
+  let slice: string[] = []
+  let sum = 0
+  for (const text of texts) {
+    sum += text.length
+    if (slice.length > 0 && sum > MOST_BYTES) {
+      yield slice
+      slice = []
+      sum = text.length
+    }
+    slice.push(text.toWellFormed())
+  }
+  yield slice
+}
+
+/** Returns the ticket of a job: its queue and the place it was fetched from. No place is used twice. */
+export function ticketOf(queue: number, place: number): string {
+  return `${queue}:${place}`
+}
+
+export function parseTicket(ticket: string): { queue: number; place: number } {
+  const colon = ticket.indexOf(':')
+  return { queue: Number(ticket.slice(0, colon)), place: Number(ticket.slice(colon + 1)) }
+}

@@ -1,0 +1,49 @@
+-- add: adds an entry. No row: the set has this text with this score already.
+INSERT INTO entry ("set", score, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING score;
+
+-- grow: changes the size of a set.
+UPDATE sorted_set SET size = size + ? WHERE id = ?;
+
+-- due: returns the entries up to a score, lowest first.
+SELECT score, text FROM entry WHERE "set" = ? AND score <= ? ORDER BY score, text LIMIT ?;
+
+-- next: returns the score of the entry at a rank.
+SELECT score FROM entry WHERE "set" = ? ORDER BY score, text LIMIT 1 OFFSET ?;
+
+-- remove: deletes an entry if it is unchanged.
+DELETE FROM entry WHERE "set" = ? AND score = ? AND text = ? RETURNING score;
+
+-- size: returns the number of entries.
+SELECT size FROM sorted_set WHERE id = ?;
+
+-- pageUp: returns entries from behind (score, text) on, lowest first.
+SELECT score, text FROM entry WHERE "set" = ?1 AND (score, text) > (?2, ?3) ORDER BY score, text LIMIT ?4;
+
+-- pageDown: returns entries from before (score, text) on, highest first.
+SELECT score, text FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3)
+ORDER BY score DESC, text DESC LIMIT ?4;
+
+-- firstUp: returns entries from the lowest on.
+SELECT score, text FROM entry WHERE "set" = ? ORDER BY score, text LIMIT ?;
+
+-- firstDown: returns entries from the highest on.
+SELECT score, text FROM entry WHERE "set" = ? ORDER BY score DESC, text DESC LIMIT ?;
+
+-- lengthsDown: returns scores and sizes of the entries before (score, text), highest first.
+SELECT score, octet_length(text) AS bytes FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3)
+ORDER BY score DESC, text DESC LIMIT ?4;
+
+-- atDown: returns the entry at a rank before (score, text).
+SELECT score, text FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3)
+ORDER BY score DESC, text DESC LIMIT 1 OFFSET ?4;
+
+-- countDown: counts the entries before (score, text) and from another one on.
+SELECT count(*) AS n FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3) AND (score, text) >= (?4, ?5);
+
+-- search: returns entries before (score, text) and from another one on that contain a text, highest first.
+SELECT score, text FROM entry
+WHERE "set" = ?1 AND (score, text) < (?2, ?3) AND (score, text) >= (?4, ?5) AND instr(text, ?6) > 0
+ORDER BY score DESC, text DESC LIMIT ?7;
+
+-- lengthsUp: returns the sizes of the lowest entries.
+SELECT octet_length(text) AS bytes FROM entry WHERE "set" = ? ORDER BY score, text LIMIT ?;

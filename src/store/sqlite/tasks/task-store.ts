@@ -1,0 +1,235 @@
+import { memberText } from '../../../job/json.ts'
+import {
+  dueOf,
+  EVENT_STATUSES,
+  type EventEffect,
+  isInAttempt,
+  type Message,
+  type PushItem,
+  type RetryRow,
+  type TaskChange,
+  type TaskRecord,
+  type TaskSpec,
+  type TaskStore,
+} from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import type { StoreFile } from '../file/store-file.ts'
+import { pushAll, pushInChunks } from '../jobs/moves.ts'
+import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
+import { ELSEWHERE, eventsOf, OPEN, recordOf, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
+import { sql } from '../sql.generated.ts'
+import { Adding } from './adding.ts'
+import { Events } from './events.ts'
+import { Runs } from './runs.ts'
+
+const KEEP_MS = 30 * 86_400_000
+const LOST_AFTER_MS = 3_600_000
+/** The most parts that one step deletes, because parts are large. */
+const PARTS = 20
+
+export class SqliteTaskStore implements TaskStore {
+  readonly #file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  create(task: TaskSpec): Promise<boolean> {
+    return this.#file.write((db) => {
+      const key = insert(db, task, 'adding')
+      if (key !== undefined) db.run(sql.producer.add, key, task.producer, 0, OPEN, 0)
+      return key !== undefined
+    })
+  }
+
+  readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
+    this.#file.write((db) => {
+      const answer = withLedgers(db, now, (ledgers) =>
+        new Adding(db).add(ledgers, task, { producer, from, rows, now, last }),
+      )
+      db.checkRoom()
+      return answer
+    })
+
+  readonly openAdding: TaskStore['openAdding'] = (task, producer, now, instead) =>
+    this.#change(now, (ledgers, db) => new Adding(db).open(ledgers, task, producer, instead))
+
+  readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
+    this.#change(now, (ledgers, db) => new Adding(db).end(ledgers, task, producer, interrupted))
+
+  change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
+    return this.#change(now, (ledgers, db) => new Runs(db).change(ledgers, id, change))
+  }
+
+  cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
+    return this.#change(now, (ledgers, db) => new Runs(db).cancel(ledgers, id, reason))
+  }
+
+  readonly cancelRows: TaskStore['cancelRows'] = (id, limit, now) =>
+    this.#change(now, (ledgers, db) => new Runs(db).cancelRows(ledgers, id, limit))
+
+  readonly startRun: TaskStore['startRun'] = (id, run, producer, now) =>
+    this.#change(now, (ledgers, db) => new Runs(db).start(ledgers, id, run, producer, now))
+
+  retryRows(id: string, run: number, rows: RetryRow[], now: number): Promise<('ok' | 'gone' | 'dropped')[]> {
+    return this.#change(now, (ledgers, db) => new Runs(db).retry(ledgers, id, run, rows))
+  }
+
+  leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void> {
+    return this.#change(now, (ledgers, db) => new Runs(db).leaveWindow(ledgers, id, indexes))
+  }
+
+  changeEvents(effects: EventEffect[], now: number): Promise<void> {
+    return this.#change(now, (ledgers) => {
+      ledgers.prepare(effects)
+      ledgers.apply(effects)
+    })
+  }
+
+  delete(id: string, limit: number): Promise<boolean> {
+    return this.#file.write((db) => {
+      const key = db.first<{ key: number }>(sql.task.startDeleting, id)?.key
+      if (key === undefined) return true
+      const { dropEvents, dropMessages, dropBacklog, dropProducers, dropReasons, dropParts } = sql.task
+      let left = limit
+      for (const drop of [dropMessages, dropBacklog, dropProducers, dropReasons, dropParts, dropEvents]) {
+        const some = drop === dropParts ? Math.min(left, PARTS) : left
+        const gone = db.all(drop, key, some).length
+        left -= gone
+        if (gone === some) return false
+      }
+      db.run(sql.task.drop, key)
+      return true
+    })
+  }
+
+  expired(now: number, limit: number): Promise<string[]> {
+    return this.#file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
+  }
+
+  cancelling(limit: number): Promise<string[]> {
+    return this.#file.read((db) => db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id))
+  }
+
+  readonly idle: TaskStore['idle'] = (before, { after = '0', limit }) =>
+    this.#file.read((db) => {
+      const from = Number(after)
+      const { n, last } = db.first(sql.task.openFrom, from, limit) as { n: number; last: number | null }
+      if (last === null) return { tasks: [], next: null }
+      const tasks = db.all<TaskRow>(sql.task.idle, from, last, before).map(recordOf)
+      return { tasks, next: n === limit ? String(last) : null }
+    })
+
+  readonly reasons: TaskStore['reasons'] = (id) => this.#file.read((db) => new Events(db).reasons(id))
+
+  pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+    return pushInChunks(
+      this.#file,
+      items,
+      (db, chunk) => {
+        const created = chunk.filter(({ task, item }) => createSingle(db, task, item))
+        const jobs = created.map(({ item }) => item)
+        pushAll(db, jobs, now)
+      },
+      ({ item }) => item,
+    )
+  }
+
+  readonly putPart: TaskStore['putPart'] = (id, index, bytes, maxBytes, by) =>
+    this.#file.write((db) => {
+      const task = db.first<{ key: number; bytes: number }>(sql.task.size, id)
+      if (!task) return 'unknown'
+      if (by) {
+        const event = eventsOf(db, task.key, [index])[0]
+        const status = event && EVENT_STATUSES[event.status]
+        if (!status || !isInAttempt({ ...event, status, attempts: event.step >> 1 }, by)) return 'stale'
+      }
+      const before = db.first<{ bytes: number }>(sql.task.partSize, task.key, index)?.bytes ?? 0
+      const grown = bytes.length - before
+      if (task.bytes + grown > maxBytes) return 'full'
+      db.run(sql.task.putPart, task.key, index, bytes)
+      db.run(sql.task.resize, grown, task.key)
+      db.checkRoom()
+      return 'ok'
+    })
+
+  part(id: string, index: number): Promise<Uint8Array | null> {
+    return this.#file.read((db) => {
+      // One driver returns an array, the other one a buffer.
+      const row = db.first<{ bytes: Uint8Array | ArrayBuffer }>(sql.task.part, id, index)
+      return row ? new Uint8Array(row.bytes) : null
+    })
+  }
+
+  find(id: string): Promise<TaskRecord | null> {
+    return this.#file.read((db) => {
+      const row = db.first<TaskRow>(sql.task.load, id)
+      return row ? recordOf(row) : null
+    })
+  }
+
+  page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
+    return this.#file.read((db) => {
+      const rows = before
+        ? db.all<TaskRow>(sql.task.older, before.createdAt, before.id, limit)
+        : db.all<TaskRow>(sql.task.newest, limit)
+      return rows.map(recordOf)
+    })
+  }
+
+  readonly events: TaskStore['events'] = (task, query) => this.#file.read((db) => new Events(db).page(task, query))
+
+  readonly event: TaskStore['event'] = (jid) => this.#file.read((db) => new Events(db).find(jid))
+
+  addMessage(jid: string, message: Message): Promise<void> {
+    return this.#change(message.at, (ledgers, db) => new Events(db).addMessage(ledgers, jid, message))
+  }
+
+  #change<T>(now: number, work: (ledgers: Ledgers, db: Database) => T): Promise<T> {
+    return this.#file.write((db) => withLedgers(db, now, (ledgers) => work(ledgers, db)))
+  }
+}
+
+/** Creates a task of one row, whose job the caller pushes. Returns false if the task exists. */
+function createSingle(db: Database, task: TaskSpec, item: PushItem): boolean {
+  const { to, text } = item
+  const key = insert(db, task, 'running')
+  if (key === undefined) return false
+  const due = dueOf(task, item)
+  if (due !== null) db.run(sql.task.setDue, due, key)
+  const args = memberText(text, 'args') ?? text
+  const location = to === 'queue' ? WINDOW : ELSEWHERE
+  const event = [0, STATUS_CODE.enqueued, location, 1, 1, null, null, null, null, args.toWellFormed(), null]
+  db.run(sql.event.add, key, JSON.stringify([event]))
+  const inWindow = location === WINDOW ? 1 : 0
+  db.run(sql.task.save, 'running', 1, 1, 0, inWindow, 1, 0, 0, 0, 0, 0, null, null, null, key)
+  return true
+}
+
+/** Returns the key of the new task; undefined: its id is in use. */
+function insert(db: Database, task: TaskSpec, state: 'adding' | 'running'): number | undefined {
+  const row = db.first<{ key: number }>(
+    sql.task.create,
+    task.id,
+    task.name,
+    task.job,
+    task.queue,
+    task.template,
+    task.window,
+    task.keepArgs,
+    task.meta,
+    state,
+    task.createdAt,
+    written(task.maxFailures),
+    task.onMaxFailures ?? 'pause',
+    written(task.onDone),
+    written(task.onFailure),
+    task.keep ?? KEEP_MS,
+    task.lostAfter ?? LOST_AFTER_MS,
+    task.single ? 1 : 0,
+    state === 'adding' ? 1 : 0,
+    task.producer,
+    task.rowsPerJob ?? null,
+  )
+  return row?.key
+}

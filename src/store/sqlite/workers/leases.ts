@@ -1,0 +1,95 @@
+/** The leases of owners, and locks. All times are on the machine's monotonic clock. */
+
+import { type Lease, machineOf } from '../../contract.ts'
+import { bootId, isPast, monotonicNow } from '../file/clock.ts'
+import type { Database } from '../file/database.ts'
+import { sql } from '../sql.generated.ts'
+
+interface LeaseRow {
+  name: string
+  host: string
+  boot: string
+  ends: number
+  seconds: number
+  claimed: number
+}
+
+/** The name of a claimed owner can't be used again for this long. */
+const REMEMBERED_MS = 3_600_000
+/** The most seconds for which a lock is held without a renewal. */
+const MAX_LOCK_SECONDS = 3600
+
+const endIn = (seconds: number) => monotonicNow() + Math.round(seconds * 1000)
+
+export class Leases {
+  readonly #db: Database
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  join(owner: string, seconds: number, host: string): boolean {
+    this.#db.run(sql.owner.deleteOld, monotonicNow() - REMEMBERED_MS, bootId)
+    return this.#db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
+  }
+
+  /** Returns the owner's id and the newest version of the cancellations; undefined: the owner has no lease. */
+  current(owner: string): { owner: number; cancellations: number } | undefined {
+    return this.#db.first(sql.owner.current, owner)
+  }
+
+  renew(owner: string, seconds: number): boolean {
+    return this.#db.first(sql.owner.renew, endIn(seconds), seconds, bootId, owner) !== undefined
+  }
+
+  release(owner: string): boolean {
+    return this.#db.first(sql.owner.release, owner) !== undefined
+  }
+
+  list(): Lease[] {
+    const now = monotonicNow()
+    return this.#db.all<LeaseRow>(sql.owner.list).map((row) => ({
+      owner: row.name,
+      host: row.host,
+      seconds: row.seconds,
+      // A renewal before the last start of the machine is older than all others.
+      renewed: row.boot === bootId ? row.ends - Math.round(row.seconds * 1000) : 0,
+      ends: row.ends,
+      ended: isPast(row.ends, row.boot, row.seconds, now),
+      claimed: row.claimed === 1,
+    }))
+  }
+
+  ownersOn(machine: string): Lease[] {
+    return this.list().filter(({ claimed, host }) => !claimed && machineOf(host) === machine)
+  }
+
+  unrenewed(since: number | null): { stamp: number; leases: Lease[] } {
+    const stamp = monotonicNow()
+    const leases = since === null ? [] : this.list().filter(({ claimed, renewed }) => !claimed && renewed <= since)
+    return { stamp, leases }
+  }
+
+  /** `asked` is when the caller asked for the claim. A claim with `ends` that has waited for the file too long fails. */
+  claim(owner: string, ends: number | null, asked: number): boolean {
+    const row = this.#db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
+    if (!row || row.claimed) return false
+    if (ends !== null) {
+      if (row.ends !== ends) return false
+      if (monotonicNow() - asked > (row.seconds * 1000) / 6) return false
+    }
+    this.#db.run(sql.owner.claim, monotonicNow(), row.id)
+    return true
+  }
+
+  acquireLock(name: string, holder: string, seconds: number): boolean {
+    const row = this.#db.first<{ holder: string; boot: string; ends: number }>(sql.owner.lock, name)
+    if (row && row.holder !== holder && !isPast(row.ends, row.boot, MAX_LOCK_SECONDS)) return false
+    this.#db.run(sql.owner.acquireLock, name, holder, bootId, endIn(seconds))
+    return true
+  }
+
+  releaseLock(name: string, holder: string): void {
+    this.#db.run(sql.owner.releaseLock, name, holder)
+  }
+}

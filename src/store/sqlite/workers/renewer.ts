@@ -1,0 +1,19 @@
+/** Renews leases in the lease thread, on a connection of its own. */
+
+import { Database, type DatabaseOptions } from '../file/database.ts'
+import { Writer } from '../file/writer.ts'
+import { Leases } from './leases.ts'
+
+export async function openRenewer(options: DatabaseOptions) {
+  const db = await Database.open(options)
+  const writer = new Writer(db, () => {})
+  const leases = new Leases(db)
+  return {
+    renew: (owner: string, seconds: number): Promise<boolean> => writer.write(() => leases.renew(owner, seconds)),
+    close: async (): Promise<void> => {
+      // A renewal that still waits for the file is useless now.
+      await writer.close(0)
+      db.close()
+    },
+  }
+}

@@ -1,0 +1,77 @@
+/** One step of a worker: reports attempts that began, settles attempts that ended, and fetches jobs. */
+
+import type { SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { move } from '../jobs/moves.ts'
+import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
+import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
+import { sql } from '../sql.generated.ts'
+import { Leases } from './leases.ts'
+
+/** Runs one step inside a write transaction. It throws if any item can't be applied. */
+export function settleAndFetch(db: Database, name: string, request: SettleAndFetch): SettleAndFetchAnswer {
+  const current = new Leases(db).current(name)
+  if (!current) {
+    return {
+      fenced: true,
+      started: request.started.map(() => 'superseded'),
+      settled: request.settlements.map(() => 'fenced'),
+      fetched: [],
+      cancellations: 0,
+    }
+  }
+  const { owner, cancellations } = current
+  return withLedgers(db, request.now, (ledgers) => {
+    const begun = request.started.flatMap(({ effects }) => effects)
+    const applied = ledgers.advance(begun)
+    ledgers.prepare(begun, applied)
+    const started = request.started.map(({ effects }) => ledgers.apply(effects, applied))
+    const settled = settle(db, ledgers, owner, request.settlements)
+    count(db, request, settled)
+    // The rows that enter the window now can be fetched in the same step.
+    ledgers.close()
+    const { queues, n } = request.fetch
+    const fetched = n > 0 ? new Queues(db).fetch(owner, queues, n) : []
+    return { fenced: false, started, settled, fetched, cancellations }
+  })
+}
+
+function settle(db: Database, ledgers: Ledgers, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
+  // Only tickets whose fetched job could be deleted belong to this owner.
+  const tickets = new Map<number, number[]>()
+  for (const settlement of settlements) {
+    const { queue, place } = parseTicket(settlement.ticket)
+    const places = tickets.get(queue)
+    if (places) places.push(place)
+    else tickets.set(queue, [place])
+  }
+  const deleted = new Set<string>()
+  for (const [queue, places] of tickets) {
+    const rows = db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
+    for (const { place } of rows) deleted.add(ticketOf(queue, place))
+  }
+  // A ticket that is named twice in a call is settled once.
+  const isOwn = settlements.map(({ ticket }) => deleted.delete(ticket))
+  const ended = settlements.filter((_, i) => isOwn[i])
+  const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
+  const applied = ledgers.advance(effects)
+  ledgers.prepare(effects, applied)
+  for (const { move: to, effects, also = [] } of ended) {
+    if (to || effects) move(db, ledgers, to, effects, applied)
+    for (const branch of also) move(db, ledgers, branch.to, branch.effects, applied)
+  }
+  return isOwn.map((own) => (own ? 'ok' : 'fenced'))
+}
+
+function count(db: Database, request: SettleAndFetch, settled: readonly SettleAnswer[]): void {
+  let processed = 0
+  let failed = 0
+  for (const [i, settlement] of request.settlements.entries()) {
+    if (settled[i] !== 'ok') continue
+    processed += settlement.processed
+    failed += settlement.failed
+  }
+  if (processed + failed === 0) return
+  db.run(sql.stat.count, '', processed, failed)
+  db.run(sql.stat.count, new Date(request.now).toISOString().slice(0, 10), processed, failed)
+}

@@ -1,0 +1,184 @@
+import { HighkiqError } from '../../../job/errors.ts'
+import type {
+  FetchedJob,
+  JoinOptions,
+  Lease,
+  OrphanedJob,
+  OwnedJob,
+  Renewer,
+  Rescue,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  SwapAnswer,
+  WorkerStore,
+} from '../../contract.ts'
+import { monotonicNow } from '../file/clock.ts'
+import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { applyEach, move } from '../jobs/moves.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
+import { sql } from '../sql.generated.ts'
+import { Adding } from '../tasks/adding.ts'
+import { Leases } from './leases.ts'
+import { Processes } from './processes.ts'
+import { settleAndFetch } from './settle-and-fetch.ts'
+
+export class SqliteWorkerStore implements WorkerStore {
+  readonly #file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.#file = file
+  }
+
+  async settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    try {
+      return await this.#file.write((db) => settleAndFetch(db, owner, request))
+    } catch (thrown) {
+      if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
+      return this.#settleOneByOne(owner, request)
+    }
+  }
+
+  async waitForJobs(
+    _owner: string,
+    queues: readonly string[],
+    _n: number,
+    ms: number,
+    signal: AbortSignal,
+  ): Promise<FetchedJob[]> {
+    const end = performance.now() + ms
+    // A write of another process wakes all waiters; only those that find a job return to fetch it.
+    while (!signal.aborted && !(await this.#file.read((db) => new Queues(db).hasJobs(queues)))) {
+      const left = end - performance.now()
+      if (left <= 0 || this.#file.isClosed) break
+      await this.#file.wait(queues, left, signal)
+    }
+    return []
+  }
+
+  join(owner: string, { seconds, host }: JoinOptions): Promise<boolean> {
+    return this.#file.write((db) => new Leases(db).join(owner, seconds, host))
+  }
+
+  renew(owner: string, seconds: number): Promise<boolean> {
+    return this.#file.write((db) => new Leases(db).renew(owner, seconds))
+  }
+
+  release(owner: string): Promise<boolean> {
+    return this.#file.write((db) => new Leases(db).release(owner), ANSWER_SECONDS)
+  }
+
+  leases(): Promise<Lease[]> {
+    return this.#file.read((db) => new Leases(db).list())
+  }
+
+  ownersOn(machine: string): Promise<Lease[]> {
+    return this.#file.read((db) => new Leases(db).ownersOn(machine))
+  }
+
+  unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
+    return this.#file.read((db) => new Leases(db).unrenewed(since))
+  }
+
+  /** The tables refer to each other, so there is nothing to tidy. */
+  async tidy(): Promise<string[]> {
+    return []
+  }
+
+  claim(owner: string, ends: number | null): Promise<boolean> {
+    const asked = monotonicNow()
+    return this.#file.write((db) => {
+      const claimed = new Leases(db).claim(owner, ends, asked)
+      if (claimed) withLedgers(db, Date.now(), (ledgers) => new Adding(db).interrupt(ledgers, owner))
+      return claimed
+    })
+  }
+
+  orphaned(limit: number): Promise<OrphanedJob[]> {
+    type Row = { owner: string; queue: string; queueId: number; place: number; text: string }
+    return this.#file.read((db) =>
+      db
+        .all<Row>(sql.owner.orphaned, limit)
+        .map(({ owner, queue, queueId, place, text }) => ({ owner, queue, ticket: ticketOf(queueId, place), text })),
+    )
+  }
+
+  rescue(items: Rescue[], now: number): Promise<SwapAnswer[]> {
+    return applyEach(this.#file, items, now, (db, ledgers, { owner, ticket, to, effects }) => {
+      const { queue, place } = parseTicket(ticket)
+      if (!db.first(sql.owner.rescue, owner, queue, place)) return 'gone'
+      move(db, ledgers, to, effects)
+      return 'ok'
+    })
+  }
+
+  renewer(): Renewer | null {
+    if (this.#file.options.path === ':memory:') return null
+    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.#file.options } }
+  }
+
+  acquireLock(name: string, holder: string, seconds: number): Promise<boolean> {
+    return this.#file.write((db) => new Leases(db).acquireLock(name, holder, seconds))
+  }
+
+  releaseLock(name: string, holder: string): Promise<void> {
+    return this.#file.write((db) => new Leases(db).releaseLock(name, holder), ANSWER_SECONDS)
+  }
+
+  async advice(): Promise<string[]> {
+    return []
+  }
+
+  readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running) =>
+    this.#file.write((db) => new Processes(db).heartbeat(process, seconds, running), ANSWER_SECONDS)
+
+  readonly processes: WorkerStore['processes'] = () => this.#file.read((db) => new Processes(db).list())
+
+  removeProcess(identity: string): Promise<void> {
+    return this.#file.write((db) => new Processes(db).remove(identity), ANSWER_SECONDS)
+  }
+
+  readonly signal: WorkerStore['signal'] = (identity, signal) =>
+    this.#file.write((db) => new Processes(db).signal(identity, signal))
+
+  readonly running: WorkerStore['running'] = () => this.#file.read((db) => new Processes(db).running())
+
+  fetched({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
+    type Row = OwnedJob & { ownerId: number; queueId: number; place: number }
+    const from = after.split(':').map(Number) as [number, number, number]
+    return this.#file.read((db) => {
+      const rows = db.all<Row>(sql.owner.fetched, ...from, limit)
+      const items = rows.map(({ owner, queue, text }): OwnedJob => ({ owner, queue, text }))
+      const last = rows.at(-1)
+      const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.place}` : null
+      return { items, next }
+    })
+  }
+
+  /** Sidekiq does not work on this store, so no program elects a leader. */
+  async leader(): Promise<string | null> {
+    return null
+  }
+
+  /** Gives each item of a call that failed a transaction of its own, so that only the items that can't be applied fail. */
+  async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
+    const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
+    const alone = async (part: Partial<SettleAndFetch>) => {
+      const one = await this.#file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
+      answer.fenced ||= one.fenced
+      answer.cancellations = one.cancellations
+      return one
+    }
+    for (const started of request.started) {
+      const one = await alone({ started: [started] }).catch(() => undefined)
+      answer.started.push(one?.started[0] ?? 'ok')
+    }
+    for (const settlement of request.settlements) {
+      const one = await alone({ settlements: [settlement] }).catch(() => undefined)
+      answer.settled.push(one?.settled[0] ?? 'error')
+    }
+    answer.fetched = (await alone({ fetch: request.fetch })).fetched
+    return answer
+  }
+}
