@@ -32,11 +32,7 @@ const PROGRAMS = [
   'load/ts-as-module',
 ]
 const LAYERS = {
-  stores: reachableFrom(
-    'worker/lease/lease-thread',
-    'store/redis/workers/renewer',
-    'store/sqlite/workers/renewer',
-  ),
+  stores: reachableFrom('worker/lease/lease-thread', 'store/redis/workers/renewer', 'store/sqlite/workers/renewer'),
   highkiq: reachableFrom('index'),
   http: reachableFrom('http/index'),
   cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),

@@ -11,7 +11,7 @@ import type {
 import { openStore } from '#dist/store/open.js'
 import { chance } from './chance.js'
 
-/** One thing a store must do, in words, and the steps that show it. */
+/** One requirement on a store, and the steps that check it. */
 export interface Case {
   name: string
   /** Needs a second connection to the same data: skipped where the factory says `shared: false`. */
@@ -31,13 +31,13 @@ export interface Factory {
 export interface Place {
   url: string
   destroy(): Promise<void>
-  /** What it holds of ours beside leases, key by key or table by table, read behind the store's back. */
+  /** Returns what the store has beside leases, by key or table, read without the store. */
   contents?(): Promise<string[]>
-  /** What a server may do at any time and nothing is lost by: it forgets what it was taught. */
+  /** Makes the server forget its scripts, as it may at any time. */
   shake?(): Promise<void>
 }
 
-/** A list of which the case knows how many there are: using one that is missing fails the case there. */
+/** A list whose length the case knows. Using a missing item fails the case. */
 export type Several<T> = [T, T, T, T, T, T, ...T[]]
 
 /** Noon of a day in the past: the caller's clock in every case. */
@@ -51,11 +51,11 @@ export interface Bench {
   random(): number
   /** A whole number below `n`. */
   dice(n: number): number
-  /** A second connection to the same data, as another process would have; or one to another place. */
+  /** Opens a second connection to the same data, as another process would, or to another URL. */
   another(url?: string): Promise<Store>
   /** The URL of one more, empty store. */
   place(): Promise<string>
-  /** What the store holds of ours beside leases, behind its back; nothing where nobody can look. */
+  /** Returns what the store has beside leases, read without the store; nothing for a store in memory. */
   contents(): Promise<string[]>
   shake(): Promise<void>
   /** A payload as Sidekiq writes it, different for every `n`. */
@@ -148,7 +148,7 @@ export async function withBench(
   }
 }
 
-/** A turn that does nothing but what `part` says. */
+/** Returns a request with only the members of `part`. */
 export function turnOf(part: Partial<SettleAndFetch>): SettleAndFetch {
   return { now: NOW, started: [], settlements: [], fetch: { queues: [], n: 0 }, ...part }
 }
@@ -174,7 +174,7 @@ export function retry(taken: FetchedJob, score: number, more: Partial<Settlement
   return done(taken, { move: { to: 'retry', text: taken.text, score }, failed: 1, ...more })
 }
 
-/** Nothing happened: back to the front of its queue. */
+/** The attempt is undone: the job goes back to the front of its queue. */
 export function release(taken: FetchedJob, more: Partial<Settlement> = {}): Settlement {
   return done(taken, { move: toQueue(taken.queue, taken.text, 'front'), processed: 0, ...more })
 }
@@ -185,7 +185,7 @@ export function textsOf(items: { text: string }[]): string[] {
 
 // -------------------------------------------------------------------------------------------------- time
 
-/** Asks again and again until `probe` answers something truthy. */
+/** Repeats `probe` until it returns something truthy. */
 export async function until<T>(what: string, probe: () => Promise<T | false | null>, seconds = 5): Promise<T> {
   const end = performance.now() + seconds * 1000
   for (;;) {
@@ -200,14 +200,14 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** What came of a promise, and after how many milliseconds. */
+/** Returns the result of a promise, and after how many milliseconds. */
 export async function timed<T>(promise: Promise<T>): Promise<{ ms: number; value: T }> {
   const start = performance.now()
   const value = await promise
   return { ms: performance.now() - start, value }
 }
 
-/** What the case knows to be there. */
+/** Returns a value that the case knows to exist. */
 export function sure<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error('the case expected something to be here')
   return value

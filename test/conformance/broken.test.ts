@@ -21,15 +21,15 @@ import { taskTransitions } from './task-transitions.ts'
 import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
 
-// A property that fails is all that is asked for here: nobody needs the smallest example.
+// The tests need only a failing property, not its smallest example.
 fc.configureGlobal({ endOnFailure: true })
 
-/** Does the suite see what it is for? A store that is broken on purpose must fail the case that names its fault. */
+/** Checks the suite itself: a store that is broken on purpose must fail the cases about its fault. */
 const faults: Fault[] = [
   ...taskFaults,
   ...orderedFaults,
   {
-    name: 'take hands the same job to two owners',
+    name: 'a fetch gives the same job to two owners',
     wrap(store) {
       let last: { owner: string; taken: FetchedJob[] } = { owner: '', taken: [] }
       return {
@@ -46,13 +46,13 @@ const faults: Fault[] = [
     },
     cases: [...turn, ...turnModel],
     seen: [
-      'a taken job belongs to its owner and to nobody else',
-      'owners that take at the same time get every job once',
+      'a fetched job belongs to its owner alone',
+      'owners that fetch at the same time get every job once',
       'any interleaving of two owners ends as the model does (property)',
     ],
   },
   {
-    name: 'take removes the job: it is lost if nobody settles it',
+    name: 'a fetch removes the job, which is lost if nobody settles it',
     wrap: (store) => ({
       workers: {
         async settleAndFetch(owner, asked) {
@@ -66,15 +66,15 @@ const faults: Fault[] = [
     cases: recovery,
     seen: [
       'the jobs of a dead owner are found and run again, once',
-      'leave is refused while the owner holds a job, and changes nothing then',
-      'stranded jobs come newest first per queue, so that restoring them one by one keeps their order',
+      'release is refused while the owner has a job, and changes nothing then',
+      'orphaned jobs come newest first per queue, so that rescuing them one by one keeps their order',
     ],
   },
   {
     name: 'a repeated settlement is counted again',
     wrap(store) {
       let number = 0
-      /** Counts by settling a job of nobody. */
+      /** Counts by settling an unknown job. */
       const count = async (settlement: Settlement) => {
         const owner = `ghost:${process.pid}:${++number}`
         await store.workers.join(owner, { queues: ['ghost'], seconds: 60, host: 'ghost' })
@@ -106,12 +106,12 @@ const faults: Fault[] = [
     cases: [...turn, ...turnModel],
     seen: [
       'settling a ticket again answers fenced and counts nothing',
-      'a ticket settled twice in one turn is settled once',
+      'a ticket settled twice in one call is settled once',
       'any interleaving of two owners ends as the model does (property)',
     ],
   },
   {
-    name: 'a lost lease is ignored: a claimed owner goes on',
+    name: 'a claimed owner continues',
     wrap: (store) => ({
       workers: {
         async settleAndFetch(owner, asked) {
@@ -126,7 +126,7 @@ const faults: Fault[] = [
     }),
     cases: [...recovery, ...turnModel],
     seen: [
-      'turns of a claimed owner are fenced: nothing is settled, counted or taken',
+      'calls of a claimed owner are fenced: nothing is settled, counted or fetched',
       'a claim by another connection fences this one',
       'any interleaving of two owners ends as the model does (property)',
     ],
@@ -148,8 +148,8 @@ const faults: Fault[] = [
     }),
     cases: [...due, ...turnModel, ...taskModel],
     seen: [
-      'swap changes nothing when the score or the text is another now',
-      'an entry is swapped once: repeating it answers gone, also within one call',
+      'swap changes nothing when the score or the text has changed',
+      'an entry is swapped once; a repeated swap answers gone, also within one call',
       'of two racing swappers on two connections exactly one moves each entry',
       'counts equal the events and the window holds, whatever happens in whatever order (property)',
     ],
@@ -172,12 +172,12 @@ const faults: Fault[] = [
     cases: removal,
     seen: [
       'pull changes nothing when the text is not in the queue, or not any more',
-      'of twins each item takes one',
-      'of two who pull the same jobs at the same time each job goes to one',
+      'of jobs with the same text each item takes one',
+      'of two callers that pull the same jobs at once one gets each job',
     ],
   },
   {
-    name: 'a search goes by the number of jobs it has seen',
+    name: 'a search counts the jobs it has seen',
     wrap: (store) => ({
       search: {
         async scanQueue(queue, needle, { after = '0', limit }) {
@@ -191,7 +191,7 @@ const faults: Fault[] = [
       },
     }),
     cases: search,
-    seen: ['what a search has found can be removed before its next page, and it skips and repeats nothing'],
+    seen: ['found jobs can be removed before the next page, and the search skips and repeats nothing'],
   },
   {
     name: 'a tick is not compared with the last one',
@@ -206,7 +206,7 @@ const faults: Fault[] = [
     }),
     cases: crons,
     seen: [
-      'a tick is decided once: repeated, or from elsewhere, it changes nothing',
+      'a tick is decided once; a repeated or outdated decision changes nothing',
       'of many callers at once each tick is decided by one',
     ],
   },
@@ -223,9 +223,9 @@ const faults: Fault[] = [
     cases: crons,
     seen: [
       'a tick and its job come in one step',
-      'a tick is decided once: repeated, or from elsewhere, it changes nothing',
+      'a tick is decided once; a repeated or outdated decision changes nothing',
       'of many callers at once each tick is decided by one',
-      'a lock is given with the job, and nothing happens while another one has it',
+      'a lock is acquired with the push, and nothing changes while another job has it',
     ],
   },
   {
@@ -252,10 +252,10 @@ const faults: Fault[] = [
       return { metrics: { record: (batch) => store.metrics.record({ ...batch, number: ++number }) } }
     },
     cases: metrics,
-    seen: ['a batch that is told twice, or after a later one, counts once'],
+    seen: ['a batch that is recorded twice, or after a later one, counts once'],
   },
   {
-    name: 'an iteration is saved whoever has overtaken it',
+    name: 'an older execution saves its iteration',
     wrap(store) {
       let executions = 1000
       return {
@@ -266,10 +266,10 @@ const faults: Fault[] = [
       }
     },
     cases: iterations,
-    seen: ['an execution that was overtaken by a later one changes nothing'],
+    seen: ['an execution changes nothing once a later one has saved its state'],
   },
   {
-    name: 'an event changes whatever the attempt',
+    name: 'an event changes for any attempt',
     wrap(store) {
       let attempt = 1000
       const newest = (effects?: Effect[]) => effects?.map((effect) => ({ ...effect, attempt: ++attempt }))
@@ -307,7 +307,7 @@ const faults: Fault[] = [
     ],
   },
   {
-    name: 'turn tells of no marks',
+    name: 'settleAndFetch does not tell the version of the cancellations',
     wrap: (store) => ({
       workers: {
         settleAndFetch: async (owner, asked) => ({
@@ -317,10 +317,10 @@ const faults: Fault[] = [
       },
     }),
     cases: marks,
-    seen: ['the turn that takes a job tells of every mark that was set before'],
+    seen: ['the call that fetches a job tells the version of every earlier cancellation'],
   },
   {
-    name: 'a mark stays when its job is dropped',
+    name: 'a cancellation stays when its job is dropped',
     wrap(store) {
       const others = (effects?: Effect[]) => effects?.filter(({ kind }) => kind !== 'clear-cancellation') ?? []
       return {
@@ -343,8 +343,8 @@ const faults: Fault[] = [
     },
     cases: marks,
     seen: [
-      'a mark goes in the step in which its job is dropped, and then it is known why',
-      'a mark goes with a job that is dropped from a set, from a queue, or from a dead owner',
+      'a cancellation is cleared in the step that drops its job, and its state is dropped',
+      'a cancellation is cleared with a job that is dropped from a set, from a queue, or from a dead owner',
     ],
   },
   {
@@ -352,8 +352,8 @@ const faults: Fault[] = [
     wrap: () => ({ jobs: { pauseQueue: async () => {} } }),
     cases: marks,
     seen: [
-      'a turn takes nothing from a paused queue, all from the others, and what it settles is settled',
-      'what is put back, promoted or recovered into a paused queue stays there',
+      'a call fetches nothing from a paused queue, everything from the others, and settles as usual',
+      'a job that is requeued, promoted or rescued into a paused queue stays there',
     ],
   },
 ]
@@ -367,7 +367,7 @@ describe.each(faults)('a store where $name', ({ wrap, cases, seen }) => {
   })
 })
 
-// That all cases pass is seen elsewhere; here, that being wrapped is no fault: one case of each kind.
+// One case of each kind must pass on a wrapped healthy store.
 const healthy = new Map(faults.map(({ cases, seen: [name = ''] }) => [cases, name]))
 
 test.each([...healthy].map(([cases, name]) => [name, named(cases, name)] as const))(

@@ -3,7 +3,7 @@ import { type Case, done, NOW, release, retry, sure, toQueue } from './bench.ts'
 
 const DAY = 86_400_000
 
-/** Numbers and views for people. */
+/** Counts, and reading queues. */
 export const counters: Case[] = [
   {
     name: 'an empty store has nothing but zeros',
@@ -72,7 +72,7 @@ export const counters: Case[] = [
     },
   },
   {
-    name: 'history counts by the UTC day of the turn, in the order asked',
+    name: 'history counts by the UTC day of the call, in the order given',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4, 5].map((n) => t.job(n)))
       const owner = await t.owner()
@@ -91,7 +91,7 @@ export const counters: Case[] = [
     },
   },
   {
-    name: 'queues tell their sizes and the job that is next',
+    name: 'queues returns sizes and next jobs',
     async run(t) {
       await t.push('a', t.job(1), t.job(2))
       await t.push('b', t.job(3))
@@ -109,7 +109,7 @@ export const counters: Case[] = [
     },
   },
   {
-    name: 'peek reads a queue from any place, next to run first, and changes nothing',
+    name: 'peek reads a queue from any position, next to be fetched first, and changes nothing',
     async run(t) {
       const texts = Array.from({ length: 7 }, (_, n) => t.job(n))
       await t.push('q', ...texts.slice(1))
@@ -123,7 +123,7 @@ export const counters: Case[] = [
     },
   },
   {
-    name: 'a total goes back to zero by itself, and the figures of the day stay',
+    name: 'a total is reset alone, and the figures of the day stay',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))
       const owner = await t.owner()
@@ -137,7 +137,7 @@ export const counters: Case[] = [
     },
   },
   {
-    name: 'taken tells what belongs to owners, page by page',
+    name: 'fetched returns the jobs of owners, page by page',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4, 5].map((n) => t.job(n)))
       await t.push('p', t.job(6))

@@ -9,7 +9,7 @@ import { inPairs, type Line, startVictim } from './victims.ts'
 const LIFE = 18
 const CHURNS = 5
 
-/** A process that dies loses nothing and doubles nothing, wherever it was. */
+/** A process that is killed at any point loses nothing and doubles nothing. */
 export const crash: Case[] = [
   {
     name: 'a process killed between any two calls leaves every job in exactly one place',
@@ -45,12 +45,12 @@ export const crash: Case[] = [
   },
 ]
 
-/** Looks at what a dead victim left: before recovery, after it, and after everything was worked off. */
+/** Checks the store after a victim was killed: before the rescue, after it, and after all jobs have run. */
 async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   const store = await t.another(url)
   const said = summaryOf(lines)
 
-  // The dead process's owners are claimed; where is every job now?
+  // The owners of the killed process are claimed; every job must be in one place.
   for (const { owner, claimed } of await store.workers.leases()) {
     if (!claimed) expect(await store.workers.claim(owner, null)).toBe(true)
   }
@@ -59,7 +59,7 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   await expectCounters(store, said, found)
   await expectRows(store, said, found)
 
-  // Recovered, every job is still in one place, and none is with an owner.
+  // After the rescue every job is still in one place, and none is with an owner.
   const stranded = await store.workers.orphaned(10_000)
   const items = stranded.map(({ owner, queue, ticket, text }) => ({
     owner,
@@ -130,7 +130,7 @@ function summaryOf(lines: Line[]): Summary {
 
 type Place = 'queue' | 'owner' | SetName
 
-/** Where every job is; one that is in two places fails. */
+/** Returns where every job is. A job in two places fails. */
 async function places(store: Store): Promise<Map<string, Place>> {
   const found = new Map<string, Place>()
   const put = (text: string, place: Place) => {
@@ -160,7 +160,7 @@ function expectPlaces(said: Summary, found: Map<string, Place>): void {
   expect(strange, 'jobs that nobody pushed').toEqual([])
 }
 
-/** What the last call settled without an answer shows in where its jobs are. */
+/** Checks the settlements of a call without an answer by the destinations of its jobs. */
 async function expectCounters(store: Store, said: Summary, found: Map<string, Place>): Promise<void> {
   let { processed, failed } = said
   for (const { id, fate } of said.open) {
@@ -173,7 +173,7 @@ async function expectCounters(store: Store, said: Summary, found: Map<string, Pl
   expect(await store.metrics.totals()).toMatchObject({ processed, failed })
 }
 
-/** Counts equal the events, and the events what became of their jobs. */
+/** Checks that counts agree with events, and events with jobs. */
 async function expectRows(store: Store, said: Summary, found: Map<string, Place>): Promise<void> {
   if (!(await store.tasks.find(TASK.id))) return expect(said.hasTask).not.toBe(true)
   const { counts, total, backlog: held } = await expectExact({ store }, TASK)
@@ -193,7 +193,7 @@ async function expectRows(store: Store, said: Summary, found: Map<string, Place>
   }
 }
 
-/** A new owner works off all that is left: every job ends once, and the task is done. */
+/** Runs all jobs that are left: every job ends once, and the task is done. */
 async function workOff(t: Bench, store: Store, found: Map<string, Place>): Promise<void> {
   const before = await store.metrics.totals()
   for (const set of ['retry', 'dead'] as const) {

@@ -5,10 +5,10 @@ import { type Bench, type Case, done, NOW, release, retry, sure, toQueue, until 
 const HOUR = 3_600_000
 const TEXT = '{"spec":"0 * * * *"}'
 
-/** What runs by the clock, and locks. */
+/** Cron entries, and locks. */
 export const crons: Case[] = [
   {
-    name: 'an entry is defined once, is kept by who knows it, and changed by who knows how it stands',
+    name: 'an entry is defined once, and kept or changed only by a caller that knows its text',
     async run(t) {
       expect(await t.store.crons.list()).toEqual([])
       expect(await t.store.crons.define('a', { old: null, text: TEXT, tick: 5 }, 60)).toBe(true)
@@ -23,13 +23,13 @@ export const crons: Case[] = [
       expect(await t.store.crons.list(['a'])).toEqual([{ ...fresh, text: 'same schedule' }])
       expect(await t.store.crons.define('a', { old: 'same schedule', text: 'another', tick: 7 }, 60)).toBe(true)
       expect(await t.store.crons.list(['a', 'nobody'])).toEqual([{ ...fresh, text: 'another', tick: 7 }])
-      // Whose clock is behind must not have ticks decided once more.
+      // A caller whose clock is behind must not decide ticks again.
       expect(await t.store.crons.define('a', { old: 'another', text: 'a third', tick: 6 }, 60)).toBe(true)
       expect(await t.store.crons.list(['a'])).toEqual([{ ...fresh, text: 'a third', tick: 7 }])
     },
   },
   {
-    name: 'entries come by their names, whatever these are',
+    name: 'entries are sorted by name',
     async run(t) {
       const names = ['B', 'a', 'b:c', 'hk:crons', "it's {queue:x} *?[", 'ä ü', '日本']
       for (const name of names) await t.store.crons.define(name, { old: null, text: name, tick: NOW }, 60)
@@ -39,7 +39,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'of several who change an entry at once one does',
+    name: 'of several callers that change an entry at once one succeeds',
     shared: true,
     async run(t) {
       const other = await t.another()
@@ -55,7 +55,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'who defines an entry lives for so many seconds from the last time that he says so',
+    name: 'an entry is alive for the seconds of its last definition',
     async run(t) {
       await entry(t)
       expect((await record(t)).alive).toBe(true)
@@ -77,7 +77,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a tick is decided once: repeated, or from elsewhere, it changes nothing',
+    name: 'a tick is decided once; a repeated or outdated decision changes nothing',
     async run(t) {
       await entry(t)
       expect(await t.store.crons.tick('a', tick(t, 1), NOW)).toBe('ok')
@@ -115,7 +115,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a tick that is passed over pushes nothing',
+    name: 'a skipped tick pushes nothing',
     async run(t) {
       await entry(t)
       expect(await t.store.crons.tick('a', { ...tick(t, 1), push: null }, NOW)).toBe('ok')
@@ -124,7 +124,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a job may go anywhere',
+    name: 'a tick may push to any destination',
     async run(t) {
       await entry(t)
       const to = (n: number, item: Partial<CronTick['push'] & object>['item']) => ({
@@ -139,7 +139,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a paused entry is not due, and goes on from now',
+    name: 'a paused entry has no ticks, and continues from now',
     async run(t) {
       await entry(t)
       expect(await t.store.crons.pause('a', true, NOW)).toBe(true)
@@ -151,7 +151,7 @@ export const crons: Case[] = [
       expect((await record(t)).paused).toBe(true)
       expect(await t.store.crons.pause('a', false, NOW + 3 * HOUR)).toBe(true)
       expect(await record(t)).toMatchObject({ paused: false, tick: NOW + 3 * HOUR })
-      // One that is not paused goes on as it did, and none goes back.
+      // An entry that is not paused continues as before, and no entry goes back.
       expect(await t.store.crons.pause('a', false, NOW + 9 * HOUR)).toBe(true)
       await t.store.crons.pause('a', true, NOW)
       await t.store.crons.pause('a', false, NOW)
@@ -160,7 +160,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'out of turn a job is pushed also in a pause, and the ticks come as before',
+    name: 'a job is pushed off schedule also during a pause, and the ticks stay as before',
     async run(t) {
       await entry(t)
       await t.store.crons.pause('a', true, NOW)
@@ -172,7 +172,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'an entry that is forgotten is gone, and may come again as new',
+    name: 'a removed entry is gone, and may be defined again',
     async run(t) {
       await entry(t)
       await t.store.crons.pause('a', true, NOW)
@@ -186,7 +186,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a lock is given with the job, and nothing happens while another one has it',
+    name: 'a lock is acquired with the push, and nothing changes while another job has it',
     async run(t) {
       await entry(t)
       expect(await t.store.crons.tick('a', tick(t, 1, { lock: 'l' }), NOW)).toBe('ok')
@@ -195,7 +195,7 @@ export const crons: Case[] = [
       expect(await t.store.crons.tick('a', next, NOW)).toEqual({ holder: 'jid-1' })
       expect(await record(t)).toEqual(before)
       expect(await t.waiting('q')).toEqual([t.job(1)])
-      // Whoever passes it over, or wants no lock, may; so may the one that has it.
+      // A tick that is skipped, a push without a lock, and the holder of the lock succeed.
       expect(await t.store.crons.tick('a', { ...next, push: null }, NOW)).toBe('ok')
       expect(await t.store.crons.tick('a', tick(t, 3, { from: NOW + 2 * HOUR }), NOW)).toBe('ok')
       await t.store.crons.releaseLock('l', 'jid-3')
@@ -206,7 +206,7 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a lock is freed with the settlement, the swap or the restoring that says so, and by its holder alone',
+    name: 'a lock is released with a settlement, a swap or a rescue, and by its holder alone',
     async run(t) {
       await entry(t)
       const owner = await t.owner()

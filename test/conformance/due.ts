@@ -3,10 +3,10 @@ import { type Case, NOW, timed, toQueue } from './bench.ts'
 
 const NOW_SECONDS = NOW / 1000
 
-/** Jobs whose time has come: due, swap, trim, and the wait for the next one. */
+/** Job sets by time: due, swap, prune, and waiting for the next entry. */
 export const due: Case[] = [
   {
-    name: 'due answers what is due, lowest first, and tells the score of the next',
+    name: 'due returns the due entries, lowest first, and the score of the next one',
     async run(t) {
       await t.store.jobs.push(
         [5, -3, 0, -1, 7].map((off) => ({ to: 'schedule', text: t.job(off), score: NOW_SECONDS + off })),
@@ -18,7 +18,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'due at its limit tells the first entry behind as next, and changes nothing',
+    name: 'due at its limit returns the first entry after the page as next, and changes nothing',
     async run(t) {
       await t.store.jobs.push(
         [1, 2, 3].map((n) => ({ to: 'retry', text: t.job(n), score: n + 0.5 })),
@@ -75,7 +75,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'swap changes nothing when the score or the text is another now',
+    name: 'swap changes nothing when the score or the text has changed',
     async run(t) {
       await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1.5 }], NOW)
       const answers = await t.store.jobSets.swap(
@@ -94,7 +94,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'an entry is swapped once: repeating it answers gone, also within one call',
+    name: 'an entry is swapped once; a repeated swap answers gone, also within one call',
     async run(t) {
       await t.store.jobs.push([{ to: 'schedule', text: t.job(1), score: 1 }], NOW)
       const move = { text: t.job(1), score: 1, to: toQueue('q', t.job(1)) }
@@ -104,7 +104,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'an entry that is gone does not hurt the other swaps of the call',
+    name: 'an entry that is gone does not affect the other swaps of the call',
     async run(t) {
       await t.store.jobs.push(
         [1, 3].map((n) => ({ to: 'schedule', text: t.job(n), score: n })),
@@ -161,7 +161,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'trim keeps the newest entries, and of those the young ones',
+    name: 'prune keeps the newest entries, and of those the ones that are not too old',
     async run(t) {
       await t.store.jobs.push(
         [5, 1, 4, 2, 3].map((n) => ({ to: 'dead', text: t.job(n), score: n * 100 })),
@@ -183,7 +183,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'trim leaves the other sets alone',
+    name: 'prune does not change the other sets',
     async run(t) {
       await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
       await t.store.jobSets.prune('dead', 0, 1e10)
@@ -191,7 +191,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'waitDue resolves when something is scheduled',
+    name: 'waitUntilDue resolves when something is scheduled',
     async run(t) {
       expect(await t.store.jobSets.due('schedule', NOW, 1)).toEqual({ entries: [], next: null })
       const waiting = timed(t.store.jobSets.waitUntilDue(8000, new AbortController().signal))
@@ -200,7 +200,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'waitDue resolves when another connection schedules something',
+    name: 'waitUntilDue resolves when another connection schedules something',
     shared: true,
     async run(t) {
       const other = await t.another()
@@ -212,7 +212,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'waitDue resolves after its time, and when it is aborted',
+    name: 'waitUntilDue resolves after its time, and when it is aborted',
     async run(t) {
       await t.store.open()
       expect((await timed(t.store.jobSets.waitUntilDue(50, new AbortController().signal))).ms).toBeLessThan(1000)

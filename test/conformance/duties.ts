@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { type Case, until } from './bench.ts'
 
-/** Duties: what one process at a time should do. */
+/** Locks that one process at a time holds. */
 export const duties: Case[] = [
   {
-    name: 'a duty is held by one at a time, who may go on holding it',
+    name: 'a lock has one holder at a time, who may keep it',
     async run(t) {
       expect(await t.store.workers.acquireLock('sweep', 'ann', 60)).toBe(true)
       expect(await t.store.workers.acquireLock('sweep', 'bob', 60)).toBe(false)
@@ -13,7 +13,7 @@ export const duties: Case[] = [
     },
   },
   {
-    name: 'a duty given up is free; only its holder can give it up',
+    name: 'a released lock is free, and only its holder can release it',
     async run(t) {
       await t.store.workers.acquireLock('sweep', 'ann', 60)
       await t.store.workers.releaseLock('sweep', 'bob')
@@ -25,7 +25,7 @@ export const duties: Case[] = [
     },
   },
   {
-    name: 'a duty is free again after its seconds, and not before',
+    name: 'a lock is free again after its seconds, and not before',
     async run(t) {
       const start = performance.now()
       await t.store.workers.acquireLock('sweep', 'ann', 0.3)
@@ -35,7 +35,7 @@ export const duties: Case[] = [
     },
   },
   {
-    name: 'holding a duty again prolongs it',
+    name: 'acquiring a lock again prolongs it',
     async run(t) {
       await t.store.workers.acquireLock('sweep', 'ann', 0.15)
       await t.store.workers.acquireLock('sweep', 'ann', 60)
@@ -44,7 +44,7 @@ export const duties: Case[] = [
     },
   },
   {
-    name: 'of many that want a duty at once one gets it',
+    name: 'of many that acquire a lock at once one gets it',
     shared: true,
     async run(t) {
       const other = await t.another()

@@ -10,10 +10,10 @@ const state = (executions: number, cursor: unknown, runtime = 1.5): IterationSta
 const ends = (jid: string): IterationEffect => ({ kind: 'iteration', jid, state: null })
 const keeps = (jid: string, kept: IterationState): IterationEffect => ({ kind: 'iteration', jid, state: kept })
 
-/** How far jobs have come that go through many items. */
+/** The stored states of iterations. */
 export const iterations: Case[] = [
   {
-    name: 'what is saved is found, the last of it; of others nothing is known',
+    name: 'the last saved state is found; other jobs have none',
     async run(t) {
       expect(await t.store.jobs.saveIteration('one', state(1, 5, 0.25), NOW)).toBe(true)
       await t.store.jobs.saveIteration('one', state(1, { page: 'ü"\n', n: [1] }, 2.75), NOW)
@@ -27,7 +27,7 @@ export const iterations: Case[] = [
     },
   },
   {
-    name: 'an execution that was overtaken by a later one changes nothing',
+    name: 'an execution changes nothing once a later one has saved its state',
     async run(t) {
       await t.store.jobs.saveIteration('j', state(2, 'later'), NOW)
       expect(await t.store.jobs.saveIteration('j', state(1, 'earlier'), NOW)).toBe(false)
@@ -37,7 +37,7 @@ export const iterations: Case[] = [
     },
   },
   {
-    name: 'a job that was cancelled before it ran has nothing but that; the first time stays, and what is saved',
+    name: 'a job that was cancelled before it ran has only that; the first time stays, and so does a saved state',
     async run(t) {
       await t.store.cancellations.request('j', NOW)
       const [first] = await t.store.jobs.iterations(['j'])
@@ -53,7 +53,7 @@ export const iterations: Case[] = [
     },
   },
   {
-    name: 'a settlement keeps and ends iterations in its own step, and a fenced one does not',
+    name: 'a settlement saves and deletes iterations in its own step, and a fenced one does not',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       await Promise.all(['a', 'b', 'c', 'd'].map((jid) => t.store.jobs.saveIteration(jid, state(1, jid), NOW)))
@@ -86,7 +86,7 @@ export const iterations: Case[] = [
     },
   },
   {
-    name: 'a job that came while its owner waited takes its iteration along as well',
+    name: 'a job that was fetched while its owner waited changes its iteration as well',
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
@@ -100,7 +100,7 @@ export const iterations: Case[] = [
     },
   },
   {
-    name: 'swaps and restores take iterations along',
+    name: 'swaps and rescues change iterations',
     async run(t) {
       await Promise.all(['a', 'b'].map((jid) => t.store.jobs.saveIteration(jid, state(1, jid), NOW)))
       await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)

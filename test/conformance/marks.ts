@@ -5,10 +5,10 @@ import { type Bench, type Case, done, NOW, pause, release, sure, textsOf, timed,
 const NEVER = new AbortController().signal
 const PROMPT = 1000
 
-/** Jobs that should not run: marks of cancelled ones, and paused queues. */
+/** Cancellations and paused queues. */
 export const marks: Case[] = [
   {
-    name: 'where nothing was marked, turns tell version 0, and nothing is cancelled',
+    name: 'without a cancellation the version is 0, and no job is cancelled',
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
@@ -20,7 +20,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'the turn that takes a job tells of every mark that was set before',
+    name: 'the call that fetches a job tells the version of every earlier cancellation',
     shared: true,
     async run(t) {
       const owner = await t.owner()
@@ -40,7 +40,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'marks are told once to who asks from where it was, and those cancelled are known among others',
+    name: 'since returns each cancellation once, and among finds the cancelled jobs',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
       const first = await t.store.cancellations.since(0)
@@ -55,7 +55,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a job that is marked again keeps its mark, and nobody hears of it anew',
+    name: 'a repeated request changes nothing, and since does not return it again',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
       const { version } = await t.store.cancellations.since(0)
@@ -64,7 +64,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'versions grow, whatever the clocks of those who mark say',
+    name: 'versions grow, whatever the clocks of the callers are',
     async run(t) {
       let before = 0
       for (const [i, ahead] of [0, 5000, -5000, 0].entries()) {
@@ -77,7 +77,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a mark that is taken back is gone, and one that is set anew is heard of',
+    name: 'a withdrawn cancellation is gone, and a new request is returned again',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
       const { version } = await t.store.cancellations.since(0)
@@ -90,7 +90,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a mark goes in the step in which its job is dropped, and then it is known why',
+    name: 'a cancellation is cleared in the step that drops its job, and its state is dropped',
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
@@ -106,7 +106,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a job that was dropped can be marked again',
+    name: 'a job that was dropped can be cancelled again',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
       await deliver(t, unmark('a'))
@@ -116,7 +116,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'of a job that ended by itself the mark goes without a word, and a job without a mark gets none',
+    name: 'the cancellation of a job that ended by itself is cleared, and clearing a job without one has no effect',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
       await deliver(t, unmark('a', false), unmark('b'), unmark('c', false))
@@ -124,7 +124,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a settlement that is fenced takes no mark',
+    name: 'a fenced settlement clears no cancellation',
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1))
@@ -137,7 +137,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a mark goes with a job that is dropped from a set, from a queue, or from a dead owner',
+    name: 'a cancellation is cleared with a job that is dropped from a set, from a queue, or from a dead owner',
     async run(t) {
       for (const jid of ['a', 'b', 'c', 'd']) await t.store.cancellations.request(jid, NOW)
       await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)
@@ -160,7 +160,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'many marks are told in pages, each once',
+    name: 'many cancellations are returned in pages, each once',
     seconds: 60,
     async run(t) {
       const jids = Array.from({ length: 10_050 }, (_, n) => `jid ${n}`)
@@ -178,7 +178,7 @@ export const marks: Case[] = [
 
   // ------------------------------------------------------------------------------------------------- pauses
   {
-    name: 'a turn takes nothing from a paused queue, all from the others, and what it settles is settled',
+    name: 'a call fetches nothing from a paused queue, everything from the others, and settles as usual',
     async run(t) {
       const owner = await t.owner()
       await t.push('p', t.job(1), t.job(2))
@@ -205,7 +205,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a pause lasts: it is there for who opens the store later',
+    name: 'a pause stays when the store is opened again',
     shared: true,
     async run(t) {
       await t.store.jobs.pauseQueue('q', true)
@@ -218,7 +218,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'who waits on a queue that is paused meanwhile gets none of its jobs, and all when it is resumed',
+    name: 'a waiter gets no jobs of a queue that is paused meanwhile, and all of them when it is resumed',
     shared: true,
     async run(t) {
       const owner = await t.owner()
@@ -238,7 +238,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'who waits on several queues gets the jobs of those that are not paused, promptly',
+    name: 'a waiter on several queues gets the jobs of those that are not paused, promptly',
     async run(t) {
       const owner = await t.owner()
       await t.store.jobs.pauseQueue('p', true)
@@ -253,7 +253,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'a waiter that has nothing but paused queues hears at once that one is resumed',
+    name: 'a waiter with only paused queues wakes at once when one is resumed',
     shared: true,
     async run(t) {
       const owner = await t.owner()
@@ -292,7 +292,7 @@ export const marks: Case[] = [
     },
   },
   {
-    name: 'what is put back, promoted or recovered into a paused queue stays there',
+    name: 'a job that is requeued, promoted or rescued into a paused queue stays there',
     async run(t) {
       const [owner, dead] = [await t.owner(), await t.owner()]
       await t.push('q', t.job(1), t.job(2))
@@ -315,12 +315,12 @@ function unmark(jid: string, dropped = true): CancellationEffect {
   return { kind: 'clear-cancellation', jid, at: NOW, dropped }
 }
 
-/** Effects by themselves, on the back of a job that nobody takes. */
+/** Applies effects with a job that nobody fetches. */
 async function deliver(t: Bench, ...effects: CancellationEffect[]): Promise<void> {
   await t.store.jobs.push([{ ...toQueue('carrier', '{}'), effects }], NOW)
 }
 
-/** Asks and waits, as a worker does, until something was taken. */
+/** Fetches and waits, as a worker does, until it has a job. */
 async function receive(store: Store, owner: string, queues: string[]): Promise<string[]> {
   for (;;) {
     const turn = { now: NOW, started: [], settlements: [], fetch: { queues, n: 1 } }

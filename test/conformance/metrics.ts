@@ -6,10 +6,10 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** What ended, by class and minute; and deploys. */
+/** Metrics by class and minute, and deploys. */
 export const metrics: Case[] = [
   {
-    name: 'what is recorded is found in its minute and its ten minutes, and histograms by class',
+    name: 'a batch is found in its minute and its ten minutes, and histograms by class',
     async run(t) {
       await record(t.store, { at: NOW + 59_999, jobs: [counts('A', 3, 1, 50, { 0: 1, 3: 1 }), counts('B', 1)] })
       await record(t.store, { at: NOW + 9 * MINUTE, jobs: [counts('A', 2, 0, 7, { 25: 2 })] })
@@ -37,7 +37,7 @@ export const metrics: Case[] = [
     },
   },
   {
-    name: 'what several processes tell is added up',
+    name: 'the batches of several processes are added up',
     shared: true,
     async run(t) {
       const other = await t.another()
@@ -49,7 +49,7 @@ export const metrics: Case[] = [
     },
   },
   {
-    name: 'a batch that is told twice, or after a later one, counts once',
+    name: 'a batch that is recorded twice, or after a later one, counts once',
     async run(t) {
       const jobs = [counts('A', 1, 0, 5, { 0: 1 })]
       await record(t.store, { number: 1, jobs })
@@ -61,7 +61,7 @@ export const metrics: Case[] = [
     },
   },
   {
-    name: 'a bucket stays at 65,535',
+    name: 'a bucket does not grow above 65,535',
     async run(t) {
       await record(t.store, { jobs: [counts('A', 65_530, 0, 1, { 0: 65_530, 1: 70_000, 25: 65_535 })] })
       await record(t.store, { number: 2, jobs: [counts('A', 10, 0, 1, { 0: 10, 1: 1, 2: 1, 25: 1 })] })
@@ -106,7 +106,7 @@ export const metrics: Case[] = [
     },
   },
   {
-    name: 'a deploy is marked once, whoever of many says so, and read back by its day',
+    name: 'a deploy is recorded once by many callers, and read by its day',
     async run(t) {
       const at = Date.UTC(2026, 4, 17, 23, 59)
       const marks = await Promise.all([1, 2, 3].map(() => t.store.metrics.recordDeploy({ at, label: 'v1' }, NOW)))

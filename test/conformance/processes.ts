@@ -2,10 +2,10 @@ import { expect } from 'vitest'
 import type { ProcessRecord } from '#dist/store/contract.js'
 import { type Case, NOW, until } from './bench.ts'
 
-/** Processes that show themselves, and the signals sent to them. */
+/** The list of processes, and signals. */
 export const processes: Case[] = [
   {
-    name: 'a process is shown as it was told last',
+    name: 'a process is listed as in its last heartbeat',
     async run(t) {
       expect(await t.store.workers.heartbeat(record('host:1'), 60)).toMatchObject({ signal: null, known: false })
       await t.store.workers.heartbeat(record('host:2', { busy: 3 }), 60)
@@ -18,7 +18,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'a process that said goodbye is not shown',
+    name: 'a removed process is not listed',
     async run(t) {
       await t.store.workers.heartbeat(record('host:1'), 60)
       await t.store.workers.heartbeat(record('host:2'), 60)
@@ -28,7 +28,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'a process that does not beat is gone after its seconds',
+    name: 'a process without a heartbeat is gone after its seconds',
     async run(t) {
       await t.store.workers.heartbeat(record('host:1'), 0.2)
       await t.store.workers.heartbeat(record('host:2'), 60)
@@ -38,7 +38,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'a beat tells whether its process was shown before: not the first one, nor one after its seconds',
+    name: 'a heartbeat tells whether its process was listed before',
     async run(t) {
       const known = async (seconds: number) => (await t.store.workers.heartbeat(record('host:1'), seconds)).known
       expect(await known(60)).toBe(false)
@@ -48,7 +48,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'signals arrive with the beats, oldest first, each once',
+    name: 'signals arrive with the heartbeats, oldest first, each once',
     async run(t) {
       await t.store.workers.heartbeat(record('host:1'), 60)
       await t.store.workers.heartbeat(record('host:2'), 60)
@@ -61,7 +61,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'a signal to a process that is not there is refused',
+    name: 'a signal to an unknown process is refused',
     async run(t) {
       expect(await t.store.workers.signal('host:1', 'TERM')).toBe(false)
       await t.store.workers.heartbeat(record('host:1'), 60)
@@ -71,7 +71,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'what processes work on is shown as each told last',
+    name: 'running jobs are listed as in the last heartbeats',
     async run(t) {
       const job = (slot: string, n: number) => ({ slot, queue: 'q', text: t.job(n), startedAt: NOW + n * 1000 })
       await t.store.workers.heartbeat(record('host:1', { busy: 1 }), 60, [job('a', 9)])
@@ -92,7 +92,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'what a process worked on is gone with it',
+    name: 'the running jobs of a removed process are not listed',
     async run(t) {
       await t.store.workers.heartbeat(record('host:1'), 0.2, [
         { slot: 'a', queue: 'q', text: t.job(1), startedAt: NOW },

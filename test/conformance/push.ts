@@ -2,10 +2,10 @@ import { expect } from 'vitest'
 import type { PushItem } from '#dist/store/contract.js'
 import { type Case, done, NOW, textsOf, toQueue } from './bench.ts'
 
-/** Pushing: what is stored is stored whole, in order, byte for byte. */
+/** Pushing: jobs are stored completely, in order, byte for byte. */
 export const push: Case[] = [
   {
-    name: 'jobs come out in the order they were pushed',
+    name: 'jobs are fetched in the order of their pushes',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))
       await t.push('q', t.job(3))
@@ -14,7 +14,7 @@ export const push: Case[] = [
     },
   },
   {
-    name: 'a job pushed to the front is next, the last one pushed there first',
+    name: 'a job pushed to the front is next, the last one first',
     async run(t) {
       await t.push('q', t.job(1))
       await t.store.jobs.push(
@@ -99,7 +99,7 @@ export const push: Case[] = [
     },
   },
   {
-    name: 'a push that may be repeated is stored once, also with another text, elsewhere, or when its job has ended',
+    name: 'a repeated push with once is stored once, also with another text or destination, or after its job has ended',
     shared: true,
     async run(t) {
       const [first, again] = [t.job(1), t.job(1, { created_at: NOW + 1000 })]
@@ -134,7 +134,7 @@ export const push: Case[] = [
     },
   },
   {
-    name: 'queue names are kept apart, whatever they look like',
+    name: 'queue names of any form are different queues',
     async run(t) {
       const names = ['q', 'Q', 'q ', 'q:1', 'fronta č. 1', "q'", 'q%', 'q_']
       for (const name of names) await t.push(name, t.job(name))
@@ -161,7 +161,7 @@ export const push: Case[] = [
     },
   },
   {
-    name: 'what one connection pushed is there for another',
+    name: 'another connection fetches a pushed job',
     shared: true,
     async run(t) {
       const other = await t.another()
@@ -186,7 +186,7 @@ export const push: Case[] = [
     },
   },
   {
-    name: 'what was pushed is still there after the store was closed and opened again',
+    name: 'pushed jobs are there after the store was closed and opened again',
     shared: true,
     async run(t) {
       const other = await t.another()

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Lease, Renewer, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, retry, textsOf, toQueue, turnOf, until } from './bench.ts'
 
-/** Leases, and what becomes of the jobs of an owner that died. */
+/** Leases, and the rescue of the jobs of dead owners. */
 export const recovery: Case[] = [
   {
     name: 'an owner joins once: its name is refused while it is known',
@@ -14,7 +14,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'a claimed name is refused while its jobs are not restored',
+    name: 'a claimed name is refused while its jobs are not rescued',
     async run(t) {
       const name = await t.owner()
       await t.push('q', t.job(1))
@@ -25,7 +25,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'a claimed name is never used again, also when it held nothing',
+    name: 'a claimed name is never used again, also without jobs',
     async run(t) {
       const name = await t.owner()
       await t.store.workers.claim(name, null)
@@ -34,7 +34,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'leases tell every owner, where it runs and how it stands',
+    name: 'leases returns every owner with its host and lease',
     async run(t) {
       const host = 'boot 7f/pid-ns 1 – "x"'
       const [alive, dead] = [await t.owner({ host }), await t.owner({ host: 'there' })]
@@ -60,7 +60,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'an owner whose lease has ended goes on until it is claimed, and regains its lease by renewing',
+    name: 'an owner whose lease has ended continues until it is claimed, and gets its lease back by renewing',
     async run(t) {
       await t.push('q', t.job(1), t.job(2), t.job(3))
       const owner = await t.owner({ seconds: 0.05 })
@@ -76,7 +76,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'renew refuses an unknown, a claimed and a departed owner',
+    name: 'renew refuses an unknown, a claimed and a released owner',
     async run(t) {
       const [claimed, departed] = [await t.owner(), await t.owner()]
       await t.store.workers.claim(claimed, null)
@@ -87,7 +87,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'leave is refused while the owner holds a job, and changes nothing then',
+    name: 'release is refused while the owner has a job, and changes nothing then',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
@@ -116,7 +116,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'the owners that have not renewed since a stamp are told, each with its seconds, until they renew or are claimed',
+    name: 'unrenewed returns the owners without a renewal since a stamp, until they renew or are claimed',
     async run(t) {
       const [ann, bob, dead] = [await t.owner({ seconds: 7 }), await t.owner({ seconds: 9 }), await t.owner()]
       await t.store.workers.claim(dead, null)
@@ -156,7 +156,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'an owner that is claimed while it enters a queue is claimed there too, or keeps its lease in none',
+    name: 'an owner that is claimed while it joins a queue is claimed there too, or keeps its lease in none',
     shared: true,
     async run(t) {
       const other = await t.another()
@@ -199,7 +199,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'of two sweepers that claim the same ended lease one succeeds',
+    name: 'of two workers that claim the same ended lease one succeeds',
     async run(t) {
       const owner = await t.owner({ seconds: 0.02 })
       const { ends } = await ended(t, owner)
@@ -208,7 +208,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'turns of a claimed owner are fenced: nothing is settled, counted or taken',
+    name: 'calls of a claimed owner are fenced: nothing is settled, counted or fetched',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))
       const owner = await t.owner()
@@ -245,7 +245,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'stranded jobs come newest first per queue, so that restoring them one by one keeps their order',
+    name: 'orphaned jobs come newest first per queue, so that rescuing them one by one keeps their order',
     async run(t) {
       const texts = [1, 2, 3, 4, 5].map((n) => t.job(n))
       const others = ['a', 'b', 'c'].map((n) => t.job(n))
@@ -266,7 +266,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'stranded jobs read in pages keep their order too, also beyond nine jobs',
+    name: 'orphaned jobs read in pages keep their order, also beyond nine jobs',
     async run(t) {
       const texts = Array.from({ length: 25 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -279,7 +279,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'restoring a job of an owner that was not claimed answers gone',
+    name: 'rescuing a job of an owner that was not claimed answers gone',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
@@ -292,7 +292,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'a job is restored to wherever the sweeper says; one that is gone does not hurt the others',
+    name: 'a job is rescued to any destination, and one that is gone does not affect the others',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       const owner = await t.owner()
@@ -317,7 +317,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'of two sweepers that restore the same job one succeeds',
+    name: 'of two workers that rescue the same job one succeeds',
     shared: true,
     async run(t) {
       const texts = Array.from({ length: 12 }, (_, n) => t.job(n))
@@ -362,7 +362,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'the renewer, if the store has one, survives being posted to a thread, renews, and tells a lost lease',
+    name: 'the renewer, if the store has one, can be posted to a thread, renews, and reports a lost lease',
     async run(t) {
       await t.store.open()
       const renewer = t.store.workers.renewer()
@@ -386,7 +386,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'a turn in the time of a claim belongs either wholly before it or is fenced',
+    name: 'a call at the time of a claim is either complete before it or fenced',
     shared: true,
     async run(t) {
       const other = await t.another()
@@ -415,7 +415,7 @@ interface OpenRenewer {
   close(): void | Promise<void>
 }
 
-/** Puts every stranded job back to the front of its queue, as a sweeper does. */
+/** Moves every orphaned job to the front of its queue, as a worker does. */
 export async function restoreAll(store: Store, page = 100): Promise<void> {
   for (;;) {
     const stranded = await store.workers.orphaned(page)

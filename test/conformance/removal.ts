@@ -5,10 +5,10 @@ import { change, expectExact, finish, payloadOf, taskWith } from './tracked.ts'
 const MARK = '"hk_run"'
 const LOCK = '"hk_lock"'
 
-/** Taking jobs out of the middle of a queue, and clearing queues and sets. */
+/** Moving jobs out of the middle of a queue, and clearing queues and sets. */
 export const removal: Case[] = [
   {
-    name: 'pull takes a job out wherever it stands, drops or moves it, and leaves the others in order',
+    name: 'pull drops or moves a job anywhere in a queue, and keeps the order of the others',
     async run(t) {
       const [a, b, c, d, e, f] = ['a', 'b', 'c', 'd', 'e', 'f'].map((n) => t.job(n)) as [
         string,
@@ -60,7 +60,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'of twins each item takes one',
+    name: 'of jobs with the same text each item takes one',
     async run(t) {
       const twin = t.job('twin')
       await t.push('q', twin, t.job(1), twin, t.job(2), twin)
@@ -72,7 +72,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'the hint of a search may be stale or nonsense: the text decides',
+    name: 'the hint of a search may be outdated or wrong: the text decides',
     async run(t) {
       const texts = Array.from({ length: 30 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -97,7 +97,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'of two who pull the same jobs at the same time each job goes to one',
+    name: 'of two callers that pull the same jobs at once one gets each job',
     shared: true,
     async run(t) {
       const texts = Array.from({ length: 100 }, (_, n) => t.job(n))
@@ -121,7 +121,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'of a taker and one who pulls each job goes to one',
+    name: 'a job is either fetched or pulled',
     shared: true,
     async run(t) {
       const texts = Array.from({ length: 200 }, (_, n) => t.job(n))
@@ -148,7 +148,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'pulling the row of a task changes its event in the same step, and the next row comes in',
+    name: 'pulling the row of a task changes its event in the same step, and the next row enters the window',
     async run(t) {
       const task = await taskWith(t, 1, 5)
       const [first] = await t.waiting('q')
@@ -181,7 +181,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'clearQueue drops all jobs and the name, and nothing of what was taken',
+    name: 'clearQueue drops all jobs and the name, but no fetched job',
     async run(t) {
       await t.push('q', ...Array.from({ length: 30 }, (_, n) => t.job(n)))
       await t.push('other', t.job('x'))
@@ -191,7 +191,7 @@ export const removal: Case[] = [
       expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 1 })
       expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['other'])
       expect(await t.store.search.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, kept: [], done: true })
-      // It goes on as if nothing had been.
+      // The queue works as before.
       await t.turn(owner, { settlements: [done(taken, { move: toQueue('q', taken.text, 'front'), processed: 0 })] })
       await t.push('q', t.job('later'))
       expect(await t.waiting('q')).toEqual([taken.text, t.job('later')])
@@ -200,7 +200,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'while a task has open rows, what is marked is left and told, in order, and no more dropped than is said',
+    name: 'while a task has open rows, clearQueue returns and keeps jobs with a needle, in order, and stops at its limit',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 2, queue: 'rows' })
       const texts = Array.from({ length: 10 }, (_, n) => (n % 4 === 1 ? t.job(n, { hk_run: 1 }) : t.job(n)))
@@ -227,7 +227,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'once all rows have ended, everything is dropped whatever is marked',
+    name: 'once all rows have ended, clearQueue drops everything',
     async run(t) {
       const task = await taskWith(t, 1, 1, { queue: 'rows' })
       const owner = await t.owner({ queues: ['rows'] })
@@ -260,7 +260,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'while a task has open rows, clearSet leaves and tells what is marked; without a mark it drops everything',
+    name: 'while a task has open rows, clearSet returns and keeps entries with a needle; without a needle it drops everything',
     async run(t) {
       await taskWith(t, 1, 1, { queue: 'rows' })
       const fill = (to: 'retry' | 'dead') =>
@@ -278,7 +278,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'while a job has a lock, what has any of the marks is left and told, and all others are dropped',
+    name: 'while a job has a lock, jobs with any of the needles are returned and kept, and all others are dropped',
     async run(t) {
       const locked = t.job('locked', { hk_lock: 'l' })
       const row = t.job('row', { hk_run: 1 })
@@ -308,7 +308,7 @@ export const removal: Case[] = [
   },
 ]
 
-/** How many jobs were dropped from queue `q`. */
+/** Returns how many jobs were dropped from queue `q`. */
 async function clearedQueue(t: Bench, most: number): Promise<number> {
   let removed = 0
   for (;;) {

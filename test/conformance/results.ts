@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { type Case, pause, timed, until } from './bench.ts'
 
-/** Texts that are kept under a job's id for a while, and who waits for them. */
+/** Results of jobs, and waiting for them. */
 export const results: Case[] = [
   {
-    name: 'a text is kept under its id, the last one counts, and others have none',
+    name: 'a result is found by its id, the last one counts, and other ids have none',
     async run(t) {
       expect(await t.store.results.find('a')).toBe(null)
       await t.store.results.keep('a', '{"result":"žluťoučký 🦙"}', 60)
@@ -17,7 +17,7 @@ export const results: Case[] = [
     },
   },
   {
-    name: 'a text is gone when its time is over, and another may be kept then',
+    name: 'a result is gone when its time is over, and another may be stored then',
     async run(t) {
       await t.store.results.keep('a', '1', 0.15)
       await t.store.results.keep('b', '2', 60)
@@ -29,7 +29,7 @@ export const results: Case[] = [
     },
   },
   {
-    name: 'who waits hears of a text at once, and not of those of others',
+    name: 'a waiter gets its result at once, and not those of other ids',
     async run(t) {
       const waits = [1, 2, 3].map(() => timed(t.store.results.find('a', 10_000)))
       const other = timed(t.store.results.find('b', 400))
@@ -45,7 +45,7 @@ export const results: Case[] = [
     },
   },
   {
-    name: 'a wait ends when it is told to',
+    name: 'a wait ends when it is aborted',
     async run(t) {
       const controller = new AbortController()
       const wait = timed(t.store.results.find('a', 10_000, controller.signal))
@@ -58,7 +58,7 @@ export const results: Case[] = [
     },
   },
   {
-    name: 'a text that is kept while its wait begins is not missed',
+    name: 'a result that is stored while its wait begins is not missed',
     async run(t) {
       for (let n = 0; n < 30; n++) {
         const wait = timed(t.store.results.find(`job ${n}`, 5000))
@@ -71,7 +71,7 @@ export const results: Case[] = [
     },
   },
   {
-    name: 'a text of another connection is heard of too',
+    name: 'a result that another connection stores wakes a waiter',
     shared: true,
     async run(t) {
       const other = await t.another()

@@ -8,7 +8,7 @@ const SEARCHED = Number(process.env.HIGHKIQ_TEST_SEARCHED ?? 20_000)
 /** Searching queues and sets, a page at a time. */
 export const search: Case[] = [
   {
-    name: 'scanQueue finds what contains the needle, newest first, page by page, and counts what it looked at',
+    name: 'scanQueue finds jobs with the needle, newest first, page by page, and counts the compared jobs',
     async run(t) {
       const texts = Array.from({ length: 25 }, (_, n) => t.job(n, { color: n % 2 ? 'red' : 'blue' }))
       await t.push('q', ...texts)
@@ -27,7 +27,7 @@ export const search: Case[] = [
     },
   },
   {
-    name: 'a needle is taken character by character: nothing in it stands for something else',
+    name: 'a needle is compared literally, without wildcards',
     async run(t) {
       const odd = ['%', '*', '?', '[a-z]', '^x', '.', '\\n', "'", 'žluť', '\u{1f600}', '_']
       const texts = odd.map((what, n) => t.job(n, { what: `<${what}>` }))
@@ -44,7 +44,7 @@ export const search: Case[] = [
     },
   },
   {
-    name: 'what is pushed and taken while a queue is searched makes it skip nothing',
+    name: 'pushes and fetches during a search make it skip nothing',
     async run(t) {
       const texts = Array.from({ length: 60 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -66,7 +66,7 @@ export const search: Case[] = [
     },
   },
   {
-    name: 'a search that begins at a job meets it soon, whatever was pushed, taken and put back meanwhile',
+    name: 'a search that begins at a job finds it soon, whatever was pushed, fetched and requeued meanwhile',
     async run(t) {
       const texts = Array.from({ length: 3000 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -94,7 +94,7 @@ export const search: Case[] = [
     },
   },
   {
-    name: 'what a search has found can be removed before its next page, and it skips and repeats nothing',
+    name: 'found jobs can be removed before the next page, and the search skips and repeats nothing',
     async run(t) {
       const texts = Array.from({ length: 50 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -142,7 +142,7 @@ export const search: Case[] = [
     },
   },
   {
-    name: 'what a scan of a set has found can be removed before its next page, and it skips nothing',
+    name: 'found entries can be removed before the next page, and the scan skips nothing',
     async run(t) {
       const all = Array.from({ length: 250 }, (_, n) => ({ score: n % 40 ? 7 : n, text: t.job(n) }))
       await t.store.jobs.push(

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import type { Case } from './bench.ts'
 
-/** Texts that all processes of a store share. */
+/** Secrets that all processes of a store share. */
 export const secrets: Case[] = [
   {
-    name: 'the first text that is proposed for a name stays, whoever asks',
+    name: 'the first proposed secret of a name stays',
     async run(t) {
       const given = await Promise.all(['a', 'b', 'c'].map((text) => t.store.results.secret('links', text)))
       expect(new Set(given).size).toBe(1)

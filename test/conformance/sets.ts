@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Entry } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, sure } from './bench.ts'
 
-/** Looking through the sets. */
+/** Reading job sets. */
 export const sets: Case[] = [
   {
     name: 'the sets are kept apart, each with its size',
@@ -31,7 +31,7 @@ export const sets: Case[] = [
     },
   },
   {
-    name: 'pages go on behind the last entry, also among equal scores, both ways',
+    name: 'pages continue after the last entry, also among equal scores, in both directions',
     async run(t) {
       const all = await filled(t)
       for (const limit of [1, 2, 3, 5]) {
@@ -41,7 +41,7 @@ export const sets: Case[] = [
     },
   },
   {
-    name: 'a page goes on behind an entry that has gone meanwhile',
+    name: 'a page continues after an entry that has gone meanwhile',
     async run(t) {
       const all = await filled(t)
       const after = sure(all[4])
@@ -51,7 +51,7 @@ export const sets: Case[] = [
     },
   },
   {
-    name: 'a page goes on behind any place, also one where nothing stands, in a crowd of equal scores',
+    name: 'a page continues after any score and text, also without such an entry, among equal scores',
     async run(t) {
       const all = Array.from({ length: 1000 }, (_, n) => ({ score: 5, text: `{"n":"${String(n).padStart(4, '0')}é"}` }))
       const [first, last] = [

@@ -17,7 +17,7 @@ export const file: Factory = {
   },
 }
 
-/** A database that is gone with its connection: nobody else sees it. */
+/** A database in memory, which only its connection sees. */
 export const memory: Factory = {
   shared: false,
   make: async () => ({ url: 'sqlite::memory:', destroy: async () => {} }),

@@ -1,4 +1,4 @@
-/** The jobs of victims, which tell in their texts who they are. (Plain JavaScript, for victims are started often.) */
+/** The jobs of victims, whose texts name them. (Plain JavaScript, because victims are started often.) */
 
 export const TASK = { id: '00000000000c4a54', producer: 'victim', queue: 'rows', window: 3 }
 export const CLOCK = Date.UTC(2026, 4, 17, 12)

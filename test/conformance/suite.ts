@@ -46,7 +46,7 @@ import { turn } from './turn.ts'
 import { turnModel } from './turn-model.ts'
 import { wait } from './wait.ts'
 
-/** The whole suite, by verb. */
+/** The whole suite, by area. */
 export const verbs = {
   push: [...push, ...transaction],
   turn: [...turn, ...turnModel],
@@ -112,7 +112,7 @@ export function conformance(
 ): void {
   describe(title, () => {
     for (const [verb, all] of Object.entries<Case[]>(verbs)) {
-      // A store in memory has nobody beside it: what needs a second connection is no case for it.
+      // A store in memory has only one connection.
       const cases = all.filter((one, i) => isChosen(one, verb, i) && (factory.shared || !one.shared))
       if (cases.length === 0) continue
       describe(verb, () => {

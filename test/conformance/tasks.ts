@@ -21,10 +21,10 @@ import {
 
 const SECOND = 1000
 
-/** Tracked tasks as they are made, listed and read. */
+/** Creating, listing and reading tracked tasks. */
 export const tasks: Case[] = [
   {
-    name: 'a new task is adding, without rows, as it was described',
+    name: 'a new task is adding, without rows, as specified',
     async run(t) {
       const task = spec(1, { name: 'dovoz č. 1', meta: '{"kind":"import","big":12345678901234567890}', window: 7 })
       expect(await t.store.tasks.create(task)).toBe(true)
@@ -72,7 +72,7 @@ export const tasks: Case[] = [
     },
   },
   {
-    name: 'an unknown task is null, has no events, and takes no rows',
+    name: 'an unknown task is null, has no events, and accepts no rows',
     async run(t) {
       expect(await t.store.tasks.find(taskId(9))).toBe(null)
       expect(await t.store.tasks.event(jidOf(taskId(9), 0))).toBe(null)
@@ -150,7 +150,7 @@ export const tasks: Case[] = [
     },
   },
   {
-    name: 'messages add up over the whole life, whatever the state, at most 50',
+    name: 'messages are added in any state, at most 50',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       const owner = await t.owner()
@@ -176,7 +176,7 @@ export const tasks: Case[] = [
     },
   },
   {
-    name: 'the claim of a submitter interrupts what it was adding, and only that; its rows go on',
+    name: 'the claim of a producer interrupts only the tasks it was adding to, and their rows run',
     async run(t) {
       const submitter = await t.owner()
       const mine = spec(1, { producer: submitter })
@@ -201,7 +201,7 @@ export const tasks: Case[] = [
     },
   },
   {
-    name: 'adding that broke off leaves the task interrupted, with what was added',
+    name: 'adding that broke off leaves the task interrupted, with the added rows',
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)

@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { type Bench, type Case, NOW, toQueue } from './bench.ts'
 
-/** Transactions that others have their say in; a store without them says null. */
+/** Transactions in which the app writes, too. A store without transactions has null. */
 export const transaction: Case[] = [
   {
-    name: 'what it answers is stored with what was written in it',
+    name: 'the jobs that it returns are stored with what it has written',
     async run(t) {
       await transactions(t, async (transact) => {
         await transact(async (db) => {
@@ -22,7 +22,7 @@ export const transaction: Case[] = [
     },
   },
   {
-    name: 'when it fails nothing of it is stored, and the next one works',
+    name: 'when it fails nothing is stored, and the next one works',
     async run(t) {
       await transactions(t, async (transact) => {
         const no = new Error('no')
@@ -40,7 +40,7 @@ export const transaction: Case[] = [
     },
   },
   {
-    name: 'ordered jobs are stored with what was written in it, or not at all',
+    name: 'ordered jobs are stored with what it has written, or not at all',
     async run(t) {
       await transactions(t, async (transact) => {
         const batch = (id: string, score: number) => {
@@ -72,7 +72,7 @@ export const transaction: Case[] = [
     },
   },
   {
-    name: 'what others ask for at the same time is not part of it, and each runs once, in the order they came',
+    name: 'concurrent calls are not part of it, and each transaction runs once, in order',
     async run(t) {
       await transactions(t, async (transact) => {
         const order: number[] = []

@@ -5,8 +5,8 @@ import { type Bench, type Case, done, NOW, release, retry, sure, toQueue } from 
 import { chance } from './chance.js'
 
 /**
- * Two owners push, take, settle, release, die and are recovered in any order; a small model in memory does the same.
- * After every step the answers agree, after the last one everything the store shows.
+ * Two owners push, fetch, settle, release, die and are rescued in any order, and so does a small model in memory. The
+ * answers must agree after every step, and the whole store after the last one.
  */
 export const turnModel: Case[] = [
   {
@@ -215,7 +215,7 @@ class Model {
     }
   }
 
-  /** The owner dies; a last turn of it is refused; another takes its place. */
+  /** The owner dies. Its last call is refused, and another owner replaces it. */
   async claim(who: 0 | 1): Promise<void> {
     const owner = this.owners[who]
     expect(await this.t.store.workers.claim(owner, null)).toBe(true)
@@ -264,7 +264,7 @@ class Model {
     expect(stats.processed - this.before.processed).toBe(this.processed)
     expect(stats.failed - this.before.failed).toBe(this.failed)
 
-    // Everybody dies now: what is stranded is exactly what they held.
+    // All owners die now: the orphaned jobs are exactly the jobs they had.
     for (const owner of this.owners) await this.t.store.workers.claim(owner, null)
     const stranded = await this.t.store.workers.orphaned(1000)
     const held = [...this.held].flatMap(([owner, taken]) => taken.map((job) => ({ owner, ...job })))

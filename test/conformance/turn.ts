@@ -1,10 +1,10 @@
 import { expect } from 'vitest'
 import { type Case, done, NOW, release, retry, textsOf, toQueue } from './bench.ts'
 
-/** Take and settle: one step of a worker. */
+/** Settling and fetching: one step of a worker. */
 export const turn: Case[] = [
   {
-    name: 'a taken job belongs to its owner and to nobody else',
+    name: 'a fetched job belongs to its owner alone',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))
       const [one, two] = [await t.owner(), await t.owner()]
@@ -15,7 +15,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'owners that take at the same time get every job once',
+    name: 'owners that fetch at the same time get every job once',
     async run(t) {
       const texts = Array.from({ length: 60 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -31,7 +31,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'owners on two connections that take at the same time get every job once',
+    name: 'owners on two connections that fetch at the same time get every job once',
     shared: true,
     async run(t) {
       const texts = Array.from({ length: 60 }, (_, n) => t.job(n))
@@ -60,7 +60,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'take answers at most n, and nothing for n = 0',
+    name: 'a fetch returns at most n jobs, and none for n = 0',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4, 5].map((n) => t.job(n)))
       const owner = await t.owner()
@@ -70,7 +70,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'take goes through the queues in the order given, and tells where each job came from',
+    name: 'a fetch goes through the queues in the order given, and names the queue of each job',
     async run(t) {
       await t.push('a', t.job('a1'), t.job('a2'))
       await t.push('b', t.job('b1'), t.job('b2'), t.job('b3'))
@@ -87,7 +87,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'only the queues that are asked for are taken from, whatever is settled',
+    name: 'a fetch returns only jobs of the named queues, whatever is settled',
     async run(t) {
       await t.push('a', t.job('a1'))
       await t.push('b', t.job('b1'), t.job('b2'))
@@ -121,7 +121,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'a ticket settled twice in one turn is settled once',
+    name: 'a ticket settled twice in one call is settled once',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
@@ -131,7 +131,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'an owner cannot settle what belongs to another',
+    name: 'an owner cannot settle the job of another one',
     async run(t) {
       await t.push('q', t.job(1))
       const [one, two] = [await t.owner(), await t.owner()]
@@ -151,7 +151,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'one bad settlement of several does not hurt the others, and answers come in order',
+    name: 'one bad settlement of several does not affect the others, and answers come in order',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       const owner = await t.owner()
@@ -166,7 +166,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'settlements are applied before the take: a released job can be taken in the same turn, under a new ticket',
+    name: 'settlements are applied before the fetch: a released job can be fetched in the same call, with a new ticket',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
@@ -181,7 +181,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'a ticket is never used twice, also when jobs are released and taken again',
+    name: 'a ticket is never used twice, also when jobs are released and fetched again',
     async run(t) {
       await t.push('q', t.job(1), t.job(2), t.job(3))
       const owner = await t.owner()
@@ -226,7 +226,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'jobs released to the front newest first stand in their old order',
+    name: 'jobs released to the front, newest first, are in their old order',
     async run(t) {
       const texts = [1, 2, 3, 4].map((n) => t.job(n))
       await t.push('q', ...texts)
@@ -237,7 +237,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'an unknown owner is fenced: nothing is settled and nothing is taken',
+    name: 'an unknown owner is fenced: nothing is settled and nothing is fetched',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))
       const owner = await t.owner()
@@ -251,7 +251,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'a job that begins without effects may go on',
+    name: 'a job that begins without effects may run',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
@@ -288,7 +288,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'a turn of 500 jobs is one turn',
+    name: '500 jobs are settled in one call',
     async run(t) {
       const texts = Array.from({ length: 500 }, (_, n) => t.job(n))
       await t.push('q', ...texts)
@@ -301,7 +301,7 @@ export const turn: Case[] = [
     },
   },
   {
-    name: 'turns of one owner made at the same time do not disturb each other',
+    name: 'concurrent calls of one owner do not affect each other',
     async run(t) {
       const texts = Array.from({ length: 30 }, (_, n) => t.job(n))
       await t.push('q', ...texts)

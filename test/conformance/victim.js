@@ -7,7 +7,7 @@ import { CLOCK, change, idOf, later, queueOf, TASK } from './stories.js'
  * A process that is killed while it works on a store: `node victim.js URL SCRIPT K SEED`. (Plain JavaScript, for
  * it is started often.)
  *
- * It says on its standard output what it is about to do and that it was done, and kills itself when call K was done.
+ * It writes each call to its standard output before and after it, and kills itself after call K.
  */
 const [url = '', script = 'life', k = '0', seed = '1'] = process.argv.slice(2)
 const store = openStore(url)
@@ -68,7 +68,7 @@ async function churn() {
   for (;;) await steps[dice(steps.length)]?.()
 }
 
-/** Says it, does it, says that it is done, and dies if this was the last call. */
+/** Reports a call, makes it, reports its end, and kills the process after the last call. */
 async function call(does, perform) {
   calls++
   say({ at: 'intend', call: calls, does })
@@ -111,7 +111,7 @@ async function join() {
   return name
 }
 
-/** Settles all that is held, tells the beginnings of what it took the last time, takes more. */
+/** Settles all fetched jobs, reports the starts of those fetched last, and fetches more. */
 async function turn(who, n) {
   const mine = held.get(who) ?? []
   const keep = mine.filter(() => dice(5) === 0)
@@ -143,7 +143,7 @@ async function promote() {
   await call({ what: 'swap' }, () => store.jobSets.swap('retry', swaps, CLOCK))
 }
 
-/** Takes jobs out of the middle of a queue. */
+/** Pulls jobs out of the middle of a queue. */
 async function putOff(queue) {
   const { items } = await store.search.scanQueue(queue, '', { limit: 2 })
   const pulls = items.map(({ text, at }) => ({
@@ -155,7 +155,7 @@ async function putOff(queue) {
   await call({ what: 'pull' }, () => store.search.pull(queue, pulls, CLOCK))
 }
 
-/** Another owner of this process takes jobs and is given up; its jobs are restored. */
+/** Another owner of this process fetches jobs and is claimed; its jobs are rescued. */
 async function recover() {
   const other = await join()
   await turn(other, 3)

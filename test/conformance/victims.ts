@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** Victims: processes that work on a store and are killed. What they say, and how to start one. */
+/** Victims: processes that work on a store and are killed. Their output, and how to start one. */
 
 const VICTIM = fileURLToPath(new URL('./victim.js', import.meta.url))
 
@@ -13,7 +13,7 @@ export type Script = 'life' | 'churn' | 'push-one'
 
 export type Fate = 'done' | 'retry' | 'dead' | 'front'
 
-/** What a call means for the jobs, by their ids. */
+/** What a call changes, by the ids of jobs. */
 export interface Deed {
   what: string
   pushes?: string[]
@@ -24,14 +24,14 @@ export interface Deed {
   ends?: string[]
 }
 
-/** What a victim writes, a line of JSON each: what it is about to do, and that it was done. */
+/** The output of a victim, a line of JSON each: before a call, and after it. */
 export type Line = { at: 'intend'; call: number; does: Deed } | { at: 'done'; call: number }
 
 export interface Victim {
   process: ChildProcess
-  /** Resolves when it is dead, with what it said; rejects when it ended in any other way than by being killed. */
+  /** Resolves with its output when it was killed; rejects when it ended in any other way. */
   lines: Promise<Line[]>
-  /** Resolves with its first word. */
+  /** Resolves with its first output. */
   begun: Promise<void>
 }
 

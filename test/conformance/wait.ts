@@ -4,8 +4,8 @@ import { type Case, done, NOW, pause, release, textsOf, timed, toQueue, turnOf }
 import { startVictim } from './victims.ts'
 
 /**
- * Waking up. A store may wake a waiter for nothing, so each case looks at what comes of it: a waiter that asks again
- * whenever it is woken gets its job, soon.
+ * Waiting for jobs. A store may wake a waiter without a reason, so each case checks that a waiter that fetches whenever it
+ * wakes gets its job soon.
  */
 const PROMPT = 1000
 const NEVER = new AbortController().signal
@@ -32,7 +32,7 @@ export const wait: Case[] = [
     },
   },
   {
-    name: 'a job pushed between an empty turn and the wait is not slept through',
+    name: 'a job pushed between an empty fetch and the wait ends the wait',
     async run(t) {
       const owner = await t.owner()
       for (let n = 0; n < 20; n++) {
@@ -74,7 +74,7 @@ export const wait: Case[] = [
     },
   },
   {
-    name: 'a waiter is woken by everything that makes a job ready: a release, a promotion, a recovery, a row',
+    name: 'a waiter wakes for everything that makes a job ready: a release, a promotion, a rescue, a row',
     async run(t) {
       const [worker, dead, waiter] = [await t.owner(), await t.owner(), await t.owner()]
       await t.push('q', t.job(1), t.job(2))
@@ -144,7 +144,7 @@ export const wait: Case[] = [
     },
   },
   {
-    name: 'one push wakes as many waiters as it needs: every job is taken, each once',
+    name: 'one push wakes as many waiters as it needs: every job is fetched once',
     async run(t) {
       const owners = await Promise.all([1, 2, 3].map(() => t.owner()))
       const waiting = Promise.all(owners.map((owner) => receive(t.store, owner, ['q'])))
@@ -154,7 +154,7 @@ export const wait: Case[] = [
     },
   },
   {
-    name: 'jobs that are handed over while waiting are taken: never more than n, and they belong to the owner',
+    name: 'jobs that are fetched while waiting belong to the owner, and are at most n',
     async run(t) {
       const owner = await t.owner()
       await t.push('q', t.job(1), t.job(2), t.job(3))
@@ -185,7 +185,7 @@ export const wait: Case[] = [
   },
 ]
 
-/** Waits and takes like a worker until it has a job or `ms` are over; answers the texts. */
+/** Waits and fetches like a worker until it has a job or `ms` are over. Returns the texts. */
 async function receive(store: Store, owner: string, queues: string[], waitFirst = false, ms = 8000): Promise<string[]> {
   const end = performance.now() + ms
   for (let first = true; ; first = false) {

@@ -89,7 +89,7 @@ test('a process that has the file open writes nothing more after a newer version
   expect(await hq.stats()).toMatchObject({ enqueued: 1 })
 })
 
-test('a damaged file is told apart from a foreign one', async () => {
+test("a damaged file and another program's file give different errors", async () => {
   const file = join(newFolder(), 'jobs.db')
   const hq = newApp(`sqlite:${file}`)
   for (let i = 0; i < 200; i++) await hq.push({ class: 'A', args: ['x'.repeat(1000)] })
@@ -100,7 +100,7 @@ test('a damaged file is told apart from a foreign one', async () => {
   expect(await problem(`sqlite:${file}`)).toMatch(/^STORE_UNUSABLE .*damaged: stop all processes, keep a copy/)
 })
 
-test('a folder that is not there, and a place that cannot be written, say so in one line', async () => {
+test('a missing folder and a folder without write access give an error of one line', async () => {
   const folder = newFolder()
   for (const path of [join(folder, 'no', 'jobs.db'), '/proc/jobs.db', folder]) {
     const told = await problem(`sqlite:${path}`)
@@ -110,7 +110,7 @@ test('a folder that is not there, and a place that cannot be written, say so in 
   }
 })
 
-test('a store URL that is unknown or wrong names what would be right', async () => {
+test('an error about a store URL names valid ones', async () => {
   expect(await problem('postgres://me:secret@db/jobs')).toMatch(
     /^UNKNOWN_STORE "postgres:\/\/me:\*\*\*@db\/jobs" is no store URL: use redis:.*sqlite:PATH/,
   )
@@ -122,7 +122,7 @@ test('a store URL that is unknown or wrong names what would be right', async () 
   expect(await problem('sqlite:x.db?synchronous=off')).toMatch(/^INVALID_OPTION .*full or normal/)
 })
 
-test('a full file refuses pushes whole, lets the worker empty the queue, and takes pushes again', async () => {
+test('a full file refuses whole pushes, lets the worker empty the queue, and accepts pushes again', async () => {
   const hq = newApp(`sqlite:${join(newFolder(), 'small.db')}?maxMegabytes=1`)
   const seen = new Set<number>()
   const Job = hq.job('Fill', async (_ctx, n: number, _ballast: string) => {
@@ -174,7 +174,7 @@ test.runIf(process.getuid?.() === 0 && process.platform === 'linux')(
   },
 )
 
-test('eight processes that open a new file at once all find it ready', async () => {
+test('eight processes can open a new file at once', async () => {
   const url = `sqlite:${join(newFolder(), 'new.db')}`
   const codes = await Promise.all(
     Array.from({ length: 8 }, async () => (await once(neighbour('open', url).child, 'exit'))[0]),
@@ -182,7 +182,7 @@ test('eight processes that open a new file at once all find it ready', async () 
   expect(codes).toEqual(Array(8).fill(0))
 })
 
-test('beside a process that writes without a pause another one gets its turns, and its event loop stays free', async () => {
+test('beside a process that writes without a pause another one can write, and its event loop stays free', async () => {
   const url = `sqlite:${join(newFolder(), 'busy.db')}`
   const { lines } = neighbour('write', url)
   const hq = newApp(url)
@@ -203,13 +203,13 @@ test('beside a process that writes without a pause another one gets its turns, a
   }
   delay.disable()
   void counting
-  // Each of its pushes is a transaction, as each of ours: both must get a fair part.
+  // Every push of both processes is a transaction, and both must get a fair share.
   expect(mine).toBeGreaterThan(hundreds * 100 * 0.1)
   expect(Math.max(...longest)).toBeLessThan(2000)
   expect(delay.percentile(99) / 1e6).toBeLessThan(200)
 })
 
-test('a worker that waits in another process hears of a push at once, not at its next look', async () => {
+test('a waiting worker in another process gets a push at once, not at its next poll', async () => {
   const url = `sqlite:${join(newFolder(), 'wake.db')}`
   const { lines } = neighbour('work', url)
   expect((await lines.next()).value).toBe('ready')
@@ -221,7 +221,7 @@ test('a worker that waits in another process hears of a push at once, not at its
     await new Promise((resume) => setTimeout(resume, 30))
   }
   waits.sort((a, b) => a - b)
-  // The look behind the watch comes every 250 ms: without the watch half of these would take longer than 125 ms.
+  // The poll comes every 250 ms: without the watch half of these would take longer than 125 ms.
   expect(waits[7]).toBeLessThan(60)
 })
 
@@ -230,7 +230,7 @@ test('a closed store leaves nothing but its file, and refuses what comes later',
   const hq = newApp(`sqlite:${folder}/jobs.db`)
   await hq.push({ class: 'A', args: [] })
   await hq.close()
-  // libsql lets go of the log's file only when its statements are collected; it is empty by then.
+  // libsql closes the log only when its statements are collected as garbage; the log is empty by then.
   const log = statSync(`${folder}/jobs.db-wal`, { throwIfNoEntry: false })
   expect(log?.size ?? 0).toBe(0)
   await expect(hq.stats()).rejects.toMatchObject({ code: 'STORE_CLOSED' })

@@ -92,7 +92,7 @@ test('a warning names once that a program holds a large log open, with its age; 
   expect(warnings).toHaveLength(1)
 })
 
-test('a write is answered when what follows its commit throws, and one warning says so', async () => {
+test('a write resolves when the work after its commit throws, and one warning says so', async () => {
   const db = await Database.open({ path: newFile(), synchronous: 'NORMAL' })
   onTestFinished(() => db.close())
   const warnings: string[] = []

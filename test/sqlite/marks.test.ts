@@ -6,7 +6,7 @@ const NOON = Date.UTC(2026, 4, 17, 12)
 
 /** What a store forgets that goes by the clock of its callers. */
 
-test('a mark that is older than 30 days goes when the next is set, and after a minute it is forgotten who was dropped', async () => {
+test('a cancellation older than 30 days is deleted with the next request, and a dropped job is remembered for a minute', async () => {
   const store = openStore('sqlite::memory:')
   await store.cancellations.request('a', NOON)
   await store.cancellations.request('dropped', NOON)
@@ -23,7 +23,7 @@ test('a mark that is older than 30 days goes when the next is set, and after a m
   await store.close()
 })
 
-test('after five minutes it is forgotten what was pushed once', async () => {
+test('the id of a push with once is remembered for five minutes', async () => {
   const store = openStore('sqlite::memory:')
   const push = (at: number) => store.jobs.push([{ to: 'queue', queue: 'q', text: 'x', end: 'back', once: 'jid' }], at)
   for (const seconds of [0, 299, 301]) await push(NOON + seconds * 1000)

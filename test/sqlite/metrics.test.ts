@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const NOON = Date.UTC(2026, 4, 17, 12)
 
-test('what is old goes when something new comes: minutes after 8 hours, ten minutes after 3 days, deploys after 90, iterations after 30', async () => {
+test('a new record deletes old ones: minutes after 8 hours, ten minutes after 3 days, deploys after 90, iterations after 30', async () => {
   const store = openStore('sqlite::memory:')
   const record = (number: number, at: number) =>
     store.metrics.record({ source: 'x', number, at, jobs: [counts('A', 1, 0, 1, { 0: 1 })] })

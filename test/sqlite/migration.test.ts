@@ -11,7 +11,7 @@ import { expectExact, jidOf, taskId } from '../conformance/tracked.ts'
 const BEFORE = 7
 const NOW = Date.UTC(2026, 4, 17, 12)
 
-test('tasks of a file from before pauses, several adders and runs go on where they were', async () => {
+test('tasks of a file from before pauses, several producers and runs continue where they were', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-migration-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'jobs.db')

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a deleted ordered queue that comes again after the clock was set back gives higher tokens and new tickets', async () => {
+test('an ordered queue that is created again after the clock was set back has higher tokens and new tickets', async () => {
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   onTestFinished(() => hq.close())
   const { store } = hq

@@ -1,4 +1,4 @@
-/** What people do to what waits. */
+/** Actions of people on waiting and dead ids. */
 
 import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -70,21 +70,21 @@ export class OrderedActions {
     return true
   }
 
-  /** From the morgue back among what waits, merged. */
+  /** Moves dead ids back to the waiting ones, merged. */
   resurrect(open: OpenQueue, ids: readonly string[], now: number): Step {
     const dead = [...new Set(ids)].filter((id) => this.#morgue.reason(open.id, id) !== undefined)
     const { some, rest } = inOneStep(dead, (id) => this.#waiting.deadSize(open.id, id))
     const [large] = rest
     if (some.length === 0 && large !== undefined) {
-      this.#raise(open, [large], now, (row) => this.#waiting.resurrectSome(open.id, row))
+      this.#moveBack(open, [large], now, (row) => this.#waiting.resurrectSome(open.id, row))
       return { n: 0, rest }
     }
-    this.#raise(open, some, now, (row) => this.#waiting.resurrect(open.id, row))
+    this.#moveBack(open, some, now, (row) => this.#waiting.resurrect(open.id, row))
     return { n: this.#morgue.delete(open, some).n, rest }
   }
 
   /** Puts dead ids back into the queue; `add` moves their payloads. */
-  #raise(open: OpenQueue, ids: readonly string[], now: number, add: (row: WaitingRow) => void): void {
+  #moveBack(open: OpenQueue, ids: readonly string[], now: number, add: (row: WaitingRow) => void): void {
     const inFlight = this.#flights.among(open.id, ids)
     const waiting = this.#waiting.find(open.id, ids)
     for (const id of ids) {
@@ -125,7 +125,7 @@ export class OrderedActions {
     }
     return ids.map((id) => {
       if (inFlight.has(id)) return 'signalled'
-      // Named twice, it was removed once.
+      // An id that is named twice was removed once.
       return rows.delete(id) ? 'removed' : 'not-found'
     })
   }

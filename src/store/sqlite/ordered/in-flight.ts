@@ -1,4 +1,4 @@
-/** What is in flight: reading it, and putting it back or to the morgue. */
+/** Ids in flight: reading them, and moving them back to the queue or to the morgue. */
 
 import {
   type MorgueEntry,
@@ -18,12 +18,12 @@ export interface InFlight {
   shard: number
   take: number
   cancelled: boolean
-  /** More of the id waits. */
+  /** Whether the id has waiting payloads. */
   waits: boolean
   fetched: FetchedState | null
 }
 
-/** What was taken, as it was taken. */
+/** The state of an id at its fetch. */
 export interface FetchedState extends OrderedState {
   stalls: number
   suspect: number
@@ -32,7 +32,7 @@ export interface FetchedState extends OrderedState {
 
 type Listed = [string, number, number, number, number, Content | null]
 type Content = [string, number, number, number, string | null, string, string | null]
-type Told = [string, number, number, number, string | null, number]
+type InFlightColumns = [string, number, number, number, string | null, number]
 
 export class InFlightTable {
   readonly #db: Database
@@ -45,7 +45,7 @@ export class InFlightTable {
     this.#morgue = morgue
   }
 
-  /** `whole`: with what was taken. */
+  /** Returns those of the ids that are in flight; those in `whole` with their state at the fetch. */
   find(queue: number, whole: readonly string[], others: readonly string[] = []): Map<string, InFlight> {
     const found = new Map<string, InFlight>()
     const names = [...whole, ...others]
@@ -64,38 +64,38 @@ export class InFlightTable {
     return found
   }
 
-  /** Whichever of the ids are in flight. */
+  /** Returns those of the ids that are in flight. */
   among(queue: number, ids: readonly string[]): Set<string> {
     if (ids.length === 0) return new Set()
     return new Set(this.#db.list<string>(sql.inFlight.among, queue, JSON.stringify(ids)))
   }
 
-  /** Something waits of these from now on. */
+  /** Stores that these ids have waiting payloads. */
   noteWaiting(queue: number, rows: readonly { id: string }[]): void {
-    if (rows.length > 0) this.#db.run(sql.inFlight.more, queue, JSON.stringify(rows.map(({ id }) => id)))
+    if (rows.length > 0) this.#db.run(sql.inFlight.noteWaiting, queue, JSON.stringify(rows.map(({ id }) => id)))
   }
 
-  /** In flight no more; what becomes of them is the caller's to say. */
+  /** Deletes ids. The caller decides where their payloads go. */
   remove(queue: number, ids: readonly string[]): void {
     if (ids.length > 0) this.#db.run(sql.inFlight.remove, queue, JSON.stringify(ids))
   }
 
-  /** What was pushed for these ids meanwhile, which nobody holds any more, waits to be taken. */
+  /** Makes the payloads that were pushed meanwhile ready to be fetched. */
   releaseHeld(open: OpenQueue, flights: readonly InFlight[]): void {
     const ids = flights.filter(({ waits }) => waits).map(({ id }) => id)
-    for (const row of this.#waiting.find(open.id, ids).values()) this.#letGo(open, row)
+    for (const row of this.#waiting.find(open.id, ids).values()) this.#releaseRow(open, row)
   }
 
-  /** What was taken goes back, merged with what was pushed meanwhile; it must not be in flight any more. */
+  /** Puts the fetched payloads back, merged with those pushed meanwhile. The ids must not be in flight any more. */
   requeue(open: OpenQueue, flights: readonly InFlight[]): void {
     const ids = flights.filter(({ waits }) => waits).map(({ id }) => id)
     const waiting = this.#waiting.find(open.id, ids)
     const fresh: WaitingRow[] = []
     const back: WaitingRow[] = []
     const changes: Change[] = []
-    for (const { id, fetched: taken } of flights) {
-      if (!taken) continue
-      const { performIn, retryCount, error, stalls, suspect, payloads } = taken
+    for (const { id, fetched } of flights) {
+      if (!fetched) continue
+      const { performIn, retryCount, error, stalls, suspect, payloads } = fetched
       const there = waiting.get(id)
       const row = there ?? newRow(id, { shard: shardOf(id, open.queue.shards), held: 0, performIn, retryCount })
       Object.assign(row, { performIn, retryCount, error, stalls, suspect })
@@ -108,11 +108,11 @@ export class InFlightTable {
       }
     }
     this.#waiting.add(open.id, changes)
-    for (const row of back) this.#letGo(open, row)
+    for (const row of back) this.#releaseRow(open, row)
     this.#waiting.enter(open.id, fresh)
   }
 
-  #letGo(open: OpenQueue, row: WaitingRow): void {
+  #releaseRow(open: OpenQueue, row: WaitingRow): void {
     row.held = 0
     row.shard = shardOf(row.id, open.queue.shards)
     this.#waiting.change(open.id, row)
@@ -120,8 +120,8 @@ export class InFlightTable {
   }
 
   /**
-   * All that is in flight under a shard goes back as it was taken, but for what was cancelled. `maxCrashes`: its owner
-   * crashed, and an id that was alone has caused that.
+   * Puts all ids of a shard back with their state at the fetch, except cancelled ones. With `maxCrashes` the owner has
+   * crashed, and an id that was alone in flight is counted as the cause.
    */
   requeueShard(
     open: OpenQueue,
@@ -142,45 +142,44 @@ export class InFlightTable {
       flights.filter(({ cancelled }) => cancelled),
     )
     if (maxCrashes !== undefined) blame(flights)
-    const doomed =
-      maxCrashes === undefined ? [] : left.filter(({ fetched: taken }) => (taken?.stalls ?? 0) >= maxCrashes)
-    const died = doomed.map(({ id, fetched: taken }) => {
-      const { payloads, stalls } = taken as FetchedState
+    const dead = maxCrashes === undefined ? [] : left.filter(({ fetched }) => (fetched?.stalls ?? 0) >= maxCrashes)
+    const died = dead.map(({ id, fetched }) => {
+      const { payloads, stalls } = fetched as FetchedState
       return this.#morgue.enter(open, id, payloads, `crashed ${stalls} times`, now)
     })
-    this.releaseHeld(open, doomed)
-    const saved = left.filter((flight) => !doomed.includes(flight))
+    this.releaseHeld(open, dead)
+    const saved = left.filter((flight) => !dead.includes(flight))
     this.requeue(open, saved)
     return { restored: saved.length, died }
   }
 
   list(queue: number, owner: string | null): OrderedInFlight[] {
-    return this.#db.list<Told>(sql.inFlight.list, queue, owner).map(inFlightOf)
+    return this.#db.list<InFlightColumns>(sql.inFlight.list, queue, owner).map(inFlightOf)
   }
 
   one(queue: number, id: string): OrderedInFlight | null {
-    const row = this.#db.json<Told>(sql.inFlight.one, queue, id)
+    const row = this.#db.json<InFlightColumns>(sql.inFlight.one, queue, id)
     return row ? inFlightOf(row) : null
   }
 }
 
-/** An id is taken at most once in a take. */
+/** Returns a ticket. One fetch has an id at most once. */
 export function ticketOf(shard: number, take: number, id: string): string {
   return `${shard}.${take}:${id}`
 }
 
-/** The beginning of a ticket, up to the id. */
+/** Parses the part of a ticket before the id. */
 export function parseFetch(ticket: string): { shard: number; number: number } {
   const point = ticket.indexOf('.')
   return { shard: Number(ticket.slice(0, point)), number: Number(ticket.slice(point + 1, -1)) }
 }
 
-/** Who was alone in flight crashed its owner; of several nobody knows which one it was. */
+/** Counts a crash of an id that was alone in flight; several ids become suspects. */
 function blame(flights: readonly InFlight[]): void {
-  for (const { fetched: taken } of flights) {
-    if (!taken) continue
-    if (flights.length === 1) taken.stalls++
-    else taken.suspect = 1
+  for (const { fetched } of flights) {
+    if (!fetched) continue
+    if (flights.length === 1) fetched.stalls++
+    else fetched.suspect = 1
   }
 }
 
@@ -189,6 +188,6 @@ function fetchedOf([performIn, retryCount, stalls, suspect, error, text, score]:
   return { performIn: Number(performIn), retryCount, stalls, suspect, error, payloads }
 }
 
-function inFlightOf([id, shard, take, token, owner, takenAt]: Told): OrderedInFlight {
-  return { id, ticket: ticketOf(shard, take, id), shard, token, owner: owner ?? '', fetchedAt: takenAt }
+function inFlightOf([id, shard, take, token, owner, fetchedAt]: InFlightColumns): OrderedInFlight {
+  return { id, ticket: ticketOf(shard, take, id), shard, token, owner: owner ?? '', fetchedAt }
 }

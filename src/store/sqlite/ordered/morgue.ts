@@ -1,4 +1,4 @@
-/** What died of each id: its payloads, each with the score that it first came with. */
+/** Dead payloads of each id, each with the score that it first had. */
 
 import type { MorgueEntry, OrderedPage, ScoredPayload } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -8,8 +8,8 @@ import { behind, idFrom } from './page.ts'
 import { inOneStep, type Step } from './step.ts'
 import type { WaitingRow, WaitingTable } from './waiting.ts'
 
-/** Entries that one call of `trim` takes away. */
-const TRIMMED = 1000
+/** The most entries that one call of `pruneMorgue` deletes. */
+const MAX_PRUNED = 1000
 
 type Listed = [string, string, number, string | null]
 
@@ -22,7 +22,7 @@ export class MorgueTable {
     this.#waiting = waiting
   }
 
-  /** Answers what came in. */
+  /** Adds payloads of an id, and returns its entry with them. */
   enter(open: OpenQueue, id: string, payloads: ScoredPayload[], error: string | null, now: number): MorgueEntry {
     this.#waiting.killPayloads(open.id, id, payloads)
     return { id, payloads, updatedAt: now / 1000, error, deaths: this.#count(open, id, error, now) }
@@ -56,7 +56,7 @@ export class MorgueTable {
     return row ? this.#entry(queue, row) : null
   }
 
-  /** Why an id died last; undefined: it is not dead. */
+  /** Returns the last error of a dead id; undefined: it is not dead. */
   reason(queue: number, id: string): { error: string | null } | undefined {
     const row = this.#db.json<Listed>(sql.morgue.find, queue, id)
     return row && { error: row[3] }
@@ -71,9 +71,9 @@ export class MorgueTable {
     return { n: some.filter((id) => this.#drop(open, id)).length, rest }
   }
 
-  /** Lists the oldest ids that are too many or too old. */
+  /** Returns the oldest ids that are too many or too old. */
   excess(open: OpenQueue, max: number, since: number): string[] {
-    const lowest = this.#db.list<Listed>(sql.morgue.ageUp, open.id, ...behind(false, undefined), TRIMMED)
+    const lowest = this.#db.list<Listed>(sql.morgue.ageUp, open.id, ...behind(false, undefined), MAX_PRUNED)
     const excess = open.queue.morgue - max
     return lowest.filter(([, updatedAt], i) => i < excess || Number(updatedAt) < since).map(([id]) => id)
   }

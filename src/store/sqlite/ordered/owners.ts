@@ -1,4 +1,4 @@
-/** Who works on an ordered queue, and which shards are whose. */
+/** The members of an ordered queue, and the owners of its shards. */
 
 import type { MorgueEntry } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -15,13 +15,13 @@ export class OrderedOwners {
     this.#flights = flights
   }
 
-  /** `owner`: its id; its lease holds. */
+  /** `owner` is the id of an owner with a lease. */
   join(open: OpenQueue, owner: number): void {
     if (this.#db.run(sql.ordered.join, open.id, owner) > 0) open.notify()
   }
 
   leave(open: OpenQueue, owner: string, now: number): void {
-    for (const number of this.#db.list<number>(sql.ordered.owned, open.id, owner)) this.#free(open, number, now)
+    for (const number of this.#db.list<number>(sql.ordered.owned, open.id, owner)) this.#release(open, number, now)
     if (this.#db.run(sql.ordered.removeMember, open.id, owner) > 0) open.notify()
   }
 
@@ -46,7 +46,7 @@ export class OrderedOwners {
     const shard = open.changeShard(number)
     const ended = this.#flights.requeueShard(open, number, now, maxCrashes)
     shard.owner = member.id
-    // A queue of that name may have been there before, and somebody may still hold a fence of it.
+    // An owner of a deleted queue of this name may still have a token of it.
     shard.token = shard.token === 0 ? nextNumber(this.#db) : shard.token + 1
     open.setNextDue(shard, null)
     return { token: shard.token, ...ended }
@@ -55,12 +55,12 @@ export class OrderedOwners {
   release(open: OpenQueue, number: number, owner: number, token: number, now: number): boolean {
     const shard = open.readShard(number)
     if (shard?.owner !== owner || shard.token !== token) return false
-    this.#free(open, number, now)
+    this.#release(open, number, now)
     open.notify()
     return true
   }
 
-  #free(open: OpenQueue, number: number, now: number): void {
+  #release(open: OpenQueue, number: number, now: number): void {
     this.#flights.requeueShard(open, number, now)
     open.changeShard(number).owner = 0
   }

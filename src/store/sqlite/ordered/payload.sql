@@ -1,41 +1,41 @@
--- add: payloads of an id, but for those that are there.
+-- add: adds payloads of an id that are not there.
 INSERT INTO ordered_payload (queue, dead, id, score, text) VALUES (?1, ?2, ?, ?, ?) ON CONFLICT DO NOTHING;
 
--- lower: one that is there keeps the smaller score.
+-- lower: stores a smaller score.
 UPDATE ordered_payload SET score = ?4 WHERE queue = ?1 AND id = ?2 AND dead = 0 AND text = ?3 AND score > ?4;
 
--- lowest: the first ones by (score, text).
+-- lowest: returns the first payloads by (score, text).
 SELECT json_group_array(json_array(text, format('%!.17g', score))) AS json
 FROM (
   SELECT text, score FROM ordered_payload WHERE queue = ?1 AND id = ?2 AND dead = ?3 ORDER BY score, text LIMIT ?4
 );
 
--- sizes: bytes of the first ones that wait, by (score, text).
+-- sizes: returns the bytes of the first waiting payloads, by (score, text).
 SELECT json_group_array(bytes) AS json
 FROM (
   SELECT octet_length(text) AS bytes FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0
   ORDER BY score, text LIMIT ?
 );
 
--- dropTo: takes away those that wait, up to (score, text).
+-- dropTo: deletes waiting payloads up to (score, text).
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 AND (score, text) <= (?, ?);
 
--- drop: takes all away.
+-- drop: deletes all payloads of an id.
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ?;
 
--- dropOne: takes one that waits away.
+-- dropOne: deletes one waiting payload.
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 AND text = ?;
 
--- bury: what waits of an id is dead as well, with its scores; what is dead already keeps its own.
+-- kill: copies the waiting payloads of an id to the dead ones. Those that are dead already keep their scores.
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 1, score, text FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 ON CONFLICT DO NOTHING;
 
--- raise: what is dead of an id waits as well, each payload with the smaller score.
+-- resurrect: copies the dead payloads of an id to the waiting ones, each with the smaller score.
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 0, score, text FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 1
 ON CONFLICT (queue, id, dead, text) DO UPDATE SET score = min(score, excluded.score);
 
--- count: how many there are.
+-- count: counts payloads.
 SELECT count(*) AS n FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ?;
 
 -- countTo: counts payloads, up to a number.
@@ -51,12 +51,12 @@ FROM (
 -- dropUpTo: deletes the payloads up to (score, text).
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ? AND (score, text) <= (?, ?);
 
--- buryUpTo: does the same as bury for the payloads up to (score, text).
+-- killUpTo: does the same as kill for the payloads up to (score, text).
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 1, score, text FROM ordered_payload
 WHERE queue = ? AND id = ? AND dead = 0 AND (score, text) <= (?, ?) ON CONFLICT DO NOTHING;
 
--- raiseUpTo: does the same as raise for the payloads up to (score, text).
+-- resurrectUpTo: does the same as resurrect for the payloads up to (score, text).
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 0, score, text FROM ordered_payload
 WHERE queue = ? AND id = ? AND dead = 1 AND (score, text) <= (?, ?)

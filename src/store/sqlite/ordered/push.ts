@@ -1,4 +1,4 @@
-/** Payloads come in: for ids that wait, that are in flight, or that nobody knew. */
+/** Pushing payloads for ids that wait, that are in flight, or that are new. */
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { ORDERED_PAGE, type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
@@ -6,7 +6,7 @@ import type { InFlightTable } from './in-flight.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { type Change, newRow, type WaitingRow, type WaitingTable } from './waiting.ts'
 
-/** All items of one id, in the order in which they came. */
+/** All items of one id, in their order. */
 interface Bundle {
   payloads: ScoredPayload[]
   performIn: number
@@ -14,7 +14,7 @@ interface Bundle {
   wake: number
 }
 
-/** @throws INVALID_JOB when an item can't be stored: nothing is */
+/** @throws INVALID_JOB when an item can't be stored; then nothing is stored */
 export function checkItems(items: readonly OrderedPush[]): void {
   if (items.length > ORDERED_PAGE) {
     throw new HighkiqError('INVALID_JOB', `${items.length} ordered jobs at once: push at most ${ORDERED_PAGE} a call`)

@@ -1,4 +1,4 @@
-/** What is told of an ordered queue. */
+/** Queries of an ordered queue. */
 
 import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -8,7 +8,7 @@ import { behind, idFrom } from './page.ts'
 import type { WaitingRow, WaitingTable } from './waiting.ts'
 
 /** performIn, id. */
-type Place = [number, string]
+type Position = [number, string]
 
 export class OrderedQueries {
   readonly #db: Database
@@ -52,34 +52,34 @@ export class OrderedQueries {
     const rows = this.#waiting.find(open.id, ids)
     return ids.flatMap((id) => {
       const row = rows.get(id)
-      return row ? [this.#told(open, row, page.payloads)] : []
+      return row ? [this.#recordOf(open, row, page.payloads)] : []
     })
   }
 
   find(open: OpenQueue, id: string): Waiting | null {
     const row = this.#waiting.find(open.id, [id]).get(id)
-    return row ? this.#told(open, row, -1) : null
+    return row ? this.#recordOf(open, row, -1) : null
   }
 
   #byId(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
     return this.#db.list(desc ? sql.waiting.idDown : sql.waiting.idUp, open.id, idFrom(desc, after?.id), limit)
   }
 
-  /** Of each shard a page, and what is in no shard because it is held; the first of them all. */
+  /** Reads a page of each shard and all ids in flight, and returns the first of them. */
   #byTime(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
     const start = behind(desc, after)
     const sign = desc ? -1 : 1
-    const isBehind = (place: Place) => !after || sign * compare(place, [after.value, after.id]) > 0
-    const places = this.#db.list<[string, string]>(sql.waiting.held, open.id).map(placeOf).filter(isBehind)
+    const isBehind = (position: Position) => !after || sign * compare(position, [after.value, after.id]) > 0
+    const positions = this.#db.list<[string, string]>(sql.waiting.held, open.id).map(positionOf).filter(isBehind)
     for (let shard = 0; shard < open.width; shard++) {
       const statement = desc ? sql.waiting.dueDown : sql.waiting.dueUp
-      places.push(...this.#db.list<[string, string]>(statement, open.id, shard, ...start, limit).map(placeOf))
+      positions.push(...this.#db.list<[string, string]>(statement, open.id, shard, ...start, limit).map(positionOf))
     }
-    places.sort((a, b) => sign * compare(a, b))
-    return places.slice(0, limit).map(([, id]) => id)
+    positions.sort((a, b) => sign * compare(a, b))
+    return positions.slice(0, limit).map(([, id]) => id)
   }
 
-  /** Those that failed have an index of their own; the fresh ones are all others, and mostly there are many. */
+  /** Failed ids have an index of their own. The others are mostly many, and are read by id. */
   #byRetry(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
     const ids: string[] = []
     const failed = () => {
@@ -102,17 +102,17 @@ export class OrderedQueries {
     return ids
   }
 
-  #told(open: OpenQueue, row: WaitingRow, payloads: number): Waiting {
+  #recordOf(open: OpenQueue, row: WaitingRow, payloads: number): Waiting {
     const { id, shard, performIn, retryCount, error, size } = row
     const most = payloads < 0 ? size : payloads
     return { id, shard, performIn, retryCount, error, size, payloads: this.#waiting.lowest(open.id, row, most) }
   }
 }
 
-function placeOf([performIn, id]: [string, string]): Place {
+function positionOf([performIn, id]: [string, string]): Position {
   return [Number(performIn), id]
 }
 
-function compare([a, one]: Place, [b, other]: Place): number {
+function compare([a, one]: Position, [b, other]: Position): number {
   return a - b || Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

@@ -1,4 +1,4 @@
-/** Changing the number of shards of a queue while it is worked: what waits is moved a page at a time, by its id. */
+/** Resharding a queue while its jobs run: waiting ids are moved a page at a time. */
 
 import { RESHARD_PAGE, shardOf } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -9,7 +9,7 @@ import { idFrom } from './page.ts'
 /** id, shard, held, performIn, retryCount. */
 type Listed = [string, number, number, string, number]
 
-/** False: it is being resharded to another number. */
+/** Returns false if the queue is being resharded to another number. */
 export function beginReshard(db: Database, open: OpenQueue, shards: number): boolean {
   if (open.queue.shards === shards) return true
   if (open.queue.from !== null) return false
@@ -19,7 +19,7 @@ export function beginReshard(db: Database, open: OpenQueue, shards: number): boo
   return true
 }
 
-/** Looks at one page and moves what does not belong where it is. `done`: there is no further page. */
+/** Reads a page of ids and moves those that belong to another shard. `done`: there is no further page. */
 export function moveShards(db: Database, open: OpenQueue): { moved: number; done: boolean } {
   const { shards, from, swept } = open.queue
   if (from === null) return { moved: 0, done: true }
@@ -43,7 +43,7 @@ export function moveShards(db: Database, open: OpenQueue): { moved: number; done
   return { moved, done: last === undefined }
 }
 
-/** All is where it belongs; but as long as something is in flight under a shard that is gone, somebody must own that. */
+/** Ends resharding, unless ids are in flight in a former shard, which must keep its owner until they are settled. */
 function endReshard(db: Database, open: OpenQueue): void {
   const gone = db.list<number>(sql.ordered.allShards, open.id).filter((number) => number >= open.queue.shards)
   if (gone.some((number) => (open.readShard(number)?.busy ?? 0) > 0)) return

@@ -1,4 +1,4 @@
-/** One step of an owner of shards: what ended is settled, what is due is taken. */
+/** One step of an owner of shards: settles ids that ended, then fetches ids that are due. */
 
 import {
   type FetchedBatch,
@@ -17,9 +17,9 @@ import type { OpenQueue, Shard } from './open-queue.ts'
 import type { WaitingTable } from './waiting.ts'
 
 type SettleAnswer = OrderedSettleAndFetchAnswer['settled'][number]
-type TakeAnswer = OrderedSettleAndFetchAnswer['fetched'][number]
+type FetchAnswer = OrderedSettleAndFetchAnswer['fetched'][number]
 
-/** id, performIn, size, bytes, score, text if it is short, and what is special about it. */
+/** id, performIn, size, bytes, score, text if it is short, and the state of an id that has failed or crashed. */
 type Due = [
   string,
   string,
@@ -30,12 +30,12 @@ type Due = [
   [number, number, number, string | null] | null,
 ]
 
-/** Bytes that the call may still hand out; undefined: nothing was handed out yet. */
+/** The bytes that the call may still fetch; undefined: nothing was fetched yet. */
 interface ByteBudget {
   left: number | undefined
 }
 
-/** The call must be done again, settlement by settlement. */
+/** A bulk settlement changed only some of its ids, and it is not known which. The call must run again one by one. */
 export class UnclearBulkSettlement extends Error {}
 
 export class SettleAndFetchStep {
@@ -51,21 +51,23 @@ export class SettleAndFetchStep {
     this.#morgue = morgue
   }
 
-  /** `owner`: its id; its lease holds. `careful`: once it was muddled. */
-  run(open: OpenQueue, owner: number, turn: OrderedSettleAndFetch, careful: boolean): OrderedSettleAndFetchAnswer {
-    const settled = this.#settle(open, owner, turn, careful)
-    const purse: ByteBudget = { left: undefined }
-    const taken = turn.fetch.map(({ shard, token, n }): TakeAnswer => {
+  /** `owner` is the id of an owner with a lease. With `oneByOne` no settlements are applied in bulk. */
+  run(open: OpenQueue, owner: number, request: OrderedSettleAndFetch, oneByOne: boolean): OrderedSettleAndFetchAnswer {
+    const settled = this.#settle(open, owner, request, oneByOne)
+    const budget: ByteBudget = { left: undefined }
+    const fetched = request.fetch.map(({ shard, token, n }): FetchAnswer => {
       const mine = owned(open, shard, owner, token)
-      return mine ? this.#take(open, mine, open.queue.paused ? 0 : n, turn, purse) : { lost: true, ids: [], next: null }
+      return mine
+        ? this.#fetch(open, mine, open.queue.paused ? 0 : n, request, budget)
+        : { lost: true, ids: [], next: null }
     })
-    const marked = this.#db.list<[string, number, number]>(sql.inFlight.cancelled, open.id, owner)
+    const cancelled = this.#db.list<[string, number, number]>(sql.inFlight.cancelled, open.id, owner)
     return {
       settled,
-      fetched: taken,
+      fetched,
       paused: open.queue.paused === 1,
       shards: open.queue.shards,
-      cancelled: marked.map(([id, shard, take]) => ({ id, ticket: ticketOf(shard, take, id) })),
+      cancelled: cancelled.map(([id, shard, take]) => ({ id, ticket: ticketOf(shard, take, id) })),
     }
   }
 
@@ -73,11 +75,11 @@ export class SettleAndFetchStep {
     open: OpenQueue,
     owner: number,
     { settlements, now }: OrderedSettleAndFetch,
-    careful: boolean,
+    oneByOne: boolean,
   ): SettleAnswer[] {
-    const rest = careful ? settlements : this.#endDone(open, owner, settlements)
+    const rest = oneByOne ? settlements : this.#settleInBulk(open, owner, settlements)
     if (rest.length === 0) return settlements.map(() => 'ok')
-    const whole = new Set(rest.filter(({ end }) => needsContent(end.kind)).map(({ id }) => id))
+    const whole = new Set(rest.filter(({ end }) => needsPayloads(end.kind)).map(({ id }) => id))
     const others = new Set(rest.map(({ id }) => id).filter((id) => !whole.has(id)))
     const flights = this.#flights.find(open.id, [...whole], [...others])
     const ended: InFlight[] = []
@@ -92,11 +94,11 @@ export class SettleAndFetchStep {
         answers.set(settlement, 'fenced')
         continue
       }
-      // One that is named twice in a call is settled once.
+      // An id that is named twice in a call is settled once.
       flights.delete(id)
       ended.push(flight)
       count(open, number, end.kind, flight.cancelled, 1)
-      const goesBack = end.kind !== 'done' && !flight.cancelled && this.#turn(open, flight, end, now)
+      const goesBack = end.kind !== 'done' && !flight.cancelled && this.#applyEnd(open, flight, end, now)
       if (goesBack) back.push(flight)
       else gone.push(flight)
     }
@@ -110,10 +112,10 @@ export class SettleAndFetchStep {
   }
 
   /**
-   * Most are done, and nothing else is known of them: one statement for all of a take. Answers the others.
+   * Settles ids that are done and have no other changes, with one statement for each fetch. Returns the other settlements.
    * @throws Muddled when it can't be told any more which were there
    */
-  #endDone(open: OpenQueue, owner: number, settlements: readonly OrderedSettlement[]): OrderedSettlement[] {
+  #settleInBulk(open: OpenQueue, owner: number, settlements: readonly OrderedSettlement[]): OrderedSettlement[] {
     const rest: OrderedSettlement[] = []
     const groups = new Map<string, OrderedSettlement[]>()
     for (const settlement of settlements) {
@@ -140,59 +142,59 @@ export class SettleAndFetchStep {
     return rest
   }
 
-  /** What becomes of what was taken; false: nothing of it goes back. */
-  #turn(open: OpenQueue, { id, fetched: taken }: InFlight, end: OrderedEnd, now: number): boolean {
-    if (!taken) return false
-    const anew = { stalls: 0, suspect: 0 }
+  /** Changes the fetched state as the end says. Returns whether payloads wait again. */
+  #applyEnd(open: OpenQueue, { id, fetched }: InFlight, end: OrderedEnd, now: number): boolean {
+    if (!fetched) return false
+    const fresh = { stalls: 0, suspect: 0 }
     if ('state' in end) {
       const { performIn, retryCount, error } = end.state
-      Object.assign(taken, anew, { performIn, retryCount, error: error?.toWellFormed() ?? null })
+      Object.assign(fetched, fresh, { performIn, retryCount, error: error?.toWellFormed() ?? null })
     }
     if (end.kind === 'dead') {
       const error = end.error.toWellFormed()
-      this.#morgue.enter(open, id, taken.payloads.slice(0, 1), error, now)
-      const payloads = taken.payloads.slice(1)
-      Object.assign(taken, anew, { payloads, performIn: now / 1000, retryCount: -1, error })
+      this.#morgue.enter(open, id, fetched.payloads.slice(0, 1), error, now)
+      const payloads = fetched.payloads.slice(1)
+      Object.assign(fetched, fresh, { payloads, performIn: now / 1000, retryCount: -1, error })
     }
-    return taken.payloads.length > 0
+    return fetched.payloads.length > 0
   }
 
-  #take(open: OpenQueue, shard: Shard, n: number, turn: OrderedSettleAndFetch, purse: ByteBudget): TakeAnswer {
+  #fetch(open: OpenQueue, shard: Shard, n: number, request: OrderedSettleAndFetch, budget: ByteBudget): FetchAnswer {
     const rows = this.#db.list<Due>(sql.waiting.due, open.id, shard.shard, n + 1)
-    const now = turn.now / 1000
+    const now = request.now / 1000
     const ids: FetchedBatch[] = []
-    /** The last one that goes whole, by which all before it are moved at once. */
+    /** The last id with one payload. All such ids up to it are moved with one statement. */
     let last: FetchedBatch | undefined
     for (const row of shard.alone ? [] : rows.slice(0, n)) {
-      const taken = takenOf(row)
+      const batch = batchOf(row)
       const [id, , size, bytes, , text] = row
-      if (taken.performIn > now) break
-      if (taken.suspect && shard.busy + ids.length > 0) break
-      if (bytes !== null && purse.left !== undefined && bytes > purse.left) break
+      if (batch.performIn > now) break
+      if (batch.suspect && shard.busy + ids.length > 0) break
+      if (bytes !== null && budget.left !== undefined && bytes > budget.left) break
       if (bytes === null) {
-        const { n, sum, isCut } = this.#fitting(open, id, turn.maxPayloads, purse)
-        if (isCut && purse.left !== undefined) break
-        taken.payloads = this.#several(open, id, n)
-        spend(purse, sum)
+        const { n, sum, isCut } = this.#fitting(open, id, request.maxPayloads, budget)
+        if (isCut && budget.left !== undefined) break
+        batch.payloads = this.#several(open, id, n)
+        spend(budget, sum)
       } else {
-        taken.payloads = [[text ?? this.#text(open, id), Number(row[4])]]
-        spend(purse, bytes)
-        last = taken
+        batch.payloads = [[text ?? this.#text(open, id), Number(row[4])]]
+        spend(budget, bytes)
+        last = batch
       }
       if (ids.length === 0) open.changeShard(shard.shard).take++
-      taken.ticket = ticketOf(shard.shard, shard.take, id)
-      ids.push(taken)
-      open.removeWaiting({ shard: shard.shard, held: 0, performIn: taken.performIn, retryCount: taken.retryCount })
-      if (bytes === null) this.#moveSeveral(open, shard, taken, size, turn.now)
-      if (taken.suspect) {
+      batch.ticket = ticketOf(shard.shard, shard.take, id)
+      ids.push(batch)
+      open.removeWaiting({ shard: shard.shard, held: 0, performIn: batch.performIn, retryCount: batch.retryCount })
+      if (bytes === null) this.#moveSeveral(open, shard, batch, size, request.now)
+      if (batch.suspect) {
         shard.alone = 1
         break
       }
     }
     if (last) {
       const upTo = [open.id, shard.shard, last.performIn, last.id] as const
-      this.#db.run(sql.waiting.take, ...upTo, shard.take, turn.now)
-      this.#db.run(sql.waiting.taken, ...upTo)
+      this.#db.run(sql.waiting.fetch, ...upTo, shard.take, request.now)
+      this.#db.run(sql.waiting.deleteFetched, ...upTo)
     }
     shard.busy += ids.length
     const left = rows[ids.length]
@@ -205,7 +207,7 @@ export class SettleAndFetchStep {
     return this.#db.first<{ text: string }>(sql.waiting.text, open.id, id)?.text ?? ''
   }
 
-  /** How many of the lowest payloads of an id, and how many bytes: at least one, and no more than fit. */
+  /** Returns the number of the lowest payloads that fit, at least one, and their bytes. */
   #fitting(open: OpenQueue, id: string, most: number, { left: room = ORDERED_BYTES }: ByteBudget) {
     const sizes = this.#db.list<number>(sql.payload.sizes, open.id, id, most)
     let n = 0
@@ -223,12 +225,12 @@ export class SettleAndFetchStep {
     return rows.map(([text, score]) => [text, Number(score)])
   }
 
-  /** An id with several payloads goes in flight with the lowest ones; the others wait, fresh. */
-  #moveSeveral(open: OpenQueue, { shard, take }: Shard, taken: FetchedBatch, size: number, now: number): void {
-    const { id, performIn, retryCount, error, crashes, suspect, payloads } = taken
+  /** Puts an id with several payloads in flight with the lowest ones. The others wait without failures. */
+  #moveSeveral(open: OpenQueue, { shard, take }: Shard, batch: FetchedBatch, size: number, now: number): void {
+    const { id, performIn, retryCount, error, crashes, suspect, payloads } = batch
     const more = Number(payloads.length < size)
     const state = [performIn, retryCount, crashes, Number(suspect), error] as const
-    this.#db.run(sql.inFlight.enter, open.id, id, shard, take, now, more, ...state, JSON.stringify(payloads))
+    this.#db.run(sql.inFlight.add, open.id, id, shard, take, now, more, ...state, JSON.stringify(payloads))
     const row = { id, shard, held: 1, performIn, retryCount: -1, stalls: 0, suspect: 0, error: null }
     const waiting = { ...row, size, score: null, text: null }
     if (payloads.length === size) {
@@ -240,13 +242,13 @@ export class SettleAndFetchStep {
   }
 }
 
-/** A shard, if it is the owner's under this token. */
+/** Returns a shard if the owner has it with this token. */
 function owned(open: OpenQueue, number: number, owner: number, token: number): Shard | undefined {
   const shard = open.readShard(number)
   return shard?.owner === owner && shard.token === token ? shard : undefined
 }
 
-/** What ended under a shard. What was cancelled counts if it is done. */
+/** Counts ids that ended. A cancelled id counts only if it is done. */
 function count(open: OpenQueue, number: number, kind: OrderedEnd['kind'], cancelled: boolean, n: number): void {
   if (n === 0) return
   const shard = open.changeShard(number)
@@ -256,17 +258,17 @@ function count(open: OpenQueue, number: number, kind: OrderedEnd['kind'], cancel
   if ((kind === 'failed' || kind === 'dead') && !cancelled) shard.failed += n
 }
 
-function needsContent(kind: OrderedSettlement['end']['kind']): boolean {
+function needsPayloads(kind: OrderedSettlement['end']['kind']): boolean {
   return kind !== 'done' && kind !== 'cancelled'
 }
 
-function takenOf([id, performIn, , , , , special]: Due): FetchedBatch {
+function batchOf([id, performIn, , , , , special]: Due): FetchedBatch {
   const [retryCount, crashes, suspect, error] = special ?? [-1, 0, 0, null]
   const state = { performIn: Number(performIn), retryCount, error, crashes, suspect: suspect === 1 }
   return { id, ticket: '', payloads: [], ...state }
 }
 
-/** The first payload comes in any case, and spends what it spends. */
-function spend(purse: ByteBudget, bytes: number): void {
-  purse.left = Math.max(0, (purse.left ?? ORDERED_BYTES) - bytes)
+/** Reduces the budget. The first payload may exceed it. */
+function spend(budget: ByteBudget, bytes: number): void {
+  budget.left = Math.max(0, (budget.left ?? ORDERED_BYTES) - bytes)
 }

@@ -1,39 +1,39 @@
--- enter: ids that did not wait.
+-- add: adds ids.
 INSERT INTO ordered_waiting
   (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, error, text)
 VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- enterFresh: the same, of those that are fresh, with a payload each: what is bound is what costs.
+-- addFresh: adds ids without failures and with one payload each. Fewer values make it faster.
 INSERT INTO ordered_waiting
   (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, text)
 VALUES (?1, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?);
 
--- change: one that does.
+-- change: stores an id.
 UPDATE ordered_waiting SET shard = ?3, held = ?4, perform_in = ?5, retry_count = ?6, stalls = ?7, suspect = ?8,
   size = ?9, score = ?10, error = ?11, text = ?12
 WHERE queue = ?1 AND id = ?2;
 
--- grow: those of a JSON array have ?2 payloads more than before, all of them in their table, and stay where they are; what
--- no index has to hear of.
+-- grow: adds ?2 to the numbers of payloads of the ids of a JSON array. All payloads are in their table, and no index
+-- changes.
 UPDATE ordered_waiting SET size = size + ?2, score = NULL, text = NULL
 WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?3));
 
--- lower: one with a payload of its own has another score for it.
+-- lower: stores another score for an id with one payload.
 UPDATE ordered_waiting SET score = ?3 WHERE queue = ?1 AND id = ?2;
 
--- remove: those of a JSON array wait no more.
+-- remove: deletes the ids of a JSON array.
 DELETE FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?2));
 
--- find: those of a JSON array.
+-- find: returns the ids of a JSON array.
 SELECT json_group_array(json_array(
   w.id, shard, held, format('%!.17g', perform_in), retry_count, stalls, suspect, size, format('%!.17g', score), error, text
 )) AS json
 FROM json_each(?2) AS named CROSS JOIN ordered_waiting AS w ON w.queue = ?1 AND w.id = named.value;
 
--- text: of a payload that stands by its id.
+-- text: returns the payload of an id with one payload.
 SELECT text FROM ordered_waiting WHERE queue = ? AND id = ?;
 
--- due: what is due next of a shard; long texts are asked for one by one.
+-- due: returns the ids of a shard that are due next. Long texts are read one by one.
 SELECT json_group_array(json_array(
   id, format('%!.17g', perform_in), size, octet_length(text), format('%!.17g', score),
   CASE WHEN octet_length(text) <= 20000 THEN text END,
@@ -45,64 +45,64 @@ FROM (
   WHERE queue = ?1 AND shard = ?2 AND held = 0 ORDER BY perform_in, id LIMIT ?3
 );
 
--- take: all that is due of a shard up to (perform_in, id) is in flight …
+-- fetch: puts all ids of a shard up to (perform_in, id) in flight.
 INSERT INTO ordered_flight
   (queue, id, shard, take, taken_at, perform_in, retry_count, stalls, suspect, score, error, text)
 SELECT queue, id, shard, ?5, ?6, perform_in, retry_count, stalls, suspect, score, error, text FROM ordered_waiting
 WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) <= (?3, ?4);
 
--- taken: … and waits no more.
+-- deleteFetched: deletes the same ids.
 DELETE FROM ordered_waiting
 WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) <= (?3, ?4);
 
--- page: from an id on: where it is, and whether it may be taken.
+-- page: returns ids from one on, with their shards.
 SELECT json_group_array(json_array(id, shard, held, format('%!.17g', perform_in), retry_count)) AS json
 FROM (
   SELECT id, shard, held, perform_in, retry_count FROM ordered_waiting
   WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3
 );
 
--- move: those of a JSON array belong to another shard.
+-- move: moves the ids of a JSON array to another shard.
 UPDATE ordered_waiting SET shard = ?2 WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?3));
 
--- idUp: ids from one on.
+-- idUp: returns ids from one on.
 SELECT json_group_array(id) AS json
 FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3);
 
--- idDown: ids before one.
+-- idDown: returns ids before one.
 SELECT json_group_array(id) AS json
 FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3);
 
--- freshUp: those that are fresh, from an id on.
+-- freshUp: returns ids without failures, from one on.
 SELECT json_group_array(id) AS json
 FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 AND retry_count < 0 ORDER BY id LIMIT ?3);
 
--- freshDown: those that are fresh, before an id.
+-- freshDown: returns ids without failures, before one.
 SELECT json_group_array(id) AS json
 FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 AND retry_count < 0 ORDER BY id DESC LIMIT ?3);
 
--- retryUp: those that failed, from behind (retry_count, id) on.
+-- retryUp: returns failed ids, from behind (retry_count, id) on.
 SELECT json_group_array(id) AS json
 FROM (
   SELECT id FROM ordered_waiting
   WHERE queue = ?1 AND (retry_count < 0) = 0 AND (retry_count, id) > (?2, ?3) ORDER BY retry_count, id LIMIT ?4
 );
 
--- retryDown: those that failed, from before (retry_count, id) on.
+-- retryDown: returns failed ids, from before (retry_count, id) on.
 SELECT json_group_array(id) AS json
 FROM (
   SELECT id FROM ordered_waiting
   WHERE queue = ?1 AND (retry_count < 0) = 0 AND (retry_count, id) < (?2, ?3) ORDER BY retry_count DESC, id DESC LIMIT ?4
 );
 
--- dueUp: of a shard, from behind (perform_in, id) on.
+-- dueUp: returns ids of a shard, from behind (perform_in, id) on.
 SELECT json_group_array(json_array(format('%!.17g', perform_in), id)) AS json
 FROM (
   SELECT perform_in, id FROM ordered_waiting
   WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) > (?3, ?4) ORDER BY perform_in, id LIMIT ?5
 );
 
--- dueDown: of a shard, from before (perform_in, id) on.
+-- dueDown: returns ids of a shard, from before (perform_in, id) on.
 SELECT json_group_array(json_array(format('%!.17g', perform_in), id)) AS json
 FROM (
   SELECT perform_in, id FROM ordered_waiting
@@ -110,9 +110,9 @@ FROM (
   ORDER BY perform_in DESC, id DESC LIMIT ?5
 );
 
--- held: what waits of ids in flight.
+-- held: returns ids in flight that have waiting payloads.
 SELECT json_group_array(json_array(format('%!.17g', w.perform_in), w.id)) AS json
 FROM ordered_flight AS f CROSS JOIN ordered_waiting AS w ON w.queue = f.queue AND w.id = f.id WHERE f.queue = ?;
 
--- some: whether anything waits.
+-- some: returns a row if any id waits.
 SELECT 1 FROM ordered_waiting WHERE queue = ? LIMIT 1;

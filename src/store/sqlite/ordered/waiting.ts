@@ -1,4 +1,4 @@
-/** What waits of each id: one row, with its payload, or with several in a table of their own. */
+/** Waiting ids. The row of an id has its payload, or several payloads are in a table of their own. */
 
 import { ORDERED_STEP, type ScoredPayload } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -10,15 +10,15 @@ export interface WaitingRow extends WaitingPosition {
   id: string
   stalls: number
   suspect: number
-  /** How many payloads there are; 0: none yet. */
+  /** The number of payloads; 0: none yet. */
   size: number
-  /** Of the payload that stands in the row; null, as its text: they stand in their table. */
+  /** The score of the payload in the row; null, like the text: the payloads are in their table. */
   score: number | null
   error: string | null
   text: string | null
 }
 
-/** A row, and payloads that come to it. */
+/** A row, and payloads to add to it. */
 export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload[]]
 
 type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
@@ -60,11 +60,11 @@ export class WaitingTable {
       if (isPlain) plain.push(r.id, r.shard, r.performIn, r.score, r.text)
       else others.push(...valuesOf(r))
     }
-    this.#db.insert(sql.waiting.enterFresh, [queue], 5, plain)
-    this.#db.insert(sql.waiting.enter, [queue], 11, others)
+    this.#db.insert(sql.waiting.addFresh, [queue], 5, plain)
+    this.#db.insert(sql.waiting.add, [queue], 11, others)
   }
 
-  /** Their payloads are others than before, and they had so many; everything else is as it was. */
+  /** Stores rows of which only the payloads have changed; `before`: the number of payloads before. */
   grow(queue: number, rows: readonly (readonly [row: WaitingRow, before: number])[]): void {
     const more = new Map<number, string[]>()
     for (const [{ id, size, score, text }, before] of rows) {
@@ -83,7 +83,7 @@ export class WaitingTable {
     this.#db.run(sql.waiting.change, queue, ...valuesOf(row))
   }
 
-  /** Takes rows out, with their payloads. */
+  /** Deletes rows with their payloads. */
   remove(queue: number, rows: readonly WaitingRow[]): void {
     if (rows.length === 0) return
     this.#db.run(sql.waiting.remove, queue, JSON.stringify(rows.map(({ id }) => id)))
@@ -91,8 +91,8 @@ export class WaitingTable {
   }
 
   /**
-   * Adds payloads to rows, which its caller then writes: a payload that is there keeps the smaller score. Those in their
-   * table are written at once.
+   * Adds payloads to rows, which the caller then stores. A payload that is there keeps the smaller score. Payloads in their
+   * table are stored at once.
    */
   add(queue: number, changes: readonly Change[]): void {
     const spread = changes.filter(([row, payloads]) => !addInside(row, payloads))
@@ -100,7 +100,7 @@ export class WaitingTable {
     for (const [row, payloads] of spread) this.#addTo(queue, row, payloads)
   }
 
-  /** All at once, if none of them is there yet; else false, and nothing is changed. */
+  /** Adds all payloads with one statement. Returns false, and changes nothing, if one of them is there already. */
   #addNew(queue: number, changes: readonly Change[]): boolean {
     const values: Value[] = []
     for (const [{ id, score, text }, payloads] of changes) {
@@ -125,19 +125,19 @@ export class WaitingTable {
     for (const [text, score] of payloads) this.#db.run(sql.payload.lower, queue, row.id, text, score)
   }
 
-  /** The lowest payloads of a row, in order. */
+  /** Returns the lowest payloads of a row, in order. */
   lowest(queue: number, { id, text, score }: WaitingRow, n: number): ScoredPayload[] {
     if (text === null) return this.#lowest(queue, id, 0, n)
     return n > 0 ? [[text, score as number]] : []
   }
 
-  /** Takes the lowest payloads of a row, up to one, away; the others wait on. */
+  /** Deletes the lowest payloads of a row, up to this one. */
   dropTo(queue: number, row: WaitingRow, n: number, [text, score]: ScoredPayload): void {
     this.#db.run(sql.payload.dropTo, queue, row.id, score, text)
     row.size -= n
   }
 
-  /** Takes one payload of a row away; false: there is none. The last one is left, for the row goes with it. */
+  /** Deletes one payload of a row; false: there is no such payload. `last` is not deleted: the caller deletes the row. */
   dropOne(queue: number, row: WaitingRow, payload: string): 'last' | boolean {
     if (row.text !== null) return row.text === payload && 'last'
     if (this.#db.run(sql.payload.dropOne, queue, row.id, payload) === 0) return false
@@ -153,7 +153,7 @@ export class WaitingTable {
 
   /** Moves the lowest payloads of a row to the dead ones, as many as one step may; there must be more of them. */
   killSome(queue: number, row: WaitingRow): void {
-    this.#db.run(sql.payload.buryUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
+    this.#db.run(sql.payload.killUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
     this.dropSome(queue, row)
   }
 
@@ -162,7 +162,7 @@ export class WaitingTable {
     this.#spread(queue, row)
     const upTo = [queue, row.id, ...this.#bound(queue, row.id, 1)] as const
     row.size += this.#db.first<{ n: number }>(sql.payload.newUpTo, ...upTo)?.n ?? 0
-    this.#db.run(sql.payload.raiseUpTo, ...upTo)
+    this.#db.run(sql.payload.resurrectUpTo, ...upTo)
     this.dropSomeDead(queue, row.id)
   }
 
@@ -183,21 +183,21 @@ export class WaitingTable {
     return [Number(last[1]), last[0]]
   }
 
-  /** What waits of an id is dead as well. */
+  /** Copies the waiting payloads of an id to the dead ones. */
   kill(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
-    this.#db.run(sql.payload.bury, queue, row.id)
+    this.#db.run(sql.payload.kill, queue, row.id)
   }
 
-  /** Payloads die: those that are dead already keep their scores. */
+  /** Adds dead payloads. Those that are dead already keep their scores. */
   killPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
     this.#insert(queue, id, 1, payloads)
   }
 
-  /** What is dead of an id waits with the rest of a row, which its caller then writes. */
+  /** Copies the dead payloads of an id to a row, which the caller then stores. */
   resurrect(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
-    this.#db.run(sql.payload.raise, queue, row.id)
+    this.#db.run(sql.payload.resurrect, queue, row.id)
     row.size = this.#db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
   }
 
@@ -209,14 +209,14 @@ export class WaitingTable {
     this.#db.run(sql.payload.drop, queue, id, 1)
   }
 
-  /** The row's own payload goes to the others. */
+  /** Moves the payload of the row to the payloads' table. */
   #spread(queue: number, row: WaitingRow): void {
     if (row.text !== null) this.#insert(queue, row.id, 0, [[row.text, row.score as number]])
     row.text = null
     row.score = null
   }
 
-  /** Answers how many were not there yet. */
+  /** Adds payloads, and returns how many were not there yet. */
   #insert(queue: number, id: string, dead: 0 | 1, payloads: readonly ScoredPayload[]): number {
     const values = payloads.flatMap(([text, score]) => [id, score, text])
     return this.#db.insert(sql.payload.add, [queue, dead], 3, values)
@@ -228,13 +228,13 @@ export class WaitingTable {
   }
 }
 
-/** In the order in which the statements name them, from the id on. */
+/** Returns the values of a row in the order of the statements, from the id on. */
 function valuesOf(r: WaitingRow): Value[] {
   const place = [r.id, r.shard, r.held, r.performIn, r.retryCount]
   return [...place, r.stalls, r.suspect, r.size, r.score, r.error, r.text]
 }
 
-/** Whether payloads leave a row with one of its own, or bring it there, or are none: then nothing is left to do. */
+/** Adds payloads within the row, if it has at most one payload then. Returns false if they need their table. */
 function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean {
   const [first] = payloads
   if (!first) return true
@@ -249,7 +249,7 @@ function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean
   return true
 }
 
-/** A row for an id that did not wait, without payloads. */
+/** Returns a new row without payloads. */
 export function newRow(id: string, place: WaitingPosition): WaitingRow {
   return { id, ...place, stalls: 0, suspect: 0, size: 0, score: null, error: null, text: null }
 }
