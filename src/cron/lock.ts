@@ -8,8 +8,8 @@ const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
   'paused',
   'released',
   'interrupted',
-  'untouched',
-  'restored',
+  'not-started',
+  'rescued',
   'promoted',
   'requeued',
 ])

@@ -17,7 +17,7 @@ export async function requeued(host: InspectHost, { text, score }: Entry, again:
   if (!job || promoted === undefined) {
     throw new HighkiqError('INVALID_JOB', `${nameOf(text)} can't run: delete it`)
   }
-  if (!promoted) return { text, score, to: null, ...effectsOf(host, text, { kind: 'stopped' }) }
+  if (!promoted) return { text, score, to: null, ...effectsOf(host, text, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
   return { text, score, to, ...effectsOf(host, text, { kind: 'requeued' }) }
 }

@@ -8,7 +8,7 @@ export type Action =
   /** Sent to its queue by hand. */
   | { kind: 'requeued' }
   /** The same, but client middleware stopped it on the way. */
-  | { kind: 'stopped' }
+  | { kind: 'filtered' }
 
 /** What looking and acting need of the app. */
 export interface InspectHost {

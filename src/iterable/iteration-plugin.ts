@@ -12,7 +12,7 @@ export const iterations: Plugin = {
     if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]
     const iteration = ctx?.iteration
     const state = iteration?.state
-    if (!state || kind === 'started' || kind === 'untouched') return undefined
+    if (!state || kind === 'started' || kind === 'not-started') return undefined
     if (kind !== 'done' && kind !== 'business-failure' && kind !== 'discarded')
       return [{ kind: 'iteration', jid, state }]
     const over = { kind: 'iteration', jid, state: null } as const

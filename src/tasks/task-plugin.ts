@@ -116,11 +116,11 @@ class RowsOfTask implements TaskOfJob {
 /** Whether the job moved without an attempt of its own. */
 function betweenAttempts(outcome: Outcome): boolean {
   if (outcome.kind === 'cancelled') return !outcome.begun
-  if (outcome.kind === 'apart') return !('error' in outcome)
+  if (outcome.kind === 'split') return !('error' in outcome)
   return BETWEEN.has(outcome.kind)
 }
 
-const BETWEEN = new Set<Outcome['kind']>(['promoted', 'stopped', 'deleted', 'killed', 'requeued', 'expired'])
+const BETWEEN = new Set<Outcome['kind']>(['promoted', 'filtered', 'deleted', 'killed', 'requeued', 'expired'])
 
 function changeOf(outcome: Outcome, at: number): Change | undefined {
   switch (outcome.kind) {
@@ -157,37 +157,37 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'paused':
     case 'interrupted':
       return { status: 'enqueued', window: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
-    case 'apart': {
+    case 'split': {
       const messages = 'error' in outcome ? [splitMessage(at, outcome.error)] : []
       return { status: 'enqueued', window: 'enter', messages }
     }
-    case 'restored':
+    case 'rescued':
       return {
         status: 'enqueued',
         window: 'keep',
-        messages: [{ at, code: 'restored', params: { stalls: outcome.stalls } }],
+        messages: [{ at, code: 'restored', params: { stalls: outcome.crashes } }],
       }
-    case 'stalled-out':
+    case 'crashed-out':
       return {
         status: 'error',
         window: 'leave',
         code: 'stalled',
-        messages: [{ at, code: 'stalled', params: { stalls: outcome.stalls } }],
+        messages: [{ at, code: 'stalled', params: { stalls: outcome.crashes } }],
       }
     case 'promoted':
       return { status: 'enqueued', window: 'enter' }
-    case 'stopped':
+    case 'filtered':
     case 'deleted':
     case 'cancelled':
     case 'expired': {
-      const code = outcome.kind === 'stopped' ? 'filtered' : outcome.kind
+      const code = outcome.kind
       return { status: 'cancelled', window: 'leave', code, messages: [{ at, code, params: {} }] }
     }
     case 'killed':
       return { status: 'error', window: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
     case 'requeued':
       return { status: 'enqueued', window: 'enter', messages: [{ at, code: 'requeued', params: {} }] }
-    case 'untouched':
+    case 'not-started':
       return undefined
   }
 }

@@ -1,60 +1,60 @@
 import type { Store } from '../store/contract.ts'
 
-/** Beyond so many all are forgotten, and those that still stand are heard of anew. */
-const MOST_HEARD = 200_000
+/** With more ids than this the worker drops them all and reads those that are still cancelled again. */
+const MAX_KNOWN = 200_000
 
 /**
- * The cancelled jobs that a worker has heard of: a sieve, so that all others cost nothing. A mark may have gone since:
- * whether a job is cancelled the store says.
+ * The ids of cancelled jobs that a worker knows, so that all other jobs cost no call. A cancellation may have been
+ * withdrawn since: the store decides whether a job is cancelled.
  */
 export class Cancellations {
   readonly #store: Store
-  readonly #heard = new Set<string>()
-  /** All up to here were heard of. */
+  readonly #known = new Set<string>()
+  /** The worker knows all cancellations up to this version. */
   #version = 0
-  /** Up to here there are some. */
-  #told = 0
+  /** The newest version that the store has reported. */
+  #newest = 0
   #reading: Promise<void> | undefined
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  /** Nobody has cancelled anything, as far as it was heard of. */
+  /** True when the worker knows of no cancelled job. */
   get isEmpty(): boolean {
-    return this.#heard.size === 0
+    return this.#known.size === 0
   }
 
-  /** Whether it is worth while to ask. */
+  /** Returns whether the job may be cancelled; `among` asks the store. */
   has(jid: string): boolean {
-    return !this.isEmpty && this.#heard.has(jid)
+    return !this.isEmpty && this.#known.has(jid)
   }
 
-  /** The store has told a version. */
+  /** Takes note of a version that the store has reported. */
   noteVersion(version: number): void {
-    if (version > this.#told) this.#told = version
+    if (version > this.#newest) this.#newest = version
   }
 
-  /** There are marks that were not heard of. */
+  /** True when there are cancellations that the worker has not read. */
   get isBehind(): boolean {
-    return this.#version < this.#told
+    return this.#version < this.#newest
   }
 
-  /** Hears of all marks up to the newest that was told. */
+  /** Reads all cancellations up to the newest version that the store has reported. */
   async catchUp(): Promise<void> {
     while (this.isBehind) await this.#next()
   }
 
-  /** Asks the store for what nobody told. */
+  /** Reads new cancellations, also when the store has reported none. */
   async refresh(): Promise<void> {
     await this.#next()
     await this.catchUp()
   }
 
-  /** Those of the jobs that are cancelled, as far as it was heard of. */
+  /** Returns which of the jobs are cancelled. Asks the store only about those that the worker knows of. */
   async among(jids: readonly string[]): Promise<ReadonlySet<string>> {
-    const heard = jids.filter((jid) => this.has(jid))
-    return new Set(heard.length === 0 ? heard : await this.#store.cancellations.among(heard))
+    const known = jids.filter((jid) => this.has(jid))
+    return new Set(known.length === 0 ? known : await this.#store.cancellations.among(known))
   }
 
   #next(): Promise<void> {
@@ -65,16 +65,16 @@ export class Cancellations {
   }
 
   async #read(): Promise<void> {
-    if (this.#heard.size > MOST_HEARD) {
-      this.#heard.clear()
+    if (this.#known.size > MAX_KNOWN) {
+      this.#known.clear()
       this.noteVersion(this.#version)
       this.#version = 0
     }
-    const told = this.#told
+    const newest = this.#newest
     const { version, jids } = await this.#store.cancellations.since(this.#version)
-    for (const jid of jids) this.#heard.add(jid)
+    for (const jid of jids) this.#known.add(jid)
     this.#version = version
-    // No more are there than these: the store has lost some.
-    if (jids.length === 0 && this.#told === told) this.#told = version
+    // A store that has lost data has no more cancellations than these.
+    if (jids.length === 0 && this.#newest === newest) this.#newest = version
   }
 }

@@ -27,15 +27,15 @@ export interface WorkerAbout {
   identity: string
   /** The names of the queues that it serves. */
   queues: readonly string[]
-  /** Jobs at the same time, in all capsules. */
+  /** The number of jobs that it runs at the same time, in all capsules. */
   concurrency: number
-  /** Batches of ordered queues at the same time, beside them. */
+  /** The number of batches of ordered queues that it runs at the same time, in addition. */
   orderedConcurrency: number
 }
 
-/** Where jobs run that keep the CPU busy. */
+/** Runs the handlers of jobs with the option `thread`. */
 export interface Threads {
-  /** A thread for one job, ready to run its handler. */
+  /** Returns a thread that is ready to run the handler of one job. */
   reserve(definition: JobDefinition, ctx: JobContext): Promise<{ run(): Promise<unknown>; release(): void }>
 }
 
@@ -49,54 +49,54 @@ export interface HeldLease {
   confirm(): Promise<boolean>
 }
 
-/** What a worker needs of its app. */
+/** What a worker needs from its app. */
 export interface Engine {
   store: Store
-  /** Of the class, else of the queue it was taken from. */
+  /** Returns the definition of a class, or else that of the queue from which the job was fetched. */
   definition(name: string, queue?: string): JobDefinition | undefined
   chain: Chain<JobContext, unknown>
-  /** Of a capsule: inside the chain. */
+  /** The middleware of a capsule; it runs inside the chain. */
   use?: readonly Middleware<JobContext, unknown>[]
-  /** Gives a job that was wrapped by another framework the arguments that its handler expects. May throw. */
+  /** Gives a job that another framework has wrapped the arguments that its handler expects. May throw. */
   unwrap?(ctx: JobContext): void
-  /** A job that leaves a set, through the client middleware. */
+  /** Passes a job that leaves a job set through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   plugins: readonly Plugin[]
   cancellations: Cancellations
   log: Logger
-  /** Members of the payload that each line of a job shows. */
+  /** The members of the payload that each log line of a job shows. */
   loggedJobAttributes: readonly string[]
-  /** Absent where nobody would see its lines. */
+  /** Absent when the logger drops its lines. */
   jobLog?: JobLog | undefined
-  /** How times are written. */
+  /** The Sidekiq version in whose format jobs are written. */
   wire: Wire
   now(): number
   random(): number
-  /** Of a job without `retry`, of one with `true`, and of the dead set. */
+  /** The retries of a job with `retry: true`, and the size and age limits of the dead set. */
   limits: { retries: number; dead: number; deadSeconds: number }
-  /** Of a stack, before it is stored with a job. */
+  /** Cleans the lines of a stack before it is stored with a job. */
   backtraceCleaner?: (lines: string[]) => string[]
-  /** Whether the app has declared it a business failure. */
+  /** Returns whether the app has declared the error a business failure. */
   isBusiness(error: unknown): boolean
-  /** An error that nobody else hears of. Never throws. */
+  /** Passes an error to the app's error handlers. Never throws. */
   report(error: unknown, about: Record<string, unknown>): void
-  /** A job will not run again. Never throws. */
+  /** Calls the app's death handlers for a job that does not run again. Never throws. */
   died(payload: Payload, error: unknown): Promise<void>
   /** Emits a lifecycle event; a worker's engine adds the properties of that worker. */
   emit(event: Lifecycle, worker?: WorkerAbout): Promise<void>
-  /** The process ends because of this. Never throws. */
+  /** Calls the app's fatal handlers for the error that ends the process. Never throws. */
   emitFatal(error: unknown, worker?: WorkerAbout): Promise<void>
-  /** For jobs that say `thread`; absent where there is no worker: then they run here. */
+  /** Runs jobs with the option `thread`. Absent without a worker: then they run in the main thread. */
   threads?: Threads
   /** The lease of the worker; absent where there is no worker. */
   lease?: HeldLease
-  /** On the monotonic clock: when an error that nobody caught doomed the process, if one did. */
+  /** The time of the first uncaught error on the monotonic clock; undefined when there was none. */
   fatalAt?(): number | undefined
-  /** Whether the worker takes no more jobs; absent where there is no worker. */
+  /** Returns whether the worker fetches no more jobs. Absent without a worker. */
   isStopping?(): boolean
 }
 
-/** The job that runs a payload: that of its class, else of what it wraps, else the handler of its queue. */
+/** Returns the definition that runs a payload: that of its class, of the class it wraps, or of its queue. */
 export function definitionOf(
   engine: Pick<Engine, 'definition'>,
   { class: name, wrapped }: Payload,
@@ -108,7 +108,7 @@ export function definitionOf(
   )
 }
 
-/** All that the features want changed with a job; undefined when none has a say, which costs nothing. */
+/** Returns what the plugins change in the step that moves a job; undefined when no plugin changes anything. */
 export function effectsOf(
   engine: Pick<Engine, 'plugins' | 'now'>,
   payload: Payload,

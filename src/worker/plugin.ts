@@ -22,17 +22,17 @@ export type Outcome =
   /** The worker stopped while the job ran, and puts it back. */
   | { kind: 'interrupted' }
   /** The worker puts the job back before it started. */
-  | { kind: 'untouched' }
+  | { kind: 'not-started' }
   /** The job held several rows of a task, and each becomes a job of its own. Without `error` it had not started. */
-  | { kind: 'apart'; error?: unknown }
+  | { kind: 'split'; error?: unknown }
   /** The job's process died; the job goes back to its queue. */
-  | { kind: 'restored'; stalls: number }
+  | { kind: 'rescued'; crashes: number }
   /** The job's process died too often. */
-  | { kind: 'stalled-out'; stalls: number }
+  | { kind: 'crashed-out'; crashes: number }
   /** The job was due and goes from a job set to its queue. */
   | { kind: 'promoted' }
   /** Client middleware stopped the job when it was due. */
-  | { kind: 'stopped' }
+  | { kind: 'filtered' }
   /** Somebody deleted the job while it waited. */
   | { kind: 'deleted' }
   /** Somebody moved the job to the dead set while it waited. */

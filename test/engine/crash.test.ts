@@ -32,7 +32,7 @@ test(
       dead: 0,
     })
     expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-      { about: { jobs: 2 }, message: 'took back jobs of a process that died' },
+      { about: { jobs: 2 }, message: 'rescued jobs of a process that died' },
     ])
   },
 )

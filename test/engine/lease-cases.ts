@@ -30,7 +30,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(errors.map(({ message }) => message)).toEqual(
         expect.arrayContaining([
           expect.stringMatching(/its end was not recorded/),
-          expect.stringMatching(/begins anew/),
+          expect.stringMatching(/continues as a new owner/),
         ]),
       )
       // It has all its slots again, though one of its old handlers goes on for a minute.

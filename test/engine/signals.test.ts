@@ -47,7 +47,7 @@ test('SIGTSTP quiets: no more is taken, what runs goes on, and SIGTERM still end
   await child.tells('began')
   child.kill('SIGTSTP')
   await child.tells('quiet')
-  expect(child.all('logged')).toMatchObject([{ message: 'quiet: takes no more jobs, what runs goes on' }])
+  expect(child.all('logged')).toMatchObject([{ message: 'quiet: fetching no more jobs, running jobs continue' }])
   t.hq.job('Quick', async (_ctx, n: number) => ran.say(n))
   await t.hq.push({ class: 'Quick', args: [2] })
   await until(async () => (await t.hq.store.workers.processes())[0]?.quiet)

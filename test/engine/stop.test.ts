@@ -101,7 +101,7 @@ test('after the timeout the signal is aborted: who obeys goes back to the front 
   for (const job of await t.queue()) expect(job).not.toHaveProperty('retry_count')
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, fetched: 0 })
   expect(t.errors).toEqual([])
-  expect(t.log.lines.at(-1)).toMatchObject({ level: 'info', message: expect.stringMatching(/^put back 3 jobs: J /) })
+  expect(t.log.lines.at(-1)).toMatchObject({ level: 'info', message: expect.stringMatching(/^requeued 3 jobs: J /) })
   const other = t.another()
   const again = new Heard<string>()
   other.hq.job('J', async (ctx, name: string) => again.say(`${name}${ctx.attempt}`))
@@ -125,7 +125,7 @@ test('what does not obey either is put back 3 s later, newest last, and its late
     about: {
       jobs: jids.map((jid) => expect.objectContaining({ jid, class: 'J', seconds: expect.any(Number) })).reverse(),
     },
-    message: expect.stringMatching(/^put back 2 jobs \(2 did not end in time\): J [0-9a-f]{24} \(\d s\), J /),
+    message: expect.stringMatching(/^requeued 2 jobs \(2 did not end in time\): J [0-9a-f]{24} \(\d s\), J /),
   })
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, fetched: 0, enqueued: 3 })
   open()

@@ -174,7 +174,7 @@ test('an end that can not be stored is told again until it can, and the handler 
   await beside(t, (db) => exec(db, REFUSE))
   await t.work()
   await until(() => t.errors.length === 2)
-  expect(t.errors.map(({ about }) => about.during)).toEqual([undefined, 'taking jobs'])
+  expect(t.errors.map(({ about }) => about.during)).toEqual([undefined, 'fetching jobs'])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, retries: 0, fetched: 1 })
   await beside(t, (db) => exec(db, 'DROP TRIGGER refuse'))
   await t.settled()

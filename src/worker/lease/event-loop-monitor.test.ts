@@ -3,25 +3,25 @@ import type { Block } from './block.ts'
 import { type BlockEvent, EventLoopMonitor, paceOf } from './event-loop-monitor.ts'
 import { EventLoopReader, EventLoopState } from './event-loop-state.ts'
 
-/** A watch of a lease of one second: it looks every quarter of a second of a time that only the test moves. */
+/** A monitor of a lease of one second: it looks every quarter of a second of a time that only the test moves. */
 function watched(maxBlockSeconds = 900) {
   const eventLoop = new EventLoopState(10)
   const told: { event: BlockEvent; block: Block; at: number }[] = []
   let now = 1_000_000
-  const watch = new EventLoopMonitor(
+  const monitor = new EventLoopMonitor(
     new EventLoopReader(eventLoop.memory),
     { ...paceOf(1), maxBlockSeconds, now },
     (event, block) => void told.push({ event, block, at: (now - 1_000_000) / 1000 }),
   )
   return {
     eventLoop,
-    watch,
+    monitor,
     told,
-    /** Time passes, and the watch looks as often as it should. */
+    /** Time passes, and the monitor looks as often as it should. */
     pass(seconds: number) {
       for (let i = 0; i < seconds * 4; i++) {
         now += 250
-        watch.look(now)
+        monitor.check(now)
       }
     },
     /** Time passes, and nobody is awake. */
@@ -30,7 +30,7 @@ function watched(maxBlockSeconds = 900) {
     },
     /** What was told, and when. */
     events: () => told.map(({ event, at }) => [event, at]),
-    leaveIn: (seconds: number) => watch.leaveAt(now + seconds * 1000),
+    stopIn: (seconds: number) => monitor.stopAt(now + seconds * 1000),
   }
 }
 
@@ -98,14 +98,14 @@ test('after maxBlockSeconds it gives up, says so once, and takes it back when th
   const t = watched(3)
   t.eventLoop.began('j', 'J')
   t.pass(3)
-  expect(t.watch.gaveUp).toBe(false)
+  expect(t.monitor.gaveUp).toBe(false)
   t.pass(0.25)
-  expect(t.watch.gaveUp).toBe(true)
+  expect(t.monitor.gaveUp).toBe(true)
   t.pass(10)
   expect(t.events().filter(([event]) => event === 'gave-up')).toEqual([['gave-up', 3.25]])
   t.eventLoop.yielded()
   t.pass(0.25)
-  expect(t.watch.gaveUp).toBe(false)
+  expect(t.monitor.gaveUp).toBe(false)
   expect(t.events().at(-1)).toEqual(['over', 13.5])
 })
 
@@ -116,9 +116,9 @@ test.each([
   const t = watched(3)
   t.eventLoop.began('j', 'J', timeout)
   t.pass(limit)
-  expect(t.watch.gaveUp).toBe(false)
+  expect(t.monitor.gaveUp).toBe(false)
   t.pass(0.25)
-  expect(t.watch.gaveUp).toBe(true)
+  expect(t.monitor.gaveUp).toBe(true)
 })
 
 test("when it is not known which job blocks, twice the longest timeout counts; when it is known, only that job's", () => {
@@ -127,30 +127,30 @@ test("when it is not known which job blocks, twice the longest timeout counts; w
   t.eventLoop.yielded()
   t.eventLoop.began('short', 'J', 1)
   t.pass(3.25)
-  expect(t.watch.gaveUp).toBe(true)
+  expect(t.monitor.gaveUp).toBe(true)
   t.eventLoop.yielded()
   t.pass(20)
-  expect(t.watch.gaveUp).toBe(false)
+  expect(t.monitor.gaveUp).toBe(false)
   t.pass(0.25)
-  expect(t.watch.gaveUp).toBe(true)
+  expect(t.monitor.gaveUp).toBe(true)
 })
 
 test('with Infinity it never gives up', () => {
   const t = watched(Number.POSITIVE_INFINITY)
   t.eventLoop.began('j', 'J')
   t.pass(10_000)
-  expect(t.watch.gaveUp).toBe(false)
+  expect(t.monitor.gaveUp).toBe(false)
 })
 
 test('a worker that is to leave by some time gives up then, but only when it is blocked', () => {
   const t = watched()
-  t.leaveIn(2)
+  t.stopIn(2)
   for (let i = 0; i < 10; i++) {
     t.eventLoop.beat()
     t.pass(0.5)
   }
-  expect(t.watch.gaveUp).toBe(false)
+  expect(t.monitor.gaveUp).toBe(false)
   t.eventLoop.began('j', 'J')
   t.pass(1.25)
-  expect(t.watch.gaveUp).toBe(true)
+  expect(t.monitor.gaveUp).toBe(true)
 })

@@ -1,19 +1,19 @@
 /**
- * Judges, from another thread, whether the event loop is blocked, when to say so, and when to give up. It counts only the
- * time in which this thread itself was awake: when the process or the whole machine was stopped, nobody blocked.
+ * Decides in the lease thread whether the event loop of the main thread is blocked, when to warn, and when to stop renewing
+ * the lease. It counts only the time in which the lease thread ran: a stopped process or machine is not a blocked one.
  */
 
 import type { Block } from './block.ts'
 import type { EventLoopReader } from './event-loop-state.ts'
 
 export interface Pace {
-  /** Between two beats of the main thread, and between two looks. */
+  /** Milliseconds between two beats of the main thread, and between two checks. */
   stepMs: number
-  /** Without a sign of life for so long it is blocked. */
+  /** Without a beat for this many milliseconds the event loop counts as blocked. */
   warnMs: number
 }
 
-/** Soon enough to be told of before the lease could end, late enough for what only takes a moment. */
+/** Returns a pace that warns before the lease could end, but not of short blocks. */
 export function paceOf(leaseSeconds: number): Pace {
   const warnMs = Math.min(5000, Math.max(1000, (leaseSeconds * 1000) / 3))
   return { stepMs: Math.min(500, warnMs / 4), warnMs }
@@ -25,85 +25,85 @@ export class EventLoopMonitor {
   readonly #signs: EventLoopReader
   readonly #pace: Pace
   readonly #maxBlockMs: number
-  readonly #tell: (event: BlockEvent, block: Block) => void
+  readonly #onEvent: (event: BlockEvent, block: Block) => void
   #life: number
-  #lookedAt: number
-  #leaveAt = Number.POSITIVE_INFINITY
+  #checkedAt: number
+  #stopAt = Number.POSITIVE_INFINITY
   #silentMs = 0
-  #tellAtMs: number
-  /** What was last told. */
-  #told: Block | undefined
+  #warnAtMs: number
+  /** The block that was reported last. */
+  #reported: Block | undefined
   #gaveUp = false
 
-  /** `blocked` is told with growing gaps, `gave-up` once, `over` when at least one of them was. */
+  /** `onEvent` gets `blocked` with growing gaps, `gave-up` once, and `over` after either of them. */
   constructor(
     signs: EventLoopReader,
     options: Pace & { maxBlockSeconds: number; now: number },
-    tell: (event: BlockEvent, block: Block) => void,
+    onEvent: (event: BlockEvent, block: Block) => void,
   ) {
     this.#signs = signs
     this.#pace = options
     this.#maxBlockMs = options.maxBlockSeconds * 1000
-    this.#tell = tell
+    this.#onEvent = onEvent
     this.#life = signs.life
-    this.#lookedAt = options.now
-    this.#tellAtMs = options.warnMs
+    this.#checkedAt = options.now
+    this.#warnAtMs = options.warnMs
   }
 
-  /** It is blocked for so long that its lease must not be renewed. Until it is over. */
+  /** True while the event loop has been blocked for so long that the lease must not be renewed. */
   get gaveUp(): boolean {
     return this.#gaveUp
   }
 
-  /** The worker stops, and is to be done by then: who still blocks at that time is given up at once. */
-  leaveAt(time: number): void {
-    this.#leaveAt = time
+  /** The worker stops by `time`: a block that lasts until then ends the renewals at once. */
+  stopAt(time: number): void {
+    this.#stopAt = time
   }
 
-  /** To be called every `stepMs`; `now` is any clock's that does not jump, in milliseconds. */
-  look(now: number): void {
+  /** Must be called every `stepMs`. `now` is in milliseconds, by any clock that does not jump. */
+  check(now: number): void {
     const { stepMs, warnMs } = this.#pace
-    const passed = now - this.#lookedAt
-    this.#lookedAt = now
+    const passed = now - this.#checkedAt
+    this.#checkedAt = now
     const { life } = this.#signs
     if (life !== this.#life) {
       this.#life = life
       this.#over()
       return
     }
-    // Far too late: this thread was stopped, or got no processor, and so may the other have been.
+    // This check is far too late: the thread was stopped or got no CPU, and so may the main thread.
     this.#silentMs += passed > 2 * stepMs ? stepMs : passed
     if (this.#silentMs < warnMs) return
     const { current: job, running, count } = this.#signs
-    // It came back while its memory was read.
+    // The event loop went on while its memory was read.
     if (this.#signs.life !== life) return
     const block = { seconds: this.#silentMs / 1000, job, running, count }
-    if (!this.#gaveUp && (this.#silentMs >= this.#mostMs(block) || now >= this.#leaveAt)) {
+    if (!this.#gaveUp && (this.#silentMs >= this.#limitMs(block) || now >= this.#stopAt)) {
       this.#gaveUp = true
-      this.#say('gave-up', block)
-    } else if (this.#silentMs >= this.#tellAtMs) {
-      this.#say('blocked', block)
+      this.#report('gave-up', block)
+    } else if (this.#silentMs >= this.#warnAtMs) {
+      this.#report('blocked', block)
     }
   }
 
-  #say(event: BlockEvent, block: Block): void {
-    this.#told = block
-    this.#tellAtMs = 2 * this.#silentMs
-    this.#tell(event, block)
+  #report(event: BlockEvent, block: Block): void {
+    this.#reported = block
+    this.#warnAtMs = 2 * this.#silentMs
+    this.#onEvent(event, block)
   }
 
   #over(): void {
-    const told = this.#told
+    const reported = this.#reported
     const seconds = this.#silentMs / 1000
-    this.#told = undefined
+    this.#reported = undefined
     this.#gaveUp = false
     this.#silentMs = 0
-    this.#tellAtMs = this.#pace.warnMs
-    if (told) this.#tell('over', { ...told, seconds })
+    this.#warnAtMs = this.#pace.warnMs
+    if (reported) this.#onEvent('over', { ...reported, seconds })
   }
 
-  /** A job may take its timeout. When it is not known which job blocks, the one with the longest is let finish. */
-  #mostMs({ job, running }: Block): number {
+  /** A job may block for twice its timeout. When the blocking job is unknown, the longest timeout counts. */
+  #limitMs({ job, running }: Block): number {
     const timeout = job ? job.timeout : Math.max(0, ...running.map((one) => one.timeout))
     return Math.max(this.#maxBlockMs, 2 * timeout * 1000)
   }

@@ -1,16 +1,16 @@
-/** Where an owner runs, so that a process beside it can tell at once that it died. */
+/** Identifies the process of an owner, so that another process of the same machine sees at once that it died. */
 
 import { readFileSync, readlinkSync } from 'node:fs'
 
 export interface Host {
-  /** The same for processes that see each other's pids: this start of the machine and its pid namespace. */
+  /** The boot of the machine and the pid namespace: equal for processes that see each other's pids. */
   key: string
   pid: number
-  /** When that process started, in the kernel's count: a pid that was given out again is another process. */
+  /** When the process started, in the kernel's count: it tells processes apart that had the same pid. */
   started: string
 }
 
-/** Undefined where the system does not tell; then only the lease decides. */
+/** Returns undefined where the system does not show it; then only the lease decides. */
 export function thisHost(): Host | undefined {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
@@ -23,8 +23,8 @@ export function thisHost(): Host | undefined {
 }
 
 /**
- * The host as the text with which an owner joins: the machine, then the process. Each is empty where the system does
- * not show it.
+ * Returns the text with which an owner joins: the machine, then the process. It is empty where the system does not show
+ * them.
  */
 export function thisHostText(): string {
   const here = thisHost()
@@ -35,7 +35,7 @@ export function hostText({ key, pid, started }: Host): string {
   return `${key}\n${pid} ${started}`
 }
 
-/** True only when it is certain: the pid is not there, is a zombie, or was given to another process. */
+/** Returns true only when the process is certainly gone: its pid is free, a zombie's, or another process's. */
 export function isGone(text: string, here: Host | undefined): boolean {
   if (!here || text === '') return false
   try {
@@ -44,7 +44,7 @@ export function isGone(text: string, here: Host | undefined): boolean {
     if (key !== here.key || pid === undefined) return false
     return isPidFree(Number(pid)) || startTime(Number(pid)) !== started
   } catch {
-    // No free file descriptor, or somebody else's process that we may not look at: nothing is known.
+    // No free file descriptor, or no permission to read about that process: nothing is known.
     return false
   }
 }
@@ -59,8 +59,8 @@ function isPidFree(pid: number): boolean {
 }
 
 /**
- * Field 22 of /proc/PID/stat, counted behind the command's closing bracket; undefined for a zombie, which does not run
- * any more. Throws when it can't be read.
+ * Reads field 22 of /proc/PID/stat, counted from the closing bracket of the command. Returns undefined for a zombie.
+ * Throws when the file can't be read.
  */
 function startTime(pid: number): string | undefined {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

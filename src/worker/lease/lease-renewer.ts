@@ -1,6 +1,7 @@
 /**
- * Keeps an owner's lease. A small thread renews it, so that a handler which blocks the event loop keeps its job; it says
- * who blocks, and gives up when that takes too long. Where a store has nothing for a thread, the main thread renews.
+ * Renews the lease of a worker. A thread does it, so that a handler which blocks the event loop keeps its job. The thread
+ * also warns of a blocked event loop, and stops renewing when that lasts too long. Without a renewer for threads – a
+ * database in memory – the main thread renews.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +14,7 @@ import type { EventLoopState } from './event-loop-state.ts'
 
 export interface LeaseOptions {
   seconds: number
-  /** For so long the event loop may be blocked; longer when the job that blocks has a longer timeout. */
+  /** The event loop may be blocked this long; longer when the blocking job has a longer timeout. */
   maxBlockSeconds: number
   eventLoop: EventLoopState
   onLost: (owner: string) => void
@@ -24,7 +25,7 @@ export interface ThreadData {
   owner: string
   seconds: number
   maxBlockSeconds: number
-  /** Of the vitals. */
+  /** The memory of the EventLoopState. */
   memory: SharedArrayBuffer
   pace: Pace
   /**
@@ -36,10 +37,10 @@ export interface ThreadData {
   clockOffset: number
 }
 
-export type ToThread = { renew: string } | { leaveIn: number } | { stop: true }
+export type ToThread = { renew: string } | { stopIn: number } | { stop: true }
 export type FromThread = { lost: string } | { error: string } | { unblocked: Block }
 
-/** Before a thread that broke is started again. */
+/** The wait before a failed thread is started again. */
 const RESTART_MS = 500
 /**
  * The part of a lease in which its worker starts jobs. The store allows no claim of a lease before all of it has passed
@@ -56,7 +57,7 @@ export class LeaseRenewer implements HeldLease {
   #stopped = false
   #thread: Thread | undefined
   #timer: NodeJS.Timeout | undefined
-  #beating: NodeJS.Timeout | undefined
+  #beatTimer: NodeJS.Timeout | undefined
 
   constructor(engine: Engine, options: LeaseOptions) {
     this.#engine = engine
@@ -80,8 +81,7 @@ export class LeaseRenewer implements HeldLease {
   }
 
   /**
-   * Renews this owner from now on, instead of the one before. `joinedAt` is the time on the monotonic clock at which
-   * its join was sent.
+   * Renews the lease of this owner from now on. `joinedAt` is the time on the monotonic clock at which its join was sent.
    */
   keep(owner: string, joinedAt: number): void {
     this.#owner = owner
@@ -91,15 +91,15 @@ export class LeaseRenewer implements HeldLease {
     else if (!this.#timer) this.#begin()
   }
 
-  /** The worker stops: if its event loop is blocked so much later, its jobs go to others without it. */
-  leaveIn(ms: number): void {
-    this.#thread?.postMessage({ leaveIn: ms } satisfies ToThread)
+  /** The worker stops within `ms`: if its event loop is blocked then, the thread stops renewing at once. */
+  stopIn(ms: number): void {
+    this.#thread?.postMessage({ stopIn: ms } satisfies ToThread)
   }
 
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    clearInterval(this.#beating)
+    clearInterval(this.#beatTimer)
     const thread = this.#thread
     this.#thread = undefined
     if (!thread) return
@@ -112,10 +112,10 @@ export class LeaseRenewer implements HeldLease {
     const { seconds, eventLoop } = this.#options
     const renewer = this.#engine.store.workers.renewer()
     if (!renewer) {
-      this.#timer = setInterval(() => void this.#renewHere(), (seconds * 1000) / 3)
+      this.#timer = setInterval(() => void this.#renewInMainThread(), (seconds * 1000) / 3)
       return
     }
-    this.#beating = setInterval(() => eventLoop.beat(), paceOf(seconds).stepMs).unref()
+    this.#beatTimer = setInterval(() => eventLoop.beat(), paceOf(seconds).stepMs).unref()
     this.#thread = this.#startThread(renewer)
   }
 
@@ -133,12 +133,12 @@ export class LeaseRenewer implements HeldLease {
     }
     const thread = new Thread(new URL('./lease-thread.js', import.meta.url), {
       workerData,
-      // A worker's flags (a debugger's port, a loader for TypeScript) are none of its business.
+      // The thread needs none of the process's flags, such as a debugger's port or a TypeScript loader.
       execArgv: [],
     })
     thread.on('message', (message: FromThread) => {
       if ('lost' in message) onLost(message.lost)
-      else if ('unblocked' in message) this.#tellBlock(message.unblocked)
+      else if ('unblocked' in message) this.#logBlock(message.unblocked)
       else this.#engine.report(new Error(message.error), { during: 'renewing the lease' })
     })
     thread.on('error', (thrown) => {
@@ -152,12 +152,12 @@ export class LeaseRenewer implements HeldLease {
     return thread
   }
 
-  /** The thread could only write a line; now the app's own log hears of it too. */
-  #tellBlock(block: Block): void {
+  /** Logs in the app's own log what the thread could only write to stderr. */
+  #logBlock(block: Block): void {
     this.#engine.log.warn(fieldsOf(block), `event loop was ${describe(block)}`)
   }
 
-  async #renewHere(): Promise<void> {
+  async #renewInMainThread(): Promise<void> {
     try {
       await this.#renew()
     } catch (thrown) {

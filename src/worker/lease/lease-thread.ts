@@ -1,4 +1,4 @@
-/** The thread that renews a lease, and watches whether the main thread's event loop turns; see lease.ts. */
+/** The thread that renews a lease and monitors the event loop of the main thread; see lease-renewer.ts. */
 
 import { parentPort, workerData } from 'node:worker_threads'
 import { describe, fieldsOf } from './block.ts'
@@ -16,39 +16,39 @@ const { renewer, seconds, owner: first, memory, pace, maxBlockSeconds, clockOffs
 const renewedAt = new Float64Array(data.renewedAt)
 const mainNow = () => Number(process.hrtime.bigint()) / 1e6 + clockOffset
 const port = parentPort as NonNullable<typeof parentPort>
-const tell = (message: FromThread) => port.postMessage(message)
+const send = (message: FromThread) => port.postMessage(message)
 
 let owner = first
 let stopped = false
 /** Ends the wait for the renewal under way: it is useless when the worker stops. */
 let stopRenewal = () => {}
-/** In a row; the first is told. */
+/** The number of renewals that failed in a row; only the first is reported. */
 let failures = 0
 let wake = () => {}
 
-const watch = new EventLoopMonitor(
+const monitor = new EventLoopMonitor(
   new EventLoopReader(memory),
   { ...pace, maxBlockSeconds, now: performance.now() },
   (event, block) => {
     if (event === 'over') {
-      tell({ unblocked: block })
-      // It may have been given up, and nobody have taken its jobs yet.
+      send({ unblocked: block })
+      // If no other worker has claimed the lease yet, it can still be renewed.
       wake()
       return
     }
-    const end = event === 'gave-up' ? ': its lease is not renewed any more, its jobs go to others' : ''
+    const end = event === 'gave-up' ? ': its lease is no longer renewed, and its jobs go to other workers' : ''
     warnOnStderr(fieldsOf(block), `event loop ${describe(block)}${end}`)
   },
 )
-const looking = setInterval(() => watch.look(performance.now()), pace.stepMs)
+const checkTimer = setInterval(() => monitor.check(performance.now()), pace.stepMs)
 
 port.on('message', (message: ToThread) => {
   if ('stop' in message) {
     stopped = true
-    // The last renewal may take its time, and nobody beats any more.
-    clearInterval(looking)
+    // The main thread beats no more, while the last renewal may take long.
+    clearInterval(checkTimer)
     stopRenewal()
-  } else if ('leaveIn' in message) watch.leaveAt(performance.now() + message.leaveIn)
+  } else if ('stopIn' in message) monitor.stopAt(performance.now() + message.stopIn)
   else owner = message.renew
   wake()
 })
@@ -69,22 +69,22 @@ function renew(renewing: string): Promise<boolean> {
 while (!stopped) {
   const renewing = owner
   try {
-    if (!watch.gaveUp) {
+    if (!monitor.gaveUp) {
       const sentAt = mainNow()
       const isHeld = await renew(renewing)
       // A late answer about an earlier owner says nothing about this one.
       if (renewing === owner) {
         if (isHeld) renewedAt[0] = sentAt
-        else if (!stopped) tell({ lost: renewing })
+        else if (!stopped) send({ lost: renewing })
       }
     }
     failures = 0
   } catch (thrown) {
-    if (failures++ === 0) tell({ error: thrown instanceof Error ? thrown.message : String(thrown) })
+    if (failures++ === 0) send({ error: thrown instanceof Error ? thrown.message : String(thrown) })
   }
   if (stopped) break
   await new Promise<void>((resolve) => {
-    // When the store comes back after an outage, who is late with this is taken for dead.
+    // After an outage of the store, other workers take an owner that renews late for dead.
     const timer = setTimeout(resolve, (seconds * 1000) / (failures > 0 ? 30 : 3))
     wake = () => {
       clearTimeout(timer)

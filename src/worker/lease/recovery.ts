@@ -1,6 +1,6 @@
 /**
- * Finds the jobs of processes that died and puts them back into their queues. One worker at a time does it for all; each
- * also looks after the processes of its own machine, which it can see die.
+ * Rescues the jobs of processes that died: it puts them back into their queues. One worker at a time does it for all, by the
+ * leases; each worker also checks the processes of its own machine, which it can see die.
  *
  * A lease counts as lost when its owner has not renewed it for a third longer than it holds, measured by the monotonic clock
  * of the worker that observes it: the clock of the store may be set, forward or back.
@@ -18,28 +18,27 @@ import { keepOutcome } from '../run/results.ts'
 import { isGone, thisHost } from './host.ts'
 
 const PAGE = 100
-const DUTY = 'recovery'
-/** The number of looks in the time of one lease. */
-const LOOKS = 5
-/** At most this part of a lease counts from one look to the next: a worker that was frozen saw nothing in that time. */
+const LOCK = 'recovery'
+/** The number of checks in the time of one lease. */
+const CHECKS = 5
+/** At most this part of a lease counts from one check to the next: a worker that was frozen saw nothing in that time. */
 const MOST_COUNTED = 1 / 4
 /**
- * About this many workers of a machine look for its dead processes at the same time; with more workers, each skips some
- * looks.
+ * About this many workers of a machine check its processes at the same time; with more workers, each skips some checks.
  */
-const LOOKING = 8
+const CHECKING_WORKERS = 8
 /** The time without a renewal after which a lease is claimed, in leases: a renewal may be late on a busy machine. */
 const PATIENCE = 4 / 3
 /**
- * The time for which the duty is held, in leases. It is longer than the time to the next look, which is at most a
+ * The time for which the leader lock is held, in leases. It is longer than the time to the next check, which is at most a
  * quarter.
  */
-const DUTY_LEASES = 0.3
-/** Milliseconds between two looks through the whole store. */
+const LOCK_LEASES = 0.3
+/** Milliseconds between two scans of the whole store. */
 const TIDY_MS = 600_000
 
-/** The newest stamp at one look, and the time of that look in counted milliseconds. */
-interface Look {
+/** The newest stamp at one check, and the time of that check in counted milliseconds. */
+interface Observation {
   stamp: number
   at: number
 }
@@ -50,20 +49,20 @@ export class Recovery implements BackgroundService {
   readonly #self: () => string
   readonly #holder = randomBytes(8).toString('hex')
   readonly #host = thisHost()
-  /** The looks, oldest first. An owner that renewed after a look has a greater stamp. */
-  #looks: Look[] = []
+  /** The checks, oldest first. An owner that renewed after a check has a greater stamp. */
+  #observations: Observation[] = []
   /** The counted milliseconds so far. */
   #counted = 0
-  /** The time of the last look on the monotonic clock. */
-  #lookedAt = performance.now()
-  /** The number of looks that skip the processes of this machine, and how many of them are over. */
+  /** The time of the last check on the monotonic clock. */
+  #checkedAt = performance.now()
+  /** The number of checks that skip the processes of this machine, and how many of them are over. */
   #skips = 0
   #skipped = 0
   #tidyAt = performance.now() + TIDY_MS
   /** The longest lease seen so far. */
   #longestMs: number
   #timer: NodeJS.Timeout | undefined
-  #sweeping: Promise<void> = Promise.resolve()
+  #checking: Promise<void> = Promise.resolve()
   #stopped = false
 
   constructor(engine: Engine, leaseSeconds: number, self: () => string) {
@@ -75,8 +74,8 @@ export class Recovery implements BackgroundService {
 
   async start(): Promise<void> {
     await this.#report(async () => {
-      await this.sweep()
-      await this.#look()
+      await this.rescue()
+      await this.#check()
     })
     this.#schedule()
   }
@@ -86,35 +85,35 @@ export class Recovery implements BackgroundService {
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
-    await this.#sweeping
+    await this.#checking
     const { store } = this.#engine
-    await store.workers.releaseLock(DUTY, this.#holder).catch(() => {})
+    await store.workers.releaseLock(LOCK, this.#holder).catch(() => {})
   }
 
-  /** Looks at once for processes of this machine that are gone, because somebody saw one die. */
-  lookForDead(): Promise<void> {
-    if (!this.#stopped) this.#sweeping = this.#sweeping.then(() => this.#report(() => this.sweep()))
-    return this.#sweeping
+  /** Checks the processes of this machine at once, because a caller saw one die. */
+  checkProcesses(): Promise<void> {
+    if (!this.#stopped) this.#checking = this.#checking.then(() => this.#report(() => this.rescue()))
+    return this.#checking
   }
 
   /** Claims the leases of processes of this machine that are gone, and puts all orphaned jobs back. */
-  async sweep(): Promise<void> {
+  async rescue(): Promise<void> {
     await this.#claimGone()
-    await this.#restoreAll()
+    await this.#rescueAll()
   }
 
   get #leaseMs(): number {
     return this.#leaseSeconds * 1000
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { store } = this.#engine
     const claimed = this.#skipped++ < this.#skips ? false : await this.#claimGone()
-    // A worker that can't write does not get the duty, so it claims no lease.
-    const isOnDuty = await store.workers.acquireLock(DUTY, this.#holder, this.#leaseSeconds * DUTY_LEASES)
-    await this.#observe(isOnDuty)
-    if (isOnDuty && performance.now() >= this.#tidyAt) await this.#tidy()
-    if (isOnDuty || claimed) await this.#restoreAll()
+    // A worker that can't write does not get the lock, so it claims no lease.
+    const isLeader = await store.workers.acquireLock(LOCK, this.#holder, this.#leaseSeconds * LOCK_LEASES)
+    await this.#observe(isLeader)
+    if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
+    if (isLeader || claimed) await this.#rescueAll()
   }
 
   async #tidy(): Promise<void> {
@@ -123,31 +122,31 @@ export class Recovery implements BackgroundService {
     for (const owner of await store.workers.tidy()) await store.workers.claim(owner, 0)
   }
 
-  /** Remembers the newest stamp; with the duty, claims the leases that were not renewed in time. */
-  async #observe(isOnDuty: boolean): Promise<void> {
+  /** Remembers the newest stamp; the leader also claims the leases that were not renewed in time. */
+  async #observe(isLeader: boolean): Promise<void> {
     const { store } = this.#engine
     const asked = performance.now()
-    this.#counted += this.#countedSince(this.#lookedAt, asked)
-    this.#lookedAt = asked
-    const old = this.#looks.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
-    const { stamp, leases } = await store.workers.unrenewed(isOnDuty ? (old?.stamp ?? null) : null)
-    const newest = this.#looks.at(-1)
+    this.#counted += this.#countedSince(this.#checkedAt, asked)
+    this.#checkedAt = asked
+    const old = this.#observations.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
+    const { stamp, leases } = await store.workers.unrenewed(isLeader ? (old?.stamp ?? null) : null)
+    const newest = this.#observations.at(-1)
     // The store has lost data, so its stamps cannot be compared with the earlier ones.
-    if (newest && stamp < newest.stamp) this.#looks = []
+    if (newest && stamp < newest.stamp) this.#observations = []
     else for (const lease of leases) await this.#judge(lease)
-    this.#looks.push({ stamp, at: this.#counted + this.#countedSince(asked, performance.now()) })
-    const needed = (look?: Look) => !look || this.#counted - look.at < this.#longestMs * PATIENCE
-    while (!needed(this.#looks[1])) this.#looks.shift()
+    this.#observations.push({ stamp, at: this.#counted + this.#countedSince(asked, performance.now()) })
+    const needed = (one?: Observation) => !one || this.#counted - one.at < this.#longestMs * PATIENCE
+    while (!needed(this.#observations[1])) this.#observations.shift()
   }
 
-  /** The part of a time that counts: a worker that was frozen in it saw nothing. */
+  /** Returns the part of a time that counts: a worker that was frozen saw nothing. */
   #countedSince(since: number, now: number): number {
     return Math.min(now - since, this.#leaseMs * MOST_COUNTED)
   }
 
   async #judge({ owner, seconds, renewed, ends }: Lease): Promise<void> {
     this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
-    const since = this.#looks.find(({ stamp }) => stamp >= renewed)
+    const since = this.#observations.find(({ stamp }) => stamp >= renewed)
     if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return
     await this.#engine.store.workers.claim(owner, ends)
   }
@@ -158,7 +157,7 @@ export class Recovery implements BackgroundService {
     const { store } = this.#engine
     const owners = await store.workers.ownersOn(this.#host.key)
     this.#skipped = 0
-    this.#skips = Math.floor(owners.length / LOOKING)
+    this.#skips = Math.floor(owners.length / CHECKING_WORKERS)
     let claimed = false
     for (const { owner, host } of owners) {
       if (owner !== this.#self() && isGone(host, this.#host) && (await store.workers.claim(owner, null))) claimed = true
@@ -166,52 +165,52 @@ export class Recovery implements BackgroundService {
     return claimed
   }
 
-  async #restoreAll(): Promise<void> {
+  async #rescueAll(): Promise<void> {
     const { store, log, now } = this.#engine
-    // Those that the store refuses must not stand before all others.
+    // Jobs that the store refuses must not block the others.
     const refused = new Set<string>()
-    const nameOf = ({ owner, queue, ticket }: { owner: string; queue: string; ticket: string }) =>
+    const keyOf = ({ owner, queue, ticket }: { owner: string; queue: string; ticket: string }) =>
       `${owner} ${queue} ${ticket}`
     for (;;) {
-      const stranded = (await store.workers.orphaned(PAGE + refused.size)).filter((one) => !refused.has(nameOf(one)))
-      if (stranded.length === 0) break
-      const restores = await this.#restores(stranded)
-      const answers = await store.workers.rescue(restores, now())
+      const orphaned = (await store.workers.orphaned(PAGE + refused.size)).filter((one) => !refused.has(keyOf(one)))
+      if (orphaned.length === 0) break
+      const rescues = await this.#rescuesOf(orphaned)
+      const answers = await store.workers.rescue(rescues, now())
       for (const [i, answer] of answers.entries()) {
-        const restore = restores[i] as Rescue
-        // Two may have swept at once: only who moved the job tells of its end.
-        if (answer === 'ok' && restore.to) await reportCrashedOut(this.#engine, restore.queue, restore.to)
-        if (answer === 'ok' && !restore.to) await this.#tellCancelled(stranded[i] as OrphanedJob)
-        if (answer === 'error') refused.add(nameOf(restore))
+        const rescue = rescues[i] as Rescue
+        // Two workers may do this at the same time: only the one that moved the job reports its end.
+        if (answer === 'ok' && rescue.to) await reportCrashedOut(this.#engine, rescue.queue, rescue.to)
+        if (answer === 'ok' && !rescue.to) await this.#keepCancelled(orphaned[i] as OrphanedJob)
+        if (answer === 'error') refused.add(keyOf(rescue))
       }
-      const restored = answers.filter((answer) => answer === 'ok').length
-      if (restored > 0) log.warn({ jobs: restored, owner: stranded[0]?.owner }, 'took back jobs of a process that died')
+      const rescued = answers.filter((answer) => answer === 'ok').length
+      if (rescued > 0) log.warn({ jobs: rescued, owner: orphaned[0]?.owner }, 'rescued jobs of a process that died')
     }
     if (refused.size === 0) return
-    throw new HighkiqError('STORE_UNUSABLE', `the store can't take back ${refused.size} jobs of a process that died`)
+    throw new HighkiqError('STORE_UNUSABLE', `the store can't rescue ${refused.size} jobs of a process that died`)
   }
 
-  async #restores(stranded: readonly OrphanedJob[]): Promise<Rescue[]> {
-    const jobs = stranded.map((one) => ({ one, payload: readPayload(one.text) }))
+  async #rescuesOf(orphaned: readonly OrphanedJob[]): Promise<Rescue[]> {
+    const jobs = orphaned.map((one) => ({ one, payload: readPayload(one.text) }))
     const cancelled = new Set(
       await this.#engine.store.cancellations.among(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : []))),
     )
     return jobs.map(({ one, payload }) => {
-      if (!payload || !allAmong(payload, cancelled)) return this.#restored(one, payload)
+      if (!payload || !allAmong(payload, cancelled)) return this.#rescueOf(one, payload)
       const effects = effectsOf(this.#engine, payload, { kind: 'cancelled', begun: true })
       return { owner: one.owner, queue: one.queue, ticket: one.ticket, to: null, effects }
     })
   }
 
-  /** Somebody may wait for its result. */
-  async #tellCancelled({ text, queue }: OrphanedJob): Promise<void> {
+  /** Keeps the outcome for callers that wait for the job's result. */
+  async #keepCancelled({ text, queue }: OrphanedJob): Promise<void> {
     const payload = readPayload(text)
     if (!payload) return
     const definition = definitionOf(this.#engine, payload, queue)
     await keepOutcome(this.#engine, payload, definition, { kind: 'cancelled', begun: true })
   }
 
-  #restored({ owner, queue, ticket, text }: OrphanedJob, payload: Payload | undefined): Rescue {
+  #rescueOf({ owner, queue, ticket, text }: OrphanedJob, payload: Payload | undefined): Rescue {
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 } }
     const { to, outcome } = crashOf(this.#engine, { queue, text }, payload)
     return { owner, queue, ticket, to, effects: effectsOf(this.#engine, payload, outcome) }
@@ -219,9 +218,9 @@ export class Recovery implements BackgroundService {
 
   #schedule(): void {
     if (this.#stopped) return
-    const ms = (this.#leaseMs / LOOKS) * (0.75 + this.#engine.random() / 2)
+    const ms = (this.#leaseMs / CHECKS) * (0.75 + this.#engine.random() / 2)
     this.#timer = setTimeout(() => {
-      this.#sweeping = this.#report(() => this.#look()).then(() => this.#schedule())
+      this.#checking = this.#report(() => this.#check()).then(() => this.#schedule())
     }, ms)
   }
 
@@ -229,9 +228,9 @@ export class Recovery implements BackgroundService {
     try {
       await work()
     } catch (thrown) {
-      // A failed connection may have hidden renewals, so the earlier looks prove nothing any more.
-      this.#looks = []
-      this.#engine.report(thrown, { during: 'looking for lost jobs' })
+      // A failed connection may have hidden renewals, so the earlier checks prove nothing.
+      this.#observations = []
+      this.#engine.report(thrown, { during: 'rescuing jobs of dead processes' })
     }
   }
 }

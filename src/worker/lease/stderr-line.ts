@@ -1,6 +1,6 @@
 /**
- * A warning from a thread whose main thread can't log: one line where the default logger writes, in the shape that it
- * would give it, and under the same HIGHKIQ_LOG_LEVEL.
+ * Writes a warning from a thread while the main thread can't log: one line, in the place and format of the default logger,
+ * and subject to HIGHKIQ_LOG_LEVEL.
  */
 
 import { appendFile, write } from 'node:fs'
@@ -14,8 +14,8 @@ const SILENCED_BY = new Set(['error', 'fatal', 'silent'])
 let writing = false
 
 export function warnOnStderr(fields: object, message: string): void {
-  // Who reads it may have stopped reading – which may be why the main thread is blocked. So it is the pool that waits
-  // for the reader, with one line at most, and never this thread, which has a lease to renew.
+  // The reader of stderr may have stopped reading, which may be why the main thread is blocked. So the thread pool waits
+  // for the reader, with one line at most: this thread has a lease to renew.
   if (writing || SILENCED_BY.has(process.env.HIGHKIQ_LOG_LEVEL ?? '')) return
   writing = true
   const done = () => {

@@ -1,4 +1,4 @@
-/** Tells the handlers that run when their job was cancelled, by whichever process. */
+/** Aborts the handlers of running jobs that were cancelled, by whichever process. */
 
 import { allAmong, jidsOf } from '../../job/rows.ts'
 import type { BackgroundService } from '../background-service.ts'
@@ -6,17 +6,16 @@ import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
 
 /**
- * Milliseconds between two looks. The store is never asked about a job that ends before the second look after its
- * start.
+ * Milliseconds between two polls. A job that ends before the second poll after its start costs no call.
  */
-const LOOK_MS = 400
+const POLL_MS = 400
 
 export class CancellationPoller implements BackgroundService {
   readonly #engine: Engine
   readonly #running: () => readonly Attempt[]
-  #seen: ReadonlySet<Attempt> = new Set()
+  #known: ReadonlySet<Attempt> = new Set()
   #timer: NodeJS.Timeout | undefined
-  #looking: Promise<void> | undefined
+  #polling: Promise<void> | undefined
   #failing = false
 
   constructor(engine: Engine, running: () => readonly Attempt[]) {
@@ -26,24 +25,24 @@ export class CancellationPoller implements BackgroundService {
 
   start(): void {
     this.#timer = setInterval(() => {
-      this.#looking ??= this.#look().finally(() => {
-        this.#looking = undefined
+      this.#polling ??= this.#poll().finally(() => {
+        this.#polling = undefined
       })
-    }, LOOK_MS)
+    }, POLL_MS)
   }
 
-  /** What runs goes on, and can be cancelled. */
+  /** Running jobs can still be cancelled. */
   quiet(): void {}
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#looking
+    await this.#polling
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     const running = this.#running()
-    const asked = running.filter((attempt) => this.#seen.has(attempt) && !attempt.ctx.abortReason)
-    this.#seen = new Set(running)
+    const asked = running.filter((attempt) => this.#known.has(attempt) && !attempt.ctx.abortReason)
+    this.#known = new Set(running)
     if (asked.length === 0) return
     const { store, cancellations, plugins } = this.#engine
     try {

@@ -206,7 +206,7 @@ export class DueJobs implements BackgroundService {
       const chosen = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
       const promoted = wish === 'drop' ? null : await answered(this.#engine.promote(chosen))
       this.#delays.delete(entry.text)
-      if (!promoted) return this.#gone(entry, payload, { kind: 'stopped' })
+      if (!promoted) return this.#gone(entry, payload, { kind: 'filtered' })
       const effects = effectsOf(this.#engine, payload, { kind: 'promoted' })
       const text = deadline === undefined ? promoted.text : editPayload(promoted.text, { hk_expires: deadline })
       return { ...entry, to: { to: 'queue', queue: promoted.queue, text, end: 'back' }, effects }

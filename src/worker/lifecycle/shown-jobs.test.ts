@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { nextLine } from './shown-jobs.ts'
+import { nextLogAt } from './shown-jobs.ts'
 
 test('a stop logs what it waits for after 1, 2, 5, 10 and 20 seconds, then every ten', () => {
   const lines: number[] = []
-  for (let at = nextLine(0); at <= 50; at = nextLine(at)) lines.push(at)
+  for (let at = nextLogAt(0); at <= 50; at = nextLogAt(at)) lines.push(at)
   expect(lines).toEqual([1, 2, 5, 10, 20, 30, 40, 50])
 })

@@ -6,20 +6,20 @@ export interface ShownJob {
   jid: string
   class: string
   queue: string
-  /** Seconds since the job began. */
+  /** Seconds since the job started. */
   seconds: number
   progress?: unknown
 }
 
-/** The most jobs that one line names. */
-const MOST_NAMED = 10
+/** One log line names at most this many jobs. */
+const MAX_NAMED = 10
 
 /** Seconds after which a stop logs what it waits for; from then on it logs every ten seconds. */
-const FIRST_LINES = [1, 2, 5, 10, 20]
+const FIRST_LOGS = [1, 2, 5, 10, 20]
 
 /** When a stop logs next, in whole seconds since it began to wait. `last`: when it logged last, 0 for never. */
-export function nextLine(last: number): number {
-  return FIRST_LINES.find((seconds) => seconds > last) ?? last + 10
+export function nextLogAt(last: number): number {
+  return FIRST_LOGS.find((seconds) => seconds > last) ?? last + 10
 }
 
 /** Lists the running jobs; `now` is the app's clock in milliseconds. */
@@ -33,7 +33,7 @@ export function shownJobs(running: readonly Running[], now: number): ShownJob[] 
 
 /** Formats jobs, longest first, for instance `Import 0123456789ab (12 s), Mail 0123456789ac (3 s)`. */
 export function inWords(jobs: readonly ShownJob[]): string {
-  const named = [...jobs].sort((a, b) => b.seconds - a.seconds).slice(0, MOST_NAMED)
+  const named = [...jobs].sort((a, b) => b.seconds - a.seconds).slice(0, MAX_NAMED)
   const words = named.map(({ jid, class: name, seconds }) => `${name} ${jid} (${Math.round(seconds)} s)`)
   const others = jobs.length - named.length
   return `${words.join(', ')}${others > 0 ? ` and ${others} more` : ''}`

@@ -1,15 +1,15 @@
-/** A worker as the one purpose of its process: the signals that it obeys, and what ends it. */
+/** The signals and uncaught errors of a process whose only purpose is a worker. */
 
-/** What the process can be told; the process signal is SIG and the name. */
+/** The orders that a worker obeys, named like the process signals without SIG. */
 export type Order = 'TERM' | 'INT' | 'TSTP' | 'TTIN' | 'USR2'
 
 const ORDERS: readonly Order[] = ['TERM', 'INT', 'TSTP', 'TTIN', 'USR2']
 
-/** Hears signals, and errors that nobody caught, until what it answers is called. */
-export function hearProcess(obey: (order: Order) => void, fatal: (error: unknown) => void): () => void {
+/** Handles signals and uncaught errors until the returned function is called. */
+export function handleSignals(obey: (order: Order) => void, fatal: (error: unknown) => void): () => void {
   const handlers = ORDERS.map((order) => [`SIG${order}`, () => obey(order)] as const)
   for (const [signal, handler] of handlers) process.on(signal, handler)
-  // Also rejections that nobody handled come this way.
+  // Node raises this event for unhandled rejections, too.
   process.on('uncaughtException', fatal)
   return () => {
     for (const [signal, handler] of handlers) process.off(signal, handler)

@@ -1,4 +1,4 @@
-/** A worker's life: start, run, quiet, stop. */
+/** A worker: it starts, runs jobs, becomes quiet, and stops. */
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -21,52 +21,52 @@ import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due-jobs.ts'
 import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { inWords, nextLine, shownJobs } from './shown-jobs.ts'
-import { hearProcess, type Order } from './signals.ts'
+import { inWords, nextLogAt, shownJobs } from './shown-jobs.ts'
+import { handleSignals, type Order } from './signals.ts'
 import { joinWhenPossible, retryLostCalls } from './start-retries.ts'
 
 const GRACE_MS = 3000
-const LAST_WORDS_MS = 5000
-/** For taking leave of the store. */
-const LEAVE_MS = 5000
-/** Milliseconds to settle and put back the remaining jobs, even after the deadline of the stop. */
+const FATAL_HANDLERS_MS = 5000
+/** Milliseconds to release the lease in the store. */
+const RELEASE_MS = 5000
+/** Milliseconds to settle and requeue the remaining jobs, even after the deadline of the stop. */
 const SETTLE_MS = 2000
 /** Milliseconds to end the background services, even after the deadline. */
 const SERVICES_MS = 500
 /** The longest time of a timer, in milliseconds. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** A line of work beside the capsules, which a feature brings. */
+/** How to make an executor that runs beside the capsules. */
 export interface ExecutorPlan {
-  /** What runs in it at the same time. */
+  /** The number of batches that it runs at the same time. */
   slots: number
-  make(engine: Engine, host: WorkerHandle): Executor
+  make(engine: Engine, handle: WorkerHandle): Executor
 }
 
-/** What somebody wants to know, and to have a say in, while a worker runs. */
+/** Callbacks of `worker.run`. */
 export interface RunOptions {
-  /** It takes jobs from now on. */
+  /** Called when the worker starts to fetch jobs. */
   onStart?: () => void
-  /** It was told to stop, by whomever. */
+  /** Called when the worker starts to stop. */
   onStop?: () => void
-  /** A second SIGTERM or SIGINT; without it the process ends at once. */
+  /** Called at a second SIGTERM or SIGINT. Without it the process ends at once. */
   onSecondSignal?: () => void
 }
 
 export class Worker {
   readonly identity: string
-  /** Jobs that run at the same time, in all capsules. */
+  /** The number of jobs that run at the same time, in all capsules. */
   readonly concurrency: number
-  /** Batches of ordered queues at the same time, beside them. */
+  /** The number of batches of ordered queues that run at the same time, in addition. */
   readonly orderedConcurrency: number
   readonly options: WorkerSettings
   readonly #engine: Engine
   readonly #capsules: Capsules
-  /** The capsules, and what features add. */
-  readonly #lines: readonly Executor[]
+  /** The capsules and the ordered queues. */
+  readonly #executors: readonly Executor[]
   readonly #lease: LeaseRenewer
   readonly #services: BackgroundService[]
-  /** Those that have begun, and so must be ended. */
+  /** The services that were started and must be stopped. */
   readonly #started: BackgroundService[] = []
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat
@@ -74,23 +74,23 @@ export class Worker {
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
-  /** Aborts when a start must not wait any more. */
-  readonly #startEnd = new AbortController()
-  #abandonStart: (why: Error) => void = () => {}
-  #quieted: Promise<void> | undefined
-  #stopped: Promise<void> | undefined
-  #fencing: Promise<void> | undefined
-  /** On its way out: no new epoch begins. */
-  #left = false
+  /** Aborts the waits of a start. */
+  readonly #startAbort = new AbortController()
+  #rejectStart: (why: Error) => void = () => {}
+  #quieting: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #rejoining: Promise<void> | undefined
+  /** The worker has released its lease, or is about to: it does not join again. */
+  #hasLeft = false
   #whenStopped: (() => void)[] = []
-  /** The process is there for this worker alone. */
-  #alone = false
-  /** When an error that nobody caught came. */
+  /** The process has no other purpose than this worker. */
+  #ownsProcess = false
+  /** The time of the first uncaught error, on the monotonic clock. */
   #fatalAt: number | undefined
-  /** Ends with the process. */
-  #dying: Promise<never> | undefined
-  /** Who wants to know how `run` goes on. */
-  #watcher: RunOptions = {}
+  /** Never resolves: the process ends first. */
+  #exiting: Promise<never> | undefined
+  /** The callbacks of `run`. */
+  #callbacks: RunOptions = {}
 
   /** @throws INVALID_OPTION */
   constructor(
@@ -100,9 +100,9 @@ export class Worker {
       version: string
       services?: BackgroundService[]
       bindings?: readonly Binding[]
-      /** The queues that the app's jobs name. */
+      /** The queues that the jobs of the app name. */
       defined?: readonly string[]
-      lines?: readonly ExecutorPlan[]
+      executors?: readonly ExecutorPlan[]
       threads: () => ThreadSource
     },
   ) {
@@ -110,9 +110,9 @@ export class Worker {
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
     const plan = planCapsules(this.options, about.bindings ?? [], app.random)
-    const { lines = [] } = about
+    const { executors = [] } = about
     this.concurrency = slotsOf(plan)
-    this.orderedConcurrency = lines.reduce((sum, { slots }) => sum + slots, 0)
+    this.orderedConcurrency = executors.reduce((sum, { slots }) => sum + slots, 0)
     const eventLoop = new EventLoopState(this.concurrency + this.orderedConcurrency)
     this.#lease = new LeaseRenewer(app, {
       seconds: leaseSeconds,
@@ -120,8 +120,8 @@ export class Worker {
       eventLoop,
       onLost: (owner) => {
         if (owner !== this.#owner) return
-        // If this fails, the next fetch is refused, and this is tried again.
-        this.#newEpoch().catch((thrown) => app.report(thrown, { during: 'beginning anew' }))
+        // If this fails, the store refuses the next fetch, and the worker tries again.
+        this.#rejoin().catch((thrown) => app.report(thrown, { during: 'joining as a new owner' }))
       },
     })
     this.#threads = new ThreadPool(about.threads, app.report)
@@ -134,15 +134,15 @@ export class Worker {
       fatalAt: () => this.#fatalAt,
     }
     this.#engine = engine
-    let begun = 0
-    const host: WorkerHandle = {
+    let nextSlot = 0
+    const handle: WorkerHandle = {
       owner: () => this.#owner,
       eventLoop,
-      nextSlot: () => begun++,
-      onFenced: () => this.#newEpoch(),
+      nextSlot: () => nextSlot++,
+      onFenced: () => this.#rejoin(),
     }
-    this.#capsules = new Capsules(engine, plan, host)
-    this.#lines = [this.#capsules, ...lines.map(({ make }) => make(engine, host))]
+    this.#capsules = new Capsules(engine, plan, handle)
+    this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
     this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
     this.#heartbeat = new Heartbeat(
       engine,
@@ -166,7 +166,7 @@ export class Worker {
   }
 
   get busy(): number {
-    return this.#lines.reduce((sum, { busy }) => sum + busy, 0)
+    return this.#executors.reduce((sum, { busy }) => sum + busy, 0)
   }
 
   /** The concurrency for display: `10`, or `10 + 5` with 5 batches of ordered queues. */
@@ -189,76 +189,79 @@ export class Worker {
     return `${this.identity}.${this.#epoch}`
   }
 
-  /** Begins to take jobs. When it can't – the store, or a `startup` handler – it throws, and nothing is left behind. */
+  /** Starts to fetch jobs. Rejects when the store or a `startup` handler fails; the worker is stopped then. */
   async start(): Promise<void> {
     if (this.#state !== 'new')
-      throw new HighkiqError('INVALID_OPTION', 'this worker was started or stopped before: make another one')
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        'this worker was started or stopped before: create another one with hq.worker()',
+      )
     this.#state = 'running'
     this.#starting = this.#start().finally(() => {
-      // A later stop quiets at once.
+      // A stop need not wait for the start any more.
       this.#starting = undefined
     })
     await new Promise<void>((resolve, reject) => {
-      this.#abandonStart = reject
+      this.#rejectStart = reject
       this.#starting?.then(resolve, reject)
     })
   }
 
-  /** Takes no more jobs; those that run go on. There is no way back. */
+  /** Fetches no more jobs; running jobs continue. This can't be undone. */
   quiet(): Promise<void> {
-    if (this.#state === 'running') this.#quieted ??= this.#quiet()
-    return this.#quieted ?? Promise.resolve()
+    if (this.#state === 'running') this.#quieting ??= this.#quiet()
+    return this.#quieting ?? Promise.resolve()
   }
 
   /**
-   * Ends: no new jobs, `timeout` seconds for those that run, then they are told to end (`ctx.signal`), and what still
-   * runs 3 seconds later goes back to the front of its queue. A store that does not answer by then is left alone after 2
-   * more seconds: other workers run its jobs again when the lease has ended.
+   * Stops gracefully: the worker fetches no more jobs, and running jobs get `timeout` seconds. Then it aborts `ctx.signal`,
+   * and 3 seconds later puts the jobs that still run back to the front of their queues. If the store does not answer within
+   * 2 more seconds, other workers run these jobs again when the lease has ended.
    */
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop()
-    return this.#stopped
+    this.#stopping ??= this.#stop()
+    return this.#stopping
   }
 
-  /** Looks at once for jobs of processes that died on this machine, say because their parent saw it; else it takes seconds. */
+  /** Rescues the jobs of dead processes of this machine at once, for instance when a parent process saw one die. */
   async recover(): Promise<void> {
-    if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.lookForDead()
+    if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.checkProcesses()
   }
 
   /**
-   * Starts, and works until SIGTERM or SIGINT; SIGTSTP quiets, SIGTTIN tells what runs, SIGUSR2 lets loggers reopen their
-   * files. A second SIGTERM or SIGINT ends the process at once: what it held is found and run by others. An error that
-   * nobody caught ends it too, in order: see `Highkiq.onFatal`.
+   * Starts the worker and runs until SIGTERM or SIGINT. SIGTSTP makes it quiet, SIGTTIN logs the running jobs, and SIGUSR2
+   * makes loggers reopen their files. A second SIGTERM or SIGINT ends the process at once: other workers rescue its jobs.
+   * An uncaught error stops the worker gracefully: see `Highkiq.onFatal`.
    */
-  async run(watcher: RunOptions = {}): Promise<void> {
-    this.#watcher = watcher
-    this.#alone = true
+  async run(options: RunOptions = {}): Promise<void> {
+    this.#callbacks = options
+    this.#ownsProcess = true
     this.#heartbeat.embedded = false
-    const release = hearProcess(
+    const removeHandlers = handleSignals(
       (order) => this.#obey(order),
       (error) => this.#fatal(error),
     )
     try {
       await this.start()
-      watcher.onStart?.()
+      options.onStart?.()
       await new Promise<void>((resolve) => {
         if (this.#state === 'stopped') resolve()
         else this.#whenStopped.push(resolve)
       })
-      // The process ends there.
-      await this.#dying
+      // After an uncaught error the process ends here.
+      await this.#exiting
       this.#engine.log.info({}, 'stopped')
     } finally {
-      release()
+      removeHandlers()
     }
   }
 
   async #quiet(): Promise<void> {
     this.#state = 'quiet'
-    for (const line of this.#lines) line.quiet()
-    const told = this.#engine.emit('quiet')
+    for (const executor of this.#executors) executor.quiet()
+    const emitted = this.#engine.emit('quiet')
     for (const service of this.#started) await service.quiet()
-    await told
+    await emitted
   }
 
   async #start(): Promise<void> {
@@ -270,22 +273,22 @@ export class Worker {
       throw thrown
     }
     try {
-      // A stop that did not wait for the start has left already: nothing may begin behind it.
-      const refuseLate = () => {
-        if (this.#left) throw stoppedBefore()
+      // A stop may have ended before this start: nothing may start after it.
+      const throwIfLeft = () => {
+        if (this.#hasLeft) throw stoppedBefore()
       }
-      await joinWhenPossible(() => retryLostCalls(() => this.#join()), this.#engine.log, this.#startEnd.signal)
-      refuseLate()
+      await joinWhenPossible(() => retryLostCalls(() => this.#join()), this.#engine.log, this.#startAbort.signal)
+      throwIfLeft()
       await emit('startup')
-      refuseLate()
+      throwIfLeft()
       for (const service of this.#services) {
         this.#started.push(service)
         await service.start()
-        refuseLate()
+        throwIfLeft()
       }
-      // Told to be quiet while it started.
+      // The worker became quiet while it started.
       if (this.#state !== 'running') for (const service of this.#started) await service.quiet()
-      for (const line of this.#lines) line.start()
+      for (const executor of this.#executors) executor.start()
     } catch (thrown) {
       await this.#leave()
       this.#state = 'stopped'
@@ -299,31 +302,31 @@ export class Worker {
     const deadline = performance.now() + timeout * 1000 + GRACE_MS
     const withinDeadline = (work: Promise<unknown>, reserveMs: number, leastMs: number) => {
       const ms = Math.max(deadline - reserveMs - performance.now(), leastMs)
-      return within(Math.min(ms, LONGEST_TIMER_MS), work)
+      return within(Math.min(ms, MAX_TIMER_MS), work)
     }
-    this.#startEnd.abort(stoppedBefore())
-    // One that is just starting is ready first, so that nothing is half begun.
+    this.#startAbort.abort(stoppedBefore())
+    // A start under way completes first, so that nothing is half started.
     const starting = this.#starting?.catch(() => undefined)
-    if (starting && !(await withinDeadline(starting, SETTLE_MS, 0))) this.#abandonStart(stoppedBefore())
+    if (starting && !(await withinDeadline(starting, SETTLE_MS, 0))) this.#rejectStart(stoppedBefore())
     if (this.#state === 'new') this.#state = 'stopped'
     if (this.#state === 'stopped') return
-    // Its time runs from now on, however long quieting takes.
-    const quieted = this.quiet()
+    // The timeout runs from now on, however long the `quiet` handlers take.
+    const quieting = this.quiet()
     this.#state = 'stopping'
-    this.#watcher.onStop?.()
-    this.#lease.leaveIn(timeout * 1000 + GRACE_MS)
+    this.#callbacks.onStop?.()
+    this.#lease.stopIn(timeout * 1000 + GRACE_MS)
     if (!(await this.#idleWithin(timeout * 1000)) && this.busy > 0) {
-      for (const line of this.#lines) line.abort('SHUTDOWN', 'the worker is stopping')
+      for (const executor of this.#executors) executor.abort('SHUTDOWN', 'the worker is stopping')
       await this.#idleWithin(GRACE_MS)
     }
-    await withinDeadline(Promise.race([quieted, sleep(GRACE_MS)]), SETTLE_MS + SERVICES_MS, 0)
+    await withinDeadline(Promise.race([quieting, sleep(GRACE_MS)]), SETTLE_MS + SERVICES_MS, 0)
     await emit('shutdown')
     const late = this.#attempts
-    const settled = this.#endLines(late.length)
+    const settled = this.#stopExecutors(late.length)
     if (!(await withinDeadline(settled, SERVICES_MS, SETTLE_MS))) {
       log.error(
         { jobs: shownJobs(late, this.#engine.now()) },
-        'the store did not answer before the stop had to end: jobs that ended just now, or still ran, run again elsewhere when the lease has ended',
+        'the store did not answer before the stop had to end: jobs that ended just now or still ran will run again on other workers when the lease has ended',
       )
     }
     await this.#leave(Math.max(deadline - performance.now(), SERVICES_MS))
@@ -332,36 +335,36 @@ export class Worker {
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
 
-  /** Settles all ended jobs and puts the others back; `late` is the number of jobs that did not end in time. */
-  async #endLines(late: number): Promise<void> {
+  /** Settles all ended jobs and requeues the others. `late` is the number of jobs that did not end in time. */
+  async #stopExecutors(late: number): Promise<void> {
     const { log, now } = this.#engine
-    const back = (await Promise.all(this.#lines.map((line) => line.stop()))).flat()
-    await this.#fencing?.catch(() => undefined)
-    if (back.length === 0) return
-    const jobs = shownJobs(back, now())
+    const requeued = (await Promise.all(this.#executors.map((executor) => executor.stop()))).flat()
+    await this.#rejoining?.catch(() => undefined)
+    if (requeued.length === 0) return
+    const jobs = shownJobs(requeued, now())
     const some = late > 0 ? ` (${late} did not end in time)` : ''
-    log[late > 0 ? 'warn' : 'info']({ jobs }, `put back ${plural(back.length, 'job')}${some}: ${inWords(jobs)}`)
+    log[late > 0 ? 'warn' : 'info']({ jobs }, `requeued ${plural(requeued.length, 'job')}${some}: ${inWords(jobs)}`)
   }
 
-  /** Takes down what was begun beside the jobs. A store that is away does not hold up the end: leases clean up. */
-  async #leave(servicesMs = LEAVE_MS): Promise<void> {
-    this.#left = true
+  /** Stops the services and releases the lease. Does not wait for a store that does not answer: the lease ends by itself. */
+  async #leave(servicesMs = RELEASE_MS): Promise<void> {
+    this.#hasLeft = true
     const safely = (during: string, work: () => Promise<unknown> | unknown) =>
       (async () => work())().catch((thrown) => this.#engine.report(thrown, { during }))
     const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop())))
-    const inTime = await within(Math.min(servicesMs, LEAVE_MS), stopped)
+    const inTime = await within(Math.min(servicesMs, RELEASE_MS), stopped)
     await this.#lease.stop()
-    const left = safely('leaving', () => this.#engine.store.workers.release(this.#owner))
-    if (inTime) await within(LEAVE_MS, left)
+    const released = safely('releasing the lease', () => this.#engine.store.workers.release(this.#owner))
+    if (inTime) await within(RELEASE_MS, released)
   }
 
-  /** True when nothing runs any more. Meanwhile it logs what it waits for, less and less often. */
+  /** Resolves with whether all jobs ended within `ms`. Meanwhile it logs the running jobs, less and less often. */
   async #idleWithin(ms: number): Promise<boolean> {
-    const idle = Promise.all(this.#lines.map((line) => line.idle()))
+    const idle = Promise.all(this.#executors.map((executor) => executor.idle()))
     const began = performance.now()
     const end = began + ms
-    for (let line = nextLine(0); ; line = nextLine(line)) {
-      const until = Math.min(end, began + line * 1000)
+    for (let seconds = nextLogAt(0); ; seconds = nextLogAt(seconds)) {
+      const until = Math.min(end, began + seconds * 1000)
       if (await within(Math.max(until - performance.now(), 0), idle)) return true
       if (performance.now() >= end) return this.busy === 0
       const { busy } = this
@@ -377,40 +380,43 @@ export class Worker {
   async #join(): Promise<void> {
     const sentAt = performance.now()
     const isNew = await this.#engine.store.workers.join(this.#owner, {
-      queues: [...new Set(this.#lines.flatMap(({ queues }) => queues))],
+      queues: [...new Set(this.#executors.flatMap(({ queues }) => queues))],
       seconds: this.options.leaseSeconds,
       host: thisHostText(),
       isWorker: true,
     })
-    // A known owner has joined before, and that answer was lost; the first renewal shows whether its lease holds.
+    // If the store knows this owner, the answer to an earlier join was lost: the first renewal shows whether its lease holds.
     this.#lease.keep(this.#owner, isNew ? sentAt : Number.NEGATIVE_INFINITY)
   }
 
-  /** The lease was lost: what this owner held belongs to others. Go on as a new owner, holding nothing. */
-  #newEpoch(): Promise<void> {
-    if (this.#left) return Promise.resolve()
-    this.#fencing ??= (async () => {
+  /** After a lost lease: drops the jobs, which belong to other workers now, and joins as a new owner. */
+  #rejoin(): Promise<void> {
+    if (this.#hasLeft) return Promise.resolve()
+    this.#rejoining ??= (async () => {
       this.#engine.report(
-        new HighkiqError('LEASE_LOST', 'this process lost its lease; its jobs go to others and it begins anew'),
+        new HighkiqError(
+          'LEASE_LOST',
+          'this process lost its lease: its jobs go to other workers, and it continues as a new owner',
+        ),
         { owner: this.#owner },
       )
-      for (const line of this.#lines) line.onLeaseLost()
+      for (const executor of this.#executors) executor.onLeaseLost()
       const lost = this.#owner
       this.#epoch++
       try {
-        // A store that lost its data does not know that we ever were: what still comes in our old name is found so.
+        // A store that lost its data does not know the old owner: claimed, it can't hold jobs that arrive late.
         await this.#engine.store.workers.claim(lost, null)
         await this.#join()
-        await this.#recovery.sweep()
+        await this.#recovery.rescue()
       } finally {
-        this.#fencing = undefined
+        this.#rejoining = undefined
       }
     })()
-    return this.#fencing
+    return this.#rejoining
   }
 
   get #attempts(): Running[] {
-    return this.#lines.flatMap(({ attempts }) => attempts)
+    return this.#executors.flatMap(({ attempts }) => attempts)
   }
 
   #running(): RunningJob[] {
@@ -423,11 +429,11 @@ export class Worker {
     }))
   }
 
-  /** Orders come as signals to the process, or through the store. */
+  /** Obeys an order that came as a signal to the process or through the store. */
   #obey(order: Order): void {
     const { emit, log } = this.#engine
     if (order === 'TSTP') {
-      if (this.#state === 'running') log.info({}, 'quiet: takes no more jobs, what runs goes on')
+      if (this.#state === 'running') log.info({}, 'quiet: fetching no more jobs, running jobs continue')
       void this.quiet()
     } else if (order === 'USR2') void emit('reopen')
     else if (order === 'TTIN') {
@@ -435,23 +441,28 @@ export class Worker {
       const attempts = this.#attempts
       const threads = { lease: this.#lease.threadId, jobs: this.#threads.running }
       void dump(this.#engine, { identity, slots, owner: this.#owner, attempts, threads })
-    } else if (this.#alone && this.#stopped) {
-      const { onSecondSignal = () => process.exit(1) } = this.#watcher
+    } else if (this.#ownsProcess && this.#stopping) {
+      const { onSecondSignal = () => process.exit(1) } = this.#callbacks
       onSecondSignal()
     } else {
-      log.info({}, this.#alone && !this.#watcher.onSecondSignal ? 'stopping: again ends at once' : 'stopping')
+      log.info(
+        {},
+        this.#ownsProcess && !this.#callbacks.onSecondSignal
+          ? 'stopping; a second signal ends the process at once'
+          : 'stopping',
+      )
       void this.stop()
     }
   }
 
-  /** The program is not in order any more: nothing new is begun, what runs may end, and then so does the process. */
+  /** After an uncaught error: running jobs may end, no job starts, and then the process ends. */
   #fatal(error: unknown): void {
     const { report, emitFatal } = this.#engine
     this.#fatalAt ??= performance.now()
-    report(error, { during: 'nothing that is known: an error that nobody caught; this worker ends' })
-    this.#dying ??= (async () => {
+    report(error, { during: 'uncaught error: this worker stops' })
+    this.#exiting ??= (async () => {
       await this.stop().catch((thrown) => report(thrown, { during: 'stopping' }))
-      await within(LAST_WORDS_MS, emitFatal(error, this.#about))
+      await within(FATAL_HANDLERS_MS, emitFatal(error, this.#about))
       return process.exit(1)
     })()
   }
@@ -460,6 +471,6 @@ export class Worker {
 function stoppedBefore(): HighkiqError {
   return new HighkiqError(
     'STORE_TIMEOUT',
-    'the worker was told to stop while it waited for the store to start: start it again',
+    'the worker was stopped while it waited for the store to start: start it again',
   )
 }

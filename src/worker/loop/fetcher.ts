@@ -1,14 +1,13 @@
 /**
- * The heart of a worker: one loop that tells the store, in one call, what began and what ended, and takes what comes
- * next. Under load the calls batch themselves, for whatever ends while one is under way goes into the next; when there
- * is nothing to do the loop waits.
+ * The loop of a capsule. Each call settles what ended and fetches the next jobs, in one step of the store. Under load the
+ * calls batch themselves: whatever ends during one call goes with the next. When there is nothing to do, the loop waits.
  */
 
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../../job/errors.ts'
 import type { FetchedJob, SettleAndFetchAnswer, Settlement } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
-import type { EventLoopRecord } from '../executor.ts'
+import type { WorkerHandle } from '../executor.ts'
 import type { QueueOrder } from '../queue-order.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { Outage } from './outage.ts'
@@ -16,45 +15,39 @@ import type { Requeued } from './requeue-buffer.ts'
 import { type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 import { Slots } from './slots.ts'
 
-export interface FetcherOptions {
+export interface FetcherOptions extends WorkerHandle {
   concurrency: number
   queues: QueueOrder
-  owner: () => string
-  eventLoop: EventLoopRecord
-  /** Of the next job that its worker begins. */
-  nextSlot: () => number
-  /** The store says that this owner is not ours any more: become another one. */
-  onFenced: () => Promise<void>
 }
 
-/** A wait is asked anew at least so often. */
+/** The store waits for jobs at most this long before it is asked again. */
 const WAIT_MS = 2000
-/** A call of its own is worth so many ends. */
-const WORTH_A_CALL = 20
-/** When no queue is to be asked just now. */
-const UNASKED_MS = 1000
+/** One call settles and fetches at least this many jobs if there are as many. */
+const MIN_BATCH = 20
+/** The wait while `fetchOrder` names no queue. */
+const NO_QUEUES_MS = 1000
 
 export class Fetcher {
   readonly #engine: Engine
   readonly #options: FetcherOptions
-  readonly #report: SettlementBuffer
+  readonly #buffer: SettlementBuffer
   readonly #slots: Slots
   #loop: Promise<void> | undefined
-  /** The calls that are under way: they may bring jobs. */
-  readonly #outstanding = new Set<Promise<void>>()
-  /** Jobs that they ask for. */
+  /** The calls under way; each may fetch jobs. */
+  readonly #calls = new Set<Promise<void>>()
+  /** The number of jobs that the calls under way may fetch. */
   #wanted = 0
   readonly #outage: Outage
-  /** Milliseconds to wait before the next call. */
-  #rest = 0
-  /** While the loop waits. */
+  /** Milliseconds to wait before the next call, after one that failed. */
+  #pauseMs = 0
+  /** Ends the wait of the loop. */
   #wakeUp: (() => void) | undefined
-  /** The last take brought less than was asked for. */
-  #drained = false
-  #orderBroke = false
-  /** Jobs whose marks, if they have any, are of no use any more. */
-  readonly #gone: string[] = []
-  /** What the store complained of last: it is told once. */
+  /** The last fetch returned fewer jobs than asked for. */
+  #queuesEmpty = false
+  #orderFailed = false
+  /** Jobs that ended; their cancellations, if any, have no use any more. */
+  readonly #ended: string[] = []
+  /** The problem that the store reported last; each is logged once. */
   #problem: string | undefined
 
   constructor(engine: Engine, options: FetcherOptions) {
@@ -62,8 +55,8 @@ export class Fetcher {
     this.#engine = engine
     this.#outage = new Outage(engine)
     this.#options = options
-    this.#report = new SettlementBuffer(engine)
-    this.#slots = new Slots(engine, { eventLoop, nextSlot, buffer: this.#report, wake: () => this.#wake() })
+    this.#buffer = new SettlementBuffer(engine)
+    this.#slots = new Slots(engine, { eventLoop, nextSlot, buffer: this.#buffer, wake: () => this.#wake() })
   }
 
   get busy(): number {
@@ -75,67 +68,66 @@ export class Fetcher {
   }
 
   start(): void {
-    this.#loop = this.#turns()
+    this.#loop = this.#run()
   }
 
-  /** Takes no more. */
+  /** Fetches no more jobs. */
   quiet(): void {
     if (this.#slots.state === 'open') this.#slots.state = 'quiet'
     this.#wake()
   }
 
-  /** Resolves when nothing runs, and nothing is about to. */
+  /** Resolves when no job runs and none is about to start. */
   async idle(): Promise<void> {
-    await Promise.all(this.#outstanding)
+    await Promise.all(this.#calls)
     await this.#slots.empty()
   }
 
-  /** Tells every handler that runs to end. */
+  /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
     this.#slots.abort(code, message)
   }
 
-  /** Lets go of all that still runs or waits to go back; answers what puts it back. */
+  /** Fetches no more jobs and empties all slots. Returns each job with the settlement that requeues it. */
   drain(): Requeued[] {
     this.quiet()
     return this.#slots.drain()
   }
 
-  /** Tells the store these and all else that is left to tell, and ends. */
+  /** Sends these settlements and all that are left to the store, and ends. */
   async stop(settlements: readonly Settlement[]): Promise<void> {
-    for (const settlement of settlements) this.#report.add(settlement)
+    for (const settlement of settlements) this.#buffer.add(settlement)
     this.#slots.state = 'stopping'
     this.#wake()
     await this.#loop
   }
 
-  /** The owner's jobs belong to others now: forget them. */
+  /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void {
     this.abort('LEASE_LOST', 'this process lost its lease: the job may run elsewhere by now')
-    this.#report.clear()
+    this.#buffer.clear()
     this.#slots.onLeaseLost()
-    // All slots are free now.
     this.#wake()
   }
 
-  async #turns(): Promise<void> {
-    const { maxConcurrentCalls: turnsAtOnce } = this.#engine.store
+  async #run(): Promise<void> {
+    const { maxConcurrentCalls } = this.#engine.store
     for (;;) {
       const free = this.#free
-      const telling = !this.#report.isEmpty
-      const underWay = this.#outstanding.size
-      // At the end there is no point in asking for ever: the lease ends, and what we hold is found.
-      const isVain = this.#outage.failures > 5 || this.#outage.isFinal
-      if (this.#slots.state === 'stopping' && underWay === 0 && (!telling || isVain)) return
-      if (this.#rest > 0 && underWay === 0) {
-        const ms = this.#rest
-        this.#rest = 0
+      const hasSettlements = !this.#buffer.isEmpty
+      const calls = this.#calls.size
+      // A stopping worker gives up on a store that does not answer: other workers rescue its jobs once the lease ends.
+      const isHopeless = this.#outage.failures > 5 || this.#outage.isFinal
+      if (this.#slots.state === 'stopping' && calls === 0 && (!hasSettlements || isHopeless)) return
+      if (this.#pauseMs > 0 && calls === 0) {
+        const ms = this.#pauseMs
+        this.#pauseMs = 0
         await sleep(ms)
-      } else if (this.#rest === 0 && underWay < turnsAtOnce && (telling || (free > 0 && !this.#drained))) {
-        // Handlers that take no time have ended after this, and are told in the same call.
-        await nextTurn()
-        this.#launch()
-      } else if (underWay > 0 || free === 0) {
+      } else if (this.#pauseMs === 0 && calls < maxConcurrentCalls && (hasSettlements || (free > 0 && !this.#queuesEmpty))) {
+        // Handlers that return at once end before this resolves, so that the same call settles them.
+        await nextTick()
+        this.#startCall()
+      } else if (calls > 0 || free === 0) {
         await this.#waitForWake()
       } else {
         await this.#waitForJobs(free).then(
@@ -147,116 +139,116 @@ export class Fetcher {
   }
 
   /**
-   * How many slots the next call is about. Of a store that wants several calls at once each gets its part: it works on one
-   * while here handlers run whose ends go into another.
+   * The number of jobs that the next call settles and fetches at most. A store that takes several calls at once works on
+   * one while the worker runs the handlers whose settlements go into another.
    */
-  get #share(): number {
-    const calls = this.#engine.store.maxConcurrentCalls - this.#outstanding.size
-    return Math.max(Math.ceil(this.#options.concurrency / calls), WORTH_A_CALL)
+  get #batchSize(): number {
+    const calls = this.#engine.store.maxConcurrentCalls - this.#calls.size
+    return Math.max(Math.ceil(this.#options.concurrency / calls), MIN_BATCH)
   }
 
-  /** Slots for which no job was asked yet. */
+  /** The number of free slots for which no call fetches a job yet. */
   get #free(): number {
     if (this.#slots.state !== 'open') return 0
     return Math.max(this.#options.concurrency - this.#slots.busy - this.#wanted, 0)
   }
 
-  #launch(): void {
-    const share = this.#share
-    const n = Math.min(this.#free, share)
+  #startCall(): void {
+    const size = this.#batchSize
+    const n = Math.min(this.#free, size)
     this.#wanted += n
-    const turn = this.#turn(n, this.#report.drain(share))
+    const call = this.#call(n, this.#buffer.drain(size))
       .then(
         () => this.#outage.over(),
         (thrown) => this.#failed(thrown),
       )
       .finally(() => {
-        this.#outstanding.delete(turn)
+        this.#calls.delete(call)
         this.#wake()
       })
-    this.#outstanding.add(turn)
+    this.#calls.add(call)
   }
 
   #failed(thrown: unknown): void {
-    this.#outage.failed(thrown, 'taking jobs')
-    this.#rest = this.#outage.restMs
+    this.#outage.failed(thrown, 'fetching jobs')
+    this.#pauseMs = this.#outage.pauseMs
   }
 
-  async #turn(n: number, telling: Drained): Promise<void> {
+  async #call(n: number, drained: Drained): Promise<void> {
     const { store, cancellations, now } = this.#engine
     const owner = this.#options.owner()
     let answer: SettleAndFetchAnswer
     try {
-      const take = { queues: n > 0 ? this.#nextQueues() : [], n }
-      const settlements = telling.ends.map(({ settlement }) => settlement)
+      const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
+      const settlements = drained.ended.map(({ settlement }) => settlement)
       answer = await store.workers.settleAndFetch(owner, {
         now: now(),
-        started: telling.started,
+        started: drained.started,
         settlements,
-        fetch: take,
+        fetch,
       })
     } catch (thrown) {
       if (owner !== this.#options.owner()) {
-        this.#report.reportLost(telling)
+        this.#buffer.reportLost(drained)
         return
       }
-      this.#report.restore(telling)
+      this.#buffer.restore(drained)
       throw thrown
     } finally {
       this.#wanted -= n
     }
-    // We became another owner meanwhile: what this call was about belongs to others.
+    // The lease was lost during the call: its jobs belong to other workers.
     if (owner !== this.#options.owner()) {
-      this.#report.reportLost(telling, answer)
+      this.#buffer.reportLost(drained, answer)
       return
     }
     if (answer.fenced) {
-      this.#report.reportLost(telling)
+      this.#buffer.reportLost(drained)
       await this.#options.onFenced()
       return
     }
     cancellations.noteVersion(answer.cancellations)
-    const applied = this.#report.applyAnswer(telling, answer)
-    if (n > 0) this.#drained = answer.fetched.length < n
-    if (cancellations.isBehind || !cancellations.isEmpty) this.#gone.push(...endedJobs(telling, answer))
-    if (cancellations.isBehind && !(await this.#applyCancellations(owner, answer.fetched))) return
-    this.#unmarkGone()
-    if (this.#slots.state === 'stopping')
-      for (const fetched of answer.fetched.toReversed()) this.#slots.requeue(fetched)
-    else for (const fetched of answer.fetched) this.#slots.begin(fetched)
-    this.#tellProblem(answer.problem)
-    if (!applied) {
+    const allApplied = this.#buffer.applyAnswer(drained, answer)
+    if (n > 0) this.#queuesEmpty = answer.fetched.length < n
+    if (cancellations.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(drained, answer))
+    if (cancellations.isBehind && !(await this.#learnCancellations(owner, answer.fetched))) return
+    this.#withdrawOfEnded()
+    if (this.#slots.state === 'stopping') for (const job of answer.fetched.toReversed()) this.#slots.requeue(job)
+    else for (const job of answer.fetched) this.#slots.begin(job)
+    this.#reportProblem(answer.problem)
+    if (!allApplied) {
       throw new HighkiqError(
         'STORE_UNUSABLE',
-        `the store could not settle a job: asking again. ${answer.problem ?? ''}`,
+        `the store could not settle a job; the worker tries again. ${answer.problem ?? ''}`,
       )
     }
   }
 
-  #tellProblem(problem: string | undefined): void {
+  #reportProblem(problem: string | undefined): void {
     if (problem === this.#problem) return
     this.#problem = problem
     if (problem) {
-      this.#engine.report(new HighkiqError('STORE_UNUSABLE', problem), { during: 'taking and settling jobs' })
+      this.#engine.report(new HighkiqError('STORE_UNUSABLE', problem), { during: 'fetching and settling jobs' })
     }
   }
 
-  /** A strategy that breaks must not hold up what ended. */
+  /** A `fetchOrder` that throws must not block the settlements. */
   #nextQueues(): readonly string[] {
     const { queues } = this.#options
     try {
       const next = queues.next()
-      this.#orderBroke = false
+      this.#orderFailed = false
       return next
     } catch (thrown) {
-      if (!this.#orderBroke) this.#engine.report(thrown, { during: 'fetchOrder; queues are asked as listed' })
-      this.#orderBroke = true
+      if (!this.#orderFailed)
+        this.#engine.report(thrown, { during: 'fetchOrder; the queues are fetched from as listed' })
+      this.#orderFailed = true
       return queues.names
     }
   }
 
-  /** Something was cancelled: no job begins before it is known which. False: the jobs taken belong to others by now. */
-  async #applyCancellations(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
+  /** Learns which jobs were cancelled, before any starts. Returns false when the jobs belong to other workers by now. */
+  async #learnCancellations(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
     this.#wanted += fetched.length
     try {
       await this.#engine.cancellations.catchUp()
@@ -269,12 +261,14 @@ export class Fetcher {
     return owner === this.#options.owner()
   }
 
-  /** They have ended by themselves before anybody stopped them. */
-  #unmarkGone(): void {
+  /** Withdraws the cancellations of jobs that ended on their own before anything stopped them. */
+  #withdrawOfEnded(): void {
     const { store, cancellations, now, report } = this.#engine
-    for (const jid of this.#gone.splice(0)) {
+    for (const jid of this.#ended.splice(0)) {
       if (cancellations.has(jid))
-        store.cancellations.withdraw(jid, now()).catch((thrown) => report(thrown, { during: 'taking a mark back' }))
+        store.cancellations
+          .withdraw(jid, now())
+          .catch((thrown) => report(thrown, { during: 'withdrawing a cancellation' }))
     }
   }
 
@@ -291,16 +285,16 @@ export class Fetcher {
     this.#wakeUp = () => controller.abort()
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
-    const handed: FetchedJob[] =
+    const fetched: FetchedJob[] =
       queues.length > 0
         ? await store.workers.waitForJobs(owner, queues, free, WAIT_MS, signal)
-        : await sleep(UNASKED_MS, [], { signal }).catch(() => [])
-    this.#drained = false
+        : await sleep(NO_QUEUES_MS, [], { signal }).catch(() => [])
+    this.#queuesEmpty = false
     if (owner !== this.#options.owner()) return
-    // Another capsule's turn may just have heard of a mark.
-    if (this.#engine.cancellations.isBehind && !(await this.#applyCancellations(owner, handed))) return
-    if (this.#slots.state === 'open') for (const fetched of handed) this.#slots.begin(fetched)
-    else for (const fetched of handed.toReversed()) this.#slots.requeue(fetched)
+    // A call of another capsule may just have heard of a cancellation.
+    if (this.#engine.cancellations.isBehind && !(await this.#learnCancellations(owner, fetched))) return
+    if (this.#slots.state === 'open') for (const job of fetched) this.#slots.begin(job)
+    else for (const job of fetched.toReversed()) this.#slots.requeue(job)
   }
 
   #wake(): void {

@@ -1,15 +1,15 @@
-/** A store that fails: said when it begins and when it is over, and how long to leave it alone meanwhile. */
+/** Reports when the store stops answering and when it answers again, and says how long to wait between calls. */
 
 import { hasCode } from '../../job/errors.ts'
 import type { Engine } from '../engine.ts'
 
-/** It is asked at least so often. */
-const LONGEST_REST_MS = 1000
+/** The longest wait between two calls. */
+const MAX_PAUSE_MS = 1000
 
 export class Outage {
   readonly #engine: Engine
   #since = 0
-  /** Calls that failed in a row. */
+  /** The number of calls that failed in a row. */
   failures = 0
   /** True when the store was closed while the worker runs: no call can succeed any more. */
   isFinal = false
@@ -19,8 +19,8 @@ export class Outage {
   }
 
   /** Milliseconds to wait before the next call. */
-  get restMs(): number {
-    return Math.min(50 * 2 ** this.failures, LONGEST_REST_MS) * (0.5 + this.#engine.random() / 2)
+  get pauseMs(): number {
+    return Math.min(50 * 2 ** this.failures, MAX_PAUSE_MS) * (0.5 + this.#engine.random() / 2)
   }
 
   /** A call failed. Only the first one is reported. */
@@ -31,7 +31,7 @@ export class Outage {
     this.#engine.report(thrown, { during })
   }
 
-  /** A call was answered. */
+  /** The store has answered a call. */
   over(): void {
     if (this.failures === 0) return
     this.failures = 0

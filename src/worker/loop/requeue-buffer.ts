@@ -1,43 +1,43 @@
-/** Jobs that go back to their queue, but not at once: they hold no slot any more. */
+/** Jobs that hold no slot any more and go back to their queue later. */
 
 import type { Settlement } from '../../store/contract.ts'
 import type { Attempt } from '../run/attempt.ts'
 
-/** An attempt whose job goes back to its queue, and the way it goes back. */
+/** An attempt and the settlement that requeues its job. */
 export interface Requeued {
   attempt: Attempt
   settlement: Settlement
 }
 
-/** Before a job goes back whose handler released it: it would come again at once. */
+/** A released job waits this long before it goes back: else the worker would fetch it again at once. */
 const RELEASE_MS = 1000
 
 export class RequeueBuffer {
-  readonly #tell: (settlement: Settlement) => void
+  readonly #send: (settlement: Settlement) => void
   readonly #released = new Map<string, Requeued & { timer: NodeJS.Timeout }>()
-  /** Of a worker that stops: they go back all together, so that their order holds. */
+  /** Jobs that a stop interrupted. They go back all together, so that their order holds. */
   #interrupted: Requeued[] = []
 
-  constructor(tell: (settlement: Settlement) => void) {
-    this.#tell = tell
+  constructor(send: (settlement: Settlement) => void) {
+    this.#send = send
   }
 
-  /** Its handler gave it back. */
-  addReleased(back: Requeued): void {
-    const { settlement } = back
+  /** Adds a job whose handler threw a Release. */
+  addReleased(requeued: Requeued): void {
+    const { settlement } = requeued
     const timer = setTimeout(() => {
       this.#released.delete(settlement.ticket)
-      this.#tell(settlement)
+      this.#send(settlement)
     }, RELEASE_MS)
-    this.#released.set(settlement.ticket, { ...back, timer })
+    this.#released.set(settlement.ticket, { ...requeued, timer })
   }
 
-  /** Its handler ended because the worker stops. */
-  addInterrupted(back: Requeued): void {
-    this.#interrupted.push(back)
+  /** Adds a job whose handler ended because the worker stops. */
+  addInterrupted(requeued: Requeued): void {
+    this.#interrupted.push(requeued)
   }
 
-  /** All of them, to be put back elsewhere, or forgotten. */
+  /** Returns all jobs and empties the buffer. */
   drain(): Requeued[] {
     const all = [...this.#interrupted, ...this.#released.values()]
     for (const { timer } of this.#released.values()) clearTimeout(timer)

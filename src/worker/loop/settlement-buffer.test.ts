@@ -6,7 +6,7 @@ import { endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 function begin() {
   const codes: unknown[] = []
   const report = (error: unknown) => codes.push((error as { code?: unknown }).code)
-  return { codes, report: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
+  return { codes, buffer: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
 }
 
 const done = (ticket: string, move: Settlement['move'] = null): Settlement => ({
@@ -22,39 +22,39 @@ function answer(...settled: SettleAnswer[]): SettleAndFetchAnswer {
   return { fenced: false, started: [], settled, fetched: [], cancellations: 0 }
 }
 
-test('a job is gone when its own end was applied, whatever became of the others of that call', () => {
-  const { report, codes } = begin()
-  for (const ticket of ['a', 'b', 'c']) report.add(done(ticket), [ticket])
-  report.add(done('d', retry), ['d'])
-  const first = report.drain()
+test('a job has ended once its own settlement is applied, whatever happens to the others of that call', () => {
+  const { buffer, codes } = begin()
+  for (const ticket of ['a', 'b', 'c']) buffer.add(done(ticket), [ticket])
+  buffer.add(done('d', retry), ['d'])
+  const first = buffer.drain()
   const mixed = answer('ok', 'error', 'fenced', 'ok')
-  expect(report.applyAnswer(first, mixed)).toBe(false)
+  expect(buffer.applyAnswer(first, mixed)).toBe(false)
   expect(endedJobs(first, mixed)).toEqual(['a'])
   expect(codes).toEqual(['LEASE_LOST'])
-  // The one that is told again is not forgotten.
-  const second = report.drain()
-  expect(report.applyAnswer(second, answer('ok'))).toBe(true)
+  // The refused settlement is sent again.
+  const second = buffer.drain()
+  expect(buffer.applyAnswer(second, answer('ok'))).toBe(true)
   expect(endedJobs(second, answer('ok'))).toEqual(['b'])
-  expect(report.isEmpty).toBe(true)
+  expect(buffer.isEmpty).toBe(true)
 })
 
-test('what was not told is told with the next call, before what has ended since', () => {
-  const { report } = begin()
-  report.add(done('a'), ['a'])
-  const failed = report.drain()
-  report.add(done('b'), ['b'])
-  report.restore(failed)
-  expect(report.drain().ends.map(({ jids }) => jids)).toEqual([['a'], ['b']])
+test('settlements that were not sent go with the next call, before newer ones', () => {
+  const { buffer } = begin()
+  buffer.add(done('a'), ['a'])
+  const failed = buffer.drain()
+  buffer.add(done('b'), ['b'])
+  buffer.restore(failed)
+  expect(buffer.drain().ended.map(({ jids }) => jids)).toEqual([['a'], ['b']])
 })
 
 const changed: EventEffect = { kind: 'event', jid: 'j', run: 1, attempt: 1, at: 7, status: 'finished', window: 'leave' }
 const messages = [{ at: 7, code: 'said', params: { text: 'x' } }]
 
-test('an end that the store refuses five times keeps what matters, and after five times more its job goes at least', () => {
-  const { report, codes } = begin()
+test('a settlement loses its messages after five refusals and its effects after ten', () => {
+  const { buffer, codes } = begin()
   const unlock: Effect = { kind: 'release-lock', lock: 'l', holder: 'j' }
   const again: EventEffect = { ...changed, jid: 'k', status: 'enqueued', window: 'enter', messages }
-  report.add({
+  buffer.add({
     ...done('a'),
     effects: [
       { ...changed, result: '1', messages },
@@ -64,10 +64,10 @@ test('an end that the store refuses five times keeps what matters, and after fiv
     also: [{ to: { to: 'queue', queue: 'default', text: '{"n":1}', end: 'front' }, effects: [again] }],
   })
   const untilRefused = (times: number) => {
-    for (let n = 1; n <= times; n++) report.applyAnswer(report.drain(), answer('error'))
-    const { ends } = report.drain()
-    report.restore({ started: [], ends })
-    return ends[0]?.settlement
+    for (let n = 1; n <= times; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
+    const { ended } = buffer.drain()
+    buffer.restore({ started: [], ended })
+    return ended[0]?.settlement
   }
   expect(untilRefused(4)?.also?.[0]?.to.to).toBe('queue')
   const to = { to: 'dead', text: '{"n":1}', score: 5 }
@@ -76,24 +76,24 @@ test('an end that the store refuses five times keeps what matters, and after fiv
   expect(untilRefused(1)).toEqual({ ...done('a'), effects: [changed, failed, unlock], also: [{ to, effects: [dead] }] })
   expect(codes).toEqual(['STORE_UNUSABLE'])
   expect(untilRefused(5)).toEqual({ ...done('a'), also: [{ to }] })
-  // It stays what it is, and nobody hears of it any more.
+  // Further refusals change nothing and are not reported.
   expect(untilRefused(20)).toEqual({ ...done('a'), also: [{ to }] })
   expect(codes).toEqual(['STORE_UNUSABLE', 'STORE_UNUSABLE'])
 })
 
-test('a retry that the store refuses five times is dead, and its row an error', () => {
-  const { report } = begin()
-  report.add({ ...done('a', retry), effects: [{ ...changed, status: 'enqueued', messages }] }, ['a'])
-  for (let n = 1; n <= 5; n++) report.applyAnswer(report.drain(), answer('error'))
-  const [end] = report.drain().ends
+test('a retry that the store refuses five times goes to the dead set, and its row is an error', () => {
+  const { buffer } = begin()
+  buffer.add({ ...done('a', retry), effects: [{ ...changed, status: 'enqueued', messages }] }, ['a'])
+  for (let n = 1; n <= 5; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
+  const [end] = buffer.drain().ended
   const effects = [{ ...changed, status: 'error', code: 'STORE_UNUSABLE' }]
   expect(end?.settlement).toEqual({ ...done('a', { to: 'dead', text: '{}', score: 5 }), effects })
 })
 
-test('a start that is not told any more is told with no call', () => {
-  const { report } = begin()
-  report.addStart([{ queue: 'default', ticket: 'a', effects: [] }], () => {})
-  expect(report.withdrawStart('a')).toBe(true)
-  expect(report.withdrawStart('a')).toBe(false)
-  expect(report.isEmpty).toBe(true)
+test('a withdrawn start is not sent', () => {
+  const { buffer } = begin()
+  buffer.addStart([{ queue: 'default', ticket: 'a', effects: [] }], () => {})
+  expect(buffer.withdrawStart('a')).toBe(true)
+  expect(buffer.withdrawStart('a')).toBe(false)
+  expect(buffer.isEmpty).toBe(true)
 })

@@ -1,32 +1,31 @@
-/** What the store is to be told with the next call: which jobs began, and how those that ended are settled. */
+/** Collects what the next call sends to the store: the attempts that started, and the settlements of those that ended. */
 
 import { HighkiqError } from '../../job/errors.ts'
 import type { SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import { MAX_REFUSALS, withoutEffects, withoutMessages } from './split-settlement.ts'
 
-interface End {
+interface Ended {
   settlement: Settlement
-  /** Of the jobs that are gone by it, as far as somebody knows them and a mark of them need be taken back. */
+  /** The jobs that this settlement ends; their cancellations, if any, have no use any more. */
   jids: readonly string[]
 }
 
-/** What one call tells. */
+/** What one call sends. */
 export interface Drained {
   readonly started: Started[]
-  readonly ends: readonly End[]
+  readonly ended: readonly Ended[]
 }
 
-/** Called when the store has recorded the starts of one ticket; gets for each of them whether it is superseded. */
-export type OnStart = (superseded: readonly boolean[]) => void
+/** Called when the store has recorded the starts of one ticket, with whether each of them is superseded. */
+export type OnStart = (isSuperseded: readonly boolean[]) => void
 
 export class SettlementBuffer {
   readonly #engine: Engine
-  #ends: End[] = []
+  #ended: Ended[] = []
   #started = new Map<string, readonly Started[]>()
-  /** Attempts that begin only when the store has said that they should. */
   readonly #onStart = new Map<string, OnStart>()
-  /** Settlements that the store could not apply, by ticket. */
+  /** How often the store refused a settlement, by ticket. */
   readonly #refusals = new Map<string, number>()
 
   constructor(engine: Engine) {
@@ -34,45 +33,45 @@ export class SettlementBuffer {
   }
 
   get isEmpty(): boolean {
-    return this.#ends.length + this.#started.size === 0
+    return this.#ended.length + this.#started.size === 0
   }
 
-  /** `jids`: of the jobs that it ends, unless it says where they go. */
+  /** Adds a settlement. `jids` are the jobs that it ends, unless its `move` says that they run again. */
   add(settlement: Settlement, jids: readonly string[] = []): void {
-    this.#ends.push({ settlement, jids })
+    this.#ended.push({ settlement, jids })
   }
 
-  /** `started`: of one ticket; one for each row, where the job is several. */
+  /** Adds the start of one ticket: one entry, or one for each row of a job with several rows. */
   addStart(started: readonly Started[], onStart: OnStart): void {
     const [{ ticket }] = started as [Started]
     this.#started.set(ticket, started)
     this.#onStart.set(ticket, onStart)
   }
 
-  /** The start need not be told. False: it has been, or there is none. */
+  /** Removes a start that was not sent yet. Returns false when there is none. */
   withdrawStart(ticket: string): boolean {
-    const isUntold = this.#started.delete(ticket)
-    if (isUntold) this.#onStart.delete(ticket)
-    return isUntold
+    const isUnsent = this.#started.delete(ticket)
+    if (isUnsent) this.#onStart.delete(ticket)
+    return isUnsent
   }
 
-  /** Nobody waits to begin any more. */
+  /** Starts no more attempts when their starts are recorded. */
   clearStartCallbacks(): void {
     this.#onStart.clear()
   }
 
-  /** What there is to tell, of ends at most so many; whoever draws it either hears an answer or gives it back. */
-  drain(ends = Number.POSITIVE_INFINITY): Drained {
-    const all = this.#ends
-    const telling = { started: [...this.#started.values()].flat(), ends: all.length > ends ? all.splice(0, ends) : all }
+  /** Removes and returns all starts and at most `max` settlements. The caller then calls `applyAnswer` or `restore`. */
+  drain(max = Number.POSITIVE_INFINITY): Drained {
+    const all = this.#ended
+    const drained = { started: [...this.#started.values()].flat(), ended: all.length > max ? all.splice(0, max) : all }
     this.#started = new Map()
-    if (telling.ends === all) this.#ends = []
-    return telling
+    if (drained.ended === all) this.#ended = []
+    return drained
   }
 
-  /** It was not told. */
-  restore({ started, ends }: Drained): void {
-    this.#ends = ends.concat(this.#ends)
+  /** Puts back what could not be sent, before everything that was added since. */
+  restore({ started, ended }: Drained): void {
+    this.#ended = ended.concat(this.#ended)
     for (const [ticket, some] of byTicket(started)) {
       if (!this.#started.has(ticket)) {
         this.#started.set(
@@ -83,35 +82,36 @@ export class SettlementBuffer {
     }
   }
 
-  /** The answer to what was told. False: an end is told again, for the store could not apply it. */
-  applyAnswer({ started, ends }: Drained, answer: SettleAndFetchAnswer): boolean {
+  /** Applies the store's answer to what was sent. Returns false when a settlement has to be sent again. */
+  applyAnswer({ started, ended }: Drained, answer: SettleAndFetchAnswer): boolean {
     for (const [ticket, some] of byTicket(started)) {
       this.#onStart.get(ticket)?.(some.map(({ at }) => answer.started[at] === 'superseded'))
       this.#onStart.delete(ticket)
     }
     let applied = true
-    for (const [i, { settlement, jids }] of ends.entries()) {
+    for (const [i, { settlement, jids }] of ended.entries()) {
       if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket)
       if (answer.settled[i] !== 'error') {
         this.#refusals.delete(settlement.ticket)
         continue
       }
       applied = false
-      this.add(this.#again(settlement), jids)
+      this.add(this.#afterRefusal(settlement), jids)
     }
     return applied
   }
 
-  /** The owner's jobs belong to others now. */
+  /** Drops everything: the owner's jobs belong to other workers now. */
   clear(): void {
     this.reportLost(this.drain())
     this.clearStartCallbacks()
   }
 
-  /** Ends of jobs that belonged to others: all of what was told, or those that the store did not apply all the same. */
-  reportLost({ ends }: Drained, answer?: SettleAndFetchAnswer): void {
-    for (const [i, { settlement }] of ends.entries())
+  /** Reports settlements as lost: all of them, or those that `answer` does not confirm. */
+  reportLost({ ended }: Drained, answer?: SettleAndFetchAnswer): void {
+    for (const [i, { settlement }] of ended.entries()) {
       if (answer?.settled[i] !== 'ok') this.reportLostOne(settlement.ticket)
+    }
   }
 
   reportLostOne(ticket: string): void {
@@ -121,18 +121,18 @@ export class SettlementBuffer {
     )
   }
 
-  /** The settlement that is to be asked for again. */
-  #again(settlement: Settlement): Settlement {
+  /** Returns the settlement to send after the store has refused this one: after some refusals, one with less in it. */
+  #afterRefusal(settlement: Settlement): Settlement {
     const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
     this.#refusals.set(settlement.ticket, refusals)
-    const isMore = refusals === 2 * MAX_REFUSALS
-    if (refusals !== MAX_REFUSALS && !isMore) return settlement
-    const goesOn = settlement.move !== null || (settlement.also?.length ?? 0) > 0
-    const then = goesOn ? ': what would go on goes to the dead set' : ''
-    const lost = isMore ? ', and what is known of its row stays as it is' : ', without messages and result'
-    const message = `the store refuses a job's end${then}${lost}`
+    const isLast = refusals === 2 * MAX_REFUSALS
+    if (refusals !== MAX_REFUSALS && !isLast) return settlement
+    const runsAgain = settlement.move !== null || (settlement.also?.length ?? 0) > 0
+    const move = runsAgain ? ': the job goes to the dead set instead of running again' : ''
+    const lost = isLast ? ', and the state of its row stays as it is' : ', without messages and result'
+    const message = `the store refuses to settle a job${move}${lost}`
     this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), { ticket: settlement.ticket })
-    return isMore ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now())
+    return isLast ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now())
   }
 }
 
@@ -146,9 +146,9 @@ function byTicket(started: readonly Started[]): Map<string, { one: Started; at: 
   return groups
 }
 
-/** The jobs that are gone by what was told and applied: they have ended by themselves before anybody stopped them. */
-export function endedJobs({ ends }: Drained, { settled }: SettleAndFetchAnswer): string[] {
-  return ends.flatMap(({ settlement: { move }, jids }, i) =>
+/** Returns the jobs that ended by settlements which the store has applied. */
+export function endedJobs({ ended }: Drained, { settled }: SettleAndFetchAnswer): string[] {
+  return ended.flatMap(({ settlement: { move }, jids }, i) =>
     settled[i] === 'ok' && (!move || move.to === 'dead') ? jids : [],
   )
 }

@@ -1,4 +1,4 @@
-/** The slots of a capsule: what a job that was taken goes through until it is known how it is to be settled. */
+/** The slots of a capsule: each holds one fetched job until its settlement is known. */
 
 import { isLate } from '../../job/expiry.ts'
 import type { Payload } from '../../job/payload.ts'
@@ -9,36 +9,37 @@ import type { EventLoopRecord } from '../executor.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
-import { bury, dropped, putBack, runAttempt } from '../run/runner.ts'
+import { runAttempt } from '../run/runner.ts'
+import { filtered, requeue, superseded, unrunnable } from '../run/settlements.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
 export interface SlotsOptions {
   eventLoop: EventLoopRecord
-  /** Of the next job that its worker begins. */
+  /** Returns the slot of the next job that the worker starts. */
   nextSlot: () => number
   buffer: SettlementBuffer
-  /** There is something to tell, or a slot is free. */
+  /** Called when there is a settlement to send, or a free slot. */
   wake: () => void
 }
 
 export class Slots {
   readonly #engine: Engine
   readonly #options: SlotsOptions
-  readonly #report: SettlementBuffer
+  readonly #buffer: SettlementBuffer
   readonly #running = new Map<string, Attempt>()
-  readonly #returns: RequeueBuffer
+  readonly #requeues: RequeueBuffer
   #whenEmpty: (() => void)[] = []
-  /** `quiet`: no more jobs are taken. `stopping`: what ends from now on is told at once. */
+  /** `quiet`: the capsule fetches no more jobs. `stopping`: every settlement is sent at once. */
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
   constructor(engine: Engine, options: SlotsOptions) {
-    const { buffer: report, wake } = options
+    const { buffer, wake } = options
     this.#engine = engine
     this.#options = options
-    this.#report = report
-    this.#returns = new RequeueBuffer((settlement) => {
-      report.add(settlement)
+    this.#buffer = buffer
+    this.#requeues = new RequeueBuffer((settlement) => {
+      buffer.add(settlement)
       wake()
     })
   }
@@ -51,51 +52,53 @@ export class Slots {
     return [...this.#running.values()]
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no job runs. */
   async empty(): Promise<void> {
     if (this.#running.size === 0) return
     await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
 
-  /** Tells every handler that runs to end. */
+  /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
     for (const { ctx } of this.#running.values()) ctx.abort(code, message)
   }
 
-  /** One that can't even be begun must not hold up the others that came with it. */
+  /** Starts a job. A job that cannot start must not block the rest of its batch. */
   begin(fetched: FetchedJob): void {
     try {
       this.#begin(fetched)
     } catch (thrown) {
-      this.#killUnrunnable(fetched, thrown)
+      this.#endUnrunnable(fetched, thrown)
     }
   }
 
-  /** It is not begun. */
+  /** Puts a job back without starting it. */
   requeue(fetched: FetchedJob): void {
     const attempt = openAttempt(this.#engine, fetched)
-    this.#report.add(attempt ? putBack(this.#engine, attempt, { kind: 'untouched' }) : bury(this.#engine, fetched))
+    this.#buffer.add(
+      attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : unrunnable(this.#engine, fetched),
+    )
   }
 
-  /** Lets go of all that still runs or waits to go back; answers what puts it back. */
+  /** Empties all slots and the requeue buffer. Returns each job with the settlement that requeues it. */
   drain(): Requeued[] {
-    const back = this.#returns.drain()
+    const all = this.#requeues.drain()
     for (const attempt of this.#running.values()) {
       const hasBegun = attempt.began > 0
-      if (!hasBegun) this.#report.withdrawStart(attempt.fetched.ticket)
-      const kind = hasBegun ? 'interrupted' : 'untouched'
-      back.push({ attempt, settlement: putBack(this.#engine, attempt, { kind }) })
+      if (!hasBegun) this.#buffer.withdrawStart(attempt.fetched.ticket)
+      const kind = hasBegun ? 'interrupted' : 'not-started'
+      all.push({ attempt, settlement: requeue(this.#engine, attempt, { kind }) })
     }
-    this.#report.clearStartCallbacks()
+    this.#buffer.clearStartCallbacks()
     this.#running.clear()
-    return back
+    return all
   }
 
-  /** What it holds belongs to others now. */
+  /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void {
     this.#running.clear()
-    this.#returns.drain()
-    this.#ended()
+    this.#requeues.drain()
+    this.#slotFreed()
   }
 
   #begin(fetched: FetchedJob): void {
@@ -105,39 +108,38 @@ export class Slots {
         context: 'Invalid JSON for job',
         jobstr: fetched.text,
       })
-      this.#report.add(bury(this.#engine, fetched))
+      this.#buffer.add(unrunnable(this.#engine, fetched))
       return
     }
     this.#running.set(fetched.ticket, attempt)
-    if (this.#isHeard(attempt.payload)) void this.#checkCancelled(attempt)
+    if (this.#mayBeCancelled(attempt.payload)) void this.#checkCancelled(attempt)
     else this.#admit(attempt)
   }
 
-  #isHeard(payload: Payload): boolean {
+  #mayBeCancelled(payload: Payload): boolean {
     const { cancellations } = this.#engine
     return !cancellations.isEmpty && jidsOf(payload).some((jid) => cancellations.has(jid))
   }
 
-  /** It was cancelled, unless its mark has gone since: the store knows. */
+  /** Asks the store whether the job is cancelled: the cancellation that the worker knows may have been withdrawn. */
   async #checkCancelled(attempt: Attempt): Promise<void> {
     const { fetched, payload } = attempt
-    const { ticket } = fetched
     const jids = jidsOf(payload)
     const { cancellations, report } = this.#engine
     const found = await cancellations
       .among(jids)
       .catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
-    // Put back meanwhile, or lost with the lease.
-    if (this.#running.get(ticket) !== attempt) return
+    // Requeued meanwhile, or lost with the lease.
+    if (this.#running.get(fetched.ticket) !== attempt) return
     try {
-      if (!found) this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
-      else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
+      if (!found) this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
+      else if (allAmong(payload, found)) this.#filter(attempt, { kind: 'cancelled', begun: false })
       else if (found.size === 0) this.#admit(attempt)
-      else this.#leaveOut(attempt, found)
+      else this.#filterRows(attempt, found)
     } catch (thrown) {
-      this.#killUnrunnable(fetched, thrown)
+      this.#endUnrunnable(fetched, thrown)
     }
-    // Its start may wait for the answer of a call, while the loop waits for a settlement to send.
+    // The start may have to be sent while the fetcher waits for jobs.
     this.#options.wake()
   }
 
@@ -145,13 +147,13 @@ export class Slots {
     const { fetched, payload } = attempt
     const { queue, ticket, text } = fetched
     if (payload.expires_in !== undefined && isLate(payload, text, this.#engine.now())) {
-      this.#drop(attempt, { kind: 'expired' })
+      this.#filter(attempt, { kind: 'expired' })
       return
     }
-    // The process of one of its rows may die of it once more: that must not cost the others an attempt.
+    // One of its rows may have crashed the process: alone, that row costs the others no attempt.
     const rows = payload.hk_rows && payload.hk_stalls ? rowsOf(attempt) : undefined
     if (rows) {
-      this.#end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'apart' }))
+      this.#end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'split' }))
       return
     }
     const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
@@ -163,31 +165,31 @@ export class Slots {
       this.#admitRows(attempt, effects)
       return
     }
-    // One in a list may be what is left of several: that shows in nothing else.
+    // A job with `hk_list` may be the rest of a split job; no other member shows that.
     if (payload.retry_count === undefined && payload.hk_attempt === undefined && !payload.hk_list) {
-      const hear = ([superseded]: readonly boolean[]) => {
-        if (superseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
+      const onStart = ([isSuperseded]: readonly boolean[]) => {
+        if (isSuperseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
       }
-      this.#report.addStart([{ queue, ticket, effects }], hear)
+      this.#buffer.addStart([{ queue, ticket, effects }], onStart)
       void this.#run(attempt)
       return
     }
-    // A text that has been about may be an old one: what it belongs to is asked first.
-    const hear = ([superseded]: readonly boolean[]) => {
-      if (superseded) this.#end(attempt, { ...bury(this.#engine, fetched), move: null })
+    // The text of a job that ran before may be outdated: the handler waits until the store has confirmed the start.
+    const onStart = ([isSuperseded]: readonly boolean[]) => {
+      if (isSuperseded) this.#end(attempt, superseded(fetched))
       else void this.#run(attempt)
     }
-    this.#report.addStart([{ queue, ticket, effects }], hear)
+    this.#buffer.addStart([{ queue, ticket, effects }], onStart)
   }
 
-  /** Each of its rows may have been overtaken, or cancelled with its task: it runs without those. */
+  /** Runs a job without those of its rows that ended elsewhere or were cancelled with their task. */
   #admitRows(attempt: Attempt, effects: readonly Effect[]): void {
     const { fetched, payload } = attempt
     const { queue, ticket, text } = fetched
-    const hear = (superseded: readonly boolean[]) => {
-      const left = superseded.flatMap((isOver, i) => (isOver ? [] : [i]))
-      if (left.length === 0) this.#end(attempt, { ...bury(this.#engine, fetched), move: null })
-      else if (left.length === superseded.length) void this.#run(attempt)
+    const onStart = (isSuperseded: readonly boolean[]) => {
+      const left = isSuperseded.flatMap((isOver, i) => (isOver ? [] : [i]))
+      if (left.length === 0) this.#end(attempt, superseded(fetched))
+      else if (left.length === isSuperseded.length) void this.#run(attempt)
       else {
         const narrowed = openAttempt(this.#engine, { ...fetched, text: someRows(text, payload, left) }, attempt.slot)
         this.#running.set(ticket, narrowed as Attempt)
@@ -195,29 +197,29 @@ export class Slots {
       }
     }
     const started = effects.map((effect) => ({ queue, ticket, effects: [effect] }))
-    this.#report.addStart(started, hear)
+    this.#buffer.addStart(started, onStart)
   }
 
-  #leaveOut(attempt: Attempt, cancelled: ReadonlySet<string>): void {
-    const drop = (row: Attempt) => dropped(this.#engine, row, { kind: 'cancelled', begun: false })
-    const settlement = withoutCancelledRows(this.#engine, attempt, cancelled, drop)
-    if (settlement) this.#endKept(attempt, settlement)
-    else this.#end(attempt, putBack(this.#engine, attempt, { kind: 'untouched' }))
+  #filterRows(attempt: Attempt, cancelled: ReadonlySet<string>): void {
+    const cancel = (row: Attempt) => filtered(this.#engine, row, { kind: 'cancelled', begun: false })
+    const settlement = withoutCancelledRows(this.#engine, attempt, cancelled, cancel)
+    if (settlement) this.#endWithResult(attempt, settlement)
+    else this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
   }
 
-  #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
-    this.#endKept(attempt, dropped(this.#engine, attempt, outcome))
+  #filter(attempt: Attempt, outcome: Parameters<typeof filtered>[2]): void {
+    this.#endWithResult(attempt, filtered(this.#engine, attempt, outcome))
   }
 
-  /** It ends without having begun, and whoever waits for its result hears of it. */
-  #endKept(attempt: Attempt, settlement: Settlement): void {
+  /** Ends a job that never started, after its outcome is kept for callers that wait for its result. */
+  #endWithResult(attempt: Attempt, settlement: Settlement): void {
     if (attempt.definition?.options.keepResult === undefined) this.#end(attempt, settlement)
     else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
   }
 
   /**
-   * Runs an attempt, unless its job may belong to another process by now: the process may have been stopped at any time
-   * since the job was fetched. Then the store is asked first.
+   * Runs an attempt. If the lease may have been lost since the job was fetched – the process may have been stopped in
+   * between – the store is asked first.
    */
   async #run(attempt: Attempt): Promise<void> {
     const { eventLoop, wake } = this.#options
@@ -228,57 +230,57 @@ export class Slots {
       now = performance.now()
     }
     attempt.began = now
-    const place = eventLoop.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
+    const id = eventLoop.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
     const running = runAttempt(this.#engine, attempt)
     eventLoop.yielded()
     let settlement: Settlement | undefined
     try {
       settlement = await running
     } catch (thrown) {
-      // Nothing decides what becomes of it: it must not come back for ever, and take its worker with it.
-      if (this.#running.get(attempt.fetched.ticket) === attempt) this.#killUnrunnable(attempt.fetched, thrown)
-      this.#ended()
+      // Without a settlement the job would come back for ever, and take its worker with it.
+      if (this.#running.get(attempt.fetched.ticket) === attempt) this.#endUnrunnable(attempt.fetched, thrown)
+      this.#slotFreed()
       wake()
     } finally {
-      eventLoop.ended(place)
+      eventLoop.ended(id)
     }
     if (settlement) this.#end(attempt, settlement)
   }
 
-  #killUnrunnable(fetched: FetchedJob, thrown: unknown): void {
+  #endUnrunnable(fetched: FetchedJob, thrown: unknown): void {
     this.#engine.report(thrown, { context: 'Internal exception!', jobstr: fetched.text })
     this.#running.delete(fetched.ticket)
-    this.#report.add(bury(this.#engine, fetched))
+    this.#buffer.add(unrunnable(this.#engine, fetched))
   }
 
   #end(attempt: Attempt, settlement: Settlement): void {
     const { ticket } = settlement
-    // Not there: it was put back, or lost with the lease, while its handler went on.
+    // The job was requeued, or lost with the lease, while its handler ran.
     if (this.#running.get(ticket) !== attempt) {
-      this.#report.reportLostOne(ticket)
+      this.#buffer.reportLostOne(ticket)
       return
     }
     this.#running.delete(ticket)
-    if (this.#report.withdrawStart(ticket)) {
-      // It began and ended since the last call: one change tells both.
+    if (this.#buffer.withdrawStart(ticket)) {
+      // The start was not sent yet: the settlement carries it.
       for (const effect of settlement.effects ?? []) {
         if (effect.kind === 'event') effect.startedAt = attempt.startedAt
       }
     }
     const { payload, ctx } = attempt
-    const goesBack = settlement.move?.to === 'queue' && settlement.move.end === 'front'
-    if (goesBack && this.state !== 'stopping' && ctx.abortReason?.code === 'SHUTDOWN') {
-      this.#returns.addInterrupted({ attempt, settlement })
-    } else if (goesBack && this.state === 'open') {
-      this.#returns.addReleased({ attempt, settlement })
+    const isRequeued = settlement.move?.to === 'queue' && settlement.move.end === 'front'
+    if (isRequeued && this.state !== 'stopping' && ctx.abortReason?.code === 'SHUTDOWN') {
+      this.#requeues.addInterrupted({ attempt, settlement })
+    } else if (isRequeued && this.state === 'open') {
+      this.#requeues.addReleased({ attempt, settlement })
     } else {
-      this.#report.add(settlement, settlement.also ? endedRows(attempt) : jidsOf(payload))
+      this.#buffer.add(settlement, settlement.also ? endedRows(attempt) : jidsOf(payload))
     }
-    this.#ended()
+    this.#slotFreed()
     this.#options.wake()
   }
 
-  #ended(): void {
+  #slotFreed(): void {
     if (this.#running.size > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }

@@ -7,7 +7,7 @@ import type { FetchedJob } from '../../store/contract.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 
-/** A job that was taken, ready to run. */
+/** A fetched job, ready to run. */
 export interface Attempt {
   fetched: FetchedJob
   payload: Payload
@@ -15,19 +15,18 @@ export interface Attempt {
   definition: JobDefinition | undefined
   startedAt: number
   /**
-   * The time on the monotonic clock at which its job was known to be this worker's and its handler was called; 0
-   * before.
+   * When the lease was last known to hold and the handler was called, on the monotonic clock; 0 before.
    */
   began: number
-  /** The how-many-th it is that its worker took. */
+  /** A number that no other running job of this worker has; it grows from job to job. */
   slot: number
-  /** How it ended, if its job did. */
+  /** How the attempt ended; undefined while it runs. */
   outcome: Outcome | undefined
-  /** Its rows, where it was several and each has an end of its own. */
+  /** The rows of a job with several rows, once each is settled on its own. */
   rows?: readonly Attempt[]
 }
 
-/** Reads a job; undefined when its text is no job at all. */
+/** Reads a fetched job. Returns undefined when its text is not a job. */
 export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Attempt | undefined {
   const payload = readPayload(fetched.text)
   if (!payload) return undefined

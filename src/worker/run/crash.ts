@@ -1,4 +1,4 @@
-/** What becomes of a job whose process died while it ran, whoever gives it back. */
+/** Decides what happens to a job whose process died while it ran. */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
 import type { Settlement } from '../../store/contract.ts'
@@ -6,30 +6,31 @@ import { definitionOf, type Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 import { keepOutcome } from './results.ts'
 
-const MAX_STALLS = 3
+const MAX_CRASHES = 3
+/** The error class that is stored with such a job. */
 const STALLED = 'Stalled'
 
 export interface Crash {
   to: NonNullable<Settlement['move']>
-  outcome: Extract<Outcome, { kind: 'restored' | 'stalled-out' }>
+  outcome: Extract<Outcome, { kind: 'rescued' | 'crashed-out' }>
 }
 
-/** To the front of its queue; to the dead set when this was its last stall. */
+/** Moves the job to the front of its queue, or to the dead set once it has crashed `maxCrashes` times in a row. */
 export function crashOf(engine: Engine, { queue, text }: { queue: string; text: string }, payload: Payload): Crash {
   const { now, wire } = engine
   const changes = attemptEnded(payload, true)
-  const stalls = changes.hk_stalls as number
-  if (stalls < (definitionOf(engine, payload, queue)?.options.maxCrashes ?? MAX_STALLS)) {
+  const crashes = changes.hk_stalls as number
+  if (crashes < (definitionOf(engine, payload, queue)?.options.maxCrashes ?? MAX_CRASHES)) {
     const to = { to: 'queue', queue, text: editPayload(text, changes), end: 'front' } as const
-    return { to, outcome: { kind: 'restored', stalls } }
+    return { to, outcome: { kind: 'rescued', crashes } }
   }
-  const error_message = `its process died ${stalls} times in a row while it ran`
+  const error_message = `its process died ${crashes} times in a row while it ran`
   const last = { ...changes, error_class: STALLED, error_message, failed_at: timeOf(now(), wire) }
   const to = { to: 'dead', text: editPayload(text, last, wire), score: now() / 1000 } as const
-  return { to, outcome: { kind: 'stalled-out', stalls } }
+  return { to, outcome: { kind: 'crashed-out', crashes } }
 }
 
-/** If that was its last stall, whoever wants to hear of deaths does. */
+/** Calls the app's death handlers and keeps the result of a job that went to the dead set by its last crash. */
 export async function reportCrashedOut(engine: Engine, queue: string, to: Settlement['move']): Promise<void> {
   const payload = to?.to === 'dead' ? readPayload(to.text) : undefined
   if (payload?.error_class !== STALLED) return

@@ -1,4 +1,4 @@
-/** Calls the handler of a job, inside the middleware and within the job's time. */
+/** Calls the handler of a job, inside the middleware and with its timeout. */
 
 import { runLinks } from '../../job/chain.ts'
 import type { JobContext } from '../../job/context.ts'
@@ -6,12 +6,12 @@ import type { JobDefinition } from '../../job/definition.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Engine, Threads } from '../engine.ts'
 
-/** How long a handler may go on after its timeout before its attempt is given up. */
+/** The attempt fails this long after its timeout even if the handler has not returned. */
 const TIMEOUT_GRACE_MS = 1000
-/** A timer can't wait longer, and fires at once instead. */
+/** A longer timer would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** Runs the handler inside the middleware; answers what it answers, throws what it throws. */
+/** Runs the handler inside the middleware. Resolves with its result and rejects with its error. */
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
   if (ctx.payload.wrapped !== undefined) engine.unwrap?.(ctx)
   if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
@@ -24,7 +24,7 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
 async function inThread(engine: Engine, threads: Threads, ctx: JobContext, definition: JobDefinition) {
   const thread = await threads.reserve(definition, ctx)
   try {
-    // Loading the handler's file may have taken long.
+    // Loading the file of the handler may have taken longer than the lease.
     if (engine.lease && !(await engine.lease.confirm())) throw leaseLost(ctx)
     return await around(engine, ctx, definition, () => thread.run())
   } finally {
@@ -36,7 +36,7 @@ function leaseLost({ abortReason }: JobContext): Error {
   return abortReason ?? new HighkiqError('LEASE_LOST', 'this process lost its lease before the job began')
 }
 
-/** Inside the middleware, and within the job's time. */
+/** Runs `innermost` inside the middleware and with the job's timeout. */
 function around(
   { chain, use = [] }: Engine,
   ctx: JobContext,
@@ -53,11 +53,11 @@ function around(
 function unknownJob(name: string): HighkiqError {
   return new HighkiqError(
     'UNKNOWN_JOB',
-    `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or look at the spelling`,
+    `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or check the spelling`,
   )
 }
 
-/** The signal is aborted first; a handler that does not care is left behind after a moment. */
+/** Aborts the signal after `seconds`, and fails the attempt a moment later if the handler has not returned. */
 async function withTimeout(running: Promise<unknown>, ctx: JobContext, seconds: number): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined
   const tooLong = new Promise<never>((_, reject) => {
@@ -75,6 +75,6 @@ async function withTimeout(running: Promise<unknown>, ctx: JobContext, seconds: 
   } finally {
     clearTimeout(timer)
   }
-  // Whatever a handler throws or answers because it was told to stop: the timeout is the reason.
+  // The timeout is the reason for whatever the handler returned or threw after its signal was aborted.
   throw ctx.abortReason?.code === 'JOB_TIMEOUT' ? ctx.abortReason : thrown
 }

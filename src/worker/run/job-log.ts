@@ -1,4 +1,4 @@
-/** One line when a job begins and one when it ends, as Sidekiq has them: `start`, then `done` or `fail` with the seconds. */
+/** Logs one line when a job starts and one when it ends, like Sidekiq: `start`, then `done` or `fail` with the seconds. */
 
 import { messageOf, type Verdict, verdictOf } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
@@ -22,8 +22,8 @@ export class LineJobLog implements JobLog {
   }
 
   /**
-   * `fail`, unless it was thrown to have another end: `snooze`, `release`, `discard`; `interrupted` by a stop. A business
-   * failure is logged with its `code` and `message`, for no other line of the log has them.
+   * Logs `snooze`, `release` or `discard` when the handler threw one of these, `interrupted` when the worker stops, and
+   * `fail` otherwise. The line of a business failure has its `code` and `message`, which no other line of the log has.
    */
   threw(attempt: LoggedAttempt, thrown: unknown): void {
     const verdict = verdictOf(thrown)
@@ -44,8 +44,8 @@ export class LineJobLog implements JobLog {
 }
 
 /**
- * Wanted: at info. Else at debug, for loggers that can say that they show it; undefined where nobody would see a line, for
- * then it must cost nothing.
+ * Returns a log at level info if `wanted`, else at debug. Returns undefined when the logger would drop the lines, so that
+ * they cost nothing.
  */
 export function jobLogOf(log: Logger, wanted: boolean, isBusiness: (thrown: unknown) => boolean): JobLog | undefined {
   if (wanted) return log.isLevelEnabled?.('info') === false ? undefined : new LineJobLog('info', isBusiness)

@@ -1,4 +1,4 @@
-/** Keeps what a job's handler returned, or that it failed for good, where its definition asks for it. */
+/** Keeps the results of jobs with `keepResult`: what the handler returned, or why the job failed for good. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../../job/context.ts'
@@ -14,7 +14,7 @@ import type { Outcome } from '../plugin.ts'
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
 
-/** As much of an attempt as is needed. */
+/** The part of an attempt that is needed here. */
 interface Attempt {
   payload: Payload
   definition: JobDefinition | undefined
@@ -23,7 +23,7 @@ interface Attempt {
   rows?: readonly Attempt[]
 }
 
-/** Keeps the end of an attempt's job before it is settled: if this process dies in between, both come once more. */
+/** Keeps the result of an attempt before its job is settled: if the process dies in between, the job runs again. */
 export async function keepEnd(
   engine: Engine,
   attempt: Attempt,
@@ -37,7 +37,7 @@ export async function keepEnd(
   return settlement
 }
 
-/** Of each row that it is, or of the one job. */
+/** Returns the outcome of each row, or of the one job. */
 function endsOf({ rows, payload, outcome }: Attempt): { payload: Payload; outcome: Outcome }[] {
   if (rows) return rows.flatMap(endsOf)
   if (!outcome) return []
@@ -47,7 +47,7 @@ function endsOf({ rows, payload, outcome }: Attempt): { payload: Payload; outcom
   })
 }
 
-/** While the store is away it is asked again, as for the settlement, until `ctx` is aborted; without one but once. */
+/** Keeps one outcome. While the store does not answer it tries again until `ctx` is aborted; without `ctx` it tries once. */
 export async function keepOutcome(
   engine: Engine,
   payload: Payload,
@@ -75,20 +75,22 @@ export async function keepOutcome(
   }
 }
 
-/** Undefined when the job goes on. */
+/** Returns undefined when the job runs again. */
 function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome): End | undefined {
   if (outcome.kind === 'done') {
     const { text, problem } = resultText(outcome.result)
     if (problem === undefined) return { result: text }
-    engine.log.warn({ jid, class: name }, `${name}: ${problem}; store it elsewhere and return where`)
+    engine.log.warn({ jid, class: name }, `${name}: ${problem}; store it elsewhere and return its location`)
     return { problem }
   }
-  if (outcome.kind === 'cancelled') return { failed: { message: 'it was cancelled', code: 'JOB_CANCELLED' } }
-  if (outcome.kind === 'deleted') return { failed: { message: 'it was deleted', code: 'JOB_DELETED' } }
-  if (outcome.kind === 'killed') return { failed: { message: 'it was put into the dead set', code: 'JOB_KILLED' } }
-  if (outcome.kind === 'stopped') return { failed: { message: 'client middleware stopped it', code: 'JOB_STOPPED' } }
-  if (outcome.kind === 'expired') return { failed: { message: 'it could not begin in time', code: 'JOB_EXPIRED' } }
-  if (outcome.kind === 'retry' || outcome.kind === 'apart' || !('error' in outcome)) return undefined
+  if (outcome.kind === 'cancelled') return { failed: { message: 'the job was cancelled', code: 'JOB_CANCELLED' } }
+  if (outcome.kind === 'deleted') return { failed: { message: 'the job was deleted', code: 'JOB_DELETED' } }
+  if (outcome.kind === 'killed') return { failed: { message: 'the job was moved to the dead set', code: 'JOB_KILLED' } }
+  if (outcome.kind === 'filtered')
+    return { failed: { message: 'client middleware stopped the job', code: 'JOB_STOPPED' } }
+  if (outcome.kind === 'expired')
+    return { failed: { message: 'the job could not start before its deadline', code: 'JOB_EXPIRED' } }
+  if (outcome.kind === 'retry' || outcome.kind === 'split' || !('error' in outcome)) return undefined
   const { error } = outcome
   const code = codeOf(error)
   const about = { message: messageOf(error), class: classOf(error) }

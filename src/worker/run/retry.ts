@@ -1,4 +1,4 @@
-/** What becomes of a job that failed: Sidekiq's decision, to the letter. */
+/** Decides what happens to a job that failed, exactly as Sidekiq does. */
 
 import { deflateSync } from 'node:zlib'
 import { backoff, DELAY_WORDS, delayOf, jitter } from '../../job/backoff.ts'
@@ -7,36 +7,36 @@ import { classOf, HighkiqError, messageOf, verdictOf } from '../../job/errors.ts
 import { shown } from '../../job/options.ts'
 import { editPayload, type Payload, readTime, timeOf, type Wire } from '../../job/payload.ts'
 
-/** What becomes of it, with the job as it is now. */
+/** The decision, with the job as it is stored next. */
 export type Verdict =
   | { kind: 'retry'; text: string; payload: Payload; at: number; count: number }
-  /** Out of retries. `dead`: into the dead set. */
+  /** The job has used up its retries. `dead`: it goes to the dead set. */
   | { kind: 'exhausted'; text: string; payload: Payload; dead: boolean }
-  /** Not to be retried at all. */
+  /** The job is not retried and not kept. */
   | { kind: 'dropped'; payload: Payload }
 
-/** Characters of an error's message that are stored. */
+/** The number of characters of an error's message that are stored. */
 const MESSAGE_CHARACTERS = 10_000
 
 export interface Failure {
-  /** As it was taken. */
+  /** The job as it was fetched. */
   text: string
   payload: Payload
-  /** The queue it was taken from. */
+  /** The queue from which it was fetched. */
   queue: string
   error: unknown
-  /** Milliseconds. */
+  /** Milliseconds since the epoch. */
   now: number
   wire: Wire
   definition: JobDefinition | undefined
-  /** Whose `retryIn` is asked: of the class that is `wrapped`, else of the job's own. */
+  /** The options with `retryIn`: those of the wrapped class, or else of the job's own class. */
   hooks: JobOptions | undefined
   maxRetries: number
   random: () => number
   backtraceCleaner: ((lines: string[]) => string[]) | undefined
-  /** An error in `retryIn` or `backtraceCleaner`: it goes on without. */
+  /** Called with an error of `retryIn` or `backtraceCleaner`; the decision does without them then. */
   report: (error: unknown, during: string) => void
-  /** Fields that change whatever is decided. */
+  /** Members of the payload that change whatever the decision is. */
   changes: Partial<Payload>
 }
 
@@ -45,11 +45,11 @@ export function judge(failure: Failure): Verdict {
   const time = timeOf(now, wire)
   const retry = payload.retry ?? definition?.options.retry ?? definition !== undefined
   const kill = verdictOf(error) === 'kill'
-  // 0 is a number of retries, and leads to the dead set; false means no such job was ever here.
+  // With `retry: 0` the job goes to the dead set, with `retry: false` it is deleted.
   if (retry === false && !kill) return { kind: 'dropped', payload }
 
   const max = Number.isInteger(retry) ? (retry as number) : failure.maxRetries
-  // 0 and -1 (retried by hand) are there, too.
+  // A count of 0 or of -1 (retried by hand) counts as present.
   const again = typeof payload.retry_count === 'number'
   const count = again ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
@@ -101,31 +101,31 @@ function askRetryIn({ hooks, error, report }: Failure, count: number, payload: P
 function wrongAnswer(name: string, answer: unknown): HighkiqError {
   return new HighkiqError(
     'INVALID_OPTION',
-    `${name}: retryIn must answer ${DELAY_WORDS}, 'kill', 'discard' or 'default' (got ${shown(answer)}): the job gets the usual delay`,
+    `${name}: retryIn must return ${DELAY_WORDS}, 'kill', 'discard' or 'default' (got ${shown(answer)}); the job gets the default delay`,
   )
 }
 
-/** A hundred years: what is meant for ever, and what garbage in retry_count comes to. A Date can still say it. */
+/** A hundred years: the longest delay, also for an invalid retry_count. A Date can still represent it. */
 const LONGEST_SECONDS = 100 * 365 * 86_400
 
 function isName(queue: unknown): queue is string {
   return typeof queue === 'string' && queue !== ''
 }
 
-/** Of an error's message what is stored. */
+/** Returns the part of an error's message that is stored. */
 export function storedMessage(error: unknown): string {
   return firstCharacters(messageOf(error).toWellFormed(), MESSAGE_CHARACTERS)
 }
 
-/** Whole characters, not halves of one. */
+/** Cuts a text without splitting a surrogate pair. */
 function firstCharacters(text: string, n: number): string {
   return text.length <= n ? text : [...text.slice(0, 2 * n)].slice(0, n).join('')
 }
 
-/** The stack's lines as JSON, deflated, in base64: as Sidekiq stores a backtrace. */
+/** Returns the lines of the stack as Sidekiq stores a backtrace: JSON, deflated, in base64. */
 function compressed({ error, backtraceCleaner, report }: Failure, lines: boolean | number): string {
   const stack = error instanceof Error ? String(error.stack ?? '') : ''
-  // The message comes first, in as many lines as it has.
+  // The lines of the message come first; they are left out.
   let frames = stack
     .split('\n')
     .map((line) => line.trim())

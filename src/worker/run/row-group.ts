@@ -1,4 +1,4 @@
-/** A job that is several rows of a task: they run in one call of the handler, and each of them has an end of its own. */
+/** A job with several rows of a task: one call of the handler runs them all, and each row is settled on its own. */
 
 import { attemptEnded, editPayload, type Payload, readPayload } from '../../job/payload.ts'
 import { someRows, splitRows } from '../../job/rows.ts'
@@ -6,8 +6,9 @@ import type { Branch, Effect, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 import type { Attempt } from './attempt.ts'
+import { split } from './settlements.ts'
 
-/** Its rows, each as the attempt that it would be alone; undefined when it is one, or what it holds can't be told apart. */
+/** Returns each row as an attempt of its own; undefined for a job with one row, and when the rows can't be separated. */
 export function rowsOf(attempt: Attempt): Attempt[] | undefined {
   const { fetched, payload, ctx } = attempt
   return splitRows(fetched.text, payload)?.map((row, i) => ({
@@ -15,53 +16,53 @@ export function rowsOf(attempt: Attempt): Attempt[] | undefined {
     fetched: { ...fetched, text: row.text },
     payload: row.payload,
     ctx: ctx.ofRow(i, row.payload),
-    // Only all of it together is an attempt that took time.
+    // Only the attempt of all rows took time.
     began: 0,
     outcome: undefined,
   }))
 }
 
-/** What a BatchFailure says, by the places of `count` rows; undefined when it speaks of others. */
+/** Returns the failures of a BatchFailure by the index of their row; undefined when an index is not below `count`. */
 export function failuresOf(error: unknown, count: number): ReadonlyMap<number, unknown> | undefined {
   const { failures } = error as { failures?: unknown }
   if (!(failures instanceof Map)) return undefined
-  const isPlace = (key: unknown) => Number.isInteger(key) && (key as number) >= 0 && (key as number) < count
-  return [...failures.keys()].every(isPlace) ? failures : undefined
+  const isIndex = (key: unknown) => Number.isInteger(key) && (key as number) >= 0 && (key as number) < count
+  return [...failures.keys()].every(isIndex) ? failures : undefined
 }
 
-/** Each row ends as `settle` says; those that go on are jobs of their own from here on. */
+/** Settles each row by `settle`. Rows that run again become jobs of their own. */
 export async function settleEach(
   attempt: Attempt,
   rows: readonly Attempt[],
   settle: (row: Attempt, i: number) => Promise<Settlement>,
 ): Promise<Settlement> {
   const effects: Effect[] = []
-  const also: Branch[] = []
+  const branches: Branch[] = []
   let failed: 0 | 1 = 0
   for (const [i, row] of rows.entries()) {
     const settled = await settle(row, i)
     if (settled.failed) failed = 1
-    const own = (settled.effects ?? []).map(withPlace)
-    if (settled.move) also.push({ to: settled.move, effects: own })
+    const own = (settled.effects ?? []).map(withOwnSlot)
+    if (settled.move) branches.push({ to: settled.move, effects: own })
     else effects.push(...own)
   }
   attempt.rows = rows
-  return { ...settlementAs(attempt, also), processed: 1, failed, effects }
+  return split(attempt, branches, { processed: 1, failed }, effects)
 }
 
 /**
- * Each row goes to the front of the queue as a job of its own. With an error: one of them may be its cause. Without: it
- * had not begun.
+ * Puts each row to the front of the queue as a job of its own: after an error that any of them may have caused, or before
+ * the job started.
  */
 export function splitIntoRows(
   engine: Engine,
   attempt: Attempt,
   rows: readonly Attempt[],
-  outcome: Extract<Outcome, { kind: 'apart' }>,
+  outcome: Extract<Outcome, { kind: 'split' }>,
 ): Settlement {
   const hasRun = 'error' in outcome
   const { queue } = attempt.fetched
-  const also = rows.map((row): Branch => {
+  const branches = rows.map((row): Branch => {
     const text = hasRun ? editPayload(row.fetched.text, attemptEnded(row.payload)) : row.fetched.text
     row.outcome = outcome
     return {
@@ -70,34 +71,34 @@ export function splitIntoRows(
     }
   })
   attempt.rows = rows
-  return { ...settlementAs(attempt, also), processed: hasRun ? 1 : 0, failed: hasRun ? 1 : 0 }
+  return split(attempt, branches, { processed: hasRun ? 1 : 0, failed: hasRun ? 1 : 0 })
 }
 
 /**
- * Some of its rows were cancelled before it began, and end as `drop` says; the others go back together. Undefined: they
- * can't be told apart.
+ * Settles the rows that were cancelled before the job started by `cancel`, and requeues the others together. Returns
+ * undefined when the rows can't be separated.
  */
 export function withoutCancelledRows(
   engine: Engine,
   attempt: Attempt,
   cancelled: ReadonlySet<string>,
-  drop: (row: Attempt) => Settlement,
+  cancel: (row: Attempt) => Settlement,
 ): Settlement | undefined {
   const { fetched, payload } = attempt
   const rows = rowsOf(attempt)
   if (!rows) return undefined
   const ended = rows.filter((row) => cancelled.has(row.payload.jid))
-  const effects = ended.flatMap((row) => drop(row).effects ?? [])
-  const places = [...rows.keys()].filter((i) => !cancelled.has(rows[i]?.payload.jid as string))
-  const text = someRows(fetched.text, payload, places)
+  const effects = ended.flatMap((row) => cancel(row).effects ?? [])
+  const left = [...rows.keys()].filter((i) => !cancelled.has(rows[i]?.payload.jid as string))
+  const text = someRows(fetched.text, payload, left)
   const rest = readPayload(text) as Payload
   const to = { to: 'queue', queue: fetched.queue, text, end: 'front' } as const
   attempt.rows = rows
-  const also = [{ to, ...withEffects(effectsOf(engine, rest, { kind: 'apart' })) }]
-  return { ...settlementAs(attempt, also), processed: 0, failed: 0, effects }
+  const branch = { to, ...withEffects(effectsOf(engine, rest, { kind: 'split' })) }
+  return split(attempt, [branch], { processed: 0, failed: 0 }, effects)
 }
 
-/** Those of its rows that have ended. */
+/** Returns the ids of the rows that do not run again. */
 export function endedRows({ rows = [] }: Attempt): string[] {
   return rows.filter(({ outcome }) => outcome && ENDS.has(outcome.kind)).map(({ payload }) => payload.jid)
 }
@@ -111,13 +112,8 @@ const ENDS: ReadonlySet<Outcome['kind']> = new Set<Outcome['kind']>([
   'expired',
 ])
 
-function settlementAs({ fetched: { queue, ticket } }: Attempt, also: readonly Branch[]) {
-  // What goes to the front last is the first one there.
-  return { queue, ticket, move: null, also: also.toReversed() }
-}
-
-/** Alone a row needs a place of its own in its task's window. */
-function withPlace(effect: Effect): Effect {
+/** Alone, a row needs a slot of its own in its task's window. */
+function withOwnSlot(effect: Effect): Effect {
   return effect.kind === 'event' && effect.window === 'keep' ? { ...effect, window: 'enter' } : effect
 }
 

@@ -1,0 +1,131 @@
+/**
+ * Makes every settlement of an attempt: where its job goes, what is counted, and what the plugins change in the same step.
+ * Each maker also tells the plugins how the attempt ended.
+ */
+
+import { attemptEnded, editPayload } from '../../job/payload.ts'
+import type { Branch, Effect, FetchedJob, Settlement } from '../../store/contract.ts'
+import { type Engine, effectsOf } from '../engine.ts'
+import type { Outcome } from '../plugin.ts'
+import type { Attempt } from './attempt.ts'
+import { crashOf } from './crash.ts'
+
+type OutcomeOf<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
+
+/** The handler returned, or refused its job with a business failure. */
+export function finished(
+  engine: Engine,
+  attempt: Attempt,
+  outcome: OutcomeOf<'done' | 'business-failure'>,
+): Settlement {
+  return settlement(engine, attempt, outcome, null, 1, 0)
+}
+
+/** The job failed and runs again; `text` is the job with its error, `at` in seconds since the epoch. */
+export function retry(
+  engine: Engine,
+  attempt: Attempt,
+  error: unknown,
+  { text, at, count }: { text: string; at: number; count: number },
+): Settlement {
+  const outcome = { kind: 'retry', error, at: at * 1000, count } as const
+  return settlement(engine, attempt, outcome, { to: 'retry', text, score: at }, 1, 1)
+}
+
+/** The job failed for good. With `text` it goes to the dead set, as one that died at `at`; else it is deleted. */
+export function dead(
+  engine: Engine,
+  attempt: Attempt,
+  outcome: OutcomeOf<'dead' | 'discarded'>,
+  text?: string,
+  at = engine.now(),
+): Settlement {
+  const move = text === undefined ? null : ({ to: 'dead', text, score: at / 1000 } as const)
+  return settlement(engine, attempt, outcome, move, 1, 1)
+}
+
+/**
+ * The job goes back to its queue; it counts as neither processed nor failed, and keeps its retries. A job that ran when
+ * the process met a fatal error counts a crash, as if the process had died at once.
+ */
+export function requeue(
+  engine: Engine,
+  attempt: Attempt,
+  outcome: OutcomeOf<'interrupted' | 'released' | 'paused' | 'not-started'>,
+  end: 'front' | 'back' = 'front',
+): Settlement {
+  const { fetched, payload, began } = attempt
+  const hasStarted = outcome.kind !== 'not-started'
+  if (hasStarted && began > 0 && began <= (engine.fatalAt?.() ?? 0)) {
+    const crash = crashOf(engine, fetched, payload)
+    return settlement(engine, attempt, crash.outcome, crash.to, 0, 0)
+  }
+  const text = hasStarted ? editPayload(fetched.text, attemptEnded(payload)) : fetched.text
+  return settlement(engine, attempt, outcome, { to: 'queue', queue: fetched.queue, text, end }, 0, 0)
+}
+
+/** The handler threw a Snooze: the job runs again after `seconds`. */
+export function snoozed(engine: Engine, attempt: Attempt, seconds: number): Settlement {
+  const { fetched, payload } = attempt
+  const text = editPayload(fetched.text, attemptEnded(payload))
+  const score = engine.now() / 1000 + seconds
+  return settlement(engine, attempt, { kind: 'snoozed', seconds }, { to: 'schedule', text, score }, 0, 0)
+}
+
+/** The job was cancelled or expired: it does not run (any more), and does not count as failed. */
+export function filtered(engine: Engine, attempt: Attempt, outcome: OutcomeOf<'cancelled' | 'expired'>): Settlement {
+  const { fetched, payload } = attempt
+  const { jid, class: name } = payload
+  engine.log.info({ jid, class: name, queue: fetched.queue }, `dropped: ${outcome.kind}`)
+  return settlement(engine, attempt, outcome, null, outcome.kind === 'cancelled' && outcome.begun ? 1 : 0, 0)
+}
+
+/** A text that is not a job, or that the worker can't handle, goes to the dead set unchanged. */
+export function unrunnable(engine: Engine, { queue, ticket, text }: FetchedJob): Settlement {
+  return { queue, ticket, move: { to: 'dead', text, score: engine.now() / 1000 }, processed: 0, failed: 0 }
+}
+
+/** The store says that the rows of this job have moved on without it: it is deleted, and nothing else changes. */
+export function superseded({ queue, ticket }: FetchedJob): Settlement {
+  return { queue, ticket, move: null, processed: 0, failed: 0 }
+}
+
+/** The job becomes several jobs, `branches`, in the order of its rows. */
+export function split(
+  { fetched: { queue, ticket } }: Attempt,
+  branches: readonly Branch[],
+  counts: Pick<Settlement, 'processed' | 'failed'>,
+  effects: Effect[] = [],
+): Settlement {
+  // The branch that is pushed to the front last comes first in the queue.
+  return {
+    queue,
+    ticket,
+    move: null,
+    also: branches.toReversed(),
+    ...counts,
+    ...(effects.length > 0 ? { effects } : {}),
+  }
+}
+
+/** Tells the plugins how an attempt ended. */
+export function reportEnd(engine: Engine, attempt: Attempt, outcome: Outcome): void {
+  const { payload, began } = attempt
+  attempt.outcome = outcome
+  if (began === 0) return
+  const ms = performance.now() - began
+  for (const plugin of engine.plugins) plugin.ended?.(payload, outcome, ms)
+}
+
+function settlement(
+  engine: Engine,
+  attempt: Attempt,
+  outcome: Outcome,
+  move: Settlement['move'],
+  processed: 0 | 1,
+  failed: 0 | 1,
+): Settlement {
+  const { queue, ticket } = attempt.fetched
+  reportEnd(engine, attempt, outcome)
+  return { queue, ticket, move, processed, failed, effects: effectsOf(engine, attempt.payload, outcome, attempt.ctx) }
+}
