@@ -1,6 +1,6 @@
 /**
- * A worker's capsules: each has queues and slots of its own. They share the owner, its lease and its tickets, so a job
- * that one of them took may be settled by any other.
+ * The capsules of a worker: each has its own queues and slots. They share the owner, its lease and its tickets, so a job that
+ * one capsule fetched may be settled by another.
  */
 
 import { HighkiqError } from '../../job/errors.ts'
@@ -12,7 +12,7 @@ import { parseQueue, QueueOrder } from '../queue-order.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { reportCrashedOut } from '../run/crash.ts'
 
-/** A queue that the app has bound to a handler. With `concurrency` it gets a capsule of its own. */
+/** A queue with a handler by `hq.process`. With `concurrency` it gets a capsule of its own. */
 export interface Binding {
   queue: string
   concurrency?: number | undefined
@@ -23,7 +23,7 @@ export interface Capsule extends CapsuleSettings {
   order: QueueOrder
 }
 
-/** Jobs at the same time in all of them. */
+/** Returns the number of jobs that run at the same time in all capsules. */
 export function slotsOf(capsules: readonly Capsule[]): number {
   return capsules.reduce((sum, { concurrency }) => sum + concurrency, 0)
 }
@@ -45,7 +45,7 @@ export function planCapsules(settings: WorkerSettings, bindings: readonly Bindin
     if (twice === undefined) continue
     throw new HighkiqError(
       'INVALID_OPTION',
-      `capsule ${name}: queue ${twice} has slots of its own by hq.process: leave it out here, or "concurrency" there`,
+      `capsule ${name}: queue ${twice} has its own concurrency by hq.process: remove the queue here, or "concurrency" there`,
     )
   }
   const served = new Set([...others, { settings }].flatMap(({ settings: { queues } }) => queues.map(nameOf)))
@@ -83,7 +83,7 @@ export class Capsules implements Executor {
     )
   }
 
-  /** The names of all queues, each once. */
+  /** The names of all queues, without duplicates. */
   get queues(): string[] {
     return [...new Set(this.plan.flatMap(({ order }) => order.names))]
   }
@@ -102,35 +102,34 @@ export class Capsules implements Executor {
     for (const fetcher of this.#fetchers) fetcher.start()
   }
 
-  /** Takes no more. */
+  /** Fetches no more jobs. */
   quiet(): void {
     for (const fetcher of this.#fetchers) fetcher.quiet()
   }
 
-  /** Resolves when nothing runs, and nothing is about to. */
+  /** Resolves when no job runs and none is about to start. */
   async idle(): Promise<void> {
     await Promise.all(this.#fetchers.map((fetcher) => fetcher.idle()))
   }
 
-  /** Tells every handler that runs to end. */
+  /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
     for (const fetcher of this.#fetchers) fetcher.abort(code, message)
   }
 
   /**
-   * Puts the jobs that still run or were interrupted back into their queues, newest first across all capsules, and
-   * ends.
+   * Requeues the jobs that still run or were interrupted, newest first across all capsules, and ends. Returns these jobs.
    */
   async stop(): Promise<Attempt[]> {
-    const back = this.#fetchers.flatMap((fetcher) => fetcher.drain())
-    back.sort((a, b) => b.attempt.slot - a.attempt.slot)
-    const settlements = back.map(({ settlement }) => settlement)
+    const requeued = this.#fetchers.flatMap((fetcher) => fetcher.drain())
+    requeued.sort((a, b) => b.attempt.slot - a.attempt.slot)
+    const settlements = requeued.map(({ settlement }) => settlement)
     await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? settlements : [])))
     for (const { queue, move } of settlements) await reportCrashedOut(this.#engine, queue, move)
-    return back.map(({ attempt }) => attempt)
+    return requeued.map(({ attempt }) => attempt)
   }
 
-  /** The owner's jobs belong to others now: forget them. */
+  /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void {
     for (const fetcher of this.#fetchers) fetcher.onLeaseLost()
   }

@@ -1,6 +1,6 @@
 /**
- * Moves what is due – scheduled jobs and retries – into its queue. One process at a time does it, so that a hundred cost
- * the store no more than one; it sleeps until the next job is due.
+ * Moves scheduled jobs and retries that are due to their queues. One worker at a time does it, the holder of the leader lock,
+ * so that a hundred workers cost the store no more than one. It sleeps until the next job is due.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -17,21 +17,21 @@ import type { Promote } from '../options.ts'
 import type { Outcome } from '../plugin.ts'
 import { keepOutcome } from '../run/results.ts'
 
-const DUTY = 'due-jobs'
-/** If its holder dies, jobs are late by this much. */
-const DUTY_SECONDS = 3
+const LOCK = 'due-jobs'
+/** If the holder of the lock dies, jobs are late by this much. */
+const LOCK_SECONDS = 3
 const BATCH = 100
-/** Middleware that does not answer for so long puts its job off. */
+/** A job is postponed when client middleware does not answer within this time. */
 const PROMOTE_SECONDS = 30
 const FIRST_DELAY = 60
-const LONGEST_DELAY = 3600
+const MAX_DELAY = 3600
 const STOP_MS = 3000
-/** Between questions of a process that is not on duty. */
-const ASK_MS = 500
-/** Texts whose delay is remembered. */
+/** The interval at which the other workers try to acquire the lock. */
+const ACQUIRE_MS = 500
+/** The worker remembers the delays of at most this many jobs. */
 const REMEMBERED_DELAYS = 10_000
-/** Between looks at the limits of the dead set. */
-const TRIM_MS = 10_000
+/** The interval at which the dead set is pruned. */
+const PRUNE_MS = 10_000
 
 export class DueJobs implements BackgroundService {
   readonly #engine: Engine
@@ -40,14 +40,14 @@ export class DueJobs implements BackgroundService {
   readonly #choose: Promote | undefined
   readonly #stop = new AbortController()
   #loop: Promise<void> | undefined
-  #trimAt = 0
-  /** On the monotonic clock: the duty is ours until then; it is not worth asking for before then. */
+  #pruneAt = 0
+  /** Until when this worker surely holds the lock, and when it next tries to acquire it, on the monotonic clock. */
   #heldUntil = 0
-  #askAt = 0
-  /** Seconds by which a job was put off that could not be promoted. */
+  #acquireAt = 0
+  /** Seconds by which jobs were postponed that could not be moved, by their text. */
   readonly #delays = new Map<string, number>()
-  /** Of those that go nowhere, what their jobs come to. */
-  readonly #ends = new WeakMap<Swap, Outcome>()
+  /** The outcomes of jobs that are deleted. */
+  readonly #outcomes = new WeakMap<Swap, Outcome>()
 
   constructor(engine: Engine, holder: string, pollSeconds: number, choose?: Promote) {
     this.#engine = engine
@@ -60,7 +60,7 @@ export class DueJobs implements BackgroundService {
     this.#loop = this.#run()
   }
 
-  /** Middleware that is under way has its time; the stop need not wait for all of it. */
+  /** Client middleware under way may end; the stop waits for it at most STOP_MS. */
   quiet(): void {
     this.#stop.abort()
   }
@@ -76,9 +76,9 @@ export class DueJobs implements BackgroundService {
     while (!this.#stop.signal.aborted) {
       let next: number | null = null
       try {
-        if (await this.#onDuty()) {
+        if (await this.#isLeader()) {
           next = await this.#moveAll()
-          await this.#trimDead()
+          await this.#pruneDead()
         }
         failures = 0
       } catch (thrown) {
@@ -89,63 +89,63 @@ export class DueJobs implements BackgroundService {
       await this.#wait(ms)
     }
     try {
-      // Others need not wait until it runs out.
-      await store.workers.releaseLock(DUTY, this.#holder)
+      // Other workers need not wait until the lock runs out.
+      await store.workers.releaseLock(LOCK, this.#holder)
     } catch (thrown) {
-      this.#engine.report(thrown, { during: 'giving up a duty' })
+      this.#engine.report(thrown, { during: 'releasing a leader lock' })
     }
   }
 
-  /** Whether the duty is ours. The store is asked no more than it must be: each time costs a write. */
-  async #onDuty(): Promise<boolean> {
+  /** Resolves with whether this worker holds the lock. It asks the store seldom, because each call costs a write. */
+  async #isLeader(): Promise<boolean> {
     const now = performance.now()
     if (now < this.#heldUntil) return true
-    if (now < this.#askAt) return false
-    const held = await this.#engine.store.workers.acquireLock(DUTY, this.#holder, DUTY_SECONDS)
-    if (held) this.#heldUntil = now + (DUTY_SECONDS * 1000) / 2
-    else this.#askAt = now + ASK_MS
+    if (now < this.#acquireAt) return false
+    const held = await this.#engine.store.workers.acquireLock(LOCK, this.#holder, LOCK_SECONDS)
+    if (held) this.#heldUntil = now + (LOCK_SECONDS * 1000) / 2
+    else this.#acquireAt = now + ACQUIRE_MS
     return held
   }
 
-  /** Who is not on duty has nothing to hear of. */
+  /** Waits for the next due job with the lock, and for the next attempt to acquire it without. */
   async #wait(ms: number): Promise<void> {
     const { signal } = this.#stop
     if (signal.aborted) return
     try {
       if (performance.now() < this.#heldUntil) await this.#engine.store.jobSets.waitUntilDue(ms, signal)
-      else await sleep(Math.min(ms, ASK_MS), undefined, { signal })
+      else await sleep(Math.min(ms, ACQUIRE_MS), undefined, { signal })
     } catch {
-      // Aborted; or the next round meets the same error and tells it.
+      // The wait was aborted, or the next round meets the same error and reports it.
     }
   }
 
-  /** Seconds since the epoch at which the next job is due; null when there is none. */
+  /** Resolves with the time at which the next job is due, in seconds since the epoch; null when there is none. */
   async #moveAll(): Promise<number | null> {
     const nexts: number[] = []
     for (const set of ['retry', 'schedule'] as const) {
       for (;;) {
-        // A long run must not outlast the duty.
-        if (!(await this.#onDuty())) return null
+        // A long run must not outlast the lock.
+        if (!(await this.#isLeader())) return null
         const now = this.#engine.now()
         const { entries, next } = await this.#engine.store.jobSets.due(set, now, BATCH)
         const moved = entries.length > 0 && (await this.#move(set, entries))
         const later = next !== null && next * 1000 > now
         if (later) nexts.push(next)
-        // Entries that nobody can move must not keep the others from their turn.
+        // Entries that can't be moved must not block the other set.
         if (later || next === null || !moved || this.#stop.signal.aborted) break
       }
     }
     return nexts.length > 0 ? Math.min(...nexts) : null
   }
 
-  async #trimDead(): Promise<void> {
+  async #pruneDead(): Promise<void> {
     const { store, limits, now } = this.#engine
-    if (now() < this.#trimAt) return
-    this.#trimAt = now() + TRIM_MS
+    if (now() < this.#pruneAt) return
+    this.#pruneAt = now() + PRUNE_MS
     await store.jobSets.prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
   }
 
-  /** False when none of them could be moved. */
+  /** Resolves with false when none of the entries could be moved. */
   async #move(set: SetName, entries: Entry[]): Promise<boolean> {
     const { store, cancellations, now } = this.#engine
     await cancellations.refresh()
@@ -154,38 +154,38 @@ export class DueJobs implements BackgroundService {
     const swaps = await Promise.all(
       jobs.map(({ entry, payload }) =>
         payload && allAmong(payload, cancelled)
-          ? this.#dropped(entry, payload, { kind: 'cancelled', begun: false })
+          ? this.#filtered(entry, payload, { kind: 'cancelled', begun: false })
           : this.#promoted(set, entry, payload),
       ),
     )
     const answers = await store.jobSets.swap(set, swaps, now())
-    await this.#tellEnds(swaps.filter((_, i) => answers[i] === 'ok'))
+    await this.#keepOutcomes(swaps.filter((_, i) => answers[i] === 'ok'))
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
-    // They would come first again and again, and keep all behind them from moving.
+    // Left where they are, they would block all entries behind them.
     await store.jobSets.swap(
       set,
-      refused.map((swap) => this.#putOff(set, swap, refusal(swap))),
+      refused.map((swap) => this.#postponed(set, swap, refusal(swap))),
       now(),
     )
     return true
   }
 
-  #dropped(entry: Entry, payload: Payload, outcome: Outcome): Swap {
+  #filtered(entry: Entry, payload: Payload, outcome: Outcome): Swap {
     this.#engine.log.info({ jid: payload.jid, class: payload.class }, `dropped: ${outcome.kind}`)
-    return this.#gone(entry, payload, outcome)
+    return this.#deleted(entry, payload, outcome)
   }
 
-  #gone(entry: Entry, payload: Payload, outcome: Outcome): Swap {
+  #deleted(entry: Entry, payload: Payload, outcome: Outcome): Swap {
     const swap = { ...entry, to: null, effects: effectsOf(this.#engine, payload, outcome) }
-    this.#ends.set(swap, outcome)
+    this.#outcomes.set(swap, outcome)
     return swap
   }
 
-  /** Somebody may wait for their results. */
-  async #tellEnds(swaps: readonly Swap[]): Promise<void> {
+  /** Keeps the outcomes for callers that wait for the results of these jobs. */
+  async #keepOutcomes(swaps: readonly Swap[]): Promise<void> {
     for (const swap of swaps) {
-      const outcome = this.#ends.get(swap)
+      const outcome = this.#outcomes.get(swap)
       const payload = outcome && readPayload(swap.text)
       if (!payload) continue
       await keepOutcome(this.#engine, payload, definitionOf(this.#engine, payload, payload.queue), outcome)
@@ -195,53 +195,54 @@ export class DueJobs implements BackgroundService {
   async #promoted(set: SetName, entry: Entry, payload: Payload | undefined): Promise<Swap> {
     const deadline = payload && set === 'schedule' ? deadlineAt(payload, entry.score) : undefined
     if (payload && deadline !== undefined && deadline < this.#engine.now()) {
-      return this.#dropped(entry, payload, { kind: 'expired' })
+      return this.#filtered(entry, payload, { kind: 'expired' })
     }
     try {
       if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
-      const wish = this.#choose && (await answered(this.#wishFor(payload, this.#choose)))
-      if (wish instanceof Date) {
-        return { ...entry, to: { to: set, text: entry.text, score: wish.getTime() / 1000 } }
+      const target = this.#choose && (await answered(this.#targetOf(payload, this.#choose)))
+      if (target instanceof Date) {
+        return { ...entry, to: { to: set, text: entry.text, score: target.getTime() / 1000 } }
       }
-      const chosen = wish === undefined ? entry.text : editPayload(entry.text, { queue: wish })
-      const promoted = wish === 'drop' ? null : await answered(this.#engine.promote(chosen))
+      const chosen = target === undefined ? entry.text : editPayload(entry.text, { queue: target })
+      const promoted = target === 'drop' ? null : await answered(this.#engine.promote(chosen))
       this.#delays.delete(entry.text)
-      if (!promoted) return this.#gone(entry, payload, { kind: 'filtered' })
+      if (!promoted) return this.#deleted(entry, payload, { kind: 'filtered' })
       const effects = effectsOf(this.#engine, payload, { kind: 'promoted' })
       const text = deadline === undefined ? promoted.text : editPayload(promoted.text, { hk_expires: deadline })
       return { ...entry, to: { to: 'queue', queue: promoted.queue, text, end: 'back' }, effects }
     } catch (thrown) {
-      return this.#putOff(set, entry, thrown)
+      return this.#postponed(set, entry, thrown)
     }
   }
 
-  /** What the strategy says. @throws INVALID_OPTION */
-  async #wishFor(payload: Payload, choose: Promote): Promise<string | Date | undefined> {
-    const wish = await choose(payload)
-    if (!(wish instanceof Date)) {
-      if (wish !== undefined) checkQueueName(wish)
-      return wish
+  /** Asks `promote` where the job goes. @throws INVALID_OPTION */
+  async #targetOf(payload: Payload, choose: Promote): Promise<string | Date | undefined> {
+    const target = await choose(payload)
+    if (!(target instanceof Date)) {
+      if (target !== undefined) checkQueueName(target)
+      return target
     }
-    if (Number.isNaN(wish.getTime())) throw new HighkiqError('INVALID_OPTION', 'promote answered an invalid Date')
-    // One that is past would come again at once, for ever.
-    return wish.getTime() > this.#engine.now() ? wish : undefined
+    if (Number.isNaN(target.getTime()))
+      throw new HighkiqError('INVALID_OPTION', 'promote must return a valid Date (got an invalid one)')
+    // With a time that is past the job would be due again at once, for ever.
+    return target.getTime() > this.#engine.now() ? target : undefined
   }
 
-  /** Longer each time. */
-  #putOff(set: SetName, { text, score }: Entry, why: unknown): Swap {
-    const delay = Math.min((this.#delays.get(text) ?? FIRST_DELAY / 2) * 2, LONGEST_DELAY)
+  /** Postpones a job, by twice the delay of the last time. */
+  #postponed(set: SetName, { text, score }: Entry, reason: unknown): Swap {
+    const delay = Math.min((this.#delays.get(text) ?? FIRST_DELAY / 2) * 2, MAX_DELAY)
     if (this.#delays.size >= REMEMBERED_DELAYS) this.#delays.clear()
     this.#delays.set(text, delay)
-    this.#engine.report(why, { during: 'promoting a due job', again: `in ${delay} s` })
+    this.#engine.report(reason, { during: 'promoting a due job', again: `in ${delay} s` })
     return { text, score, to: { to: set, text, score: this.#engine.now() / 1000 + delay } }
   }
 }
 
 function refusal({ to }: Swap): HighkiqError {
-  const place = to?.to === 'queue' ? `queue ${to.queue}` : 'its place'
+  const target = to?.to === 'queue' ? `queue ${to.queue}` : 'its job set'
   return new HighkiqError(
     'STORE_UNUSABLE',
-    `the store can't put a due job into ${place}: does its key hold something else?`,
+    `the store can't put a due job into ${target}: does the key hold a value of another type?`,
   )
 }
 

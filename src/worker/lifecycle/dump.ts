@@ -1,4 +1,4 @@
-/** What a worker is doing, for who asks with SIGTTIN: what runs and for how long, where each thread is, who holds leases. */
+/** Describes what a worker does, at SIGTTIN: the running jobs, the stack of each thread, and the leases in the store. */
 
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,32 +10,32 @@ import type { Engine } from '../engine.ts'
 import type { Running } from '../executor.ts'
 import { type ShownJob, shownJobs } from './shown-jobs.ts'
 
-export interface Doing {
+export interface WorkerState {
   identity: string
   owner: string
-  /** The concurrency of the worker, in words. */
+  /** The concurrency of the worker, as text. */
   slots: string
   attempts: readonly Running[]
   /** The lease thread's id, and the jobs of each job thread by its id. */
   threads: { lease: number | undefined; jobs: ReadonlyMap<number, string> }
 }
 
-/** A store that is away has nothing to tell. */
+/** The dump waits for the store at most this long. */
 const LEASES_MS = 2000
 
-/** To the log, and to `highkiq_ttin_PID.txt` in the system's folder for temporary files. Never throws. */
-export async function dump(engine: Engine, doing: Doing): Promise<void> {
+/** Writes to the log, and to `highkiq_ttin_PID.txt` in the system's temporary folder. Never throws. */
+export async function dump(engine: Engine, state: WorkerState): Promise<void> {
   const { log, report, now } = engine
   try {
-    const running = shownJobs(doing.attempts, now())
-    const stacks = stacksOf(doing.threads)
+    const running = shownJobs(state.attempts, now())
+    const stacks = stacksOf(state.threads)
     const leases = await leasesOf(engine)
     const file = join(tmpdir(), `highkiq_ttin_${process.pid}.txt`)
-    const { owner } = doing
+    const { owner } = state
     log.warn({ running, owner, leases, stacks, file }, `${plural(running.length, 'job is', 'jobs are')} running`)
-    writeFileSync(file, textOf(doing, running, stacks, leases, now()))
+    writeFileSync(file, textOf(state, running, stacks, leases, now()))
   } catch (thrown) {
-    report(thrown, { during: 'telling what runs' })
+    report(thrown, { during: 'dumping the running jobs' })
   }
 }
 
@@ -44,13 +44,13 @@ const AWAITS = 'no handler is on the stack: each one that runs awaits something,
 const IDLE = 'no JavaScript is on the stack: it waits for its next renewal'
 
 /** The notes by the name of the thread. The main thread handles this signal, so no handler is ever on its stack. */
-function stacksOf({ lease, jobs }: Doing['threads']): Record<string, string[]> {
+function stacksOf({ lease, jobs }: WorkerState['threads']): Record<string, string[]> {
   const { report } = process as { report: { excludeNetwork?: boolean; getReport(): unknown } }
   const before = report.excludeNetwork
-  // Names of hosts would be looked up.
+  // Else Node would look up host names.
   report.excludeNetwork = true
   try {
-    // All threads are interrupted for it, also one whose event loop is blocked.
+    // Node interrupts all threads for it, also one whose event loop is blocked.
     const { workers = [] } = report.getReport() as ThreadReport
     const stacks: Record<string, string[]> = { 'main thread': [AWAITS] }
     for (const thread of workers) {
@@ -81,15 +81,15 @@ async function leasesOf({ store }: Engine): Promise<Lease[]> {
 }
 
 function textOf(
-  { identity, owner, slots }: Doing,
+  { identity, owner, slots }: WorkerState,
   running: readonly ShownJob[],
   stacks: Record<string, string[]>,
   leases: readonly Lease[],
   now: number,
 ): string {
   const jobs = running.map(({ jid, class: name, queue, seconds, progress }) => {
-    const come = progress === undefined ? '' : ` ${JSON.stringify(progress)}`
-    return `${seconds.toFixed(1).padStart(9)} s  ${jid}  ${name}  (${queue})${come}`
+    const shown = progress === undefined ? '' : ` ${JSON.stringify(progress)}`
+    return `${seconds.toFixed(1).padStart(9)} s  ${jid}  ${name}  (${queue})${shown}`
   })
   const held = leases.map((lease) => {
     const state = lease.claimed ? 'claimed' : lease.ended ? 'ended' : 'held'

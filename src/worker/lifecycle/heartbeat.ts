@@ -1,4 +1,4 @@
-/** Shows this process to the others, and obeys the signals that they send through the store. */
+/** Records this process in the store, and obeys the signals that others send through the store. */
 
 import { hostname } from 'node:os'
 import type { ProcessRecord, RunningJob, Signal } from '../../store/contract.ts'
@@ -8,7 +8,7 @@ import type { Capsule } from './capsules.ts'
 
 const BEAT_MS = 10_000
 const SHOWN_SECONDS = 60
-/** A store that answers later than this, so many beats in a row, slows every job down. */
+/** The worker warns when the store answers later than this, this many beats in a row. */
 const SLOW_MS = 50
 const SLOW_BEATS = 5
 
@@ -17,17 +17,17 @@ export interface Shown {
   tag: string
   labels: readonly string[]
   capsules: readonly Capsule[]
-  /** Jobs at the same time, in all capsules. */
+  /** The number of jobs that run at the same time, in all capsules. */
   concurrency: number
-  /** Batches of ordered queues at the same time. */
+  /** The number of batches of ordered queues that run at the same time. */
   orderedConcurrency: number
   startedAt: number
   version: string
-  /** The queues that the app's jobs name. */
+  /** The queues that the jobs of the app name. */
   defined: readonly string[]
 }
 
-/** What changes from beat to beat. */
+/** The part of the record that changes from beat to beat. */
 export interface State {
   quiet: boolean
   running: RunningJob[]
@@ -38,19 +38,19 @@ export class Heartbeat implements BackgroundService {
   readonly #shown: Shown
   readonly #state: () => State
   readonly #obey: (signal: Signal) => void
-  /** Inside a program of another purpose, which is not to be stopped from afar. */
+  /** True in a program with another purpose, which others must not stop through the store. */
   embedded = true
   #info = ''
-  /** In a row. */
+  /** The number of slow beats in a row. */
   #slowBeats = 0
-  /** The last beat was answered: what the store knows of us it does not know from one whose answer was lost. */
+  /** The store answered the last beat. If it did not, that beat may have recorded the process all the same. */
   #wasAnswered = false
   #timer: NodeJS.Timeout | undefined
-  /** The beat that is under way, and the one that follows it. */
+  /** The beat under way, and the one that follows it. */
   #beating: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
-  /** The handlers that hear of the last one. */
-  #telling: Promise<void> = Promise.resolve()
+  /** The `heartbeat` and `beat` handlers of the last beat. */
+  #emitting: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
     this.#engine = engine
@@ -62,7 +62,7 @@ export class Heartbeat implements BackgroundService {
   async start(): Promise<void> {
     this.#info = infoOf(this.#shown, this.embedded)
     await this.#beat()
-    await this.#telling
+    await this.#emitting
     this.#timer = setInterval(() => void this.#beat(), BEAT_MS)
   }
 
@@ -74,32 +74,32 @@ export class Heartbeat implements BackgroundService {
     clearInterval(this.#timer)
     await this.#next
     await this.#beating
-    await this.#telling
+    await this.#emitting
     await this.#engine.store.workers.removeProcess(this.#shown.identity)
   }
 
-  /** One at a time, or an old state might be shown last: what is due while a beat is under way follows it, once. */
+  /** Beats once at a time, so that an old state never overwrites a new one. One more beat may wait meanwhile. */
   #beat(): Promise<void> {
     this.#next ??= this.#beating.then(() => {
       this.#next = undefined
-      this.#beating = this.#show()
+      this.#beating = this.#record()
       return this.#beating
     })
     return this.#next
   }
 
-  /** Handlers that take their time hold up no beat. */
-  async #show(): Promise<void> {
+  /** Does not wait for handlers: a slow one must not delay the next beat. */
+  async #record(): Promise<void> {
     const { store, report } = this.#engine
     try {
       const { quiet, running } = this.#state()
       const { signal, known, rtt } = await store.workers.heartbeat(
-        this.#record(running.length, quiet),
+        this.#recordOf(running.length, quiet),
         SHOWN_SECONDS,
         running,
       )
-      this.#watch(rtt)
-      this.#telling = this.#tell(known && this.#wasAnswered)
+      this.#checkLatency(rtt)
+      this.#emitting = this.#emit(known && this.#wasAnswered)
       this.#wasAnswered = true
       if (signal) this.#obey(signal)
     } catch (thrown) {
@@ -108,14 +108,14 @@ export class Heartbeat implements BackgroundService {
     }
   }
 
-  /** Never rejects. `known`: false the first time, when the store has lost us, and after a beat that may have been lost. */
-  async #tell(known: boolean): Promise<void> {
+  /** Never rejects. `known` is false at the first beat, when the store has lost this process, and after a lost answer. */
+  async #emit(known: boolean): Promise<void> {
     const { emit } = this.#engine
     if (!known) await emit('heartbeat')
     await emit('beat')
   }
 
-  #watch(rtt: number | null): void {
+  #checkLatency(rtt: number | null): void {
     this.#slowBeats = rtt !== null && rtt > SLOW_MS ? this.#slowBeats + 1 : 0
     if (this.#slowBeats < SLOW_BEATS) return
     this.#slowBeats = 0
@@ -125,7 +125,7 @@ export class Heartbeat implements BackgroundService {
     )
   }
 
-  #record(busy: number, quiet: boolean): ProcessRecord {
+  #recordOf(busy: number, quiet: boolean): ProcessRecord {
     const { identity, concurrency, orderedConcurrency } = this.#shown
     return {
       identity,
@@ -140,7 +140,7 @@ export class Heartbeat implements BackgroundService {
   }
 }
 
-/** As Sidekiq 8.1 has it, and for older readers as 8.0 and 7 had it. */
+/** Returns the record in the format of Sidekiq 8.1, with the members that 8.0 and 7 read. */
 function infoOf(
   { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined }: Shown,
   embedded: boolean,
@@ -160,7 +160,7 @@ function infoOf(
     labels,
     identity,
     version,
-    // Tells us from Sidekiq, which does not know all that we do.
+    // Readers tell our processes from Sidekiq's by this member.
     highkiq: version,
     defined_queues: defined,
     embedded,

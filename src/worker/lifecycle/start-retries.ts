@@ -1,18 +1,18 @@
-/** The first calls of a worker: a connection that breaks under them is made anew, and they are made again. */
+/** Repeats the first calls of a worker when a connection breaks under them. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
 
-/** A store that does not hold still for so long is told of. */
-const PATIENCE_MS = 10_000
+/** After this long the error of a lost connection is thrown. */
+const RETRY_MS = 10_000
 const PAUSE_MS = 50
-/** A worker waits no longer for leases of an older version to end. */
-const LONGEST_WAIT_MS = 60_000
+/** A worker waits at most this long for leases of an older version to end. */
+const MAX_WAIT_MS = 60_000
 
-/** `work` may be repeated without harm. @throws at once when there is no connection to be had */
+/** Calls `work`, which may be repeated, until no connection breaks under it. @throws at once when it can't connect */
 export async function retryLostCalls(work: () => Promise<void>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS
+  const end = performance.now() + RETRY_MS
   for (;;) {
     try {
       return await work()
@@ -24,8 +24,8 @@ export async function retryLostCalls(work: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Joins. Where leases of an older version have not ended, their owners may be dead: then it waits for the end, and tries
- * once more. @throws what the second attempt throws, and the reason of `signal` when that aborts meanwhile
+ * Calls `join`. If leases of an older version have not ended, it waits for their end, because their owners may be dead, and
+ * calls `join` once more. @throws what the second attempt throws, and the reason of `signal` when that aborts meanwhile
  */
 export async function joinWhenPossible(join: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> {
   try {
@@ -34,12 +34,12 @@ export async function joinWhenPossible(join: () => Promise<void>, log: Logger, s
     const ms = thrown instanceof HighkiqError ? thrown.details?.retryAfterMs : undefined
     if (typeof ms !== 'number') throw thrown
     log.warn({}, `the worker waits to start: ${(thrown as Error).message}`)
-    await sleep(Math.min(ms + PAUSE_MS, LONGEST_WAIT_MS), undefined, { signal }).catch(() => signal.throwIfAborted())
+    await sleep(Math.min(ms + PAUSE_MS, MAX_WAIT_MS), undefined, { signal }).catch(() => signal.throwIfAborted())
   }
   await join()
 }
 
-/** There was a connection, and the answer did not come. */
+/** Returns whether the connection broke before the answer came. */
 function wasLost(thrown: unknown): boolean {
   return thrown instanceof HighkiqError && thrown.code === 'STORE_UNREACHABLE' && thrown.details?.sent !== undefined
 }

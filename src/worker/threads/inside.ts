@@ -1,11 +1,11 @@
-/** What an app knows of being loaded into the thread of a job: it is found there, and starts no worker of its own. */
+/** Lets the thread of a job find the apps that its files create. */
 
 import type { JobDefinition } from '../../job/definition.ts'
 
-/** What programs that load an app – `highkiq`, the thread of a job – say to it and ask of it; nobody else does. */
+/** The member of an app with what `highkiq` and the threads of jobs need from it. */
 export const PROGRAM: unique symbol = Symbol.for('highkiq.program')
 
-/** As much of an app as its thread needs; it may be one of another copy of this package. */
+/** The part of an app that a thread needs. The app may come from another copy of this package. */
 export interface ThreadApp {
   readonly [PROGRAM]: {
     definitionOf(name: string, queue: string): JobDefinition | undefined
@@ -18,15 +18,15 @@ export interface ThreadApp {
 
 const APPS: unique symbol = Symbol.for('highkiq.thread')
 
-const place = globalThis as { [APPS]?: Set<ThreadApp> }
+const global = globalThis as { [APPS]?: Set<ThreadApp> }
 
-/** From now on this is the thread of a job: answers the apps that are made in it. */
+/** Marks this thread as that of a job. Returns the set of apps that are created in it from now on. */
 export function becomeThread(): Set<ThreadApp> {
-  place[APPS] = new Set()
-  return place[APPS]
+  global[APPS] = new Set()
+  return global[APPS]
 }
 
-/** The apps of this thread, if it is one of a job. */
+/** Returns the apps of this thread; undefined outside the thread of a job. */
 export function threadApps(): Set<ThreadApp> | undefined {
-  return place[APPS]
+  return global[APPS]
 }

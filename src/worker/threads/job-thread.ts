@@ -1,4 +1,4 @@
-/** One thread that runs handlers, one at a time. When it dies, or does not end when it is told to, only its job fails. */
+/** One thread that runs handlers, one at a time. When it dies, or ignores an abort, only its job fails. */
 
 import type { ResourceLimits } from 'node:worker_threads'
 import type { JobContext } from '../../job/context.ts'
@@ -6,11 +6,11 @@ import { HighkiqError, messageOf } from '../../job/errors.ts'
 import { Thread } from '../../thread.ts'
 import { type FromThread, putTogether, type ThreadData, type ToThread } from './wire.ts'
 
-/** For a handler to end by itself once its signal has aborted; shorter than what a timeout allows. */
+/** After an abort the handler has this long to end by itself, less than a timeout grants. */
 const GRACE_MS = 500
-/** For its apps to be closed. */
+/** The time to close the apps of the thread. */
 const CLOSE_MS = 2000
-/** For its files to be loaded. */
+/** The time to load the files of the thread. */
 const LOAD_MS = 60_000
 
 interface Running {
@@ -22,18 +22,18 @@ interface Running {
 export class JobThread {
   readonly #thread: Thread
   readonly #flag: Int32Array
-  /** Told once, when it has ended, for whatever reason; with the error that nobody else hears of. */
+  /** Called once when the thread has ended; `error` is set if it died between two jobs. */
   readonly #onEnd: (error: unknown) => void
   #running: Running | undefined
   #error: unknown
   #hasLoaded = false
   #ending = false
   #ended = false
-  /** What its thread is called while it lives. */
+  /** The id of the thread. */
   readonly id: number
-  /** Rejects when its files can't be loaded. */
+  /** Rejects when the files can't be loaded. */
   readonly loaded: Promise<void>
-  #isLoaded!: (error?: unknown) => void
+  #settleLoaded!: (error?: unknown) => void
 
   constructor(data: Omit<ThreadData, 'interrupted'>, resourceLimits: ResourceLimits, onEnd: (error: unknown) => void) {
     const interrupted = new SharedArrayBuffer(4)
@@ -47,9 +47,9 @@ export class JobThread {
     })
     this.id = this.#thread.threadId
     this.loaded = this.#load()
-    // Who waits for it hears of it.
+    // Callers that wait for it get the error.
     this.loaded.catch(() => {})
-    this.#thread.on('message', (message: FromThread) => this.#hear(message))
+    this.#thread.on('message', (message: FromThread) => this.#receive(message))
     this.#thread.on('messageerror', (thrown) => this.#fail(thrown))
     this.#thread.on('error', (thrown) => {
       this.#ending = true
@@ -58,17 +58,17 @@ export class JobThread {
     this.#thread.on('exit', () => this.#exited())
   }
 
-  /** On its way out: it runs nothing more. */
+  /** True once the thread runs no more jobs. */
   get isEnding(): boolean {
     return this.#ending
   }
 
   async #load(): Promise<void> {
     const late = new HighkiqError('THREAD_DIED', `the files of a thread were not loaded within ${LOAD_MS / 1000} s`)
-    const timer = setTimeout(() => this.#isLoaded(late), LOAD_MS).unref()
+    const timer = setTimeout(() => this.#settleLoaded(late), LOAD_MS).unref()
     try {
       await new Promise<void>((resolve, reject) => {
-        this.#isLoaded = (error) => (error === undefined ? resolve() : reject(error))
+        this.#settleLoaded = (error) => (error === undefined ? resolve() : reject(error))
       })
       this.#hasLoaded = true
     } catch (thrown) {
@@ -79,12 +79,12 @@ export class JobThread {
     }
   }
 
-  /** Its job. */
+  /** The job that it runs. */
   get ctx(): JobContext | undefined {
     return this.#running?.ctx
   }
 
-  /** @throws what the handler throws, made anew; THREAD_DIED; why it was told to end, when it did not */
+  /** @throws a copy of what the handler throws; THREAD_DIED; the reason of the abort, when the handler ignored it */
   async run(job: string, ctx: JobContext): Promise<unknown> {
     const { payload, queue, args, task, activeJob } = ctx
     this.#thread.ref()
@@ -95,13 +95,13 @@ export class JobThread {
     let timer: NodeJS.Timeout | undefined
     const abort = () => {
       const { code, message } = ctx.abortReason as HighkiqError
-      this.#tell({ abort: { code: code as never, message } })
+      this.#send({ abort: { code: code as never, message } })
       this.interrupt()
       timer = setTimeout(() => this.#end(), GRACE_MS)
     }
     try {
       const row = task && { id: task.id, index: task.index, indexes: task.indexes }
-      this.#tell({ run: { job, payload, queue, args, task: row, activeJob } })
+      this.#send({ run: { job, payload, queue, args, task: row, activeJob } })
       if (ctx.abortReason) abort()
       else ctx.signal.addEventListener('abort', abort, { once: true })
       return await result
@@ -109,17 +109,17 @@ export class JobThread {
       clearTimeout(timer)
       ctx.signal.removeEventListener('abort', abort)
       this.#running = undefined
-      // Idle, it keeps no process alive.
+      // An idle thread does not keep the process alive.
       this.#thread.unref()
     }
   }
 
-  /** The worker takes no more jobs. */
+  /** Sets `ctx.interrupted` in the thread: the worker fetches no more jobs. */
   interrupt(): void {
     Atomics.store(this.#flag, 0, 1)
   }
 
-  /** In order if it has nothing to do, else at once. */
+  /** Ends an idle thread gracefully, and a busy one at once. */
   async close(): Promise<void> {
     if (this.#ended) return
     let timer: NodeJS.Timeout | undefined
@@ -128,16 +128,16 @@ export class JobThread {
     else {
       this.#ending = true
       this.#thread.ref()
-      this.#tell({ close: true })
+      this.#send({ close: true })
       timer = setTimeout(() => this.#end(), CLOSE_MS)
     }
     await exited
     clearTimeout(timer)
   }
 
-  #hear(message: FromThread): void {
-    if ('loaded' in message) this.#isLoaded()
-    if ('broken' in message) this.#isLoaded(putTogether(message.broken))
+  #receive(message: FromThread): void {
+    if ('loaded' in message) this.#settleLoaded()
+    if ('broken' in message) this.#settleLoaded(putTogether(message.broken))
     const { ctx, resolve, reject } = this.#running ?? {}
     if (!ctx || 'loaded' in message || 'broken' in message) return
     if ('log' in message) ctx.log[message.log.level](message.log.about, message.log.message)
@@ -166,17 +166,17 @@ export class JobThread {
   #exited(): void {
     this.#ending = true
     this.#ended = true
-    const why = this.#error === undefined ? 'it has ended by itself' : messageOf(this.#error)
+    const why = this.#error === undefined ? 'it ended by itself' : messageOf(this.#error)
     const died = new HighkiqError('THREAD_DIED', `the thread of the job died: ${why}`, undefined, {
       cause: this.#error,
     })
-    this.#isLoaded(died)
+    this.#settleLoaded(died)
     const { ctx, reject } = this.#running ?? {}
     this.#onEnd(ctx || !this.#hasLoaded ? undefined : this.#error)
     if (ctx) reject?.(ctx.abortReason ?? died)
   }
 
-  #tell(message: ToThread): void {
+  #send(message: ToThread): void {
     this.#thread.postMessage(message)
   }
 }

@@ -1,4 +1,4 @@
-/** The threads of a worker's jobs: as many as there are jobs that need one, kept for a while for the next. */
+/** The threads of a worker: one for each running job that needs one, kept for a while for the next job. */
 
 import type { JobContext } from '../../job/context.ts'
 import type { JobDefinition, ThreadOptions } from '../../job/definition.ts'
@@ -9,21 +9,21 @@ import type { BackgroundService } from '../background-service.ts'
 import type { Engine, Threads } from '../engine.ts'
 import { JobThread } from './job-thread.ts'
 
-/** What the app says of the files that define its jobs. */
+/** Where threads find the jobs of the app. */
 export interface ThreadSource {
   files: readonly (string | URL)[]
   url: string | undefined
   inMemory: boolean
 }
 
-/** A thread that has nothing to do ends after so long. */
+/** An idle thread ends after this long. */
 const IDLE_MS = 30_000
 
 export class ThreadPool implements BackgroundService, Threads {
   readonly #source: () => ThreadSource
   readonly #report: Engine['report']
   readonly #threads = new Set<JobThread>()
-  /** By what they have loaded and may use. */
+  /** The idle threads by their files and resource limits. */
   readonly #idle = new Map<string, { thread: JobThread; timer: NodeJS.Timeout }[]>()
   #stopped = false
 
@@ -44,7 +44,7 @@ export class ThreadPool implements BackgroundService, Threads {
     await Promise.all([...this.#threads].map((thread) => thread.close()))
   }
 
-  /** Which job each thread runs, by the thread's id. */
+  /** The job of each busy thread, by the id of the thread. */
   get running(): Map<number, string> {
     const jobs = [...this.#threads].flatMap(({ id, ctx }) =>
       ctx ? [[id, `${ctx.jid} ${ctx.payload.class}`] as const] : [],
@@ -53,8 +53,9 @@ export class ThreadPool implements BackgroundService, Threads {
   }
 
   /**
-   * A thread for one job, once it has loaded the file that defines it: neither its time-out nor an abort ends a thread
-   * that is loading, for the next attempt would meet the same. @throws INVALID_OPTION, THREAD_DIED, why it was aborted
+   * Resolves with a thread for one job once it has loaded the file that defines the job. Neither a timeout nor an abort ends
+   * a thread that is loading, because the next attempt would have to load as long.
+   * @throws INVALID_OPTION, THREAD_DIED, the reason of an abort
    */
   async reserve({ name, options }: JobDefinition, ctx: JobContext) {
     const { files, url, inMemory } = this.#source()
@@ -62,7 +63,7 @@ export class ThreadPool implements BackgroundService, Threads {
     const urls = (file === undefined ? files : [file]).map((one) => urlOf(one).href)
     if (urls.length === 0) throw noFile(name)
     const kind = JSON.stringify([urls, resourceLimits])
-    const thread = this.#take(kind) ?? this.#begin(kind, urls, resourceLimits, url, inMemory)
+    const thread = this.#popIdle(kind) ?? this.#startThread(kind, urls, resourceLimits, url, inMemory)
     const release = () => this.#release(kind, thread)
     try {
       await unlessAborted(ctx.signal, thread.loaded)
@@ -73,18 +74,18 @@ export class ThreadPool implements BackgroundService, Threads {
     return { run: () => thread.run(name, ctx), release }
   }
 
-  #begin(kind: string, files: string[], limits: object, url: string | undefined, inMemory: boolean): JobThread {
+  #startThread(kind: string, files: string[], limits: object, url: string | undefined, inMemory: boolean): JobThread {
     const thread = new JobThread({ files, url, inMemory }, limits, (error) => {
       this.#threads.delete(thread)
-      this.#forget(kind, thread)
-      if (error !== undefined) this.#report(error, { during: 'nothing: a thread died between two jobs' })
+      this.#removeIdle(kind, thread)
+      if (error !== undefined) this.#report(error, { during: 'idling: a thread died between two jobs' })
     })
     this.#threads.add(thread)
     return thread
   }
 
-  /** The one that was busy last. */
-  #take(kind: string): JobThread | undefined {
+  /** Returns the thread that became idle last. */
+  #popIdle(kind: string): JobThread | undefined {
     for (;;) {
       const idle = this.#idle.get(kind)?.pop()
       clearTimeout(idle?.timer)
@@ -99,7 +100,7 @@ export class ThreadPool implements BackgroundService, Threads {
       return
     }
     const timer = setTimeout(() => {
-      this.#forget(kind, thread)
+      this.#removeIdle(kind, thread)
       void thread.close()
     }, IDLE_MS).unref()
     const idle = this.#idle.get(kind)
@@ -107,7 +108,7 @@ export class ThreadPool implements BackgroundService, Threads {
     else this.#idle.set(kind, [{ thread, timer }])
   }
 
-  #forget(kind: string, thread: JobThread): void {
+  #removeIdle(kind: string, thread: JobThread): void {
     const idle = this.#idle.get(kind) ?? []
     const at = idle.findIndex((one) => one.thread === thread)
     if (at !== -1) clearTimeout(idle.splice(at, 1)[0]?.timer)
@@ -119,7 +120,7 @@ export function threadOptions(thread: boolean | string | URL | ThreadOptions | u
   return typeof thread === 'object' ? thread : {}
 }
 
-/** @throws INVALID_OPTION: before a worker begins that could not run it */
+/** Checks that a thread can find the job, before a worker starts. @throws INVALID_OPTION */
 export function checkThread({ name, options }: JobDefinition, files: readonly unknown[]): void {
   if (options.thread && files.length === 0 && threadOptions(options.thread).file === undefined) throw noFile(name)
 }
@@ -127,6 +128,6 @@ export function checkThread({ name, options }: JobDefinition, files: readonly un
 function noFile(name: string): HighkiqError {
   return new HighkiqError(
     'INVALID_OPTION',
-    `${name}: its thread must load the file that defines it: say thread: import.meta.url, or new Highkiq({ files: [import.meta.url] })`,
+    `${name}: the thread must know the file that defines the job: set thread: import.meta.url, or new Highkiq({ files: [import.meta.url] })`,
   )
 }

@@ -1,4 +1,4 @@
-/** The thread of jobs that say `thread`: loads the files that define them, and runs one handler at a time. */
+/** The thread of jobs with the option `thread`: it loads the files that define them and runs one handler at a time. */
 
 import { inspect } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -17,22 +17,21 @@ import {
   takeApart,
 } from './wire.ts'
 
-/** A loop may say how far it is at each step. */
+/** Progress is sent at most this often: a loop may report it at each step. */
 const PROGRESS_MS = 100
-const NO_STORE =
-  'a database in memory is out of reach for the thread of a job: push from the main thread, or use a file'
+const NO_STORE = 'a thread can not reach a database in memory: push from the main thread, or use a database file'
 
 const { files, url, inMemory, interrupted } = workerData as ThreadData
 const flag = new Int32Array(interrupted)
 const port = parentPort as NonNullable<typeof parentPort>
-const tell = (message: FromThread) => port.postMessage(message)
+const send = (message: FromThread) => port.postMessage(message)
 
 const log = logger({})
 const apps = becomeThread()
 let ctx: ThreadContext | undefined
 void load().then(
-  () => tell({ loaded: true }),
-  (thrown) => tell({ broken: takeApart(thrown) }),
+  () => send({ loaded: true }),
+  (thrown) => send({ broken: takeApart(thrown) }),
 )
 
 port.on('message', (message: ToThread) => {
@@ -74,22 +73,22 @@ async function run(job: Run): Promise<void> {
     judge(thrown, parts)
     for (const [key, failure] of parts.failures ?? [])
       judge((thrown as BatchFailure).failures.get(key as number), failure)
-    tell({ failed: parts })
+    send({ failed: parts })
   }
 }
 
 async function refuseAdding(): Promise<never> {
   throw new HighkiqError(
     'INVALID_OPTION',
-    'ctx.task.add: the thread of a job can not add rows; let a job without `thread` add them',
+    'ctx.task.add: a job with the option `thread` can not add rows; add them in a job without it',
   )
 }
 
 function finish(result: unknown): void {
   try {
-    tell({ done: { result } })
+    send({ done: { result } })
   } catch (thrown) {
-    tell({ done: { result: undefined, problem: messageOf(thrown) } })
+    send({ done: { result: undefined, problem: messageOf(thrown) } })
   }
 }
 
@@ -100,7 +99,7 @@ function appWith(name: string, queue: string): ThreadApp {
   if (!app) {
     throw new HighkiqError(
       'UNKNOWN_JOB',
-      `${where} defines no job ${JSON.stringify(name)}, when it is loaded into a thread`,
+      `${where} defines no job ${JSON.stringify(name)} when it is loaded into a thread`,
     )
   }
   if (second) {
@@ -115,9 +114,9 @@ async function close(): Promise<void> {
   process.exit()
 }
 
-/** What a handler says is told to the worker at once: its thread may be ended at any time. */
+/** Sends messages and progress to the worker at once: the thread may be ended at any time. */
 class ThreadContext extends JobContext {
-  #toldAt = 0
+  #sentAt = 0
 
   override get log(): Logger {
     return log
@@ -125,15 +124,15 @@ class ThreadContext extends JobContext {
 
   override message(text: string, row?: number): void {
     this.checkRow(row)
-    tell({ message: { text: String(text), row } })
+    send({ message: { text: String(text), row } })
   }
 
   override progress(done: number, total?: number, note?: string): void {
     super.progress(done, total, note)
     const now = performance.now()
-    if (now - this.#toldAt < PROGRESS_MS && done !== total) return
-    this.#toldAt = now
-    if (this.progressed) tell({ progress: this.progressed })
+    if (now - this.#sentAt < PROGRESS_MS && done !== total) return
+    this.#sentAt = now
+    if (this.progressed) send({ progress: this.progressed })
   }
 }
 
@@ -141,9 +140,9 @@ function logger(fields: object): Logger {
   const at = (level: Level) => (what: object | string, text?: string) => {
     const [about, message] = typeof what === 'string' ? [{}, what] : [what, text]
     try {
-      tell({ log: { level, about: { ...fields, ...about }, message } })
+      send({ log: { level, about: { ...fields, ...about }, message } })
     } catch {
-      tell({ log: { level, about: { ...fields, about: inspect(about) }, message } })
+      send({ log: { level, about: { ...fields, about: inspect(about) }, message } })
     }
   }
   return {

@@ -1,22 +1,22 @@
-/** What a worker and the threads of its jobs tell each other. All of it must survive structured cloning. */
+/** The messages between a worker and the threads of its jobs. All of them must survive structured cloning. */
 
 import type { AbortCode, Progress } from '../../job/context.ts'
 import { classOf, messageOf } from '../../job/errors.ts'
 import type { ActiveJobEnvelope, Payload } from '../../job/payload.ts'
 
 export interface ThreadData {
-  /** URLs of the files that define the app's jobs. */
+  /** The URLs of the files that define the jobs of the app. */
   files: readonly string[]
-  /** Another store than the app itself says. */
+  /** The URL of the store, when it is not the one in the options of the app. */
   url: string | undefined
-  /** The store is in the worker's memory: nobody else can open it. */
+  /** The store is a database in the memory of the worker, which a thread can't open. */
   inMemory: boolean
-  /** One 32-bit word, not 0 when the job should break off: seen also by a loop that lets no message in. */
+  /** One 32-bit word, not 0 when the job should end. A handler that blocks its event loop sees it, too. */
   interrupted: SharedArrayBuffer
 }
 
 export interface Run {
-  /** The name of the definition whose handler runs: of the class, or of what it wraps. */
+  /** The name of the definition whose handler runs: that of the class, or of the class it wraps. */
   job: string
   payload: Payload
   queue: string
@@ -29,7 +29,7 @@ export type Level = 'debug' | 'info' | 'warn' | 'error'
 
 export type ToThread = { run: Run } | { abort: { code: AbortCode; message: string } } | { close: true }
 export type FromThread =
-  /** The files are loaded, or can't be. */
+  /** The files are loaded, or loading failed. */
   | { loaded: true }
   | { broken: ErrorParts }
   | { done: { result: unknown; problem?: string } }
@@ -38,21 +38,21 @@ export type FromThread =
   | { message: { text: string; row: number | undefined } }
   | { progress: Progress }
 
-/** An error, taken apart: cloning would lose its class and its own members. */
+/** The parts of an error: cloning it would lose its class and its own members. */
 export interface ErrorParts {
   isError: boolean
   class: string
   message: string
   stack: string | undefined
   members: Record<string, unknown>
-  /** What was thrown, where it is no error. */
+  /** The thrown value, if it is not an Error. */
   value?: unknown
   cause?: ErrorParts
-  /** Of a BatchFailure: errors would lose theirs inside a map. */
+  /** The failures of a BatchFailure: cloning a map of errors would lose their parts. */
   failures?: [key: unknown, failure: ErrorParts][]
 }
 
-const MOST_CAUSES = 10
+const MAX_CAUSES = 10
 
 /** Never throws. */
 export function takeApart(thrown: unknown, depth = 0): ErrorParts {
@@ -72,7 +72,7 @@ export function takeApart(thrown: unknown, depth = 0): ErrorParts {
     const members = Object.entries(thrown).filter(([name, value]) => !isApart(name, value) && cloneable(value))
     const parts = { ...about, isError: true, stack: thrown.stack, members: Object.fromEntries(members) }
     const { cause, failures } = thrown as Error & { failures?: unknown }
-    if (depth === MOST_CAUSES) return parts
+    if (depth === MAX_CAUSES) return parts
     return {
       ...parts,
       ...(cause === undefined ? {} : { cause: takeApart(cause, depth + 1) }),
