@@ -123,7 +123,11 @@ export class Fetcher {
         const ms = this.#pauseMs
         this.#pauseMs = 0
         await sleep(ms)
-      } else if (this.#pauseMs === 0 && calls < maxConcurrentCalls && (hasSettlements || (free > 0 && !this.#queuesEmpty))) {
+      } else if (
+        this.#pauseMs === 0 &&
+        calls < maxConcurrentCalls &&
+        (hasSettlements || (free > 0 && !this.#queuesEmpty))
+      ) {
         // Handlers that return at once end before this resolves, so that the same call settles them.
         await nextTick()
         this.#startCall()
