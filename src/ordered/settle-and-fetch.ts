@@ -368,7 +368,7 @@ export class SettleAndFetch {
     this.#pauseTimer ??= setTimeout(() => {
       this.#pauseTimer = undefined
       this.#afterCall()
-    }, this.#outage.restMs)
+    }, this.#outage.pauseMs)
   }
 
   async #requeueUnknown(generation: number): Promise<void> {
