@@ -1,4 +1,4 @@
-/** A report that somebody corrected, on its way back to the rows that it came from. */
+/** Reads a corrected report and finds the rows of the task that it belongs to. */
 
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
@@ -17,13 +17,13 @@ import type { FileRow, OpenFile } from './spreadsheet/file.ts'
 import { unescapeFormula } from './spreadsheet/formula-injection.ts'
 import type { Source } from './spreadsheet/source.ts'
 
-/** A row of the report, and what has become of it until now. `number`: its row in the report, if it came in one. */
+/** A row of the report with its event. `number` is its row number in the report. */
 export interface ReportedRow {
   event: EventRecord
   number?: number
-  /** What it is to be tried again as; undefined: it is not rejected (any more), and stays as it is. */
+  /** The row to run again; undefined if it is no longer rejected and stays as it is. */
   row?: Row
-  /** It came back as it was. */
+  /** Whether the report did not change the row. */
   isSame?: boolean
 }
 
@@ -36,11 +36,11 @@ export interface OpenReport {
 type About = Pick<TaskRecord, 'id' | 'meta' | 'job' | 'total'>
 
 /**
- * Opens a corrected report of a task, in whatever format, its rows and columns in any order. A row that is left out is
- * left alone. The rows pass through `columns` and `validate` again; what `options` does not say of them is as it was at
- * the import, and as the job says.
- * @throws INVALID_FILE: it is no report, of another task, or a column is missing; also while iterating, with row and
- *   column: a row key is wrong, comes twice or is of no row, or a row's arguments can't be made of what stands there
+ * Opens a corrected report of a task, in any format, with its rows and columns in any order. Rows that are missing from
+ * it stay as they are. The others pass through `columns` and `validate` again; their defaults are those of the import
+ * and of the job.
+ * @throws INVALID_FILE when the file is not a report of this task or lacks a column; also while iterating, with row and
+ *   column, when a row key is wrong, repeated or unknown, or a row's cells give no arguments
  */
 export async function openReport(
   source: Source,
@@ -62,18 +62,18 @@ export async function openReport(
   try {
     const layout = layoutOf(file, meta, rowKey)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: host.now })
-    return { rows: reportedRows(file, new Reader(host, task, layout, check, rowKey)), close: file.close }
+    return { rows: reportedRows(file, new ReportReader(host, task, layout, check, rowKey)), close: file.close }
   } catch (error) {
     await file.close()
     throw error
   }
 }
 
-/** How a row of the report is read. */
+/** How the rows of a report are read. */
 interface Layout {
-  /** What a column of reasons is called. */
+  /** Returns the name of one of the report's own columns. */
   column(reason: Reason, values: Values): string
-  /** The row as it was imported, with the stored values of the cells that nobody changed. */
+  /** Returns the row as it was imported. Unchanged cells keep their stored values. */
   row(values: Values, stored: Values): Values
 }
 
@@ -101,7 +101,7 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
         const reasons = new Set(Object.values(found))
         const names = Object.keys(values).filter((name) => !reasons.has(name))
         const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
-        // A cell in which nothing stands is a key that the row does not have.
+        // An empty cell is a key that the row does not have.
         for (const [name, value] of cells) if (header && value === '' && stored[name] !== '') cells.delete(name)
         const before = Object.keys(stored).filter((name) => cells.has(name))
         return Object.fromEntries([...new Set([...before, ...cells.keys()])].map((name) => [name, cells.get(name)]))
@@ -161,7 +161,7 @@ function isUnchanged(text: string, stored: unknown): boolean {
 
 const withPlainBreaks = (text: string) => text.replace(/\r\n?/g, '\n')
 
-async function* reportedRows({ rows, close }: OpenFile, reader: Reader): AsyncGenerator<ReportedRow, void, void> {
+async function* reportedRows({ rows, close }: OpenFile, reader: ReportReader): AsyncGenerator<ReportedRow, void, void> {
   try {
     for await (const page of inPages(rows)) yield* reader.read(page)
   } finally {
@@ -169,8 +169,8 @@ async function* reportedRows({ rows, close }: OpenFile, reader: Reader): AsyncGe
   }
 }
 
-/** From rows of the report to those of the task. */
-class Reader {
+/** Finds the task's row for each row of the report. */
+class ReportReader {
   readonly #host: Pick<TaskHost, 'store'>
   readonly #task: About
   readonly #layout: Layout
@@ -202,7 +202,7 @@ class Reader {
     const events = new Map(found.map((event) => [event.index, event]))
     for (const [i, row] of page.entries()) {
       const event = events.get(indexes[i] as number)
-      // Deleted while it was read.
+      // The task was deleted meanwhile.
       if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${this.#task.id}`)
       yield isRejected(event.status) ? await this.#again(event, row) : { event, number: row.number }
     }
@@ -229,7 +229,7 @@ class Reader {
       )
     }
     const key = parseRowKey(String(cell))
-    if (!key) throw wrong(number, column, `${shown(cell)} is no row key: leave that column as it is`)
+    if (!key) throw wrong(number, column, `${shown(cell)} is not a row key: leave that column as it is`)
     if (key.task !== id) throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`)
     if (key.index >= total) throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`)
     return key.index
@@ -251,12 +251,12 @@ class Reader {
     if (!this.#check || event.job !== null) return this.#asArgs(event, { number, values })
     const row = this.#layout.row(values, rowOf(event))
     const file = { number, values: row }
-    const again = this.#check.settled(file) ?? (await this.#check.validated(file))
+    const again = this.#check.unvalidated(file) ?? (await this.#check.validated(file))
     const isSame = stringifyJson(row) === (event.source ?? stringifyJson(rowOf(event)))
     return { event, number, row: again, isSame }
   }
 
-  /** The arguments of the row, or the columns of their only object. */
+  /** Reads the row's arguments, or the fields of its only argument. */
   #asArgs(event: EventRecord, { number, values }: FileRow): ReportedRow {
     const job = event.job ?? this.#task.job
     const [named, column] = [this.#layout.column('job', values), this.#layout.column('arguments', values)]
@@ -273,7 +273,7 @@ class Reader {
   }
 }
 
-/** Indexes of the rejected rows by what stands in the column; two where that tells nothing apart. */
+/** Returns the indexes of the rejected rows by the value of a column. Two indexes mean that the value is not unique. */
 async function indexesByKey(
   store: () => Store,
   task: string,

@@ -1,4 +1,4 @@
-/** Making a task, and adding to one: rows are stored while others are read, and jobs run meanwhile. */
+/** Creates tasks and adds rows to them. Rows are stored while others are still read; their jobs run meanwhile. */
 
 import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
@@ -12,17 +12,17 @@ import { rowsBehind } from './resumed-file.ts'
 import { retryTransient } from './retry-transient.ts'
 import { type Rows, RowWriter, refuse, type TaskHost, templateOf, unknownTask } from './rows.ts'
 
-/** A queue that never runs dry needs twice its slots; rows that wait cost only their arguments. */
+/** The smallest default window. A queue needs twice its slots so that it never runs dry. */
 const WINDOW = 100
 
 export type CreateTask = TaskOptions & {
-  /** What is to be known of where the rows come from; asked when the first ones are there. */
+  /** Returns the task's `meta`. Called when the first rows are read. */
   meta?: () => object
-  /** Named in advance. */
+  /** The task's id, if it was chosen in advance. */
   id?: string
-  /** More members of each row's payload. */
+  /** Additional members of each row's payload. */
   members?: Partial<Payload>
-  /** Hears its id as soon as its first rows are stored. */
+  /** Called with the task's id once its first rows are stored. */
   started?: ((id: string) => void) | undefined
 }
 
@@ -67,7 +67,7 @@ export async function createTask(
     await producer.release()
     return id
   } catch (thrown) {
-    // Nothing stored yet: no task remains. Else it is shown as what it is, with every row before the error.
+    // Without stored rows there is no task. Otherwise it stays, with every row before the error.
     if (!created) {
       await producer.release()
       throw thrown
@@ -94,14 +94,14 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
     await producer.release()
     return writer.cursor
   } catch (thrown) {
-    // Whoever adds is told, and what was read before is whole: the task itself goes on.
+    // The caller gets the error. The rows read before it are stored, and the task goes on.
     await writer.flush().catch(() => {})
     await producer.interrupt(id, now(), false)
     throw writer.cursor > 0 ? withTask(thrown, id) : thrown
   }
 }
 
-/** Goes on where another producer, who is dead or will be stopped, had come to. `rows`: all of them, from the first on. */
+/** Resumes adding after the last row of another producer, which loses its right to add. `rows` are all rows, from the first. */
 export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = host
   const { id, queue, producer: previous } = record
@@ -129,7 +129,7 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
   }
 }
 
-/** What a row's handler adds: an attempt that runs again adds the same rows, and they are there once. */
+/** Returns the `add` of one row's handler. When the attempt is repeated, rows that are stored already are skipped. */
 export function rowProducer(
   host: TaskHost,
   id: string,
@@ -150,14 +150,14 @@ export function rowProducer(
     return cursor - before
   }
   return (job, rows) => {
-    // One after the other, so that the same rows get the same places in each attempt.
+    // One call after the other, so that each attempt adds the same rows at the same positions.
     const added = busy.then(() => add(job, rows))
     busy = added.catch(() => {})
     return added
   }
 }
 
-/** Who adds nothing, behind all rows that there can be, is told where its cursor is. */
+/** Returns how many rows a producer has added. The store says so when it refuses a row behind all possible rows. */
 async function cursorOf({ store, now }: TaskHost, id: string, producer: string): Promise<number> {
   const answer = await retryTransient(() => store().tasks.addRows(id, producer, 2 ** 32, [], now()))
   return answer.ok ? 0 : answer.cursor
@@ -175,18 +175,18 @@ function grouped({ rowsPerJob }: { rowsPerJob?: number | null }): { rowsPerJob?:
   return rowsPerJob === undefined || rowsPerJob === null ? {} : { rowsPerJob }
 }
 
-/** What says in a payload that its handler gets rows as a list. */
+/** The payload member that makes the handler get its rows as a list. */
 const LISTS = { hk_list: true } as const
 
 function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, producer: string, cursor = 0): RowWriter {
   const { export: file, format } = metaOf(record)
   const page = file ? { hk_part: true as const } : {}
-  // Rows of another job come as that one expects them.
+  // Only the task's own job gets lists; another job gets its own arguments.
   const lists = record.rowsPerJob !== null && job.name === record.job ? LISTS : {}
   const payload = { ...payloadOf(host, job, record.id, record.queue), ...lists, ...page }
-  // The template is what the job said when the task was made: what it says otherwise by now stands in the row.
-  const says = Object.values(job.said).some((value) => value !== undefined)
-  const fitsTemplate = job.name === record.job && !says
+  // The template holds the job's options at the task's creation. A job with other options now stores them in the row.
+  const hasOptions = Object.values(job.said).some((value) => value !== undefined)
+  const fitsTemplate = job.name === record.job && !hasOptions
   const ofFile = format !== undefined
   return new RowWriter(host, {
     task: record.id,
@@ -200,12 +200,12 @@ function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, producer:
 }
 
 function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string | undefined): Payload {
-  const said = { ...job.said, ...(queue === undefined ? {} : { queue }) }
-  const payload = host.client.normalise({ ...said, class: job.name, args: [] })
+  const options = { ...job.said, ...(queue === undefined ? {} : { queue }) }
+  const payload = host.client.normalise({ ...options, class: job.name, args: [] })
   if (payload.at !== undefined) {
     throw new HighkiqError(
       'INVALID_OPTION',
-      `${job.name}: rows of a task can't be scheduled; schedule a job that creates it`,
+      `${job.name}: rows of a task can't be scheduled: schedule a job that creates the task`,
     )
   }
   return { ...payload, hk_task: id }
@@ -254,13 +254,13 @@ async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
   return Math.max(WINDOW, 2 * slots)
 }
 
-/** The error that led here is the one to tell: what fails now is left to it. */
+/** Interrupts the task after an error. Errors of the interruption itself are ignored. */
 async function interrupt({ now }: TaskHost, id: string, producer: Producer, writer: RowWriter): Promise<void> {
   await writer.flush().catch(() => {})
   await producer.interrupt(id, now())
 }
 
-/** Tells which task holds the rows that were stored before the error. */
+/** Returns the error with the id of the task that holds the rows stored before it. */
 function withTask(thrown: unknown, id: string): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
   const message = `${thrown.message} (the rows before it are in task ${id}, and will run)`

@@ -1,4 +1,4 @@
-/** An import that only looks. */
+/** Reads and checks a file without importing it. */
 
 import { HighkiqError } from '../job/errors.ts'
 import type { OpenImport } from './import.ts'
@@ -9,22 +9,22 @@ export interface DryRun {
   format: FileFormat
   /** The file's columns in order; null for NDJSON. */
   columns: string[] | null
-  /** The encoding in which its text is read; null for a workbook. */
+  /** The encoding of its text; null for a workbook. */
   encoding: string | null
-  /** False: the file broke off at the last of `problems`. */
+  /** False if the last of `problems` ended the reading. */
   complete: boolean
-  /** Rows that were read: those that would become jobs, and those that would be refused at once. */
+  /** The rows that were read: `valid` ones would become jobs, `invalid` ones would be refused at once. */
   total: number
   valid: number
   invalid: number
-  /** The first 100 problems of rows, and the one that ended the file. */
+  /** The first 100 problems of rows, and the one that ended the reading. */
   problems: DryRunProblem[]
-  /** What the handler would get of the first 10 rows that are valid. */
+  /** What the handler would get for the first 10 valid rows. */
   preview: { row: number; params: unknown }[]
 }
 
 export interface DryRunProblem {
-  /** Number of the row in the file; null when the file does not tell. */
+  /** The number of the row in the file; null if it is not known. */
   row: number | null
   code: string
   message: string
@@ -33,7 +33,7 @@ export interface DryRunProblem {
 const PROBLEMS = 100
 const PREVIEW = 10
 
-/** Reads and checks all of it, and pushes nothing. @throws what is no fault of the file */
+/** Reads and checks the whole file. @throws every error that is not a fault of the file */
 export async function dryRun({ format, header, encoding, rows }: OpenImport): Promise<DryRun> {
   const run: DryRun = {
     format,

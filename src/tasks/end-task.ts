@@ -1,4 +1,4 @@
-/** Cancelling and removing what may be half a million rows: a bounded piece at a time. */
+/** Cancels and removes tasks of any size, a bounded number of rows at a time. */
 
 import { metaOf } from './meta.ts'
 import { removeFolder } from './parts.ts'
@@ -7,7 +7,7 @@ import type { StoreOfTasks } from './rows.ts'
 
 const PAGE = 1000
 
-/** Until no row of a task that is being cancelled waits; those that run are told to end. */
+/** Cancels rows until none waits. Running rows get a cancellation request. */
 export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
   for (;;) {
     const { maybeRunning, done } = await retryTransient(() => store().tasks.cancelRows(id, PAGE, now()))

@@ -28,22 +28,22 @@ export interface TaskEvent {
 
 const PAGE = 500
 
-/** A task's events in the order of its rows, a page at a time. */
+/** Yields a task's events in the order of its rows, page by page. */
 export async function* eventPages(
   store: () => Store,
   task: string,
   { after = -1, ...filter }: Omit<EventQuery, 'limit'>,
 ): AsyncGenerator<EventRecord[]> {
-  for (let behind = after; ; ) {
-    const page = await store().tasks.events(task, { ...filter, after: behind, limit: PAGE })
+  for (let last = after; ; ) {
+    const page = await store().tasks.events(task, { ...filter, after: last, limit: PAGE })
     if (page.length > 0) yield page
-    const last = page.at(-1)
-    if (!last || page.length < PAGE) return
-    behind = last.index
+    const end = page.at(-1)
+    if (!end || page.length < PAGE) return
+    last = end.index
   }
 }
 
-/** Groups items into lists of at most PAGE. */
+/** Groups items into lists of at most 500. */
 export async function* inPages<T>(all: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T[]> {
   let page: T[] = []
   for await (const one of all) {
@@ -54,7 +54,7 @@ export async function* inPages<T>(all: AsyncIterable<T> | Iterable<T>): AsyncGen
   if (page.length > 0) yield page
 }
 
-/** @param language of the messages that are not the app's */
+/** Converts a stored event to the public form. `language` applies to the messages that are not the app's. */
 export function eventOf(job: string, event: EventRecord, language: Language = 'en'): TaskEvent {
   const { index, jid, number, status, attempts, code } = event
   const date = (at: number | null) => (at === null ? null : new Date(at))
@@ -78,17 +78,17 @@ export function eventOf(job: string, event: EventRecord, language: Language = 'e
 export function checkStatuses(where: string, statuses: unknown, known: readonly EventStatus[]): void {
   if (Array.isArray(statuses) && statuses.every((status) => known.includes(status))) return
   const odd = Array.isArray(statuses) ? statuses.find((status) => !known.includes(status)) : statuses
-  throw new HighkiqError('INVALID_OPTION', `${where}: status is a list of ${known.join(', ')}, not ${shown(odd)}`)
+  throw new HighkiqError('INVALID_OPTION', `${where}: status must be a list of ${known.join(', ')} (got ${shown(odd)})`)
 }
 
-/** Options that name rows by their code. */
+/** The options that select rows by their code. */
 export const CODE_OPTIONS = { code: null, otherCodes: 'flag' } as const
 
 /** @throws INVALID_OPTION */
 export function checkCode(where: string, { code, otherCodes }: CodeFilter): void {
   if (code !== undefined && code !== null) checkText(`${where}: code`, code)
   if (code === undefined || !otherCodes) return
-  throw new HighkiqError('INVALID_OPTION', `${where}: say code or otherCodes, not both`)
+  throw new HighkiqError('INVALID_OPTION', `${where}: give code or otherCodes, not both`)
 }
 
 /** Returns the part of these options that selects rows by their code. */
@@ -101,7 +101,10 @@ export function reasonFilter({ code, otherCodes }: Pick<ReasonCount, 'code' | 'o
   return otherCodes ? { otherCodes } : { code }
 }
 
-/** A row is kept as its bare arguments, or as a whole payload where middleware had changed more. */
+/**
+ * Returns the arguments of a row. A row is stored as its bare arguments, or as a whole payload if middleware changed
+ * more than them.
+ */
 export function paramsOf({ args }: EventRecord): unknown[] | null {
   if (args === null) return null
   const value = parseJson(args)

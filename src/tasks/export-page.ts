@@ -1,10 +1,10 @@
-/** What a page of an export is looked at for when it is made, so that not the download is where it shows. */
+/** Checks a page of an export when its job returns it, so that faults do not first show at the download. */
 
 import { meantBy } from '../job/options.ts'
 
 /**
- * What can be told of a page before others are there.
- * @returns what no file can be made of; `missing`: columns that no row of it has, which others may
+ * Checks a page on its own.
+ * @returns `problem`: why no file can be made of it; `missing`: columns that no row of this page has
  */
 export function checkPage(
   rows: readonly unknown[],

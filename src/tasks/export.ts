@@ -1,8 +1,9 @@
-/** Pages in, one file out: each page is a job that answers rows, and the file is in the order of the pages. */
+/** Exports a file from pages: each page is a job that returns rows, and the file has them in the order of the pages. */
 
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { type PageRows, partsOf } from './parts.ts'
@@ -10,35 +11,35 @@ import { retryTransient } from './retry-transient.ts'
 import { type TaskHost, unknownTask } from './rows.ts'
 import { checkFormat, type FileFormat } from './spreadsheet/format.ts'
 
-/** What is said of an export's file when it is created. */
-export interface ExportOf {
+/** The options of an export's file. */
+export interface ExportFileOptions {
   /** Default: `csv`. */
   format?: FileFormat
-  /** Members of a row that are written, in this order. Default: those of the first row. */
+  /** The fields of a row that are written, in this order. Default: those of the first row. */
   columns?: string[]
-  /** Where pages wait until they are downloaded: in the store (the default), or in a folder that all processes reach. */
+  /** Where pages are kept until the download: in the store (the default), or in a folder that all processes share. */
   artifacts?: 'store' | string
 }
 
 export interface DownloadOptions {
-  /** Begins at once and waits for pages that are not there yet; otherwise the export must have ended. */
+  /** Starts at once and waits for missing pages. Default: the export must have ended. */
   wait?: boolean
-  /** Leaves out pages that were rejected, instead of refusing. */
+  /** Leaves out rejected pages. Default: they are an error. */
   partial?: boolean
-  /** Changes each row before it is written; default: the row is written unchanged. */
+  /** Changes each row before it is written. Default: unchanged. */
   show?: (row: unknown) => unknown
   signal?: AbortSignal
 }
 
 const PAGE = 200
-const LOOK_MS = 200
+const POLL_MS = 200
 
 /** @throws INVALID_OPTION */
 export function exportMeta({
   format = 'csv',
   columns,
   artifacts = 'store',
-}: ExportOf): NonNullable<TaskMeta['export']> {
+}: ExportFileOptions): NonNullable<TaskMeta['export']> {
   checkFormat(format)
   if (
     columns !== undefined &&
@@ -48,19 +49,25 @@ export function exportMeta({
       columns.every((column) => typeof column === 'string' && column !== '')
     )
   ) {
-    throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns is a list of names of members of a row')
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `tasks.export: columns must be a list of field names (got ${shown(columns)})`,
+    )
   }
   if (columns && new Set(columns).size < columns.length) {
-    throw new HighkiqError('INVALID_OPTION', 'tasks.export: columns names none twice')
+    throw new HighkiqError('INVALID_OPTION', `tasks.export: columns must name each field once (got ${shown(columns)})`)
   }
   if (typeof artifacts !== 'string' || artifacts === '') {
-    throw new HighkiqError('INVALID_OPTION', "tasks.export: artifacts is 'store', or the path of a folder")
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `tasks.export: artifacts must be 'store' or the path of a folder (got ${shown(artifacts)})`,
+    )
   }
   return { format, ...(columns ? { columns } : {}), ...(artifacts === 'store' ? {} : { dir: resolve(artifacts) }) }
 }
 
 /**
- * All rows of an export in the order of its pages, a page at a time.
+ * Yields the rows of an export page by page, in the order of the pages.
  * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
  */
 async function* exportedPages(
@@ -78,7 +85,7 @@ async function* exportedPages(
 }
 
 /**
- * The file that the pages make, while it is read.
+ * Returns the file of an export, produced while it is read.
  * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE
  */
 export async function download(
@@ -96,10 +103,10 @@ export async function download(
 function exportOf(record: TaskRecord): NonNullable<TaskMeta['export']> {
   const { export: about } = metaOf(record)
   if (about) return about
-  throw new HighkiqError('NOT_AN_EXPORT', `task ${record.id} makes no file: only those of tasks.export do`)
+  throw new HighkiqError('NOT_AN_EXPORT', `task ${record.id} has no file: only tasks of tasks.export have one`)
 }
 
-/** @throws TASK_NOT_DONE, EXPORT_INCOMPLETE, before anything is written */
+/** Refuses an incomplete export before anything is written. @throws TASK_NOT_DONE, EXPORT_INCOMPLETE */
 function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions): void {
   const { counts, id, total } = record
   const ended = record.state === 'done' || record.state === 'cancelled'
@@ -127,7 +134,7 @@ async function* endedInOrder(
 ): AsyncGenerator<EventRecord> {
   for (let after = -1; ; ) {
     signal?.throwIfAborted()
-    // Asked before the events, so that none can come between.
+    // Read before the events, so that no row added meanwhile is missed.
     const record = await retryTransient(() => host.store().tasks.find(id))
     if (!record) throw unknownTask(id)
     const events = await retryTransient(() => host.store().tasks.events(id, { after, limit: PAGE }))
@@ -143,11 +150,11 @@ async function* endedInOrder(
     const all = !record.adding && after + 1 >= record.total
     if (all || (!open && events.length === 0 && !wait)) return
     if (!open && events.length > 0) continue
-    if (!wait) throw new HighkiqError('TASK_NOT_DONE', `task ${id} goes on: page ${after + 1} has not ended`)
+    if (!wait) throw new HighkiqError('TASK_NOT_DONE', `task ${id} still runs: page ${after + 1} has not ended`)
     if (record.state === 'interrupted' && after + 1 >= record.total) {
       throw new HighkiqError('EXPORT_INCOMPLETE', `task ${id} was interrupted: pages are missing`)
     }
-    await sleep(LOOK_MS, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
+    await sleep(POLL_MS, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
   }
 }
 

@@ -1,4 +1,4 @@
-/** A file as a tracked task: one row, one job; the handler gets the row as an object by header. */
+/** Reads the rows of a file for a task: checks them and maps their columns. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkArgs } from '../job/args.ts'
@@ -13,21 +13,21 @@ import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './spreadshe
 import type { Source } from './spreadsheet/source.ts'
 
 export interface ImportRows extends ReadFileOptions {
-  /** Which columns become which fields; default: every one, by its header. */
+  /** Which columns become which fields. Default: every column, under its header. */
   columns?: Columns
   /**
-   * Checks each row before a job is made of it: any Standard Schema (zod, valibot, …). What it answers is what the
-   * handler gets; a row that it refuses is `failed` at once, with code `invalid`. Default: the job's own.
+   * Checks each row before it becomes a job: any Standard Schema (zod, valibot, …). The handler gets the schema's output;
+   * a refused row is `failed` at once, with code `invalid`. Default: the job's own `validate`.
    */
   validate?: StandardSchemaV1
   /**
-   * The column (as the file calls it; of NDJSON: the key) that tells rows apart. A corrected report without the column
-   * "row key", or with empty cells there, finds its rows by it.
+   * The column of the file (for NDJSON: the key) that identifies a row. A corrected report uses it to find rows whose
+   * "row key" is missing.
    */
   rowKey?: string
 }
 
-/** What is said of reading, and what each is. */
+/** The options of `ImportRows` with their kinds. */
 const READING: Record<keyof ImportRows, OptionKind> = {
   validate: null,
   columns: null,
@@ -46,7 +46,7 @@ export const IMPORT_OPTIONS = Object.keys(READING) as (keyof ImportRows)[]
 
 export interface OpenImport extends Pick<OpenFile, 'digest' | 'encoding' | 'close'> {
   format: FileFormat
-  /** As the file calls them; undefined for NDJSON. */
+  /** The columns under the file's names; undefined for NDJSON. */
   header: string[] | undefined
   rows: AsyncGenerator<Row, void, void>
 }
@@ -59,15 +59,15 @@ export function checkImport(where: string, options: ImportRows): ImportRows {
   if (columns !== undefined) checkColumns(columns)
   const isSheet = typeof sheet === 'number' ? Number.isSafeInteger(sheet) && sheet >= 0 : sheet !== ''
   if (sheet === undefined || (isSheet && ['string', 'number'].includes(typeof sheet))) return options
-  throw invalid(`${where}: sheet is the name of a sheet, or its number from 0, not ${shown(sheet)}`)
+  throw invalid(`${where}: sheet must be the name of a sheet, or its number from 0 (got ${shown(sheet)})`)
 }
 
-/** @throws INVALID_OPTION: it is nothing that can be read */
+/** Checks that a source can be read. @throws INVALID_OPTION */
 export function checkSource(where: string, source: unknown): void {
   if (typeof source === 'string' && source !== '') return
   const isStream = typeof source === 'object' && source !== null && ('getReader' in source || 'pipe' in source)
   if (source instanceof Uint8Array || isStream) return
-  throw invalid(`${where} is the path of a file, its bytes (a Buffer), or a stream of them, not ${shown(source)}`)
+  throw invalid(`${where} must be the path of a file, a Buffer, or a stream (got ${shown(source)})`)
 }
 
 function invalid(message: string): HighkiqError {
@@ -77,7 +77,7 @@ function invalid(message: string): HighkiqError {
 /** @throws INVALID_FILE, INVALID_OPTION; while iterating also TOO_MANY_ROWS and VALIDATE_FAILED */
 export async function openImport(source: Source, options: ImportRows, now: () => number): Promise<OpenImport> {
   const { validate, columns, rowKey, ...reading } = checkImport('tasks.import', options)
-  // Loaded when there is something to read: who only pushes jobs need not wait for it.
+  // Loaded on first use, so that an app that only pushes jobs starts faster.
   const { openFile } = await import('./spreadsheet/file.ts')
   const file = await openFile(source, reading, rulesOf(columns))
   const { format, header, digest, encoding, close } = file
@@ -99,7 +99,7 @@ function noKey(rowKey: string, header: readonly string[]): HighkiqError {
 
 async function* rowsOf({ rows, close }: OpenFile, check: RowCheck): AsyncGenerator<Row, void, void> {
   try {
-    for await (const row of rows) yield check.settled(row) ?? (await check.validated(row))
+    for await (const row of rows) yield check.unvalidated(row) ?? (await check.validated(row))
   } finally {
     await close()
   }
@@ -112,7 +112,7 @@ interface Checking {
   now: () => number
 }
 
-/** From a row of a file to a row of a task. */
+/** Turns rows of a file into rows of a task. */
 export class RowCheck {
   readonly #format: FileFormat
   readonly #map: ReturnType<typeof mapper>
@@ -127,19 +127,19 @@ export class RowCheck {
     this.#now = now
   }
 
-  /** The row, unless it must be validated. */
-  settled({ number, values }: FileRow): Row | undefined {
+  /** Returns the row, unless a schema must validate it: then undefined. */
+  unvalidated({ number, values }: FileRow): Row | undefined {
     const messages = this.#faults(values)
     if (messages.length > 0) {
       const code = this.#format === 'xlsx' ? 'formula_error' : 'invalid'
-      return { args: [this.#fit(values)], number, rejected: { status: 'failed', code, messages } }
+      return { args: [this.#storable(values)], number, rejected: { status: 'failed', code, messages } }
     }
     if (this.#schema) return undefined
     return this.#map ? { args: [this.#map(values)], number, source: values } : { args: [values], number }
   }
 
   async validated({ number, values }: FileRow): Promise<Row> {
-    const checked = await this.#asked(this.#map ? this.#map(values) : values, number)
+    const checked = await this.#runSchema(this.#map ? this.#map(values) : values, number)
     const messages = checked.issues
       ? checked.issues.map((issue) => problem(issue, this.#now()))
       : this.#unfit(checked.value)
@@ -148,15 +148,15 @@ export class RowCheck {
     return { args: [(checked as StandardSchemaV1.SuccessResult<unknown>).value], number, source: values }
   }
 
-  /** @throws VALIDATE_FAILED: it broke, which is no answer about the row */
-  async #asked(row: unknown, number: number): Promise<StandardSchemaV1.Result<unknown>> {
+  /** Calls the schema. @throws VALIDATE_FAILED if it throws */
+  async #runSchema(row: unknown, number: number): Promise<StandardSchemaV1.Result<unknown>> {
     try {
       const answer = (this.#schema as StandardSchemaV1)['~standard'].validate(row)
       const checked = answer instanceof Promise ? await answer : answer
       if (typeof checked === 'object' && checked !== null) return checked
-      throw new TypeError('it answers no { value } and no { issues }')
+      throw new TypeError('it returns neither { value } nor { issues }')
     } catch (thrown) {
-      const message = `row ${number}: validate broke on it (${messageOf(thrown)}): a schema answers what is wrong with a row, it does not throw`
+      const message = `row ${number}: validate threw an error (${messageOf(thrown)}): a schema must return the issues of a row, not throw`
       throw new HighkiqError('VALIDATE_FAILED', message, { row: number }, { cause: thrown })
     }
   }
@@ -172,12 +172,12 @@ export class RowCheck {
       })
   }
 
-  /** What no job can carry is not kept either. */
-  #fit(values: Record<string, unknown>): unknown {
+  /** Returns what is stored of a refused row: nothing, if JSON cannot carry it. */
+  #storable(values: Record<string, unknown>): unknown {
     return this.#format === 'ndjson' ? {} : values
   }
 
-  /** What is made of a row must fit into a job: a NaN or a Date is a fault of that row, not of the whole file. */
+  /** Returns why a row can't be an argument, as for a NaN or a Date. It is a fault of that row, not of the file. */
   #unfit(value: unknown): Message[] {
     try {
       checkArgs([value], this.#schema ? 'validate' : 'row')

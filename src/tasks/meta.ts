@@ -1,26 +1,26 @@
-/** What a task says of itself beside what its store must know. */
+/** The part of a task that the store keeps without reading it. */
 
 import type { TaskRecord } from '../store/contract.ts'
 import type { Columns } from './columns.ts'
 import type { FileFormat } from './spreadsheet/format.ts'
 
-/** What `meta` of a task says about where its rows came from. */
+/** The `meta` of a task: where its rows came from, or the file that it exports. */
 export interface TaskMeta {
   /** The columns of an imported file, in order. */
   columns?: string[]
   source?: string
-  /** How they became the rows of the handler. */
+  /** How the columns became the handler's rows. */
   mapping?: Columns
-  /** The column that tells rows apart. */
+  /** The column whose value identifies a row. */
   rowKey?: string
-  /** A `validate` has answered each of them: what it refused, or has not seen yet, is nothing for the handler. */
+  /** Whether a `validate` checked the rows. A refused row may run only after `validate` accepts it. */
   validated?: true
-  /** As many rows as its file might have. */
+  /** The import's `maxRows`. */
   maxRows?: number
   /** The file that an export makes. */
   export?: { format: FileFormat; columns?: string[]; dir?: string }
   format?: FileFormat
-  /** The encoding of the file's text, where the first rows told it. */
+  /** The encoding of the file's text, if it was known after the first rows. */
   encoding?: string
 }
 

@@ -1,4 +1,4 @@
-/** What a task may be told when it is created, and later. */
+/** The options of tasks. */
 
 import type { Job } from '../client/job.ts'
 import { checkQueueName } from '../job/definition.ts'
@@ -8,38 +8,38 @@ import { shown } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
 
-/** What a job of `onDone` and `onFailure` is called with. */
+/** A job of `onDone` and `onFailure`, with its arguments. */
 export type CallbackJob = Job<[task: string, run: number]>
 
 export interface TaskOptions {
-  /** Shown to people; default the job's name. */
+  /** The name shown to people; default: the job's name. */
   name?: string
-  /** Default the job's queue. */
+  /** Default: the job's queue. */
   queue?: string
-  /** Most rows in the queue and in work at a time; default max(100, twice the slots that serve the queue). */
+  /** The most rows in the queue and running at a time; default: max(100, twice the slots that serve the queue). */
   window?: number
-  /** Most rows in work at a time, whoever works: a window of that many. */
+  /** The most rows running at a time in all processes: a window of that many. */
   concurrency?: number
   /**
-   * So many rows (1 to 1,000) are one job, as far as they are together: its handler gets `(ctx, rows)`, and each row an
-   * event of its own. `window` and `concurrency` count such jobs. A row that runs again runs alone.
+   * The number of rows in one job, 1 to 1,000. The handler gets `(ctx, rows)`, and each row has its own event. `window`
+   * and `concurrency` count jobs. A row that runs again runs alone.
    */
   rowsPerJob?: number
-  /** So many rows (or such a share: `'5%'`) may be failed or broken; beyond it the task stops. Default: all. */
+  /** The most rows, or the largest share (`'5%'`), that may be `failed` or `error` before the task stops. Default: all. */
   maxFailures?: number | `${number}%`
-  /** What happens beyond it: the task pauses (the default), or the rest is cancelled. */
+  /** What happens when more fail: the task pauses (the default), or the rest is cancelled. */
   onMaxFailures?: 'pause' | 'cancel'
-  /** Which rows' arguments are kept after they ended; default `rejected`. */
+  /** Which rows keep their arguments after they ended; default: `rejected`. */
   keepArgs?: 'rejected' | 'all' | 'none'
-  /** How long it is kept after it ended: seconds, `'30d'`; default 30 days. */
+  /** How long the task is kept after it ended: seconds, or a text such as `'30d'`; default: 30 days. */
   keep?: number | Duration
-  /** How long without progress until its open rows are looked for, and those that are nowhere end as lost; default an hour. */
+  /** After this long without progress, open rows whose jobs are nowhere end as `lost`; default: one hour. */
   lostAfter?: number | Duration
-  /** Pushed once for each run that has ended, with `(task id, run)`. */
+  /** A job pushed once for each run that ended, with `(task id, run)`. */
   onDone?: CallbackJob
-  /** Pushed once for each run, at its first row that failed or broke for good, with `(task id, run)`. */
+  /** A job pushed once for each run, at its first `failed` or `error` row, with `(task id, run)`. */
   onFailure?: CallbackJob
-  /** More rows are TOO_MANY_ROWS: those before stay, in a task that is `interrupted`. Default: any number; of a file 1,000,000. */
+  /** With more rows adding ends with TOO_MANY_ROWS and the task is `interrupted`. Default: no limit; for a file 1,000,000. */
   maxRows?: number
 }
 
@@ -61,7 +61,7 @@ export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
 
 const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepArgs'][]
 
-/** What can be told to be wrong before any row is read. @throws INVALID_OPTION */
+/** Checks the options before any row is read. @throws INVALID_OPTION */
 export function checkTaskOptions(options: TaskOptions): void {
   const { keepArgs, onDone, onFailure, rowsPerJob } = options
   checkName(options.name)
@@ -70,36 +70,36 @@ export function checkTaskOptions(options: TaskOptions): void {
   windowOf(options)
   policyOf(options)
   if (keepArgs !== undefined && !KEPT.includes(keepArgs)) {
-    throw invalid(`keepArgs is one of ${KEPT.join(', ')}, not ${shown(keepArgs)}`)
+    throw invalid(`keepArgs must be one of ${KEPT.join(', ')} (got ${shown(keepArgs)})`)
   }
   if (rowsPerJob !== undefined && !(Number.isInteger(rowsPerJob) && rowsPerJob >= 1 && rowsPerJob <= MOST_ROWS)) {
-    throw invalid(`rowsPerJob is a whole number from 1 to ${MOST_ROWS}`)
+    throw invalid(`rowsPerJob must be a whole number from 1 to ${MOST_ROWS} (got ${shown(rowsPerJob)})`)
   }
   for (const [name, job] of Object.entries({ onDone, onFailure })) {
     if (job === undefined || typeof job?.request === 'function') continue
-    throw invalid(`${name} is a job: what hq.job(…) answers`)
+    throw invalid(`${name} must be a job, as returned by hq.job(…) (got ${shown(job)})`)
   }
 }
 
 /** @throws INVALID_OPTION */
 export function checkJob(where: string, job: unknown): void {
   if (typeof (job as CallbackJob | null)?.request === 'function') return
-  throw invalid(`${where}: the first argument is a job, what hq.job(…) answers, not ${shown(job)}`)
+  throw invalid(`${where}: the first argument must be a job, as returned by hq.job(…) (got ${shown(job)})`)
 }
 
 /** @throws INVALID_OPTION */
 export function checkMaxRows(maxRows: unknown): void {
   if (maxRows === undefined || (Number.isSafeInteger(maxRows) && (maxRows as number) > 0)) return
-  throw invalid(`maxRows is a whole number above 0, not ${shown(maxRows)}`)
+  throw invalid(`maxRows must be a whole number above 0 (got ${shown(maxRows)})`)
 }
 
 /** @throws INVALID_OPTION */
 export function checkName(name: unknown): void {
   if (name === undefined || (typeof name === 'string' && name !== '')) return
-  throw invalid('name is a text, for people')
+  throw invalid(`name must be a text that is not empty (got ${shown(name)})`)
 }
 
-/** The part of a task that says how it is handled. @throws INVALID_OPTION */
+/** Returns the limits and times of a task for the store. @throws INVALID_OPTION */
 export function policyOf(options: TaskOptions): Pick<TaskSpec, 'maxFailures' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
   const { maxFailures, onMaxFailures, keep, lostAfter } = options
   return {
@@ -111,18 +111,18 @@ export function policyOf(options: TaskOptions): Pick<TaskSpec, 'maxFailures' | '
 }
 
 /** @throws INVALID_OPTION */
-export function parseMaxFailures(tolerated: number | string | null): MaxFailures | null {
-  if (tolerated === null || tolerated === Number.POSITIVE_INFINITY) return null
-  if (typeof tolerated === 'number' && Number.isSafeInteger(tolerated) && tolerated >= 0) return { rows: tolerated }
-  const percent = typeof tolerated === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(tolerated)?.[1]) : Number.NaN
+export function parseMaxFailures(value: number | string | null): MaxFailures | null {
+  if (value === null || value === Number.POSITIVE_INFINITY) return null
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return { rows: value }
+  const percent = typeof value === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(value)?.[1]) : Number.NaN
   if (percent >= 0 && percent <= 100) return { percent }
-  throw invalid(`maxFailures is a number of rows, or a share such as '5%', not ${shown(tolerated)}`)
+  throw invalid(`maxFailures must be a number of rows, or a share such as '5%' (got ${shown(value)})`)
 }
 
-/** As it is said in options; null: every failure is tolerated. */
-export function formatMaxFailures(tolerance: MaxFailures | null): number | `${number}%` | null {
-  if (!tolerance) return null
-  return 'rows' in tolerance ? tolerance.rows : `${tolerance.percent}%`
+/** Returns `maxFailures` as options write it; null: no limit. */
+export function formatMaxFailures(limit: MaxFailures | null): number | `${number}%` | null {
+  if (!limit) return null
+  return 'rows' in limit ? limit.rows : `${limit.percent}%`
 }
 
 /** @throws INVALID_OPTION */
@@ -131,11 +131,11 @@ export function parseOnMaxFailures(onMaxFailures: unknown): 'pause' | 'cancel' {
   throw invalid(`onMaxFailures must be 'pause' or 'cancel' (got ${shown(onMaxFailures)})`)
 }
 
-/** The window that is asked for; undefined: nothing is said. @throws INVALID_OPTION */
+/** Returns the smaller of `window` and `concurrency`; undefined without both. @throws INVALID_OPTION */
 export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | 'concurrency'>): number | undefined {
   for (const [name, value] of Object.entries({ window, concurrency })) {
     if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue
-    throw invalid(`${name} is a whole number above 0`)
+    throw invalid(`${name} must be a whole number above 0 (got ${shown(value)})`)
   }
   return window === undefined || concurrency === undefined ? (concurrency ?? window) : Math.min(window, concurrency)
 }
@@ -143,7 +143,7 @@ export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | '
 function milliseconds(name: string, duration: number | Duration): number {
   const ms = Math.round(seconds(duration) * 1000)
   if (ms > 0) return ms
-  throw invalid(`${name} is a time above 0: seconds, or a text such as '30d'`)
+  throw invalid(`${name} must be a time above 0, in seconds or as a text such as '30d' (got ${shown(duration)})`)
 }
 
 function invalid(message: string): HighkiqError {

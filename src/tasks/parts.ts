@@ -1,4 +1,4 @@
-/** What the pages of an export left behind, compressed, until somebody downloads the file: in the store, or in a folder. */
+/** Keeps the rows of an export's pages, compressed, until its file is downloaded: in the store or in a folder. */
 
 import { randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -12,25 +12,25 @@ import { type AttemptRef, isInAttempt, type Store } from '../store/contract.ts'
 import { retryTransient } from './retry-transient.ts'
 import type { ExportRow } from './spreadsheet/export-file.ts'
 
-/** All parts of one task together, in the store. */
+/** The most bytes that the parts of one task take in the store. */
 export const MOST_STORED_BYTES = 512 * 1024 * 1024
-/** Fast: a page is packed while others are computed. */
+/** The fastest level, since pages are compressed while others are computed. */
 const LEVEL = 1
 
 const pack = promisify(deflate)
 const unpack = promisify(inflate)
 
-/** Rows of one page. */
+/** The rows of one page. */
 export type PageRows = readonly ExportRow[]
 
 export interface Parts {
-  /** Does nothing if the row is not in that attempt (any more). */
+  /** Stores a page, unless its row is in another attempt. */
   put(index: number, rows: PageRows, by: AttemptRef): Promise<void>
-  /** null: there is none. */
+  /** Returns a page, or null if there is none. */
   get(index: number): Promise<PageRows | null>
 }
 
-/** @param dir undefined: in the store */
+/** Returns the parts of a task in `dir`; without it in the store. */
 export function partsOf(store: () => Store, task: string, dir: string | undefined): Parts {
   return dir === undefined ? new StoredParts(store, task) : new PartFiles(store, task, join(dir, task))
 }
@@ -53,7 +53,7 @@ class StoredParts implements Parts {
     const answer = await retryTransient(() =>
       this.#store().tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by),
     )
-    // A deleted task wants nothing any more, and a row nothing of another attempt.
+    // The page of a deleted task, or of another attempt, is not needed.
     if (answer !== 'full') return
     throw new Kill(
       `the export has more than ${MOST_STORED_BYTES / 2 ** 20} MB (compressed), which is too much for the store: give tasks.export a folder with the option artifacts`,
@@ -66,7 +66,7 @@ class StoredParts implements Parts {
   }
 }
 
-/** A part has its name when it is whole. */
+/** Stores each part as a file, which gets its name when it is complete. */
 class PartFiles implements Parts {
   readonly #store: () => Store
   readonly #task: string

@@ -4,7 +4,9 @@ import { isGone, thisHost, thisHostText } from '../worker/lease/host.ts'
 
 const LEASE_SECONDS = 30
 
-/** Who adds rows to a task: an owner like a worker is, so that others see when its process dies. */
+/**
+ * A process that adds rows to a task. It holds a lease, as a worker does, so that others notice when it dies.
+ */
 export class Producer {
   readonly token = `submitter:${randomBytes(8).toString('hex')}`
   readonly #store: () => Store
@@ -21,28 +23,28 @@ export class Producer {
 
   async release(): Promise<void> {
     if (!this.#timer) return
-    this.#renewNoMore()
+    this.#stopRenewing()
     await this.#store()
       .workers.release(this.token)
       .catch(() => {})
   }
 
-  /** Ends its part of a task before all of it is there; `interrupted`: the task says so. */
+  /** Ends adding before all rows are stored. With `interrupted` the task's state says so. */
   async interrupt(task: string, now: number, interrupted = true): Promise<void> {
     try {
       await this.#store().tasks.endAdding(task, this.token, now, interrupted)
       await this.release()
     } catch {
-      // Left to its lease: when that ends, whoever claims it interrupts the task.
-      this.#renewNoMore()
+      // The lease runs out, and a worker that claims it interrupts the task.
+      this.#stopRenewing()
     }
   }
 
-  #renewNoMore(): void {
+  #stopRenewing(): void {
     clearInterval(this.#timer)
   }
 
-  /** One that fails is made good by the next; if none comes through, the task is interrupted and says so. */
+  /** A failed renewal is ignored: the next one may succeed, and otherwise the task becomes `interrupted`. */
   #renew(): void {
     this.#store()
       .workers.renew(this.token, LEASE_SECONDS)
@@ -50,7 +52,7 @@ export class Producer {
   }
 }
 
-/** Whether who began a task adds rows to it, as far as can be told: its lease holds, and its process is not known to be gone. */
+/** Returns whether a task's first producer still adds rows: its lease holds, and its process is not known to be gone. */
 export async function isProducerAlive(store: Store, { adding, producer }: TaskRecord): Promise<boolean> {
   if (!adding) return false
   const lease = (await store.workers.leases()).find(({ owner }) => owner === producer)

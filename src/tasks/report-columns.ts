@@ -1,10 +1,10 @@
-/** The columns of a report that are not the file's: what they are called in each language, and how they are found again. */
+/** The columns that a report adds: their names in each language, and how they are found in a corrected report. */
 
 import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
 
-/** They stand behind a row's own columns. */
+/** The columns after the row's own columns. */
 export const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
-/** They stand behind those, where some rows are not the file's, or belong to another job than the task's. */
+/** Further columns, if some rows are not of the file, or of another job than the task's. */
 export const OTHERS = ['job', 'arguments'] as const
 export type Reason = (typeof REASONS)[number] | (typeof OTHERS)[number]
 
@@ -17,7 +17,7 @@ const NAMES = LANGUAGE_CODES.map((language) => {
   }
 })
 
-/** Which of our columns has this name, in whatever language, with how many prefixes in front. */
+/** Returns the added column with this name, its language, and the number of prefixes. */
 function knownAs(name: string): { reason: Reason; language: Language; prefixes: number } | undefined {
   for (const { language, prefix, reasons } of NAMES) {
     let bare = name
@@ -28,7 +28,7 @@ function knownAs(name: string): { reason: Reason; language: Language; prefixes: 
   return undefined
 }
 
-/** Whether one of these names is that of such a column, in any language. */
+/** Returns whether one of these names is an added column in any language. */
 export function hasReason(names: Iterable<string>, reasons: readonly Reason[]): boolean {
   for (const name of names) {
     const known = knownAs(name)
@@ -37,7 +37,7 @@ export function hasReason(names: Iterable<string>, reasons: readonly Reason[]): 
   return false
 }
 
-/** What our columns are called beside these: a column of the file keeps its name, and ours has more prefixes. */
+/** Returns names for the added columns. A name that the file uses gets one more prefix. */
 export function reasonNames(own: readonly string[], language: Language): Record<Reason, string> {
   const { prefix, columns } = TASK_WORDS[language]
   const prefixes = new Map<Reason, number>()
@@ -51,7 +51,7 @@ export function reasonNames(own: readonly string[], language: Language): Record<
   return Object.fromEntries(names) as Record<Reason, string>
 }
 
-/** Our columns among those of a report, in any language: those that have the most prefixes, and are not the file's. */
+/** Finds the added columns of a report in any language: those with the most prefixes that are not the file's. */
 export function reasonsIn(header: readonly string[], own: readonly string[] = []): Partial<Record<Reason, string>> {
   const found: Partial<Record<Reason, string>> = {}
   const most = new Map<Reason, number>()
@@ -64,7 +64,7 @@ export function reasonsIn(header: readonly string[], own: readonly string[] = []
   return found
 }
 
-/** The language of a report; `en` when none of our columns is left. */
+/** Returns the language of a report; `en` if it has none of the added columns. */
 export function languageOf(header: readonly string[]): Language {
   return header.map(knownAs).findLast((known) => known !== undefined)?.language ?? 'en'
 }

@@ -1,4 +1,4 @@
-/** A task's rows and what became of them, as a file that can be corrected. */
+/** Writes a task's rows and their outcome as a file that can be corrected. */
 
 import { HighkiqError } from '../job/errors.ts'
 import { isObject, parseJson, stringifyJson } from '../job/json.ts'
@@ -12,15 +12,14 @@ import { hasReason, OTHERS, REASONS, type Reason, reasonNames, reasonsIn } from 
 import type { FileFormat, ReadFileOptions } from './spreadsheet/file.ts'
 
 export interface ReportOptions {
-  /** Default: by the ending of the path. */
+  /** Default: the ending of the path. */
   format?: FileFormat
-  /** Default those that did not finish; `all` needs a task that was made with `keepArgs: 'all'`. */
+  /** Default: the rows that did not finish. `all` needs a task created with `keepArgs: 'all'`. */
   rows?: 'rejected' | 'all'
-  /** The language of our columns, of the statuses, and of the messages that are not the app's. Default: `en`. */
+  /** The language of the added columns, the statuses, and the messages that are not the app's. Default: `en`. */
   lang?: Language
   /**
-   * Changes the arguments of each row before they are written; default: unchanged. A row that it changes can't be sent
-   * back.
+   * Changes the arguments of each row before they are written. Default: unchanged. A changed row can't be sent back.
    */
   show?: (value: unknown) => unknown
 }
@@ -37,7 +36,7 @@ export function checkReport(options: ReportOptions): void {
 
 export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
 
-/** Writes the report into a file, which has its name only when it is complete. @throws REPORT_FAILED, INVALID_OPTION */
+/** Writes the report to a file, which gets its name when it is complete. @throws REPORT_FAILED, INVALID_OPTION */
 export async function writeReport(
   path: string,
   task: TaskRecord,
@@ -49,7 +48,7 @@ export async function writeReport(
   return writeSpreadsheet(path, { ...content, ...(options.format ? { format: options.format } : {}) })
 }
 
-/** The report as bytes, made as they are read. @throws INVALID_OPTION */
+/** Returns the report as a stream that is produced while it is read. @throws INVALID_OPTION */
 export async function reportStream(
   task: TaskRecord,
   events: EventsOf,
@@ -107,7 +106,7 @@ async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> 
   return false
 }
 
-/** The text in place of a row key when values of the row are hidden: sent back, they would replace the right ones. */
+/** Replaces the row key of a row with hidden values, which would otherwise overwrite the real ones. */
 export const HIDDEN_ROW = 'hidden'
 
 type ShownEvent = EventRecord & { isHidden?: boolean }
@@ -161,7 +160,7 @@ function argsText(event: EventRecord): string {
   return params === null ? '' : stringifyJson(params)
 }
 
-/** A row of a file as it came. */
+/** Returns a row of a file as it was read. */
 export function rowOf(event: EventRecord): Record<string, unknown> {
   const row = event.source === null ? paramsOf(event)?.[0] : parseJson(event.source)
   return (row ?? {}) as Record<string, unknown>
@@ -174,7 +173,7 @@ function cut(text: string): string {
   return text.length <= CELL_CHARACTERS ? text : `${text.slice(0, CELL_CHARACTERS)}… (cut)`
 }
 
-/** Which row of which task, and as of which run. */
+/** Identifies a row of a task in a run. */
 export interface RowKey {
   task: string
   index: number

@@ -1,4 +1,4 @@
-/** Checks that a file is the one with which an interrupted import began. */
+/** Checks that a file is the one that an interrupted import began to read. */
 
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
@@ -52,6 +52,6 @@ function isOther(row: Row, { lastRow }: TaskRecord): boolean {
 }
 
 function refused({ id }: TaskRecord, why: string): HighkiqError {
-  const message = `task ${id} can't go on with this file: ${why}: correct only what comes behind the stored rows, or import the file as a new task`
+  const message = `task ${id} can't be resumed with this file: ${why}: correct only rows after the stored ones, or import the file as a new task`
   return new HighkiqError('INVALID_FILE', message)
 }

@@ -1,9 +1,9 @@
-/** Which rejected rows are to run again, and as what. */
+/** Selects the rejected rows that a retry runs again, and their arguments. */
 
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { memberText, stringifyJson } from '../job/json.ts'
-import { checkOptions, given } from '../job/options.ts'
+import { checkOptions, given, shown } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
 import { checkReadable } from '../job/readable.ts'
 import {
@@ -24,51 +24,51 @@ import { Revalidation } from './revalidation.ts'
 import { asOneValue, checkReadableArgs, isIterable, type Row, type TaskHost, unknownTask } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 
-/** A row that is to run again. */
+/** A row to run again. */
 export interface CorrectedRow {
   index: number
-  /** The handler's arguments; left out, those that it had, as they are kept: nothing of them is written anew. */
+  /** The handler's new arguments. Default: the stored ones, unchanged. */
   args?: unknown[]
-  /** The row as it came, for the report, when that is not what the handler gets. */
+  /** The row as it was read, for the report, if the handler gets something else. */
   source?: object
 }
 
 export interface RetryOptions extends CodeFilter {
-  /** Which rejected rows; default `failed` and `error`. */
+  /** The statuses of the rows; default: `failed` and `error`. */
   status?: RejectedStatus[]
-  /** These instead, each with other arguments, or as it was; each index once. */
+  /** These rows instead, each with new arguments or unchanged; each index at most once. */
   rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
   /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
   report?: Source
   /**
-   * How the report's rows are read and checked, where that is not as at their import. Without a report only `validate`,
-   * for rows that one had refused before.
+   * How the report is read and checked. Default: as at the import. Without a report only `validate` is allowed; it
+   * checks the rows that a `validate` refused before.
    */
   as?: ImportRows
 }
 
 export interface Retried {
   run: number
-  /** Rows that run again. */
+  /** The number of rows that run again. */
   rows: number
-  /** Of these, given rows and rows of a report that came back as they were. */
+  /** How many of them were given, or stood in a report, without a change. */
   unchanged: number
-  /** Given rows, and rows of a report, that have finished: they stay as they are. */
+  /** Rows that were given, or stood in a report, and have finished: they stay as they are. */
   finished: number
-  /** The same of rows that wait or run already. */
+  /** Rows that were given, or stood in a report, and wait or run already. */
   open: number
-  /** Rows whose arguments are not kept any more: they stay as they were. */
+  /** Rows whose arguments are no longer kept: they stay as they are. */
   dropped: number
   /**
-   * Rows that `validate` refused once more, of a corrected report or of those that it had refused before; also the
-   * latter while no `validate` is at hand. They stay as they were.
+   * Rows that `validate` refused, of a corrected report or of those that it refused before; the latter also without a
+   * `validate`. They stay as they are.
    */
   refused: number
 }
 
-/** A row that is to run again. */
+/** A rejected row to run again, for the store. */
 export interface SelectedRow extends RetryRow {
-  /** It may have an entry in the dead set. */
+  /** Whether the row may have an entry in the dead set. */
   isDead: boolean
   isSame?: boolean
 }
@@ -84,19 +84,19 @@ export function checkRetry(options: RetryOptions): void {
     rows,
     report,
   })
-  const told = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
-  if (told.length > 1) throw invalid(`say which rows in one way: by ${told.join(', or by ')}`)
+  const used = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
+  if (used.length > 1) throw invalid(`select rows in one way: by ${used.join(', or by ')}`)
   if (as !== undefined) checkImport('task.retry: as', as)
   const isForReport = Object.keys(given(as ?? {})).some((name) => name !== 'validate')
   if (as !== undefined && report === undefined && isForReport) {
-    throw invalid('`as` says how a report is read: name it, too (report)')
+    throw invalid('`as` applies only to a report: give it, too (report)')
   }
   if (rows !== undefined && !isIterable(rows))
-    throw invalid('rows is a list of { index, args: […] }, or { index } for one as it was')
+    throw invalid(`rows must be a list of { index, args: […] }, or { index } for an unchanged row (got ${shown(rows)})`)
   if (report !== undefined) checkSource('task.retry: report', report)
 }
 
-/** Rows that are rejected and can run again; the others are counted. */
+/** Yields the rejected rows that can run again, and counts the others in `retried`. */
 export async function selectRows(
   host: TaskHost,
   record: TaskRecord,
@@ -105,12 +105,12 @@ export async function selectRows(
 ): Promise<AsyncGenerator<SelectedRow, void, void>> {
   const { rows, report, as = {} } = options
   const { validate = host.optionsOf(record.job).validate } = as
-  const asItWas = asKept(host, record, new Revalidation(record, validate, host.now), retried)
-  if (rows) return chosen(host, record, givenRows(host, record, rows), retried, asItWas)
-  if (report === undefined) return rejectedRows(host, record, options, asItWas)
+  const unchangedRow = asKept(host, record, new Revalidation(record, validate, host.now), retried)
+  if (rows) return chosen(host, record, givenRows(host, record, rows), retried, unchangedRow)
+  if (report === undefined) return rejectedRows(host, record, options, unchangedRow)
   if (metaOf(record).validated && !validate) throw unvalidated(record)
   const { openReport } = await import('./corrected-report.ts')
-  // What can be read twice is: a fault in it is known before any row runs again.
+  // A path or Buffer can be read twice, so its faults are found before any row runs again.
   if (typeof report === 'string' || report instanceof Uint8Array) {
     const { validate: _, ...unchecked } = as
     const check = await openReport(report, record, unchecked, { ...host, optionsOf: () => ({}) })
@@ -120,15 +120,15 @@ export async function selectRows(
   return chosen(host, record, (await openReport(report, record, as, host)).rows, retried)
 }
 
-/** A rejected row with the arguments that it had; undefined: it can't run with them, and is counted. */
-type AsItWas = (event: EventRecord) => Promise<SelectedRow | undefined>
+/** Returns a rejected row with its stored arguments. Undefined, and counted, if it can't run with them. */
+type Unchanged = (event: EventRecord) => Promise<SelectedRow | undefined>
 
 function asKept(
   { client }: Pick<TaskHost, 'client'>,
   record: TaskRecord,
   validation: Revalidation,
   retried: Retried,
-): AsItWas {
+): Unchanged {
   return async (event) => {
     const { index, args, status } = event
     if (args === null) {
@@ -136,8 +136,8 @@ function asKept(
       return undefined
     }
     if (!validation.isNeeded(event)) return { index, isDead: status === 'error' }
-    const again = await validation.again(event)
-    if (again) return asCorrected(client, record, event, again)
+    const row = await validation.validate(event)
+    if (row) return asCorrected(client, record, event, row)
     retried.refused++
     return undefined
   }
@@ -147,18 +147,18 @@ async function* rejectedRows(
   { store }: TaskHost,
   record: TaskRecord,
   { status = ['failed', 'error'], ...options }: RetryOptions,
-  asItWas: AsItWas,
+  unchangedRow: Unchanged,
 ): AsyncGenerator<SelectedRow, void, void> {
   const filter = { status: [...status], ...codeFilterOf(options) }
   for await (const events of eventPages(store, record.id, filter)) {
     for (const event of events) {
-      const row = await asItWas(event)
+      const row = await unchangedRow(event)
       if (row) yield row
     }
   }
 }
 
-/** One that was named: as what, or undefined: as it was. */
+/** A row that the caller named. Without `row` it runs unchanged. */
 type NamedRow = Omit<ReportedRow, 'row'> & { row: Row | undefined }
 
 async function* givenRows(
@@ -190,11 +190,11 @@ async function* givenRows(
 function checkRow(row: unknown): asserts row is CorrectedRow {
   const { index, args, source } = (row ?? {}) as Partial<CorrectedRow>
   const isIndex = Number.isSafeInteger(index) && (index as number) >= 0
-  const isAsItWas = args === undefined && source === undefined
+  const isUnchanged = args === undefined && source === undefined
   const isSource = source === undefined || (typeof source === 'object' && source !== null)
-  if (!isIndex || !(isAsItWas || Array.isArray(args)) || !isSource) {
+  if (!isIndex || !(isUnchanged || Array.isArray(args)) || !isSource) {
     throw invalid(
-      'each of rows is { index, args: […] }, and a `source` that is an object if there is one; or { index }, for one as it was',
+      'each of rows must be { index, args: […] }, perhaps with an object as `source`, or { index } for an unchanged row',
     )
   }
   if (args !== undefined) checkArgs(args, `task.retry: row ${index}`)
@@ -205,7 +205,7 @@ async function* chosen(
   record: TaskRecord,
   rows: AsyncGenerator<ReportedRow | NamedRow, void, void>,
   retried: Retried,
-  asItWas: AsItWas = async () => undefined,
+  unchangedRow: Unchanged = async () => undefined,
 ): AsyncGenerator<SelectedRow, void, void> {
   for await (const { event, row, number, isSame = false } of rows) {
     const { status } = event
@@ -214,7 +214,7 @@ async function* chosen(
     else if (row?.rejected) retried.refused++
     else if (row) yield { ...asCorrected(client, record, event, row, number), isSame }
     else {
-      const unchanged = await asItWas(event)
+      const unchanged = await unchangedRow(event)
       if (unchanged) yield { ...unchanged, isSame }
     }
   }
@@ -230,13 +230,13 @@ function asCorrected(
   const { index, status, source: before } = event
   const args = inPayload(client, record, event, row.args, number)
   client.weigh(event.job ?? record.job, args)
-  // What it came from would else be told of what it was before.
+  // Otherwise the report would show the source of the old arguments.
   const source = row.source ?? (before === null ? undefined : (row.args[0] as object))
   const beside = source === undefined ? {} : { source: stringifyJson(source) }
   return { index, args, ...beside, isDead: status === 'error' }
 }
 
-/** Arguments as the row keeps them: bare, or in the payload that says what else its job is. */
+/** Returns arguments as the row stores them: bare, or within the row's own payload. */
 function inPayload(
   { wire }: TaskHost['client'],
   { rowsPerJob, job: ofTask }: TaskRecord,
@@ -255,12 +255,12 @@ function inPayload(
     checkReadableArgs(text, ofTask, rowsPerJob !== null)
     return text
   }
-  const what = `the row with index ${index} is of job ${job}, and what else that job was told is not kept (keepArgs): it can't run again`
+  const what = `the row with index ${index} is of job ${job}, and the other options of that job are not kept (keepArgs): it can't run again`
   if (row === undefined) throw invalid(what)
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })
 }
 
-/** Commands and requests have words of their own for its end. */
+/** The command line and HTTP replace the end of this message with their own hint. */
 function unvalidated({ id, job }: TaskRecord): HighkiqError {
   return new HighkiqError(
     'INVALID_OPTION',

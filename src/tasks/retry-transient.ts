@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../job/errors.ts'
 
-/** A store that is away for longer than this has no patience left to expect. */
-const PATIENCE_MS = 60_000
+/** The error is thrown once the store was away this long. */
+const MAX_WAIT_MS = 60_000
 const AWAY: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 
-/** Asks again while the store is away: only for what may be repeated without harm. */
+/** Repeats a call while the store does not answer, for up to a minute. The call must be safe to repeat. */
 export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
-  const end = performance.now() + PATIENCE_MS
+  const end = performance.now() + MAX_WAIT_MS
   for (let pause = 50; ; pause = Math.min(pause * 2, 2000)) {
     try {
       return await work()

@@ -1,4 +1,4 @@
-/** Rejected rows run again: the same events, in a new run. */
+/** Runs rejected rows again: the same events, in a new run. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pages } from '../inspect/walk.ts'
@@ -17,20 +17,20 @@ import { trackedTasks } from './task-plugin.ts'
 export type { Retried, RetryOptions } from './retry-selection.ts'
 
 const PAGE = 500
-/** A worker looks for marks several times a second. */
-const HEARS_WITHIN_MS = 3000
-const LOOK_MS = 50
+/** Workers read cancellations several times a second; within this time a running attempt has ended. */
+const CANCELLED_WITHIN_MS = 3000
+const POLL_MS = 50
 
 /**
- * @returns how many rows run again; with none of them no run begins
- * @throws UNKNOWN_TASK, INVALID_OPTION, INVALID_FILE; TASK_BUSY when another is putting rows back just now, or the task is
+ * @returns how many rows run again; without rows no run begins
+ * @throws UNKNOWN_TASK, INVALID_OPTION, INVALID_FILE; TASK_BUSY while another retry of the task runs, or the task is
  *   being cancelled
  */
 export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
   checkRetry(options)
   const retried: Retried = { run: record.run, rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
   const chunks = inPages(await selectRows(host, record, given(options), retried))
-  // A run without rows would call what is to be called when it is done: whatever was read is looked at once more.
+  // A run without rows would call `onDone`, so the rows are checked once more before the run begins.
   let first: readonly SelectedRow[] = []
   while (first.length === 0) {
     const chunk = await chunks.next()
@@ -50,7 +50,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     const put = async (rows: readonly SelectedRow[]) => {
       if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(host, id)
       const items = rows.map((row) => withDead(row, dead))
-      await unmark(host, record, rows)
+      await withdrawCancellations(host, record, rows)
       const answers = await retryTransient(() => store().tasks.retryRows(id, run + 1, items, now()))
       for (const [i, answer] of answers.entries()) {
         if (answer === 'ok') retried.rows++
@@ -60,7 +60,7 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     }
     await put(first)
     for await (const rows of chunks) await put(rows)
-    // Rows of a report that was sent slowly, or of a task so large that there was time for it.
+    // Another run may have begun meanwhile, if a report was sent slowly or the task is large.
     const then = await retryTransient(() => store().tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
     await retryTransient(() => store().tasks.endAdding(id, producer.token, now()))
@@ -70,12 +70,12 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     await producer.interrupt(id, now())
     throw thrown
   } finally {
-    // The report, of which not all was read.
+    // Closes a report of which not all was read.
     await chunks.return(undefined)
   }
 }
 
-/** Those that nobody has put to work, or dropped the arguments of, since they were read; the others are counted. */
+/** Returns the rows that are still rejected and have their arguments, and counts the others. */
 async function rejectedStill(
   { store }: TaskHost,
   { id }: TaskRecord,
@@ -97,28 +97,32 @@ async function rejectedStill(
 }
 
 /**
- * The same jobs run again: that they were cancelled is over, once their old texts are out of the queue and an attempt that
- * still runs has had the time to hear of it. Its mark goes with it.
+ * Withdraws the cancellations of rows that run again, after their old jobs are out of the queue and a running attempt had
+ * time to see its cancellation.
  */
-async function unmark(host: TaskHost, { id, queue }: TaskRecord, rows: readonly RetryRow[]): Promise<void> {
+async function withdrawCancellations(
+  host: TaskHost,
+  { id, queue }: TaskRecord,
+  rows: readonly RetryRow[],
+): Promise<void> {
   const { store, now } = host
-  let marked = rows.map(({ index }) => taskJid(id, index))
-  for (let looks = 0; ; looks++) {
-    marked = await retryTransient(() => store().cancellations.among(marked))
-    if (marked.length === 0) return
-    const isLast = looks === HEARS_WITHIN_MS / LOOK_MS
-    if (looks === 0 || isLast) await withdraw(host, { id, queue }, new Set(marked))
+  let cancelled = rows.map(({ index }) => taskJid(id, index))
+  for (let polls = 0; ; polls++) {
+    cancelled = await retryTransient(() => store().cancellations.among(cancelled))
+    if (cancelled.length === 0) return
+    const isLast = polls === CANCELLED_WITHIN_MS / POLL_MS
+    if (polls === 0 || isLast) await removeFromQueue(host, { id, queue }, new Set(cancelled))
     if (isLast) break
-    await sleep(LOOK_MS)
+    await sleep(POLL_MS)
   }
-  await Promise.all(marked.map((jid) => retryTransient(() => store().cancellations.withdraw(jid, now()))))
+  await Promise.all(cancelled.map((jid) => retryTransient(() => store().cancellations.withdraw(jid, now()))))
 }
 
-/** Without its mark a text that nobody has come to would run beside the new one, and with its old arguments. */
-async function withdraw(
+/** Removes cancelled jobs from the queue: without their cancellation they would run beside the new ones. */
+async function removeFromQueue(
   host: TaskHost,
   { id, queue }: Pick<TaskRecord, 'id' | 'queue'>,
-  marked: ReadonlySet<string>,
+  cancelled: ReadonlySet<string>,
 ): Promise<void> {
   const { store, now } = host
   const tracked = trackedTasks(host)
@@ -128,7 +132,7 @@ async function withdraw(
     const pulls: Pull[] = []
     for (const { text, at } of items) {
       const payload = readPayload(text)
-      if (payload?.hk_task !== id || !allAmong(payload, marked)) continue
+      if (payload?.hk_task !== id || !allAmong(payload, cancelled)) continue
       const time = now()
       const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, time) ?? []
       pulls.push({
@@ -145,7 +149,7 @@ async function withdraw(
   }
 }
 
-/** The entries that a task's rows have in the dead set, by their index. */
+/** Returns the dead-set entries of a task's rows, by the index of the row. */
 async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>()
   for await (const { items } of pages((after) => store().search.scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
@@ -164,11 +168,11 @@ function withDead({ index, args, source }: SelectedRow, dead: ReadonlyMap<number
 }
 
 function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {
-  const what = why === 'gone' ? 'somebody else is putting its rows back just now' : 'it is being cancelled'
-  return new HighkiqError('TASK_BUSY', `task ${id}: ${what}; look at its status, and try again`)
+  const what = why === 'gone' ? 'another retry of it is running' : 'it is being cancelled'
+  return new HighkiqError('TASK_BUSY', `task ${id}: ${what}: look at its status, and try again`)
 }
 
 function overtaken(id: string, rows: number): HighkiqError {
-  const message = `task ${id}: somebody else began to put its rows back meanwhile; ${rows} rows of this retry run again, look at the others`
+  const message = `task ${id}: another retry began meanwhile: ${rows} rows of this retry run again, look at the others`
   return new HighkiqError('TASK_BUSY', message, { rows })
 }

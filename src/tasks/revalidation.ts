@@ -1,4 +1,4 @@
-/** Rows that `validate` refused before any attempt: a handler gets of them what it answers now, or nothing. */
+/** Validates rows again that `validate` refused before any attempt. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
@@ -7,7 +7,7 @@ import { RowCheck } from './import.ts'
 import { metaOf } from './meta.ts'
 import type { Row } from './rows.ts'
 
-/** Why a row is refused before a job is made of it. */
+/** The codes of rows that were refused before they became a job. */
 const REFUSALS: readonly (string | null)[] = ['invalid', 'formula_error']
 
 export class Revalidation {
@@ -20,18 +20,18 @@ export class Revalidation {
     if (format && validate) this.#check = new RowCheck(format, { columns: mapping, header: columns, validate, now })
   }
 
-  /** It is kept as its file had it, for no schema has made arguments of it. */
+  /** Returns whether a row is stored as its file had it, because no schema accepted it. */
   isNeeded({ status, code, attempts, job }: EventRecord): boolean {
     return this.#isNeeded && status === 'failed' && attempts === 0 && job === null && REFUSALS.includes(code)
   }
 
-  /** undefined: it stays refused. @throws VALIDATE_FAILED */
-  async again(event: EventRecord): Promise<Row | undefined> {
+  /** Validates the row; returns undefined if it stays refused. @throws VALIDATE_FAILED */
+  async validate(event: EventRecord): Promise<Row | undefined> {
     const [values] = (paramsOf(event) ?? []) as [Record<string, unknown>?]
-    // What no job can carry was not kept.
+    // A row that no job can carry was not stored.
     if (!this.#check || !values || Object.keys(values).length === 0) return undefined
     const file = { number: event.number ?? event.index + 1, values }
-    const row = this.#check.settled(file) ?? (await this.#check.validated(file))
+    const row = this.#check.unvalidated(file) ?? (await this.#check.validated(file))
     return row.rejected ? undefined : row
   }
 }

@@ -1,4 +1,4 @@
-/** Rows on their way into a task: each is checked, passes the client middleware, and is stored with others in one step. */
+/** Checks rows, passes them through the client middleware, and stores them in chunks. */
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
@@ -10,11 +10,11 @@ import { checkReadable } from '../job/readable.ts'
 import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
 import { retryTransient } from './retry-transient.ts'
 
-/** A row before it is stored. `rejected`: it is refused at once, and no job is made of it. */
+/** A row before it is stored. A row with `rejected` is stored as rejected, without a job. */
 export interface Row {
   args: unknown[]
   number?: number
-  /** The row as it came, for the report, when that is not what the handler gets. */
+  /** The row as it was read, for the report, if the handler gets something else. */
   source?: object
   rejected?: NewRow['rejected']
 }
@@ -28,37 +28,37 @@ export interface StoreOfTasks {
 
 export interface TaskHost extends StoreOfTasks {
   client: Client
-  /** What a job of this name says of itself here, where it is defined. */
+  /** Returns the options of the job with this name, if this process defines it. */
   optionsOf: (job: string) => Pick<JobOptions, 'validate'>
 }
 
-/** Rows, and characters of their arguments, that are stored in one step. */
+/** The most rows, and characters of arguments, that are stored in one step. */
 const CHUNK_ROWS = 1000
 const CHUNK_CHARACTERS = 1_000_000
 
 interface RowTarget {
   task: string
   producer: string
-  /** What all rows have in common. */
+  /** The members that all rows have in common. */
   payload: Payload
-  /** They are what the task's template makes of their arguments. */
+  /** Whether the task's template and the arguments give the whole payload. */
   fitsTemplate: boolean
-  /** The task's rows come from a file: one that does not says itself what it is. */
+  /** Whether the task's rows come from a file. A row without a number then stores its whole payload. */
   ofFile?: boolean
-  /** How many of them are one job. */
+  /** The number of rows in one job. */
   rowsPerJob?: number
-  /** Rows that the producer has added before. */
+  /** The number of rows that the producer added before. */
   cursor?: number
-  /** Index of its first row, where nobody else adds. */
+  /** The index of the first row, if no other producer adds rows. */
   first?: number
 }
 
 export class RowWriter {
   readonly #host: TaskHost
   readonly #target: RowTarget
-  /** What a row's payload must be, beside its arguments, to be what the template makes. */
+  /** The payload without arguments and jid. A row with the same text needs only its arguments stored. */
   readonly #common: string
-  /** A multiple of what goes into one job, so that no job is begun at the end of a chunk. */
+  /** The rows of a chunk: a multiple of `rowsPerJob`, so that no job spans two chunks. */
   readonly #most: number
   #cursor: number
   #chunk: NewRow[] = []
@@ -75,12 +75,12 @@ export class RowWriter {
     this.#common = this.#textWithout(target.payload, ['args', 'jid'])
   }
 
-  /** Rows that the producer has added. */
+  /** The number of rows that the producer has added. */
   get cursor(): number {
     return this.#cursor
   }
 
-  /** A chunk is full: time to `flush`. */
+  /** Whether the chunk is full and `flush` is due. */
   get isFull(): boolean {
     return this.#chunk.length >= this.#most || this.#characters >= CHUNK_CHARACTERS
   }
@@ -94,7 +94,7 @@ export class RowWriter {
     this.#characters += stored.args.length + (stored.source?.length ?? 0)
   }
 
-  /** Stores what was taken. @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
+  /** Stores the rows added since the last call. @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
   async flush(): Promise<void> {
     const { store, now } = this.#host
     const { task, producer } = this.#target
@@ -104,7 +104,7 @@ export class RowWriter {
       const answer = await retryTransient(() => store().tasks.addRows(task, producer, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
-        // An earlier attempt of this producer had cut its chunks elsewhere.
+        // An earlier attempt of this producer ended its chunks elsewhere.
         this.#cursor += ahead
         this.#chunk = chunk.slice(ahead)
         continue
@@ -127,7 +127,7 @@ export class RowWriter {
       ...(source === undefined ? {} : { source: stringifyJson(source) }),
     }
     if (rejected) return { args: this.#textOf(args), ...about, rejected }
-    // Where others add too, only the store knows the row's index.
+    // With several producers only the store knows the row's index.
     const jid = first === undefined ? `${task}ffffffff` : taskJid(task, first + this.#cursor + this.#chunk.length)
     const whole = { ...payload, args, jid }
     const after = client.isPlain ? whole : await client.pass(whole)
@@ -145,7 +145,7 @@ export class RowWriter {
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,
       )
     }
-    // What middleware was given it may have changed in place.
+    // Middleware may have changed the payload in place.
     if (fitsTemplate && (client.isPlain || this.#textWithout(after, ['args', 'jid']) === this.#common)) {
       return { args: this.#textOf(after.args), ...about }
     }
@@ -168,12 +168,12 @@ export class RowWriter {
   }
 }
 
-/** A row of a list is one value: its one argument, else the list of its arguments. */
+/** Returns the arguments as one value for a list: the only argument, or the list of all of them. */
 export function asOneValue(args: unknown[]): unknown[] {
   return args.length === 1 ? args : [args]
 }
 
-/** Lists of arguments as rows. @throws INVALID_JOB; TOO_MANY_ROWS behind the last one that may be */
+/** Yields lists of arguments as rows. @throws INVALID_JOB; TOO_MANY_ROWS after `maxRows` rows */
 export async function* asRows(
   all: Iterable<unknown[]> | AsyncIterable<unknown[]>,
   maxRows = Number.POSITIVE_INFINITY,
@@ -200,19 +200,19 @@ function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_JOB', message)
 }
 
-/** What a task's rows have in common, for the store. */
+/** Returns the template that the store completes with the arguments and jid of each row. */
 export function templateOf(client: Client, payload: Payload): string {
   const template = rowTemplate(without(payload, ['args', 'jid']), client.wire)
   checkReadable(template, payload.class)
   return template
 }
 
-/** Arguments of a row, as the payload of its job will have them. @throws INVALID_ARGS */
+/** Checks that workers can read a row's arguments in its payload. @throws INVALID_ARGS */
 export function checkReadableArgs(text: string, job: string, isList: boolean): void {
   checkReadable(text, job, { name: 'args', around: isList ? 2 : 1 })
 }
 
-/** The store says when a row comes into its queue. */
+/** Returns the payload without these fields and `enqueued_at`, which the store sets when it queues the row. */
 function without(payload: Payload, fields: string[]): Payload {
   const rest = Object.entries(payload).filter(([field]) => !fields.includes(field) && field !== 'enqueued_at')
   return Object.fromEntries(rest) as unknown as Payload
@@ -222,7 +222,7 @@ function without(payload: Payload, fields: string[]): Payload {
 export function refuse(answer: AddAnswer, id: string): void {
   if (answer.ok) return
   if (answer.reason === 'taken-over' || answer.reason === 'gap') {
-    throw new HighkiqError('TASK_TAKEN_OVER', `another submitter went on with task ${id}: this one must stop`)
+    throw new HighkiqError('TASK_TAKEN_OVER', `another producer resumed task ${id}: this one must stop adding rows`)
   }
   if (answer.reason === 'unknown') throw unknownTask(id)
   throw new HighkiqError('TASK_ENDED', `task ${id} has ended: nothing can be added`)

@@ -1,7 +1,7 @@
 /**
- * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees the
- * places of jobs that a program without tasks took, ends rows that are nowhere, and deletes old tasks. A walk through
- * queues and sets may be long, so the pause after it is a hundred times as long.
+ * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees window
+ * places of jobs that a program without tasks fetched, ends rows that are nowhere, and deletes old tasks. A walk through
+ * queues and sets may take long, so the pause after it is a hundred times as long.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -15,12 +15,12 @@ import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
 import type { StoreOfTasks } from './rows.ts'
 
-const DUTY = 'tasks'
-const DUTY_SECONDS = 60
-/** The duty is asked for again after this many milliseconds, whether this process has it or not. */
-const DUTY_AGAIN_MS = 20_000
-const SOONEST_SECONDS = 0.2
-/** Places are looked for after so long without progress. */
+const LOCK = 'tasks'
+const LOCK_SECONDS = 60
+/** Milliseconds between two attempts to acquire or renew the lock. */
+const LOCK_RENEWAL_MS = 20_000
+const MIN_INTERVAL_SECONDS = 0.2
+/** A task without progress for this long is idle. */
 const IDLE_MS = 10_000
 const TASKS_AT_ONCE = 100
 /** The number of open tasks that the store checks for one page. */
@@ -56,19 +56,19 @@ export class TaskMaintenance implements BackgroundService {
   /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
   #missing = new Map<string, string>()
   #loop: Promise<void> | undefined
-  /** Times on the monotonic clock at which this process asks for the duty again, and walks again. */
-  #askAgainAt = 0
+  /** Times on the monotonic clock at which this process renews the lock and walks again. */
+  #renewLockAt = 0
   #walkAgainAt = 0
-  #hasDuty = false
+  #hasLock = false
 
   /**
-   * `everySeconds` is the time between two looks, at least SOONEST_SECONDS; `walkingPart` is the largest part of the
+   * `everySeconds` is the time between two rounds, at least MIN_INTERVAL_SECONDS; `walkingPart` is the largest part of the
    * time for walks.
    */
   constructor(host: MaintenanceHost, options: { everySeconds: number; idleMs?: number; walkingPart?: number }) {
     const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
     this.#host = host
-    this.#everyMs = Math.max(everySeconds, SOONEST_SECONDS) * 1000
+    this.#everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
     this.#idleMs = idleMs
     this.#walkingPart = walkingPart
   }
@@ -86,7 +86,7 @@ export class TaskMaintenance implements BackgroundService {
     await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
     await this.#host
       .store()
-      .workers.releaseLock(DUTY, this.#holder)
+      .workers.releaseLock(LOCK, this.#holder)
       .catch(() => {})
   }
 
@@ -96,25 +96,25 @@ export class TaskMaintenance implements BackgroundService {
       try {
         await this.runOnce()
       } catch (thrown) {
-        if (!signal.aborted) this.#host.report(thrown, { during: 'looking after tasks' })
+        if (!signal.aborted) this.#host.report(thrown, { during: 'task maintenance' })
       }
       await sleep(this.#everyMs, undefined, { signal, ref: false }).catch(() => {})
     }
   }
 
-  /** One look, if no other process does it. */
+  /** Runs one round, unless another process holds the lock. */
   async runOnce(): Promise<void> {
     const store = this.#host.store()
-    if (!(await this.#mayGoOn(store))) return
+    if (!(await this.#holdsLock(store))) return
     const now = this.#host.now()
     const cancelling = await store.tasks.cancelling(TASKS_AT_ONCE)
     const expired = await store.tasks.expired(now, TASKS_AT_ONCE)
     for (const id of cancelling) {
-      if (!(await this.#mayGoOn(store))) return
+      if (!(await this.#holdsLock(store))) return
       await cancelRows(this.#host, id)
     }
     for (const id of expired) {
-      if (!(await this.#mayGoOn(store))) return
+      if (!(await this.#holdsLock(store))) return
       await removeTask(this.#host, id)
     }
     if (performance.now() < this.#walkAgainAt) return
@@ -124,27 +124,27 @@ export class TaskMaintenance implements BackgroundService {
     this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
   }
 
-  /** Returns whether this process has the duty and is not stopping. Mostly it knows that without a write. */
-  async #mayGoOn(store: Store): Promise<boolean> {
+  /** Returns whether this process holds the lock and is not stopping. It mostly knows without a write. */
+  async #holdsLock(store: Store): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false
-    if (performance.now() >= this.#askAgainAt) {
-      this.#hasDuty = await store.workers.acquireLock(DUTY, this.#holder, DUTY_SECONDS)
-      this.#askAgainAt = performance.now() + DUTY_AGAIN_MS
+    if (performance.now() >= this.#renewLockAt) {
+      this.#hasLock = await store.workers.acquireLock(LOCK, this.#holder, LOCK_SECONDS)
+      this.#renewLockAt = performance.now() + LOCK_RENEWAL_MS
     }
-    return this.#hasDuty
+    return this.#hasLock
   }
 
   /** Looks for the rows of all idle tasks. */
   async #walk(store: Store, before: number): Promise<void> {
     const missing = new Map<string, string>()
     for await (const tasks of this.#idle(store, before)) {
-      if (!(await this.#mayGoOn(store))) return
-      const seen = await this.#seen(store, tasks)
+      if (!(await this.#holdsLock(store))) return
+      const seen = await this.#jobsSeen(store, tasks)
       const suspects: MissingRow[] = []
       for (const task of tasks) {
-        if (!(await this.#mayGoOn(store))) return
+        if (!(await this.#holdsLock(store))) return
         const away = await this.#recount(store, task, seen)
-        // Before that time the row only passes its place on to the next row.
+        // Before that time the row only frees its place in the window.
         if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
         for (const event of away) {
           const state = stateOf(event)
@@ -152,7 +152,7 @@ export class TaskMaintenance implements BackgroundService {
           if (this.#missing.get(event.jid) === state) suspects.push({ task, event })
         }
       }
-      if (suspects.length > 0) await this.#judge(store, suspects)
+      if (suspects.length > 0) await this.#endLostRows(store, suspects)
     }
     this.#missing = missing
   }
@@ -172,11 +172,11 @@ export class TaskMaintenance implements BackgroundService {
   }
 
   /**
-   * Passes the places of missing rows on to the next rows.
+   * Frees the places of missing rows in the window for the next rows.
    * @returns the open rows that are nowhere
    */
   async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
-    const away = await this.#away(store, task, seen)
+    const away = await this.#missingRows(store, task, seen)
     if (away.length === 0 || (await this.#hasMoved(store, task))) return []
     const placed = away.filter(({ location }) => location === 'window')
     if (placed.length > 0) {
@@ -197,19 +197,19 @@ export class TaskMaintenance implements BackgroundService {
    * Ends rows that were nowhere twice, unless their jobs are somewhere else: middleware or `promote` may have put them
    * into another queue, and another program into the dead set.
    */
-  async #judge(store: Store, suspects: readonly MissingRow[]): Promise<void> {
+  async #endLostRows(store: Store, suspects: readonly MissingRow[]): Promise<void> {
     const tasks = [...new Map(suspects.map(({ task }) => [task.id, task])).values()]
     const own = new Set(tasks.map(({ queue }) => queue))
     const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
     const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
-    for (const queue of others) await this.#noteQueue(store, elsewhere, queue)
-    await this.#noteSet(store, dead, 'dead')
+    for (const queue of others) await this.#addQueue(store, elsewhere, queue)
+    await this.#addSet(store, dead, 'dead')
     const moved = new Set<string>()
     for (const task of tasks) if (await this.#hasMoved(store, task)) moved.add(task.id)
     const lost = suspects.filter(
       ({ task: { id }, event: { index } }) => !moved.has(id) && !elsewhere.get(id)?.has(index),
     )
-    await this.#end(store, lost, (task, event) => {
+    await this.#endRows(store, lost, (task, event) => {
       if (dead.get(task.id)?.has(event.index)) return 'dead'
       // A row that never reported its start was fetched by a program that does not know tasks.
       return event.status === 'working' ? 'lost' : 'ran-elsewhere'
@@ -217,29 +217,29 @@ export class TaskMaintenance implements BackgroundService {
   }
 
   /**
-   * Indexes of the rows whose jobs are somewhere, by task: looked for along the way that a job goes, once for all tasks,
-   * after each of them was seen to be idle.
+   * Returns the rows whose jobs are somewhere, by task. It searches in the order in which a job moves, once for all
+   * tasks, after each of them was found idle.
    */
-  async #seen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
+  async #jobsSeen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
     const seen = emptyFor(tasks)
-    for (const queue of new Set(tasks.map((task) => task.queue))) await this.#noteQueue(store, seen, queue)
+    for (const queue of new Set(tasks.map((task) => task.queue))) await this.#addQueue(store, seen, queue)
     await addJobs(seen, (page) => store.workers.fetched(page))
     for (const { text } of await store.workers.running()) addJob(seen, text)
-    await this.#noteSet(store, seen, 'schedule')
-    await this.#noteSet(store, seen, 'retry')
+    await this.#addSet(store, seen, 'schedule')
+    await this.#addSet(store, seen, 'retry')
     return seen
   }
 
-  #noteQueue(store: Store, seen: Seen, queue: string): Promise<void> {
+  #addQueue(store: Store, seen: Seen, queue: string): Promise<void> {
     return addJobs(seen, (page) => store.search.scanQueue(queue, needleOf(seen), page))
   }
 
-  #noteSet(store: Store, seen: Seen, set: SetName): Promise<void> {
+  #addSet(store: Store, seen: Seen, set: SetName): Promise<void> {
     return addJobs(seen, (page) => store.search.scanSet(set, needleOf(seen), page))
   }
 
-  /** Open rows that do not wait in the task and were not seen. */
-  async #away(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+  /** Returns the open rows that are not in the backlog and were not seen. */
+  async #missingRows(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away: EventRecord[] = []
     for (const status of ['enqueued', 'working'] as const) {
       for await (const page of eventPages(() => store, id, { status: [status] })) {
@@ -251,7 +251,7 @@ export class TaskMaintenance implements BackgroundService {
     return away
   }
 
-  async #end(
+  async #endRows(
     store: Store,
     lost: readonly MissingRow[],
     codeOf: (task: TaskRecord, event: EventRecord) => string,

@@ -1,4 +1,4 @@
-/** What happens to a task's event when something happens to its job. */
+/** Changes the event of a row when something happens to its job. */
 
 import type { Job } from '../client/job.ts'
 import type { JobContext, TaskOfJob } from '../job/context.ts'
@@ -43,7 +43,7 @@ export function trackedTasks(host: TaskHost): Plugin {
           attempt,
           at,
           ...change,
-          // Of several rows the first one has the place of all.
+          // Of several rows only the first one counts in the window.
           ...(row > 0 && change.window === 'enter' ? { window: 'keep' } : {}),
           ...(messages.length > 0 ? { messages } : {}),
         })
@@ -54,13 +54,13 @@ export function trackedTasks(host: TaskHost): Plugin {
 }
 
 /**
- * A page of an export: its rows are kept before it is done, and a page that runs again takes its own place. Where, the
- * task itself says, and of the attempt that the row is in alone: a payload is written by anybody who can push.
+ * Stores the rows of an export's page before its job is done; a repeated page replaces the earlier one. The task says
+ * where they go, and only the row's present attempt is accepted, because anybody who can push can write a payload.
  */
 async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): Promise<unknown> {
   const { id, index } = splitTaskJid(payload.jid)
   const task = await retryTransient(() => store().tasks.find(id))
-  // Deleted meanwhile, or it never asked for rows.
+  // The task was deleted meanwhile, or it is not an export.
   const about = task && metaOf(task).export
   if (!about) return undefined
   if (!Array.isArray(rows)) throw new Kill(`a page of an export must return an array of rows, not ${typeof rows}`)
@@ -70,17 +70,17 @@ async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): P
   return { rows: rows.length, ...(missing ? { missing } : {}) }
 }
 
-/** Which attempt of its row runs a job with this payload. */
+/** Returns the attempt that runs a job with this payload. */
 function attemptOf({ hk_attempt = 0 }: Payload): number {
   return hk_attempt + 1
 }
 
-/** What is one row's of how a job went. */
+/** Returns the part of a job's outcome that belongs to one of its rows. */
 function ofRow(payload: Payload, outcome: Outcome, row: number): Outcome {
   return outcome.kind === 'done' ? { ...outcome, result: resultOfRow(payload, outcome.result, row) } : outcome
 }
 
-/** What the rows that run know of their task. */
+/** The `ctx.task` of a handler. */
 class RowsOfTask implements TaskOfJob {
   readonly id: string
   readonly indexes: readonly number[]
@@ -105,7 +105,7 @@ class RowsOfTask implements TaskOfJob {
   ): Promise<number> {
     const index = of === undefined ? undefined : this.indexes[of]
     if (of === undefined || index === undefined) {
-      const message = `ctx.task.add: say which of the ${this.indexes.length} rows adds them, from 0 on: add(job, rows, 0)`
+      const message = `ctx.task.add: the job has ${this.indexes.length} rows: give the number of the one that adds, from 0: add(job, rows, 0)`
       throw new HighkiqError('INVALID_OPTION', message)
     }
     this.#producers[of] ??= rowProducer(this.#host, this.id, index)
@@ -113,7 +113,7 @@ class RowsOfTask implements TaskOfJob {
   }
 }
 
-/** Whether the job moved without an attempt of its own. */
+/** Returns whether the job moved without an attempt. */
 function betweenAttempts(outcome: Outcome): boolean {
   if (outcome.kind === 'cancelled') return !outcome.begun
   if (outcome.kind === 'split') return !('error' in outcome)

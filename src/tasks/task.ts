@@ -40,27 +40,27 @@ export interface TaskStatus {
   job: string
   queue: string
   state: TaskState
-  /** Why it is paused, cancelled or interrupted, where something is known; or that more rows were rejected than tolerated. */
+  /** Why the task is paused, cancelled or interrupted, if known; or that more rows failed than `maxFailures` allows. */
   reason?: string
   run: number
-  /** When the run began: the first one with the task, each other one with a retry. */
+  /** When the run began: the first run with the task, later runs with a retry. */
   runAt: Date
-  /** Rows added so far; it grows while the state is `adding`. */
+  /** The rows added so far; grows while the state is `adding`. */
   total: number
-  /** Rows that wait for their turn inside the task; part of `counts.enqueued`. */
+  /** The rows not yet in the queue; part of `counts.enqueued`. */
   backlog: number
-  /** Rows that wait for a retry (or a snooze); part of `counts.enqueued`. With `rowsPerJob`: at least so many. */
+  /** The rows that wait for a retry or snooze; part of `counts.enqueued`. With `rowsPerJob` a lower bound. */
   retrying: number
-  /** Most rows in the queue and in work at a time; with `rowsPerJob` most jobs. */
+  /** The most rows in the queue and running at a time; with `rowsPerJob` the most jobs. */
   window: number
-  /** Most rows that are one job; null: each row is one. */
+  /** The most rows in one job; null: one row each. */
   rowsPerJob: number | null
-  /** So many rows, or such a share, may be failed or broken; null: all. */
+  /** The most rows, or the largest share, that may be `failed` or `error`; null: all. */
   maxFailures: number | `${number}%` | null
-  /** What happens beyond it. */
+  /** What happens when more fail. */
   onMaxFailures: 'pause' | 'cancel'
   counts: Record<EventStatus, number>
-  /** Of all rows added so far, those that have ended; 100 for a task without rows. */
+  /** The percentage of added rows that have ended; 100 for a task without rows. */
   percent: number
   createdAt: Date
   finishedAt: Date | null
@@ -73,16 +73,16 @@ export interface TaskStatus {
 export interface WaitOptions {
   signal?: AbortSignal
   onProgress?: (status: TaskStatus) => void
-  /** Milliseconds between looks; default 200. */
+  /** Milliseconds between two status calls; default: 200. */
   every?: number
 }
 
 export interface AddOptions {
-  /** More rows than these are TOO_MANY_ROWS; default: any number. */
+  /** More rows are refused with TOO_MANY_ROWS. Default: no limit. */
   maxRows?: number
 }
 
-/** Which events; all of them by default. */
+/** Selects events. Default: all of them. */
 export interface EventsOptions extends CodeFilter {
   status?: EventStatus[] | undefined
   /** Only rows behind this index. */
@@ -103,27 +103,27 @@ const SETTINGS: Record<keyof TaskSettings, null> = {
 
 export { endedOf }
 
-/** Nothing of the task is left to do. */
+/** Returns whether nothing of the task is left to do. */
 export function isOver({ state, counts }: TaskStatus): boolean {
   if (state === 'done' || state === 'cancelled') return true
   return state === 'interrupted' && counts.enqueued + counts.working === 0
 }
 
-/** Of fewer rows that ended a share says nothing. */
-const SHARE_FROM = 100
+/** A share counts from this many ended rows on. */
+const MIN_ROWS_FOR_SHARE = 100
 
-/** More rows are rejected than it tolerates: when it is resumed, the next such row pauses it again. */
-export function hasTooManyFailures({ maxFailures: tolerated, counts, state, total }: TaskStatus): boolean {
+/** Returns whether more rows failed than `maxFailures` allows. After `resume` the next such row pauses the task again. */
+export function hasTooManyFailures({ maxFailures, counts, state, total }: TaskStatus): boolean {
   const rejected = counts.failed + counts.error
-  if (tolerated === null) return false
-  if (typeof tolerated === 'number') return rejected > tolerated
+  if (maxFailures === null) return false
+  if (typeof maxFailures === 'number') return rejected > maxFailures
   const ended = endedOf(counts)
-  // Of fewer it was judged when the last row was stored, of all that there are.
-  const of = ended >= SHARE_FROM ? ended : state === 'paused' ? total : Number.POSITIVE_INFINITY
-  return rejected * 100 > Number.parseFloat(tolerated) * of
+  // With fewer ended rows the store compared with all rows when the last one was stored.
+  const of = ended >= MIN_ROWS_FOR_SHARE ? ended : state === 'paused' ? total : Number.POSITIVE_INFINITY
+  return rejected * 100 > Number.parseFloat(maxFailures) * of
 }
 
-/** A tracked task, by its id. Everything here asks the store anew. */
+/** A tracked task, by its id. Every method asks the store. */
 export class Task {
   readonly id: string
   /** The encoding of the imported file; set only on the task that `tasks.import` has just returned. */
@@ -136,13 +136,13 @@ export class Task {
     this.#host = host
   }
 
-  /** null when there is no such task. */
+  /** Returns the task's state and counts; null if there is no such task. */
   async status(): Promise<TaskStatus | null> {
     const record = await this.#store.tasks.find(this.id)
     return record && statusOf(record, this.#host.now())
   }
 
-  /** The task's events in the order of its rows, all or of some statuses, from behind the row `after` on. */
+  /** Yields the task's events in the order of its rows, with `after` from the row after that index on. */
   async *events(options: EventsOptions = {}): AsyncGenerator<TaskEvent> {
     checkOptions('task.events', options, { status: null, ...CODE_OPTIONS, after: 'index' })
     const { status, after } = options
@@ -152,7 +152,7 @@ export class Task {
     for await (const event of this.#pages({ status, ...codeFilterOf(options), after })) yield eventOf(task.job, event)
   }
 
-  /** How many rows were rejected for which reason, the most frequent first. @throws UNKNOWN_TASK */
+  /** Counts the rejected rows by status and code, the most frequent first. @throws UNKNOWN_TASK */
   async reasons(): Promise<ReasonCount[]> {
     await this.#record()
     return (await this.#store.tasks.reasons(this.id)).sort((a, b) => b.count - a.count)
@@ -175,8 +175,8 @@ export class Task {
   }
 
   /**
-   * More rows, of the task's own job or of another one, while it has not ended.
-   * @returns how many. @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, TOO_MANY_ROWS (with `maxRows`); the rows before
+   * Adds rows of the task's own job or of another one, while the task has not ended.
+   * @returns how many rows. @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, TOO_MANY_ROWS (with `maxRows`); the rows before
    *   the error stay
    */
   async add<Args extends unknown[]>(
@@ -191,9 +191,9 @@ export class Task {
   }
 
   /**
-   * Goes on with a task whose submitter died or was cut off. `rows` are all of them, from the first on: those that are
-   * there are passed over. Who was still adding gets TASK_TAKEN_OVER.
-   * @returns how many were missing. @throws TASK_ENDED, UNKNOWN_TASK
+   * Resumes adding to a task whose producer died or was cut off. `rows` are all rows, from the first; those already
+   * stored are skipped. A producer that is still adding gets TASK_TAKEN_OVER.
+   * @returns how many rows were missing. @throws TASK_ENDED, UNKNOWN_TASK
    */
   async resumeAdding<Args extends unknown[]>(
     job: Job<Args>,
@@ -203,17 +203,17 @@ export class Task {
     return continueTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
   }
 
-  /** No row comes into the queue any more; those that are there run. Rows may still be added. @throws UNKNOWN_TASK, TASK_ENDED */
+  /** Stops queueing rows; queued rows still run, and rows may be added. @throws UNKNOWN_TASK, TASK_ENDED */
   async pause(): Promise<void> {
     await this.#change({ paused: true, reason: null })
   }
 
-  /** @throws UNKNOWN_TASK, TASK_ENDED */
+  /** Queues rows again. @throws UNKNOWN_TASK, TASK_ENDED */
   async resume(): Promise<void> {
     await this.#change({ paused: false, reason: null })
   }
 
-  /** Other limits while it runs; `null` tolerates every failure. @throws UNKNOWN_TASK, TASK_ENDED, INVALID_OPTION */
+  /** Changes limits while the task runs; `maxFailures: null` allows every failure. @throws UNKNOWN_TASK, TASK_ENDED, INVALID_OPTION */
   async set(options: TaskSettings): Promise<void> {
     checkOptions('task.set', options, SETTINGS)
     const { name, maxFailures, onMaxFailures } = options
@@ -228,8 +228,8 @@ export class Task {
   }
 
   /**
-   * Ends it: rows that have not begun are cancelled, those that run are told by their `ctx.signal`. Resolves when no row
-   * waits any more. One that has ended stays as it is. @throws UNKNOWN_TASK
+   * Cancels the task: rows that have not started are cancelled, and running ones get an abort of their `ctx.signal`.
+   * Resolves when no row waits. A task that has ended stays as it is. @throws UNKNOWN_TASK
    */
   async cancel(reason?: string): Promise<void> {
     const { store, now } = this.#host
@@ -241,14 +241,14 @@ export class Task {
   }
 
   /**
-   * Rejected rows run once more: all that failed or broke, or those of some statuses or one code, or those that are
-   * given, with other arguments, also as a corrected report. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION, INVALID_FILE
+   * Runs rejected rows again: all `failed` and `error` rows, those of some statuses or one code, or given rows with new
+   * arguments, also as a corrected report. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION, INVALID_FILE
    */
   async retry(options: RetryOptions = {}): Promise<Retried> {
     return retryTask(this.#host, await this.#record(), options)
   }
 
-  /** Forgets it and its events; if it has not ended it is cancelled first. False: there was none. */
+  /** Deletes the task and its events; cancels it first if it has not ended. Returns false if there was none. */
   async delete(): Promise<boolean> {
     const record = await this.#store.tasks.find(this.id)
     if (!record) return false
@@ -258,8 +258,8 @@ export class Task {
   }
 
   /**
-   * The rows that did not finish (or all) as a file: the columns as they came, then row, row key, status, code, messages
-   * and attempts. With a path it is written there, else it is a stream, made as it is read.
+   * Writes the rows that did not finish (or all) as a file: their own columns, then row, row key, status, code, messages
+   * and attempts. With a path the file is written there; otherwise the report is a stream, produced while it is read.
    * @returns with a path: how many rows. @throws UNKNOWN_TASK, REPORT_FAILED, INVALID_OPTION
    */
   report(path: string, options?: ReportOptions): Promise<{ rows: number }>
@@ -269,14 +269,18 @@ export class Task {
     options: ReportOptions = {},
   ): Promise<{ rows: number } | ReadableStream<Uint8Array>> {
     checkReport(typeof to === 'string' ? options : to)
-    if (to === '') throw new HighkiqError('INVALID_OPTION', 'task.report: the path of a file, or { format }')
+    if (to === '')
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        "task.report: the first argument must be the path of a file or { format } (got '')",
+      )
     const task = await this.#record()
     const events = (statuses: EventStatus[] | undefined) => this.#pages({ status: statuses })
     return typeof to === 'string' ? writeReport(to, task, events, options) : reportStream(task, events, to)
   }
 
   /**
-   * The file of an export, made while it is read: the rows of its pages in their order.
+   * Returns the file of an export, produced while it is read: the rows of its pages in their order.
    * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
    */
   async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
@@ -316,11 +320,11 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const { id, name, job, queue, state, run, total, backlog, counts, reason } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.runAt, 1) / 1000
-  // A row that was opened again by hand had ended before, too.
+  // A row that was reopened by hand had ended before, too.
   const endedInRun = Math.max(ended - record.endedBefore, 0)
   const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working
-  // What is placed are jobs; of how many rows each is, up to that many, is not counted.
+  // `inWindow` counts jobs, each of up to `rowsPerJob` rows.
   const retrying = Math.max(open - backlog - record.inWindow * (record.rowsPerJob ?? 1), 0)
   const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying < open)
   return {

@@ -1,14 +1,14 @@
 import { basename } from 'node:path'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkOptions, checkText, given, type OptionKind } from '../job/options.ts'
+import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
 import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
 import { type CreateTask, continueTask, createTask } from './create.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
 import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
-import { type ExportOf, exportMeta } from './export.ts'
+import { type ExportFileOptions, exportMeta } from './export.ts'
 import { checkSource, IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
 import { appMessage } from './messages.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
@@ -19,7 +19,7 @@ import type { Source } from './spreadsheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 
 export interface CreateOptions extends TaskOptions {
-  /** Hears of the task as soon as its first rows are stored, while others are still being read. */
+  /** Called with the task once its first rows are stored, while others are still being read. */
   onStart?: (task: Task) => void
 }
 
@@ -34,23 +34,23 @@ const IMPORTED: Readonly<Record<string, OptionKind>> = {
   id: 'text',
 }
 
-export type ExportOptions = CreateOptions & { rowsPerJob?: undefined } & ExportOf
+export type ExportOptions = CreateOptions & { rowsPerJob?: undefined } & ExportFileOptions
 
 export interface ImportOptions extends CreateOptions, ImportRows {
-  /** Only reads and checks: nothing is pushed. */
+  /** Reads and checks the file without pushing anything. */
   dryRun?: boolean
-  /** Also if the same bytes were imported within the last 24 hours. */
+  /** Imports the file even if the same bytes were imported within the last 24 hours. */
   allowDuplicate?: boolean
-  /** Goes on with this task of the same file, whose importer died or was cut off: what is there is passed over. */
+  /** Resumes this interrupted import with the same file. Rows already stored are skipped. */
   resume?: string
-  /** The task's id, where it was chosen in advance: 16 hex digits. */
+  /** The task's id, if it was chosen in advance: 16 hex digits. */
   id?: string
 }
 
-/** What `create` takes of a row of a list: it as the one argument; a list also as the arguments. */
+/** The arguments that give a row of a list: the row as the only argument; a list also as the arguments. */
 export type ArgsOfRow<R> = [row: R] | (R extends unknown[] ? R : never)
 
-/** `hq.tasks`: many jobs as one thing that can be watched. */
+/** `hq.tasks`: creates and finds tracked tasks, which run many jobs as one. */
 export class Tasks {
   readonly #host: TaskHost
 
@@ -59,10 +59,10 @@ export class Tasks {
   }
 
   /**
-   * One job for each element of `rows` (its arguments); resolves when all are stored. Jobs run while others are added.
-   * `id`: the task's, where it was chosen in advance (16 hex digits). @throws TASK_TAKEN_OVER: there is one with it
+   * Creates a task with one job for each element of `rows`, its arguments. Resolves when all rows are stored; jobs run
+   * meanwhile. `id` is the task's id, if it was chosen in advance (16 hex digits). @throws TASK_TAKEN_OVER if it exists
    *
-   * With `rowsPerJob` the handler gets `(ctx, rows)`: of each row its one argument, else the list of its arguments.
+   * With `rowsPerJob` the handler gets `(ctx, rows)`: for each row its only argument, or the list of its arguments.
    *
    * @example const task = await hq.tasks.create(ImportProduct, [['sku-1', 12.5], ['sku-2', 8]], { name: 'spring' })
    */
@@ -95,8 +95,8 @@ export class Tasks {
   }
 
   /**
-   * One job for each row of a CSV, XLSX or NDJSON file; the handler gets `(ctx, row)`, the row as an object by header;
-   * with `rowsPerJob` it gets `(ctx, rows)`. With `dryRun` it is only read and checked.
+   * Imports a CSV, XLSX or NDJSON file: one job for each row. The handler gets `(ctx, row)`, an object by header; with
+   * `rowsPerJob` it gets `(ctx, rows)`. With `dryRun` the file is only read and checked.
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
    *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `allowDuplicate`
    */
@@ -121,10 +121,10 @@ export class Tasks {
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
     checkCreate('tasks.import', job, options, IMPORTED)
     checkSource('tasks.import: the second argument', source)
-    const { dryRun: only = false, allowDuplicate = false, resume: begun, id = newTaskId(), ...rest } = options
+    const { dryRun: only = false, allowDuplicate = false, resume, id = newTaskId(), ...rest } = options
     checkId('tasks.import', id)
     const { validate } = job.definition.options
-    const interrupted = begun === undefined ? undefined : await this.#record(begun)
+    const interrupted = resume === undefined ? undefined : await this.#record(resume)
     const mapping = interrupted && metaOf(interrupted).mapping
     const reading = {
       ...(validate ? { validate } : {}),
@@ -143,10 +143,10 @@ export class Tasks {
       ...given(rest, ['rowKey', 'maxRows']),
       ...(reading.validate ? { validated: true as const } : {}),
     }
-    let unclaim: (() => Promise<void>) | undefined
+    let releaseClaim: (() => Promise<void>) | undefined
     try {
       if (interrupted) return await this.#resume(interrupted, job, file)
-      unclaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, allowDuplicate })
+      releaseClaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, allowDuplicate })
       await this.#create(
         job,
         file.rows,
@@ -155,9 +155,9 @@ export class Tasks {
       )
       return new Task(this.#host, id, file.encoding())
     } catch (thrown) {
-      // Refused later only if there is a task to look at.
-      const made = unclaim && (await this.#store.tasks.find(id).catch(() => undefined))
-      if (made === null) await unclaim?.().catch(() => {})
+      // The claim of the bytes stays only if the task exists.
+      const made = releaseClaim && (await this.#store.tasks.find(id).catch(() => undefined))
+      if (made === null) await releaseClaim?.().catch(() => {})
       throw thrown
     } finally {
       await file.close()
@@ -194,8 +194,9 @@ export class Tasks {
   }
 
   /**
-   * One job for each page; each returns the rows of its page (lists of cells, or objects), and `task.download()` gives
-   * them as one file in the order of the pages. A page that is not a list of arguments is the one argument.
+   * Exports a file: one job for each page, which returns the rows of its page (lists of cells, or objects).
+   * `task.download()` returns them as one file in the order of the pages. A page that is not a list of arguments is the
+   * only argument.
    *
    * @example const task = await hq.tasks.export(ExportPage, pages, { format: 'csv', columns: ['id', 'name'] })
    */
@@ -207,7 +208,7 @@ export class Tasks {
     return this.#host.client.apart('tasks.export', async () => {
       checkCreate('tasks.export', job, options, EXPORTED)
       if (options.rowsPerJob !== undefined)
-        throw invalid('tasks.export: each page is a job of its own: leave out rowsPerJob')
+        throw invalid('tasks.export: rowsPerJob is not allowed: each page is a job of its own')
       const file = exportMeta(given(options, EXPORT_OPTIONS))
       const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
       return this.#create(
@@ -219,13 +220,13 @@ export class Tasks {
     })
   }
 
-  /** The task with this id; whether it exists is told by `status()`. */
+  /** Returns the task with this id without asking the store; `status()` tells whether it exists. */
   get(id: string): Task {
     checkText('tasks.get: the id of a task', id)
     return new Task(this.#host, id)
   }
 
-  /** One event by its jid; null when there is none. */
+  /** Returns the event with this jid, or null. */
   async event(jid: string): Promise<TaskEvent | null> {
     checkText('tasks.event: a jid', jid)
     const store = this.#store
@@ -255,12 +256,13 @@ export class Tasks {
     return this.get(await createTask(this.#host, job, rows, { ...options, ...about, started }))
   }
 
-  /** Newest first; `next` is the cursor of the page behind this one. @throws INVALID_OPTION */
+  /** Lists tasks, newest first. `next` is the cursor of the next page. @throws INVALID_OPTION */
   async list(options: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
     checkOptions('tasks.list', options, { state: TASK_STATES, job: 'text', cursor: null, limit: 'count' })
     const { state, job, cursor, limit = 25 } = options
     const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
-    if (cursor !== undefined && !id) throw invalid('tasks.list: cursor is what the answer before gave as `next`')
+    if (cursor !== undefined && !id)
+      throw invalid(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
     const records = await this.#host.store().tasks.page({ ...before, limit })
     const last = records.at(-1)
@@ -287,14 +289,14 @@ function checkCreate(
 
 function checkId(where: string, id: string | undefined): void {
   if (id === undefined || /^[0-9a-f]{16}$/.test(id)) return
-  throw invalid(`${where}: id is 16 hex digits in lower case`)
+  throw invalid(`${where}: id must be 16 hex digits in lower case (got ${shown(id)})`)
 }
 
 function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_OPTION', message)
 }
 
-/** A page has at most `limit` tasks; a filter leaves fewer of them. */
+/** Options of `list`. A page has at most `limit` tasks; `state` and `job` leave fewer of them. */
 export interface ListOptions {
   state?: TaskState
   job?: string

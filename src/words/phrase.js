@@ -1,18 +1,18 @@
-// How a phrase becomes a text. JavaScript as it stands, for the submitter's page loads this very file.
+// Turns phrases into texts. It is plain JavaScript because the submitter's page loads this very file.
 
 /**
- * A text, or its forms by number (`n`), as `Intl.PluralRules` names them.
+ * A text, or its plural forms as `Intl.PluralRules` names them.
  * @typedef {string | ({ other: string } & Partial<Record<Intl.LDMLPluralRule, string>>)} Phrase
  */
 
 /**
- * `{name}` in a phrase is replaced; numbers are written as the locale does, and `n` chooses the form.
+ * Replaces each `{name}` of a phrase by its value. Numbers are formatted for the locale, and `n` selects the plural form.
  * @param {Phrase} phrase
  * @param {Record<string, string | number>} values
- * @param {string} locale of the language that the phrase is in: `ru`, `en-GB`
+ * @param {string} locale such as `ru` or `en-GB`
  * @returns {string}
  */
-export function said(phrase, values, locale) {
+export function formatPhrase(phrase, values, locale) {
   const text = typeof phrase === 'string' ? phrase : formOf(phrase, Number(values.n ?? 0), locale)
   return text.replace(/\{(\w+)\}/g, (whole, name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined
@@ -29,17 +29,17 @@ function formOf(phrase, n, locale) {
   return phrase[new Intl.PluralRules(locale).select(n)] ?? phrase.other
 }
 
-/** Each in its own name. */
+/** The languages, each under its own name. */
 export const LANGUAGES = /** @type {const} */ ({ en: 'English', zh: '中文', ru: 'Русский' })
 
 /** @typedef {keyof typeof LANGUAGES} Language */
 
 /**
- * The first language of these that is spoken here.
+ * Returns the first of these language tags that Highkiq supports.
  * @param {readonly (string | null | undefined)[]} tags
  * @returns {Language | undefined}
  */
-export function spokenOf(tags) {
+export function preferredLanguage(tags) {
   const languages = tags.map((tag) => tag?.split('-')[0]?.toLowerCase())
   return /** @type {Language | undefined} */ (
     languages.find((one) => one !== undefined && Object.hasOwn(LANGUAGES, one))

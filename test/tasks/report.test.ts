@@ -256,7 +256,7 @@ test('the arguments of a task that came from no file come back from its report',
 test.each([
   ['has no row key', 'sku,name\na,b\n', /no column "row key"/],
   ['lacks a column', 'sku,row key\na,ID:0:1\n', /no column "name"/],
-  ['has a key that is none', 'sku,name,row key\na,b,7\n', /row 2, column "row key": "7" is no row key/],
+  ['has a key that is none', 'sku,name,row key\na,b,7\n', /row 2, column "row key": "7" is not a row key/],
   ['is of another task', 'sku,name,row key\na,b,00000000000000ff:0:1\n', /row 2.*of task 00000000000000ff/],
   ['has a row twice', 'sku,name,row key\na,b,ID:0:1\nc,d,ID:0:1\n', /row 3.*in row 2 too/],
 ])('a report that %s is refused', async (_what, text, words) => {
@@ -395,7 +395,7 @@ test('what is wrong with a report is said in the names of its own columns', asyn
     details: { missing: ['行标识'] },
   })
   await expect(refused(report.replace(`${task.id}:0:1`, '7'))).rejects.toThrow(
-    'row 2, column "行标识": "7" is no row key',
+    'row 2, column "行标识": "7" is not a row key',
   )
 })
 

@@ -79,7 +79,7 @@ test('a schema that throws is told with its row and its task, which is interrupt
   const thrown = await hq.tasks.import(Row, file, { validate }).catch((error) => error)
   expect(thrown).toMatchObject({
     code: 'VALIDATE_FAILED',
-    message: expect.stringMatching(/^row 1502: validate broke on it \(price.trim is no function\).* in task /),
+    message: expect.stringMatching(/^row 1502: validate threw an error \(price.trim is no function\).* in task /),
     details: { row: 1502, task: expect.stringMatching(/^[0-9a-f]{16}$/) },
   })
   expect(thrown.cause.cause).toBe(boom)

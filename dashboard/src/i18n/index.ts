@@ -1,7 +1,7 @@
 /** What the page says, in the reader's language. A language is one file. */
 
 import { signal } from '@preact/signals'
-import { LANGUAGES, type Language, type Phrase, said, spokenOf } from '../../../src/words/phrase.js'
+import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/words/phrase.js'
 import { en } from './en.ts'
 
 export { LANGUAGES, type Language, type Phrase }
@@ -20,7 +20,7 @@ const words = signal<Texts>(en)
 
 /** The one that was chosen here, else the first of the browser's that we speak. */
 export async function startI18n(): Promise<void> {
-  await speak(spokenOf([localStorage.getItem(KEPT), ...navigator.languages]) ?? 'en')
+  await speak(preferredLanguage([localStorage.getItem(KEPT), ...navigator.languages]) ?? 'en')
 }
 
 export async function choose(to: Language): Promise<void> {
@@ -36,7 +36,7 @@ async function speak(to: Language): Promise<void> {
 
 /** `{name}` in a phrase is replaced; numbers are written as the reader's locale does, and `n` chooses the form. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
-  return said(words.value[word], values, locale())
+  return formatPhrase(words.value[word], values, locale())
 }
 
 /** For numbers and times: the reader's own variety of the language that is spoken. */

@@ -1,6 +1,6 @@
 // The parts of the page, its words, and where its task is.
 
-import { said } from './phrase.js'
+import { formatPhrase } from './phrase.js'
 
 const { id, words } = document.querySelector('main').dataset
 const token = new URLSearchParams(location.search).get('token')
@@ -9,7 +9,7 @@ const phrases = JSON.parse(words)
 /** The reader's own variety of the language that the page is in. */
 export const locale = document.documentElement.lang
 
-export const say = (word, values = {}) => said(phrases[word], values, locale)
+export const say = (word, values = {}) => formatPhrase(phrases[word], values, locale)
 
 export const knows = (word) => Object.hasOwn(phrases, word)
 

@@ -1,6 +1,6 @@
 /** The viewer of a page: language, number formats, and theme. */
 
-import { type Language, spokenOf } from '../../words/phrase.js'
+import { type Language, preferredLanguage } from '../../words/phrase.js'
 import { type Say, sayIn } from './i18n/index.ts'
 
 export interface Viewer {
@@ -23,9 +23,9 @@ const MOST_TAGS = 20
 /** Uses the language of `?lang=`, then of the cookie, then the first one of the browser that is available. */
 export function viewerOf(request: Request, url: URL, base: string): Viewer {
   const tags = tagsOf(request.headers.get('accept-language') ?? '')
-  const chosen = spokenOf([url.searchParams.get('lang')])
-  const language = chosen ?? spokenOf([cookieOf(request, LANGUAGE), ...tags]) ?? 'en'
-  const locale = tags.find((tag) => spokenOf([tag]) === language) ?? language
+  const chosen = preferredLanguage([url.searchParams.get('lang')])
+  const language = chosen ?? preferredLanguage([cookieOf(request, LANGUAGE), ...tags]) ?? 'en'
+  const locale = tags.find((tag) => preferredLanguage([tag]) === language) ?? language
   const theme = cookieOf(request, THEME)
   return {
     language,

@@ -1,6 +1,6 @@
 /** What the submitter's page says, and those around it (the way in, what went wrong), in the reader's language. A language is one file. */
 
-import { type Language, said } from '../../../words/phrase.js'
+import { formatPhrase, type Language } from '../../../words/phrase.js'
 import { en, type Word, type Words } from './en.ts'
 import { ru } from './ru.ts'
 import { zh } from './zh.ts'
@@ -13,7 +13,7 @@ export type Say = (word: Word, values?: Record<string, string | number>) => stri
 
 /** @param locale the reader's own variety of the language: `en-GB` */
 export function sayIn(language: Language, locale: string): Say {
-  return (word, values = {}) => said(WORDS[language][word], values, locale)
+  return (word, values = {}) => formatPhrase(WORDS[language][word], values, locale)
 }
 
 /** What the page says by itself, when it does something. */
