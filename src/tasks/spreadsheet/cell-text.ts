@@ -9,7 +9,7 @@ export function cellText(value: unknown): string {
 }
 
 /**
- * A date of a cell as text: 'YYYY-MM-DD', with 'THH:mm:ss' when it has a time part; always UTC, to the nearest second.
+ * Formats a date of a cell: 'YYYY-MM-DD', with 'THH:mm:ss' if it has a time part; in UTC, to the nearest second.
  * @returns '' for an invalid Date
  */
 export function dateText(date: Date): string {
@@ -29,4 +29,9 @@ const ERROR = /^#(?:N\/A|REF!|DIV\/0!|VALUE!|NAME\?|NULL!|NUM!|SPILL!|CALC!|FIEL
 /** Returns whether a cell of a workbook holds the error of a formula. */
 export function isFormulaError(value: unknown): value is string {
   return typeof value === 'string' && value[0] === '#' && ERROR.test(value)
+}
+
+/** Sets the field `__proto__` of a row: an assignment to that name makes no field. */
+export function setProtoField(row: object, value: unknown): void {
+  Object.defineProperty(row, '__proto__', { value, enumerable: true, configurable: true, writable: true })
 }

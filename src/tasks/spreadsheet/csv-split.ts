@@ -4,22 +4,22 @@ import { columnLetters, type TableRow } from './table.ts'
 // A row this long is a quote that was never closed; without a limit the rest of the file would go into memory.
 const MAX_ROW_CHARS = 16 * 1024 ** 2
 
-// From here on a row that is not whole yet is looked at again only when there is twice as much of it.
+// An incomplete row longer than this is searched again only when its length has doubled.
 const LONG_ROW_CHARS = 64 * 1024
 
 /**
- * CSV text, piece by piece, as records; a blank line is ['']. Lines end with CR LF, LF or CR, also in turns.
+ * Splits CSV text, piece by piece, into records; a blank line is ['']. Lines end with CR LF, LF or CR, also mixed.
  *
  * Written for speed: a row without quotes, as nearly all are, costs one search for its end and one `split`.
  */
 export class CsvSplitter {
-  /** Set when a row was wrong: none comes after it. */
+  /** The fault of a row; no rows come after it. */
   problem: HighkiqError | undefined
-  /** Records so far. */
+  /** The number of records so far. */
   count = 0
   readonly #delimiter: string
   readonly #quotes: boolean
-  /** The beginning of a row whose end has not come. */
+  /** The start of an incomplete row. */
   #rest = ''
   #pieces: string[] = []
   #waiting = 0
@@ -30,7 +30,7 @@ export class CsvSplitter {
     this.#quotes = quotes
   }
 
-  /** The records that are whole now. `last`: nothing comes after this piece. */
+  /** Returns the records that are complete now. `last` marks the last piece. */
   split(piece: string, last = false): TableRow[] {
     this.#pieces.push(piece)
     this.#waiting += piece.length
@@ -50,7 +50,7 @@ export class CsvSplitter {
     return rows
   }
 
-  /** Index of the column in which the text ended. */
+  /** The index of the column in which the text ended. */
   get unfinishedColumn(): number {
     let column = 0
     let quoted = false
@@ -61,7 +61,7 @@ export class CsvSplitter {
     return column
   }
 
-  /** @returns where the first record begins that is not whole */
+  /** @returns where the first incomplete record starts */
   #records(text: string, last: boolean, rows: TableRow[]): number {
     const { length } = text
     let lf = text.indexOf('\n')
@@ -93,11 +93,11 @@ export class CsvSplitter {
     return length
   }
 
-  /** A record with quotes. @returns where the next one begins; -1 when this one is not whole, or wrong. */
+  /** Reads a record with quotes. @returns where the next one starts; -1 if this one is incomplete or wrong */
   #quoted(text: string, start: number, last: boolean, values: string[]): number {
     const { length } = text
     const delimiter = this.#delimiter
-    // Where the next of each begins: searched for again only when it has been passed.
+    // The positions of the next line breaks, searched again only once they are passed.
     let lf = -1
     let cr = -1
     for (let at = start; ; ) {

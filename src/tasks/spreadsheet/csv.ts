@@ -12,7 +12,7 @@ const MAX_HEADER_CHARS = 1024 * 1024
 export interface CsvReading {
   delimiter?: string
   encoding?: string
-  /** The encoding that is used where several are likely. */
+  /** The encoding to use if several are likely. */
   likely?: string | undefined
   /** The number of the record that holds the names of the columns, from 1. Default: the first that is not blank. */
   headerRow?: number
@@ -23,8 +23,8 @@ export interface CsvReading {
 }
 
 /**
- * Every record of a CSV file, a blank line as [''], read as they are asked for and handed out in batches. Closes the
- * source at the end.
+ * Yields the records of a CSV file in batches, a blank line as [''], and reads the file only as fast as they are used.
+ * Closes the source at the end.
  * @throws HighkiqError INVALID_FILE with row and column; whatever a given stream fails with.
  */
 export async function* csvRecords(
@@ -32,15 +32,18 @@ export async function* csvRecords(
   { delimiter, encoding, likely, headerRow, quote = true, found = {} }: CsvReading = {},
 ): AsyncGenerator<TableRow[], void, void> {
   if (delimiter !== undefined && !(quote ? /^[^"\r\n]$/ : /^[^\r\n]$/).test(delimiter)) {
-    throw new HighkiqError('INVALID_OPTION', 'delimiter is one character, and neither a quote nor a line break')
+    throw new HighkiqError(
+      'INVALID_OPTION',
+      `delimiter must be one character, and neither a quote nor a line break (got ${JSON.stringify(delimiter)})`,
+    )
   }
   try {
     const text = decoded(source, encoding, found, likely)
     const start = await headerText(text, headerRow, quote)
-    const said = /^\uFEFF?sep=([^"\r\n])\r?\n/i.exec(start)
-    const splitter = new CsvSplitter(delimiter ?? said?.[1] ?? delimiterOf(start, headerRow, quote), quote)
-    if (said) splitter.count = 1
-    for await (const piece of joined(said ? start.slice(said[0].length) : start, text)) {
+    const separator = /^\uFEFF?sep=([^"\r\n])\r?\n/i.exec(start)
+    const splitter = new CsvSplitter(delimiter ?? separator?.[1] ?? delimiterOf(start, headerRow, quote), quote)
+    if (separator) splitter.count = 1
+    for await (const piece of joined(separator ? start.slice(separator[0].length) : start, text)) {
       const rows = splitter.split(piece)
       if (rows.length > 0) yield rows
       if (splitter.problem) throw splitter.problem
@@ -54,7 +57,7 @@ export async function* csvRecords(
   }
 }
 
-/** Takes text until the header line is complete. */
+/** Reads text until the header line is complete. */
 async function headerText(
   text: AsyncGenerator<string, void, void>,
   headerRow: number | undefined,
@@ -141,7 +144,7 @@ const NAMES: Record<string, string> = {
   gb18030: 'GB18030, as the text before it is',
 }
 
-/** Why the text ended where it did. */
+/** Returns the error for text that could not be decoded. */
 export function notText({ problem, encoding = '', byte }: Findings, row: number, column?: number): HighkiqError {
   const letters = column === undefined ? undefined : columnLetters(column)
   const at = `row ${row}${letters ? `, column ${letters}` : ''}${byte === undefined ? '' : `, byte ${byte}`}`

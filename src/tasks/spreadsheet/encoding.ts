@@ -1,4 +1,4 @@
-/** Bytes as text: which encoding they are in, and where they stop being it. */
+/** Decodes bytes: finds their encoding, and where they stop being valid. */
 
 import { isAscii, isUtf8 } from 'node:buffer'
 import { HighkiqError } from '../../job/errors.ts'
@@ -6,23 +6,23 @@ import { shown } from '../../job/options.ts'
 import { guessEncoding, type Reading } from './encoding-guess.ts'
 import type { OpenSource } from './source.ts'
 
-/** Why the text ended before the file did. The reader that gets there names the row. */
+/** What decoding found: the encoding, and why the text ended before the file. */
 export interface Findings {
   problem?: 'encoding' | 'nul'
-  /** What the file was read as. */
+  /** The encoding of the file. */
   encoding?: string
   /** Offset from the start of the file, in UTF-8. */
   byte?: number
 }
 
-/** How much is looked at, from the first byte above 127 on, to tell encodings apart. */
+/** The number of bytes, from the first one above 127 on, that decide the encoding. */
 const SAMPLE_BYTES = 64 * 1024
 
 /**
- * The text of a source, piece by piece: by its byte order mark; else UTF-16 by its zeros; else UTF-8; else in the one
- * that it reads well in; or as the encoding that is stated. Where several come into question, `likely` decides if it is
- * one of them. The text ends in front of the first character that is wrong, or NUL, and says so in `found`.
- * @throws INVALID_OPTION: no such encoding; INVALID_FILE: several encodings come into question
+ * Yields the text of a source, piece by piece, in the `stated` encoding; otherwise by its byte order mark, as UTF-16 by
+ * its zero bytes, as UTF-8, or in the encoding in which it reads well. If several are possible, `likely` decides if it is
+ * one of them. The text ends before the first invalid character or NUL, and `found` says so.
+ * @throws INVALID_OPTION: no such encoding; INVALID_FILE: several encodings are possible
  */
 export async function* decoded(
   source: OpenSource,
@@ -120,8 +120,8 @@ async function enlarged(chunk: Uint8Array, chunks: AsyncGenerator<Uint8Array, vo
 }
 
 /**
- * Which encoding the bytes are in: UTF-8, even if some are wrong, or the one that they read well in; where none does, the
- * place that is not UTF-8 is told. @throws INVALID_FILE: several come into question
+ * Returns the encoding of the bytes: UTF-8, even if some bytes are wrong, or the one in which they read well. If none
+ * fits it returns UTF-8, so that decoding reports the first wrong byte. @throws INVALID_FILE: several are possible
  */
 function encodingOf(bytes: Uint8Array, linesBefore: number, likely: string | undefined): string {
   const first = bytes.findIndex((byte) => byte > 0x7f)
@@ -168,7 +168,7 @@ function unclear(readings: readonly Reading[], linesBefore: number): HighkiqErro
 
 const CELL_END = /[,;\t|"\r]/
 
-/** How many of the bytes make up whole UTF-8 characters: a last one that is cut is left out. */
+/** Returns how many of the bytes are complete UTF-8 characters, without a cut last one. */
 function wholeCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number
@@ -210,7 +210,7 @@ async function* utf8(first: Uint8Array, rest: AsyncGenerator<Uint8Array, void, v
   }
 }
 
-/** How many bytes stand before the first that is not UTF-8. */
+/** Returns the number of bytes before the first one that is not UTF-8. */
 function validBytes(bytes: Buffer): number {
   let low = 0
   let high = bytes.length

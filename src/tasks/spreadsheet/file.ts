@@ -1,5 +1,6 @@
-/** A file as rows, each an object: CSV, XLSX and NDJSON behind one interface. */
+/** Reads CSV, XLSX and NDJSON files as rows, each an object. */
 
+import { setProtoField } from './cell-text.ts'
 import { type CsvReading, csvRecords } from './csv.ts'
 import type { Findings } from './encoding.ts'
 import { checkedFormat, type FileFormat, type TableFormat } from './format.ts'
@@ -12,9 +13,9 @@ import { xlsxRecords } from './xlsx.ts'
 export type { FileFormat }
 
 export interface ReadFileOptions {
-  /** Default: by the file's ending, else by its first bytes. */
+  /** Default: the file's ending, else its first bytes. */
   format?: FileFormat
-  /** Default 1,000,000, the header not counted. */
+  /** The most rows below the header. Default: 1,000,000. */
   maxRows?: number
   /** XLSX: the sheet's name, or its index from 0. Default: the first that is not hidden. */
   sheet?: string | number
@@ -29,7 +30,7 @@ export interface ReadFileOptions {
   headerRow?: number
   /** CSV: false if a quote is a character like any other, as in plain TSV. Default true. */
   quote?: boolean
-  /** Folder for a workbook that comes as a stream, until it is read; default the system's for temporary files. */
+  /** The folder for a workbook that comes as a stream. Default: the system's folder for temporary files. */
   artifacts?: string
 }
 
@@ -44,19 +45,19 @@ export interface OpenFile {
   header: string[] | undefined
   /** Can be iterated once; ending or leaving the loop closes the file. */
   rows: AsyncGenerator<FileRow, void, void>
-  /** SHA-256 of the file's bytes, in hex; undefined when they only pass by. */
+  /** Returns the SHA-256 of the file in hex; undefined for a stream that is not stored. */
   digest(): Promise<string | undefined>
-  /** The encoding of its text, as far as it was read; undefined for a workbook. */
+  /** Returns the encoding of the text read so far; undefined for a workbook. */
   encoding(): string | undefined
-  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
+  /** Closes the file if `rows` is not iterated. Harmless afterwards. */
   close(): Promise<void>
 }
 
 export const MAX_ROWS = 1_000_000
 
 /**
- * Opens a file and reads its header. `names` renames the columns in order, `chosen` names the wanted ones; the others may
- * then hold anything. `likely` is the encoding that is used where several are likely.
+ * Opens a file and reads its header. `names` renames the columns in order; `chosen` selects columns, and the others may
+ * hold anything. `likely` is the encoding to use if several are possible.
  * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
  */
 export async function openFile(
@@ -70,7 +71,7 @@ export async function openFile(
   return { format, digest: () => digestOf(opened), encoding: () => found.encoding, ...read }
 }
 
-/** The bytes, spooled where the format needs their end first. Who reads them closes them. */
+/** Opens the bytes of a file, on disk if its format must be read from the end. The caller closes them. */
 export async function openChecked(
   source: Source,
   { format: given, artifacts }: ReadFileOptions,
@@ -87,7 +88,7 @@ export async function openChecked(
 
 type Encodings = Pick<CsvReading, 'found' | 'likely'>
 
-/** The records of a CSV file or workbook. */
+/** Returns the records of a CSV file or workbook. */
 export function recordsOf(opened: OpenSource, format: TableFormat, { sheet, ...reading }: ReadFileOptions & Encodings) {
   if (format === 'xlsx') return xlsxRecords(opened, sheet)
   return csvRecords(opened, reading)
@@ -102,7 +103,7 @@ async function opening(
   const { maxRows = MAX_ROWS, encoding, headerRow, found, likely } = options
   if (format === 'ndjson') {
     const lines = ndjsonRows(opened, { maxRows, found, likely, ...(encoding === undefined ? {} : { encoding }) })
-    // So that a file that is none is known at once.
+    // Reads the first lines, so that a file in another format is refused at once.
     const first = await lines.next()
     const close = async () => void (await lines.return())
     return { header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
@@ -127,9 +128,6 @@ async function* objects(
   }
 }
 
-/** The attributes of an ordinary property. An assignment to `__proto__` makes no property. */
-const OWN = { enumerable: true, configurable: true, writable: true }
-
 async function* named(
   rows: AsyncIterable<{ number: number; values: unknown[] }>,
   header: readonly string[],
@@ -138,7 +136,7 @@ async function* named(
   for await (const { number, values } of rows) {
     const row: Record<string, unknown> = {}
     for (let i = 0; i < header.length; i++) row[header[i] as string] = values[i]
-    if (proto !== -1) Object.defineProperty(row, '__proto__', { value: values[proto], ...OWN })
+    if (proto !== -1) setProtoField(row, values[proto])
     yield { number, values: row }
   }
 }

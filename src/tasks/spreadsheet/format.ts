@@ -24,8 +24,8 @@ const NAMES: Record<FileFormat, string> = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'N
 export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[extname(path).toLowerCase()]
 
 /**
- * What the first bytes are.
- * @throws INVALID_FILE for what no table can be
+ * Returns the format that the first bytes show.
+ * @throws INVALID_FILE if they can't be a table
  */
 export function formatByContent(head: Uint8Array): FileFormat {
   if (head.length === 0) {
@@ -85,23 +85,26 @@ const OTHERS: [string, string][] = [
 /** @throws INVALID_OPTION */
 export function checkFormat(format: FileFormat): void {
   if (FILE_FORMATS.includes(format)) return
-  throw new HighkiqError('INVALID_OPTION', `format is one of ${FILE_FORMATS.join(', ')}`)
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `format must be one of ${FILE_FORMATS.join(', ')} (got ${JSON.stringify(format)})`,
+  )
 }
 
-/** The format of the file, once its first bytes agree with what it is said to be. */
+/** Returns the format of a file after checking that its first bytes agree with the option or the ending. */
 export function checkedFormat({ head, path }: OpenSource, given: FileFormat | undefined): FileFormat {
   if (given !== undefined) checkFormat(given)
   if (path !== undefined && basename(path).startsWith('~$')) throw lockFile()
-  const said = given ?? (path === undefined ? undefined : formatByEnding(path))
+  const stated = given ?? (path === undefined ? undefined : formatByEnding(path))
   const is = formatByContent(head)
-  if (said === undefined || said === is) return is
-  // JSON over several lines, or not JSON at all, is told by the line that is wrong.
-  if (said === 'ndjson' && is === 'csv') return said
+  if (stated === undefined || stated === is) return is
+  // The reader reports JSON over several lines, or text that is not JSON, with its line.
+  if (stated === 'ndjson' && is === 'csv') return stated
   const how = given === undefined ? 'its ending says' : 'the option format says'
   const what = {
     csv: 'is not a workbook, probably text: rename it to .csv, or save it as .xlsx',
     xlsx: 'is a zip archive, probably an Excel workbook: rename it to .xlsx, or save it as CSV',
     ndjson: 'has a JSON object at its beginning: rename it to .ndjson, or to .json when it is a list',
   }[is]
-  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[said]}, but the file ${what}`)
+  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[stated]}, but the file ${what}`)
 }

@@ -12,12 +12,12 @@ export interface ObjectRow {
   value: Record<string, unknown>
 }
 
-// A line this long is no line: without a limit the rest of the file would go into memory.
+// Without a limit a file without line breaks would be read into memory whole.
 const MAX_LINE_CHARS = 16 * 1024 ** 2
 
 /**
- * The objects of an NDJSON file, one a line, or of a JSON list, in batches, read as they are asked for; blank lines are
- * passed over. Closes the source at the end.
+ * Yields the objects of an NDJSON file or a JSON list in batches, and reads the file only as fast as they are used. Blank
+ * lines are skipped. Closes the source at the end.
  * @throws HighkiqError INVALID_FILE with the row; TOO_MANY_ROWS; whatever a given stream fails with.
  */
 export async function* ndjsonRows(
@@ -27,7 +27,7 @@ export async function* ndjsonRows(
   let texts: Lines | JsonElements | undefined
   let number = 0
   let count = 0
-  const take = function* (all: string[]): Generator<ObjectRow> {
+  const parse = function* (all: string[]): Generator<ObjectRow> {
     for (const text of all) {
       number++
       if (text.trim() === '' && texts instanceof Lines) continue
@@ -43,20 +43,20 @@ export async function* ndjsonRows(
     for await (const piece of decoded(source, encoding, found, likely)) {
       texts ??= splitterFor(piece)
       if (!texts) continue
-      yield* batch(take(texts.split(piece)))
+      yield* batch(parse(texts.split(piece)))
       if (texts.length <= MAX_LINE_CHARS) continue
       const message = `row ${number + 1}: the object is longer than 16 MiB: each stands on a line of its own, or in a list`
       throw new HighkiqError('INVALID_FILE', message, { row: number + 1 })
     }
     if (found.problem) throw notText(found, number + 1)
-    if (texts) yield* batch(take(texts.end(number + 1)))
+    if (texts) yield* batch(parse(texts.end(number + 1)))
     if (count === 0) throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a JSON object on each line')
   } finally {
     await source.close()
   }
 }
 
-/** What was read comes before what could not be. */
+/** Yields the rows before a fault as a batch, then throws the fault. */
 function* batch(rows: Generator<ObjectRow>): Generator<ObjectRow[]> {
   const all: ObjectRow[] = []
   let problem: { thrown: unknown } | undefined
@@ -79,7 +79,7 @@ function splitterFor(piece: string): Lines | JsonElements | undefined {
   return first === '[' ? new JsonElements() : new Lines()
 }
 
-/** Text, piece by piece, as lines. */
+/** Splits text, piece by piece, into lines. */
 class Lines {
   #isFirst = true
   #pieces: string[] = []

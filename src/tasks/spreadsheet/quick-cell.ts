@@ -37,12 +37,12 @@ const PRESERVE = ' xml:space="preserve">'
  * most a formula and a value, or one inline text.
  */
 export class QuickCell {
-  /** From 0; -1 when the cell does not say it. */
+  /** The column from 0; -1 if the cell does not give it. */
   column = -1
-  /** -1 when the cell does not say it. */
+  /** The number of its style; -1 if the cell does not give it. */
   style = -1
   type = ''
-  /** Where its value or inline text is, entities and all; as long as nothing when it has none. */
+  /** The range of its value or inline text, with entities; empty if it has none. */
   from = 0
   to = 0
   /** True for a cell with a formula whose result is not stored. */
@@ -53,7 +53,7 @@ export class QuickCell {
     this.#shape = shapeWith(prefix)
   }
 
-  /** @returns where the cell ends; -1 when it is not whole, or of another shape */
+  /** @returns where the cell ends; -1 if it is incomplete or of another shape */
   read(text: string, start: number): number {
     const shape = this.#shape
     if (!text.startsWith(shape.open, start)) return -1
@@ -100,7 +100,7 @@ export class QuickCell {
       if (name === 0x72) {
         let column = 0
         let code = text.charCodeAt(at)
-        // A column that no sheet has is told of by who knows the row.
+        // The caller, which knows the row, refuses columns that no sheet has.
         for (let end = at + 4; code >= 0x41 && code <= 0x5a && at < end; code = text.charCodeAt(++at)) {
           column = column * 26 + code - 0x40
         }

@@ -8,7 +8,7 @@ const FROM_1904 = Date.UTC(1904, 0, 1)
 /** Formats a number that a workbook shows as a date or time; returns '#NUM!' when there is no such date. */
 export function serialText(serial: number, style: DateStyle, from1904: boolean): string {
   if (style === 'elapsed') return elapsedText(serial)
-  // Day 60 is the 29 February 1900, which there was in Lotus 1-2-3 alone.
+  // Day 60 is 29 February 1900, a day that only Lotus 1-2-3 knew.
   const days = from1904 || serial < 60 ? serial : serial - 1
   const date = new Date((from1904 ? FROM_1904 : FROM_1900) + Math.round(days * DAY))
   const year = date.getUTCFullYear()

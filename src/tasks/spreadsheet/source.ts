@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
 
-/** Where a table comes from: the path of a file, its bytes, or a stream of them. */
+/** A file to read: its path, its bytes, or a stream. */
 export type Source = string | Uint8Array | ReadableStream<Uint8Array> | NodeJS.ReadableStream
 
 /** A source that was opened and whose first bytes are known. */
@@ -16,9 +16,9 @@ export interface OpenSource {
   bytes?: Uint8Array
   /** All bytes, the head included. To be called once. */
   chunks(): AsyncGenerator<Uint8Array, void, void>
-  /** SHA-256 of all bytes, in hex, where it is known. */
+  /** The SHA-256 of all bytes in hex, if it is known. */
   digest?: string
-  /** Closes the file or stream, also while a read is under way; removes what was spooled. */
+  /** Closes the file or stream, also during a read, and removes a temporary copy. */
   close(): Promise<void>
 }
 

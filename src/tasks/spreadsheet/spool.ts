@@ -8,9 +8,9 @@ import { HighkiqError, messageOf } from '../../job/errors.ts'
 import { type OpenSource, openSource } from './source.ts'
 
 /**
- * A stream as a file of its own below `folder` (default: the system's for temporary files), which is gone when it is
- * closed. What is a file or in memory already stays as it is.
- * @throws INVALID_OPTION: the folder can't be written to; whatever the stream fails with. Nothing is left then.
+ * Copies a stream to a temporary file below `folder` (default: the system's folder for temporary files), which is removed
+ * when it is closed. A path or Buffer is returned as it is.
+ * @throws INVALID_OPTION if the folder can't be written to; the error of the stream. No file is left then.
  */
 export async function spooled(source: OpenSource, folder = tmpdir()): Promise<OpenSource> {
   if (source.path !== undefined || source.bytes !== undefined) return source
@@ -45,7 +45,7 @@ async function* hashed(chunks: AsyncIterable<Uint8Array>, hash: ReturnType<typeo
   }
 }
 
-/** SHA-256 of a source's bytes, in hex; undefined where they only pass by. */
+/** Returns the SHA-256 of a source in hex; undefined for a stream that is not stored. */
 export async function digestOf({ digest, path, bytes }: OpenSource): Promise<string | undefined> {
   const file = bytes ?? path
   if (digest !== undefined || file === undefined) return digest

@@ -1,5 +1,5 @@
 /**
- * Tables in files, read and written row by row: CSV and XLSX behind one interface.
+ * Reads and writes tables in CSV and XLSX files, row by row.
  */
 import { randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
@@ -26,7 +26,7 @@ export interface ReadSpreadsheetOptions extends ReadFileOptions {
  *
  * CSV values are strings, exactly as they stand. XLSX values are numbers, booleans and strings; a date is
  * 'YYYY-MM-DD', or 'YYYY-MM-DDTHH:mm:ss' when it has a time part, and a time without a date 'HH:mm:ss'; a formula is
- * its last result and an error is its text ('#N/A'). Rows in which nothing stands are skipped.
+ * its last result and an error is its text ('#N/A'). Empty rows are skipped.
  *
  * @throws HighkiqError INVALID_FILE, also while iterating; TOO_MANY_ROWS while iterating, after `maxRows` rows.
  *   `details.row` and `details.column` say where, when that is known.
@@ -42,8 +42,8 @@ export async function readSpreadsheet(source: Source, options: ReadSpreadsheetOp
 }
 
 /**
- * Writes a table, taking the rows one by one as fast as the disk does. The file has its name only when it is complete:
- * until then it is `<target>.<uuid>.part` beside it, which is removed if anything fails.
+ * Writes a table and reads the rows only as fast as the disk writes them. The file gets its name when it is complete;
+ * until then it is `<target>.<uuid>.part` beside it, which is removed after an error.
  *
  * `format`: default by the ending of the target. CSV is UTF-8 with byte order mark, CRLF, and a text that a spreadsheet would take for a formula gets an apostrophe in
  * front. XLSX texts are text cells, never formulas; more rows than fit on a sheet go on to a second one.

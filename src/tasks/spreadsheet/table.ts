@@ -3,12 +3,11 @@ import { shown } from '../../job/options.ts'
 
 export interface TableRow {
   /**
-   * Which row of the file this is, from 1; the header is row 1 unless blank lines come before it. Rows that are skipped
-   * because nothing is in them count too, so it is the number that Excel shows at the left. In a CSV file whose quoted
-   * cells contain line breaks it is therefore not the line of a text editor: such a row is several lines there.
+   * The number of the row in the file, from 1, as Excel shows it: the header and skipped empty rows count. In a CSV file
+   * with line breaks in cells it differs from the line of a text editor.
    */
   number: number
-  /** One value for each name in the header; '' where the file has nothing. CSV: strings. XLSX: see `readSpreadsheet`. */
+  /** One value for each column of the header; '' for an empty cell. CSV: strings. XLSX: see `readSpreadsheet`. */
   values: unknown[]
 }
 
@@ -17,7 +16,7 @@ export interface Table {
   header: string[]
   /** The rows below the header. Can be iterated once; ending or leaving the loop closes the file. */
   rows: AsyncIterable<TableRow>
-  /** Closes the file when `rows` is not iterated after all. Harmless after it was. */
+  /** Closes the file if `rows` is not iterated. Harmless afterwards. */
   close(): Promise<void>
 }
 
@@ -36,8 +35,7 @@ export interface TableRules {
 }
 
 /**
- * The rules that every table keeps, whatever its format: makes a `Sheet` of the raw records. Takes over the records and
- * closes them.
+ * Makes a `Table` of raw records, with the same rules for every format. It closes the records.
  * @throws HighkiqError INVALID_FILE; while iterating INVALID_FILE and TOO_MANY_ROWS.
  */
 export async function readTable(records: AsyncGenerator<TableRow[], void, void>, rules: TableRules): Promise<Table> {
@@ -153,7 +151,7 @@ async function* dataRows(
       for (const row of batch) {
         const { number, values } = row
         if (values.every((value) => value === '')) continue
-        makeWhole(values)
+        replaceLoneSurrogates(values)
         if (count >= maxRows) {
           const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
           throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
@@ -171,15 +169,15 @@ async function* dataRows(
   }
 }
 
-/** A workbook's escapes can spell half of a surrogate pair, which is no character, and which no job may have. */
-function makeWhole(values: unknown[]): void {
+/** Replaces lone surrogates, which a workbook's escapes can produce and no job may have. */
+function replaceLoneSurrogates(values: unknown[]): void {
   for (let i = 0; i < values.length; i++) {
     const value = values[i]
     if (typeof value === 'string' && !value.isWellFormed()) values[i] = value.toWellFormed()
   }
 }
 
-/** The cells of a row, exactly as many as there are columns. */
+/** Returns the cells of a row, one for each column. */
 function fitted(values: unknown[], columns: number): unknown[] {
   while (values.length < columns) values.push('')
   return values.length === columns ? values : values.slice(0, columns)
@@ -207,7 +205,7 @@ function refuseStray({ number: row, values }: TableRow, { header, top }: TopOfTa
   throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
 }
 
-/** How the option `columns` leaves the others out, with the first names of this file. */
+/** Returns an example of the option `columns` that selects the first columns of this file. */
 function exampleOf(header: readonly string[], { values }: TableRow): string {
   const pairs = header
     .slice(0, 2)
@@ -248,7 +246,7 @@ function named(given: readonly string[], names: readonly string[], row: number):
   throw new HighkiqError('INVALID_FILE', message, { row })
 }
 
-/** The letters a spreadsheet shows above a column: 0 is A, 26 is AA. */
+/** Returns the letters of a column in a spreadsheet: 0 is A, 26 is AA. */
 export function columnLetters(index: number): string {
   const last = String.fromCharCode(65 + (index % 26))
   return index < 26 ? last : columnLetters(Math.floor(index / 26) - 1) + last

@@ -1,7 +1,7 @@
 import { RichText } from './rich-text.ts'
 import { XmlScanner } from './xml-scan.ts'
 
-/** The table of texts of a workbook: its cells name most of them by their number. */
+/** Reads the table of texts of a workbook, to which cells refer by number. */
 export class TextTable extends XmlScanner {
   readonly texts: string[] = []
   #rich = new RichText()

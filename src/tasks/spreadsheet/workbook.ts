@@ -1,5 +1,5 @@
 /**
- * The way from a zip archive to the rows of one sheet: what refers to what, the small parts whole, the sheet in pieces.
+ * Reads the rows of one sheet from the zip archive of a workbook: small parts whole, the sheet in pieces.
  */
 import { getHeapStatistics } from 'node:v8'
 import { readXml } from 'hucre/xml'
@@ -26,8 +26,8 @@ interface Workbook {
 }
 
 /**
- * The rows of one sheet, in batches, read as they are asked for. Returns what is wrong when the sheet is empty and there
- * are others.
+ * Yields the rows of one sheet in batches, and reads it only as fast as they are used. Returns an error if the sheet is
+ * empty and there are others.
  * @throws HighkiqError INVALID_FILE, with row and column where one is at fault; whatever a part fails with.
  */
 export async function* sheetRows(
@@ -109,7 +109,7 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
   }
 }
 
-/** What a part refers to; `type` is the last word of the type, which is the same in all dialects. */
+/** Returns the parts that a part refers to. `type` is the last word of the type, the same in all dialects. */
 async function relationships(zip: CheckedZip, part: string): Promise<{ id: string; type: string; path: string }[]> {
   const folder = part.slice(0, part.lastIndexOf('/') + 1)
   const entry = zip.entries.get(`${folder}_rels/${part.slice(folder.length)}.rels`.toLowerCase())
@@ -143,7 +143,7 @@ const MAX_TEXTS_BYTES = 500 * 1024 ** 2
 const HEAP_PER_TEXT = 64
 const HEAP_PER_CHAR = 2
 
-/** The table of texts, if there is memory enough for it. */
+/** Returns the table of texts. @throws INVALID_FILE if the memory is too small for it */
 async function tableOfTexts(zip: CheckedZip, entry: Entry): Promise<string[]> {
   if (entry.uncompressedSize > MAX_TEXTS_BYTES) throw tooLarge(entry)
   const heap = getHeapStatistics()

@@ -7,12 +7,12 @@ import { isoText, serialText } from './serial-date.ts'
 import { columnLetters, type TableRow } from './table.ts'
 import { attribute, decodeEntities, XmlScanner } from './xml-scan.ts'
 
-/** What the cells of a sheet refer to. */
+/** The parts of a workbook to which the cells of a sheet refer. */
 export interface WorksheetContext {
   texts: readonly string[]
   /** The kind of date or time that a style shows, by the number of the style; undefined for plain numbers. */
   dateStyles: readonly (DateStyle | undefined)[]
-  /** Dates count from 1904, as on old Macs. */
+  /** Whether dates count from 1904, as on old Macs. */
   date1904: boolean
 }
 
@@ -28,13 +28,13 @@ const BATCH_CELLS = 32_768
 const MAX_REMEMBERED_DATES = 10_000
 
 /**
- * The XML of a sheet, piece by piece, as rows of values.
+ * Turns the XML of a sheet, piece by piece, into rows of values.
  *
- * Written for speed: a cell of the usual shape is read in one go, without taking its tags apart. Every other one, and
- * one whose end has not come, goes through `open`, `text` and `close`.
+ * Written for speed: a cell of the usual shape is read in one step, without parsing its tags. All other cells, and
+ * incomplete ones, go through `open`, `text` and `close`.
  */
 export class WorksheetScanner extends XmlScanner {
-  /** The cells of the sheet have ended: what comes after them is of no interest. */
+  /** Whether the cells of the sheet have ended; the rest is ignored. */
   done = false
   readonly #context: WorksheetContext
   /** The texts of dates already formatted, by the kind of their style: dates repeat often. */
@@ -51,7 +51,7 @@ export class WorksheetScanner extends XmlScanner {
   #number = 0
   #values: unknown[] = []
   #chars = 0
-  /** Where a cell stands that does not say it. */
+  /** The column of a cell that does not give its own. */
   #next = 0
 
   #inCell = false
@@ -70,7 +70,7 @@ export class WorksheetScanner extends XmlScanner {
     this.#context = context
   }
 
-  /** The rows that are whole now. One without any cell is not among them. */
+  /** Returns and removes the rows that are complete, without rows that have no cell. */
   drain(): TableRow[] {
     const rows = this.#rows
     this.#rows = []
@@ -215,7 +215,7 @@ export class WorksheetScanner extends XmlScanner {
     return text
   }
 
-  /** Puts a value into the row. `column` -1: right of the one before. */
+  /** Puts a value into the row. `column` -1 means right of the one before. */
   #put(column: number, value: unknown): void {
     const values = this.#values
     const at = column === -1 ? this.#next : column
@@ -241,7 +241,7 @@ export class WorksheetScanner extends XmlScanner {
   }
 }
 
-/** The column of a reference like 'B7', from 0; -1 when it names none. */
+/** Returns the column of a reference such as 'B7', from 0; -1 if it has none. */
 function columnOf(reference: string): number {
   const letters = /^[A-Za-z]{1,6}/.exec(reference)?.[0].toUpperCase() ?? ''
   let column = 0
@@ -252,8 +252,8 @@ function columnOf(reference: string): number {
 const POWERS = Array.from({ length: 16 }, (_, index) => 10 ** index)
 
 /**
- * A number as it mostly stands, digits with perhaps a point; undefined when it stands otherwise. Up to 15 digits both
- * parts of the fraction are exact, so it is the number that `Number` makes of it, without a string in between.
+ * Reads a number in its usual form, digits with at most one point; returns undefined for other forms. With up to 15
+ * digits both parts of the fraction are exact, so the result equals that of `Number`, without a string.
  */
 export function decimal(text: string, from: number, to: number): number | undefined {
   let at = from

@@ -1,8 +1,8 @@
-/** Rows as the bytes of a file, made as they are taken. */
+/** Writes rows as the bytes of a file, produced while they are read. */
 
 import { HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { cellText } from './cell-text.ts'
+import { cellText, setProtoField } from './cell-text.ts'
 import type { FileFormat } from './format.ts'
 import { escapeFormula } from './formula-injection.ts'
 import { xlsxBytes } from './xlsx.ts'
@@ -16,16 +16,16 @@ export interface TableContent {
   rows: Iterable<unknown[]> | AsyncIterable<unknown[]>
 }
 
-/** How far the writing has come, and why it ended. */
+/** The progress of writing, and why it ended. */
 export interface Progress {
   rows: number
-  /** The given rows threw. */
+  /** Whether reading the rows threw an error. */
   failed: boolean
-  /** Nobody wants more rows. */
+  /** Whether no more rows are needed. */
   stopped: boolean
 }
 
-/** The file piece by piece; `rows` are taken only as fast as it is. @throws REPORT_FAILED; whatever `rows` throws */
+/** Yields the file piece by piece and reads `rows` only as fast. @throws REPORT_FAILED; errors of `rows` */
 export function bytesOf(
   format: FileFormat,
   content: TableContent,
@@ -36,7 +36,7 @@ export function bytesOf(
   return format === 'csv' ? csvBytes(withHeader(content.header, rows)) : xlsxBytes(withHeader(content.header, rows))
 }
 
-/** As `bytesOf`; cancelling the stream ends the rows. */
+/** Returns the file as a stream. Cancelling the stream ends the rows. */
 export function streamOf(format: FileFormat, content: TableContent): ReadableStream<Uint8Array> {
   const progress: Progress = { rows: 0, failed: false, stopped: false }
   return streamed(bytesOf(format, content, progress), () => {
@@ -44,7 +44,7 @@ export function streamOf(format: FileFormat, content: TableContent): ReadableStr
   })
 }
 
-/** Bytes as a stream that takes them as they are read. */
+/** Returns a stream that produces the bytes while it is read. */
 export function streamed(bytes: AsyncGenerator<Uint8Array, void, void>, onCancel?: () => void) {
   return new ReadableStream<Uint8Array>(
     {
@@ -64,7 +64,7 @@ export function streamed(bytes: AsyncGenerator<Uint8Array, void, void>, onCancel
 
 const CHUNK_CHARS = 64 * 1024
 
-/** Objects as NDJSON. */
+/** Yields objects as NDJSON. */
 export async function* ndjsonBytes(objects: AsyncIterable<object>): AsyncGenerator<Uint8Array, void, void> {
   let text = ''
   for await (const object of objects) {
@@ -77,17 +77,19 @@ export async function* ndjsonBytes(objects: AsyncIterable<object>): AsyncGenerat
 }
 
 async function* named(header: readonly string[], rows: AsyncIterable<unknown[]>): AsyncGenerator<object, void, void> {
+  const proto = header.indexOf('__proto__')
   for await (const values of rows) {
     const object: Record<string, unknown> = {}
-    for (let i = 0; i < header.length; i++) if (values[i] !== undefined) object[header[i] as string] = values[i]
-    // An assignment to `__proto__` would not keep the value.
-    const proto = header.indexOf('__proto__')
-    const entries = () => header.map((name, i) => [name, values[i]]).filter(([, value]) => value !== undefined)
-    yield proto === -1 ? object : Object.fromEntries(entries())
+    for (let i = 0; i < header.length; i++) {
+      if (values[i] === undefined) continue
+      if (i === proto) setProtoField(object, values[i])
+      else object[header[i] as string] = values[i]
+    }
+    yield object
   }
 }
 
-/** The header is read when the first row is there, for it may be learnt from that. */
+/** Reads the header together with the first row, which may set it. */
 async function* withHeader(header: unknown[], rows: AsyncIterable<unknown[]>): AsyncGenerator<unknown[], void, void> {
   let begun = false
   for await (const row of rows) {
@@ -98,7 +100,7 @@ async function* withHeader(header: unknown[], rows: AsyncIterable<unknown[]>): A
   if (!begun) yield [...header]
 }
 
-/** Each row as long as the header. */
+/** Pads each row to the length of the header. */
 async function* checkedRows({ header, rows }: TableContent, progress: Progress): AsyncGenerator<unknown[], void, void> {
   try {
     for await (const row of rows) {
@@ -118,7 +120,7 @@ async function* checkedRows({ header, rows }: TableContent, progress: Progress):
   }
 }
 
-/** Rows, the header first, as CSV: UTF-8 with byte order mark, CRLF. */
+/** Yields rows, the header first, as CSV: UTF-8 with byte order mark and CRLF. */
 async function* csvBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
   let text = '\uFEFF'
   for await (const row of rows) {

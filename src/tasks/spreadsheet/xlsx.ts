@@ -8,8 +8,8 @@ import { sheetRows } from './workbook.ts'
 import { damaged, openZip } from './zip-check.ts'
 
 /**
- * Every row of one sheet of a workbook that is in the file, read as they are asked for. Closes the source at the end:
- * a file or bytes, for the table of contents of a zip archive is at its end.
+ * Yields the rows of one sheet of a workbook, and reads it only as fast as they are used. Closes the source at the end. The
+ * source must be a file or bytes, because the table of contents of a zip archive is at its end.
  * @throws HighkiqError INVALID_FILE; whatever a given stream fails with.
  */
 export async function* xlsxRecords(
@@ -34,7 +34,7 @@ export async function* xlsxRecords(
 // Excel refuses to open a workbook with a longer text.
 const MAX_CELL_CHARS = 32_767
 
-/** Rows, the header first, as a workbook. The header stays in view when scrolling. */
+/** Yields rows, the header first, as a workbook whose header stays in view when scrolling. */
 export async function* xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
   const bytes = writeXlsxStream(cells(rows), { name: 'Sheet1', freezePane: { rows: 1 } })
   yield* gathered(bytes as NodeWebStream<Uint8Array>)
@@ -42,7 +42,7 @@ export async function* xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator
 
 const PIECE_BYTES = 64 * 1024
 
-/** What is written in bits of a few bytes, in pieces that are worth sending. */
+/** Joins chunks of a few bytes to pieces of at least 64 KiB. */
 async function* gathered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   let bits: Uint8Array[] = []
   let length = 0

@@ -9,10 +9,10 @@ const EQUALS = 0x3d
 const MAX_TOKEN_BYTES = 16 * 1024 ** 2
 
 /**
- * XML, piece by piece, as calls of `open`, `text` and `close`; it builds nothing. Names come without their prefix.
+ * Reads XML, piece by piece, and calls `open`, `text` and `close`. Names come without their prefix.
  *
- * It is not a validator: what stands between two tags is text, and whether tags match is for the subclass to know.
- * Entities of a document's own are left as they stand, so none can unfold.
+ * It does not validate: everything between two tags is text, and the subclass checks that tags match. Entities that a
+ * document defines are not expanded.
  */
 export abstract class XmlScanner {
   #text = ''
@@ -21,7 +21,7 @@ export abstract class XmlScanner {
   protected paused = false
   /** Set by a subclass while the text between tags is of interest; otherwise it is not even decoded. */
   protected wantsText = false
-  /** What stands before the name of the tag that is being opened, with its colon. */
+  /** The prefix of the tag being opened, with its colon. */
   protected prefix = ''
 
   /** Adds a piece, all before it being used up. It begins with a tag or begins the document: see `textPieces`. */
@@ -30,7 +30,7 @@ export abstract class XmlScanner {
     this.#at = 0
   }
 
-  /** Reads on. @returns whether all was read that can be; otherwise it has paused and is to be called again */
+  /** Continues reading. @returns false if it has paused and must be called again */
   run(): boolean {
     const text = this.#text
     let at = this.#at
@@ -47,12 +47,12 @@ export abstract class XmlScanner {
     return true
   }
 
-  /** To be called after the last piece. */
+  /** Must be called after the last piece. */
   end(): void {
     if (this.#at < this.#text.length) throw new Error('it ends in the middle of a tag')
   }
 
-  /** A shortcut for what comes often. @returns where it ends; -1 when it does not apply, and then nothing was done */
+  /** A fast path for frequent tags. @returns where it ends; -1 if it does not apply, and then nothing was done */
   protected quick(_text: string, _at: number): number {
     return -1
   }
@@ -63,7 +63,7 @@ export abstract class XmlScanner {
   /** Called once or more for a text. */
   protected abstract text(text: string): void
 
-  /** @returns where it ends; -1 when it is not whole */
+  /** @returns where the token ends; -1 if it is incomplete */
   #token(text: string, at: number): number {
     if (text.charCodeAt(at) !== LT) {
       const end = text.indexOf('<', at)
@@ -108,7 +108,7 @@ export abstract class XmlScanner {
   }
 }
 
-/** Where the `>` is that ends the tag; one inside quotes does not. -1: it is not there yet. */
+/** Returns the position of the `>` that ends the tag, outside quotes; -1 if it is not read yet. */
 export function tagEnd(text: string, at: number): number {
   for (let i = at; i < text.length; i++) {
     const code = text.charCodeAt(i)
@@ -120,7 +120,7 @@ export function tagEnd(text: string, at: number): number {
   return -1
 }
 
-/** The value of the attribute of this name, as it is to be read. */
+/** Returns the decoded value of the attribute with this name. */
 export function attribute(text: string, from: number, to: number, name: string): string | undefined {
   for (let at = from; at < to; ) {
     while (at < to && isSpace(text.charCodeAt(at))) at++
@@ -152,8 +152,8 @@ export function decodeEntities(text: string): string {
 }
 
 /**
- * A part's text, cut only before a tag, so that no piece ends in the middle of a character, an entity, a line break or a
- * text. Every line break is LF, as XML wants it.
+ * Yields the text of a part, cut only before a tag, so that no piece ends within a character, an entity, a line break or a
+ * text. Line breaks become LF, as XML requires.
  */
 export async function* textPieces(part: AsyncIterable<Buffer>): AsyncGenerator<string, void, void> {
   let pending: Uint8Array[] = []

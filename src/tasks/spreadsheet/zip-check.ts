@@ -9,18 +9,18 @@ const MAX_RATIO = 1000
 // Below this size a file may compress as well as it likes.
 const MAX_UNCHECKED_BYTES = 100 * 1024 ** 2
 
-/** A zip archive whose table of contents was read and is harmless. */
+/** A zip archive whose table of contents was read and checked. */
 export interface CheckedZip {
-  /** By name in lower case, as names in an Office file are not case sensitive. */
+  /** The entries by name in lower case: names in an Office file are not case sensitive. */
   entries: Map<string, Entry>
-  /** The content of an entry, unpacked piece by piece and checked against its size and checksum. */
+  /** Yields the unpacked content of an entry, checked against its size and checksum. */
   content(entry: Entry): AsyncGenerator<Buffer, void, void>
   close(): void
 }
 
 /**
  * Opens a zip archive from a path or from memory.
- * @throws HighkiqError INVALID_FILE when it is damaged, cut off, encrypted, or made to fill the memory.
+ * @throws HighkiqError INVALID_FILE if it is damaged, cut off, encrypted, or a zip bomb.
  */
 export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
   let zip: ZipFile | undefined
@@ -87,7 +87,7 @@ async function* content(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer, void
   if (sum !== entry.crc32) throw damaged(new Error(`wrong checksum of ${entry.fileName}`))
 }
 
-/** The error as INVALID_FILE, unless it is one already or comes from the disk. */
+/** Returns the error as INVALID_FILE, unless it is a HighkiqError or comes from the disk. */
 export function damaged(error: unknown): unknown {
   if (error instanceof HighkiqError || (error as NodeJS.ErrnoException).syscall) return error
   const message = `the file is damaged or cut off (${messageOf(error).replace(/\s+/g, ' ')}): copy or save it again`
