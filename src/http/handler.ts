@@ -67,7 +67,7 @@ export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
       const changes = isChange(request) && route.page !== true
       const { who, link } = caller
       if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
-      if (changes && link === 'look') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
+      if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
       checkAccept(request.headers.get('accept'), route)
       checkType(request, route)
       limitWaiting(request, server.limits.bodySeconds)
@@ -75,7 +75,7 @@ export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
       const auditor = changes || route.audited ? server.auditor : undefined
       entry = new PendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
       const { add: audit, defer: deferAudit } = entry
-      const mayChange = !server.readOnly && link !== 'look'
+      const mayChange = !server.readOnly && link !== 'read'
       const answer = await route.run({
         hq,
         server,

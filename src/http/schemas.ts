@@ -199,7 +199,7 @@ export const SCHEMAS: Record<string, Schema> = {
     problems: { type: 'array', items: object({ row: orNull(count), code: text, message: text }) },
     preview: { type: 'array', items: object({ row: count, params: {} }) },
   }),
-  ImportLook: { anyOf: [ref('DryRun'), ref('TaskAccepted')] },
+  ImportResult: { anyOf: [ref('DryRun'), ref('TaskAccepted')] },
   TaskAccepted: object({ id, total: count }),
   TaskImported: object({ id, total: count, encoding: text, error: ref('Problem') }, ['encoding', 'error']),
   TaskStatus: object(taskStatus, ['reason']),

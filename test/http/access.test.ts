@@ -20,12 +20,12 @@ test('a server without a login accepts requests from its own machine only, to a 
   expect(await from('http://127.0.0.1:7433')).toBe(200)
   expect(await from('http://[::1]:7433', {}, '::1')).toBe(200)
   expect(await from('http://localhost:7433', {}, '::ffff:127.0.0.1')).toBe(200)
-  // DNS rebinding: a name of somebody else's that leads here.
+  // DNS rebinding: a foreign name that resolves to this machine.
   expect(await from('http://evil.example:7433', {}, '127.0.0.1')).toBe(403)
   expect(await from('http://localhost:7433', { host: 'evil.example' }, '127.0.0.1')).toBe(403)
   expect(await from('http://localhost.evil.example', {}, '127.0.0.1')).toBe(403)
   expect(await from('http://127.0.0.1.evil.example', {}, '127.0.0.1')).toBe(403)
-  // Whoever says localhost, but comes from elsewhere.
+  // A client on another machine that sends Host: localhost.
   expect(await from('http://localhost:7433', {}, '192.0.2.7')).toBe(403)
   expect(await from('http://localhost:7433', { 'x-forwarded-for': '192.0.2.7' }, '127.0.0.1')).toBe(403)
   expect((await call('GET', '/api/v1/tasks?token=guess')).status).toBe(200)
@@ -41,11 +41,11 @@ test('a request without a known client address needs a login, whatever its Host'
   const refused = await at({})('GET', '/api/v1/tasks', { headers })
   expect([refused.status, refused.body.error.code]).toEqual([403, 'FORBIDDEN'])
   expect(refused.body.error.message).toContain('set the option auth')
-  // What a framework has as its second argument says nothing.
+  // The second argument of a framework is ignored.
   expect((await at({}, { remote: { address: '127.0.0.1' } } as never)('GET', '/api/v1/tasks')).status).toBe(403)
   expect((await at({}, { remote: '127.0.0.1' })('GET', '/api/v1/tasks')).status).toBe(200)
   expect((await at({ auth: { bearer: 'secret' } })('GET', '/api/v1/tasks', { headers })).status).toBe(200)
-  // An app that lets in only whom it knows says so.
+  // With a function as auth the app decides.
   expect((await at({ auth: () => true })('GET', '/api/v1/tasks')).status).toBe(200)
   expect((await at({})('GET', '/healthz')).status).toBe(200)
 })
@@ -105,7 +105,7 @@ test('a change must come from a page of this server, or with a bearer token', as
   const change = async ({ call }: typeof here, headers: Record<string, string>) => {
     return (await call('POST', '/api/v1/jobs', { ...push, headers })).status
   }
-  // A browser sends the basic login along, whoever's page asks.
+  // A browser sends basic auth with requests of any page.
   const ann = basic('ann:pass')
   expect(await change(afar, { ...ann, 'sec-fetch-site': 'same-origin' })).toBe(201)
   expect(await change(afar, { ...ann, origin: 'https://jobs.example' })).toBe(201)
@@ -123,7 +123,7 @@ test('a change must come from a page of this server, or with a bearer token', as
   expect(await change(here, { origin: 'http://localhost:7433' })).toBe(201)
   expect(await change(here, { origin: 'http://localhost:3000' })).toBe(403)
   expect(await change(here, { origin: 'https://evil.example' })).toBe(403)
-  // Nobody asks for a token here, so one that somebody made up says nothing.
+  // Without a login a made-up token has no effect.
   expect(await change(here, { ...bearer, origin: 'https://evil.example' })).toBe(403)
 })
 
@@ -146,7 +146,7 @@ test('a link opens its own task only', async () => {
   const otherEnd = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BA' : 'AA'}`
   for (const wrong of ['', 'x', `${token}x`, token.slice(1), otherEnd]) {
     expect(await get(`/api/v1/tasks/${mine.id}?token=${wrong}`), wrong).toBe(401)
-    // Also for the operator: a link that is wrong is a link that is wrong.
+    // A wrong link is refused for operators, too.
     expect(await get(`/api/v1/tasks/${mine.id}?token=${wrong}`, operator), wrong).toBe(401)
   }
   for (const path of ['/api/v1/tasks', '/api/v1/jobs/1', `/api/v1/tasks/${mine.id}/link`]) {

@@ -6,7 +6,7 @@ import { type Api, api } from './api.ts'
 
 const alerts = async ({ call }: Api) => (await call('GET', '/api/v1/live-stats')).body.alerts
 
-/** As a process shows itself; `ago`: seconds. */
+/** Writes the heartbeat of a process, `ago` seconds in the past. */
 function shows({ hq, clock }: Api, identity: string, ago: number): Promise<unknown> {
   const info = JSON.stringify({ hostname: 'b1', queues: ['default'], highkiq: '0', started_at: 0 })
   const beat = clock.now() - ago * 1000
@@ -73,7 +73,7 @@ test('a process that renews its lease is not silent, even without heartbeats', a
   const owner = 'b1:1:aa:1'
   await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
   await shows(app, 'b1:1:aa', 30)
-  // Of one look nobody can tell.
+  // One observation is not enough to know.
   expect(await alerts(app)).toHaveLength(1)
   await app.hq.store.workers.renew(owner, 40)
   await sleep(2000)
@@ -110,7 +110,7 @@ test('alert: a task makes no progress for minutes', async () => {
   const task = await app.hq.tasks.create(Row, [[], []], { name: 'recount' })
   await app.hq.tasks.create(Row, [[]], { name: 'unserved', queue: 'elsewhere' })
   app.clock.ahead += 375
-  // The only slot is taken.
+  // The only slot is busy.
   await app.hq.store.jobs.push(
     [{ to: 'queue', queue: 'default', text: '{"class":"Long","args":[],"jid":"1"}', end: 'front' }],
     0,
@@ -153,10 +153,10 @@ test('alert: a queue grows minute by minute', async () => {
     await finder.sample()
   }
   const kinds = async () => (await finder.find()).alerts.filter(({ kind }) => kind === 'queue-grows')
-  // A pause is known to whoever made it.
+  // A paused queue raises no alert.
   expect(await kinds()).toEqual([])
   clock.ahead = began
-  // The only slot is taken, so that none of them begins.
+  // The only slot is busy, so that no job starts.
   const doors = gate()
   hq.job('Long', async () => doors.opened)
   await hq.push({ class: 'Long', args: [], queue: 'elsewhere' })
@@ -168,7 +168,7 @@ test('alert: a queue grows minute by minute', async () => {
   doors.open()
 })
 
-/** Retries that are due one after the other, of which each failed of what `errorOf` says. */
+/** Adds retries with consecutive times, each with the error that `errorOf` returns. */
 async function fail({ hq, clock }: Api, count: number, errorOf: (n: number) => string): Promise<void> {
   const now = clock.now()
   const entries = Array.from({ length: count }, (_, n) => {

@@ -14,26 +14,26 @@ interface Document {
   components: { schemas: Record<string, object> }
 }
 
-/** What JSON gives: tests say what they expect of it. */
+/** Any JSON value. */
 type Json = ReturnType<typeof JSON.parse>
 
 export interface Answer {
   status: number
   headers: Headers
   text: string
-  /** Of JSON. */
+  /** The parsed body of a JSON answer. */
   body: Json
 }
 
-/** What a test calls: an app, its handler, and answers that were held against the document. */
+/** An app and its handler. Answers are checked against the OpenAPI document. */
 export interface Api extends Bench {
   handle: FetchHandler
   call(method: string, path: string, init?: RequestInit & { json?: unknown }): Promise<Answer>
-  /** The path of the page of who submitted a task. Without a login alone. */
+  /** Returns the path of a task's link. For servers without a login. */
   link(task: { id: string }): Promise<string>
 }
 
-/** The API of an app of its own, with the jobs that `jobs` defines. Calls go straight to the handler, as from this machine. */
+/** Makes an app with the jobs that `jobs` defines, and its API. Calls go directly to the handler, as from this machine. */
 export function api(options: HttpOptions & { origin?: string; jobs?: (hq: Highkiq) => void } = {}): Api {
   const { origin = 'http://localhost:7433', jobs = () => {}, ...rest } = options
   const app = bench()
@@ -50,7 +50,7 @@ export interface ServedApi extends Bench {
   link: Api['link']
 }
 
-/** The same through a server of its own. */
+/** Makes the same with a real server. */
 export async function served(options: HttpOptions = {}): Promise<ServedApi> {
   const app = bench()
   const { url, close } = await serve(app.hq, { port: 0, ...options })
@@ -64,7 +64,7 @@ const linkBy =
   async ({ id }) =>
     (await call('GET', `/api/v1/tasks/${id}/link`)).body.url
 
-/** Calls that are checked. */
+/** Returns a function that calls the API and checks the answer. */
 export function caller(origin: string, handle: (request: Request) => Promise<Response>): Api['call'] {
   return async (method, path, { json, ...init } = {}) => {
     const headers = new Headers(init.headers)
@@ -80,7 +80,7 @@ export function caller(origin: string, handle: (request: Request) => Promise<Res
   }
 }
 
-// The document, which must be right whatever app it is asked of.
+// The document is the same for every app.
 let known: Promise<{ document: Document; ajv: Ajv2020 }> | undefined
 
 export function apiDocument(): Promise<{ document: Document; ajv: Ajv2020 }> {
@@ -97,10 +97,10 @@ export function apiDocument(): Promise<{ document: Document; ajv: Ajv2020 }> {
   return known
 }
 
-/** A schema of the document, without the document around it. */
+/** Returns a schema whose references work outside the document. */
 const alone = (schema: object): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"'))
 
-/** Holds an answer against the document. @throws what differs */
+/** Checks an answer against the document. @throws what differs */
 export async function checkAnswer(method: string, path: string, response: Response, text: string): Promise<void> {
   const { document, ajv } = await apiDocument()
   const { status, headers } = response

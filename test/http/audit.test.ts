@@ -49,7 +49,7 @@ test('the audit records who made each change, the action, and its count', async 
     of('POST /api/v1/queues/{name}/clear', { name: 'default' }, 5, {}),
     of('POST /api/v1/queues/{name}/pause', { name: 'default' }, null, {}),
   ])
-  // Who looks changes nothing, and who is refused has changed nothing.
+  // Reads and refused requests are not recorded.
   await call('GET', '/api/v1/dead')
   await call('DELETE', `/api/v1/dead/${jid(9)}`)
   await call('POST', '/api/v1/dead/all/delete', { json: { odd: 1 } })
@@ -83,7 +83,7 @@ test('the audit records an action that ends early, with its count so far', async
   expect(t.told()).toEqual([sweeping])
   expect(t.log.lines.filter(({ level }) => level === 'error')).toEqual([])
 
-  // The same where it is watched line by line.
+  // The same for an action that streams its progress.
   left = new AbortController()
   looked = 0
   await t.handle(
@@ -136,7 +136,7 @@ test('an audit entry names the login', async () => {
     { who: 'deploys', action: 'GET /api/v1/tasks/{id}/link', details: { rights: 'change' } },
     { who: 'link', action: 'POST /api/v1/tasks/{id}/cancel', target: { id } },
   ])
-  // A cookie stands for the token that it was given for.
+  // A cookie has the name of its token.
   const form = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded', ...same } }
   const login = await t.handle(new Request('http://localhost:7433/login', { ...form, body: 'token=two' }))
   const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
@@ -196,7 +196,7 @@ test('a read-only server refuses every change', async () => {
   expect((await t.call('GET', '/api/v1/dead', { headers })).body.items).toHaveLength(1)
   expect((await t.call('GET', '/api/v1/about', { headers })).body.readOnly).toBe(true)
   expect((await t.call('POST', '/api/v1/dead/all/delete')).status).toBe(401)
-  // Nor by who submitted it.
+  // The submitter can't change it either.
   const { token } = (await t.call('GET', `/api/v1/tasks/${id}/link`, { headers })).body
   expect((await t.call('POST', `/api/v1/tasks/${id}/cancel?token=${token}`)).body.error.code).toBe('READ_ONLY')
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }

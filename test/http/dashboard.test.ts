@@ -14,7 +14,7 @@ import { chromium } from './program.ts'
 const INDEX = `<!doctype html><meta name="base" content="/__base__"><script type="module" src="/__base__/assets/app-1a2b.js"></script>`
 const SCRIPT = `const base = '/__base__/'\n${'// so that packing it is worth while\n'.repeat(100)}`
 
-/** A folder as the build of the dashboard leaves it. */
+/** Makes a folder like a build of the dashboard. */
 function built(files: Record<string, string | Buffer> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-dashboard-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -24,7 +24,7 @@ function built(files: Record<string, string | Buffer> = {}): string {
   return folder
 }
 
-/** What a browser does that opens an address. */
+/** Opens an address with the headers of a browser. */
 function browser(options: HttpOptions & { origin?: string } = {}) {
   const { origin = 'http://localhost:7433', ...rest } = options
   const handle = createHandler(bench().hq, { dashboard: built(), ...rest })
@@ -71,7 +71,7 @@ test('the dashboard works below any mount path', async () => {
   }
   expect(await page('/admin/jobs', '/admin/jobs/retries')).toBe(INDEX.replaceAll('/__base__', '/admin/jobs'))
   expect(await page('/admin/jobs', '/admin/jobs')).toContain('content="/admin/jobs"')
-  // Behind a proxy that takes the path off, and where a framework says it.
+  // Behind a proxy that strips the path, and in a framework that passes it.
   expect(await page('/admin/jobs', '/retries')).toContain('src="/admin/jobs/assets/app-1a2b.js"')
   expect(await page('', '/express/retries', '/express')).toContain('src="/express/assets/app-1a2b.js"')
   const hostile = await page('', `/x/retries`, `/"'><script>alert(1)</script>\`\\`)
@@ -109,7 +109,7 @@ test('the files of the dashboard are cached by browsers, compressed once, and pu
   const [gz, gzipped] = await bytes('br;q=0, GZIP;q=0.5')
   expect([gz, gunzipSync(gzipped).toString()]).toEqual(['gzip', content])
   expect((await bytes('identity'))[0]).toBeNull()
-  // What gains nothing by it.
+  // Small files and images are not compressed.
   expect((await file('app-1a2b.css', 'gzip')).headers.get('content-encoding')).toBeNull()
   const image = await file('mark-1.png', 'gzip')
   expect([image.headers.get('content-type'), image.headers.get('content-encoding')]).toEqual(['image/png', null])
@@ -214,7 +214,7 @@ test('the login form exchanges the token for an HttpOnly cookie, which is valid 
     303,
     expect.stringContaining('highkiq_login=; Path=/; Max-Age=0'),
   ])
-  // Another server's token, or this one's when it has changed.
+  // The token of another server, and a token that has changed.
   const other = browser({ origin, auth: { bearer: 'another' } })
   expect((await other('/api/v1/tasks', { headers: { cookie } })).status).toBe(401)
 })
@@ -228,7 +228,7 @@ test('servers on two ports of one host do not log each other out', async () => {
       return open('/login', { method: 'POST', body, headers: { origin: origins[i] as string } })
     }),
   )
-  // As a browser keeps them: by their names.
+  // Cookies by name, as a browser keeps them.
   const jar = new Map(
     signedIn.map(({ headers }) => headers.get('set-cookie')?.split(';')[0]?.split('=') as [string, string]),
   )
@@ -261,9 +261,9 @@ test('the login form redirects only within this server, and other sites cannot l
   expect(answer.headers.get('set-cookie')).toMatch(/; Path=\/jobs; Max-Age=\d+; HttpOnly; SameSite=Strict$/)
   expect((await send('/jobs/', { origin: 'http://evil.example' })).status).toBe(403)
   expect((await send('/jobs/', {})).status).toBe(403)
-  // By a link on another site the cookie does not come along: the page goes on by itself, and then it does.
+  // After a link on another site the browser sends no cookie. The page redirects, and then it does.
   const target = '/jobs/login?to=%2Fjobs%2Fretries%3Fa%3D1'
-  // A browser that does not trust this address says nothing.
+  // A browser sends no Sec-Fetch-Site to an insecure address.
   for (const headers of [{ 'sec-fetch-site': 'cross-site' }, {}] as Record<string, string>[]) {
     const led = await open('/jobs/retries?a=1', { headers })
     expect([led.status, await led.text()]).toEqual([401, expect.stringContaining(`content="0; url=${target}"`)])
@@ -291,7 +291,7 @@ test('basic auth makes the browser ask for name and password', async () => {
 suiteWith([chromium], 'in a browser', () => {
   let there: Browser
   beforeAll(async () => {
-    // A name that is no loopback's, so that the browser trusts it no more than a machine of the network.
+    // A name that is not loopback, so that the browser treats it as insecure.
     const args = ['--no-sandbox', '--host-resolver-rules=MAP *.example 127.0.0.1']
     there = await driver.launch({ executablePath: pathOf(chromium) as string, args })
   })

@@ -1,4 +1,4 @@
-/** Server-sent events, as a client reads them. */
+/** Reads server-sent events. */
 
 import { expect } from 'vitest'
 
@@ -8,7 +8,7 @@ export interface Told {
   data?: string
 }
 
-/** The events of a stream, until it ends. */
+/** Yields the events of a stream until it ends. */
 export async function* eventsOf(response: Response): AsyncGenerator<Told, undefined> {
   let rest = ''
   for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(

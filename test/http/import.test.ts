@@ -16,7 +16,7 @@ const CSV = { 'content-type': 'text/csv' }
 const products = 'sku,price\na-1,12.50\na-2,-3\n'
 const manyRows = (n: number) => Array.from({ length: n }, (_, i) => `sku-${i},${i}`).join('\n')
 
-/** An upload whose body the test writes as it likes. */
+/** Starts an upload whose body the test writes. */
 function upload(url: string, headers: Record<string, string> = CSV): ClientRequest {
   const sending = request(`${url}/api/v1/tasks/import?job=Row`, { method: 'POST', headers })
   sending.on('error', () => {})
@@ -215,7 +215,7 @@ test('a client that disconnects before the first rows leaves no task', async () 
   hq.job('Row', async () => {})
   const sending = upload(url, { 'content-type': 'multipart/form-data; boundary=xyz' })
   sending.write('--xyz\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsku,price\na,1\n')
-  // It is open when the next one is refused.
+  // The upload is open when the next one is refused.
   const next = () => call('POST', '/api/v1/tasks/import?job=Row', { body: products, headers: CSV })
   await until(async () => (await next()).status === 429)
   sending.destroy()
@@ -393,7 +393,7 @@ test('the same Idempotency-Key gives the same task', async () => {
   expect(other.body.id).not.toBe(first.body.id)
   const different = await call('POST', '/api/v1/tasks/import?job=Row&name=x', keyed('one'))
   expect([different.status, different.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
-  // Another file, a longer one, a shorter one; the same one in a form.
+  // A different file, a longer one, a shorter one, and the same one in a form.
   for (const body of [products.replace('12', '13'), `${products}a-3,1\n`, products.slice(0, -5)]) {
     const another = await call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('one'), body })
     expect([another.status, another.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
@@ -405,7 +405,7 @@ test('the same Idempotency-Key gives the same task', async () => {
   for (const wrong of ['x'.repeat(201), 'a b']) {
     expect((await call('POST', '/api/v1/tasks/import?job=Row', keyed(wrong))).status).toBe(400)
   }
-  // What was wrong before there was a task may be mended under the same key.
+  // A request that created no task can be corrected under the same key.
   const bad = await call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('three'), body: 'a,a\n1,2\n' })
   expect(bad.status).toBe(400)
   expect((await call('POST', '/api/v1/tasks/import?job=Row', keyed('three'))).body.total).toBe(2)
@@ -465,14 +465,14 @@ test('a repeated request resumes where the first one ended, in this process or i
   answer.on('error', () => {})
   sending.destroy()
   await until(async () => (await hq.tasks.get(id).status())?.state === 'interrupted')
-  // That it is paused does not hide that rows are missing.
+  // Rows are missing although the task is paused.
   await hq.tasks.get(id).pause()
-  // Not with another file: nothing of that comes in.
+  // A different file is refused, and none of its rows are stored.
   const wrong = await call('POST', '/api/v1/tasks/import?job=Row', { ...keyed('one'), body: body.replace('1', '2') })
   expect([wrong.status, wrong.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
   await complete('one', id)
 
-  // A server of its own, which is killed.
+  // A separate server process, which is killed.
   const server = spawn(process.execPath, [fileURLToPath(new URL('server.js', import.meta.url)), another().url])
   onTestFinished(() => void server.kill('SIGKILL'))
   const [origin] = (await once(server.stdout, 'data')) as [Buffer]

@@ -30,7 +30,7 @@ interface Line {
   key: string
 }
 
-/** All lines, page by page; how many calls it took. */
+/** Returns all entries of all pages, and the number of calls. */
 async function walked({ call }: Api, path: string): Promise<{ lines: Line[]; calls: number }> {
   const lines: Line[] = []
   let cursor = ''
@@ -188,7 +188,7 @@ test('a single job is retried, killed, deleted and rescheduled', async () => {
   expect(later.body).toEqual(done)
   expect((await t.set('retry')).map(({ jid, score }) => [jid, score])).toEqual([[jid(4), 4e9]])
 
-  // It stands elsewhere now, or not at all.
+  // The job has moved, or is gone.
   for (const n of [1, 4]) {
     const gone = await t.call('POST', `/api/v1/retries/${jid(n)}/kill?${key(n)}`)
     expect([gone.status, gone.body.error.code]).toEqual([404, 'UNKNOWN_JID'])
@@ -269,7 +269,7 @@ test('each of many similar jobs with the same time has a key of its own', async 
     'schedule',
     Array.from({ length: count }, (_, n) => [textOf(n, { args }), 2e9]),
   )
-  // In the middle of a long way, from either end, and by a search, which knows no neighbours.
+  // In the middle of the set, from either end, and by a search.
   const places = ['limit=500&desc=true', 'limit=500', `search=${jid(2600)}`]
   const gone: string[] = []
   for (const place of places) {
@@ -300,7 +300,7 @@ test('an action applies to a whole set, or to the jobs that a filter selects', a
   expect(await t.hq.retries.size()).toBe(0)
   await fill(t, 'schedule', entries.slice(0, 3))
   expect(await act('scheduled/all/addToQueue')).toEqual({ done: 3, refused: 0, ended: true })
-  // What is left out by mistake would mean all.
+  // A misspelt filter must not select all jobs.
   for (const wrong of [{ clas: 'A' }, { class: 5 }, { class: '' }, { class: null }]) {
     expect(await act('retries/all/delete', wrong), JSON.stringify(wrong)).toMatchObject({
       error: { code: 'INVALID_REQUEST' },
@@ -342,7 +342,7 @@ test('an action on a set streams its progress, and stops when the client disconn
   await until(() => pushed > 300)
   await reader.cancel()
   doors.open()
-  // What was under way is ended: of what comes behind it nothing is touched.
+  // Jobs in progress are finished; later jobs are not touched.
   await until(async () => (await t.hq.queue('default').size()) === 1400)
   await t.hq.store.jobSets.size('retry')
   expect(pushed).toBe(400)
@@ -435,7 +435,7 @@ test('a key is refused together with another job id', async () => {
   const jobs = [{ jid: jid(2), key: first.key }]
   expect((await t.call('POST', '/api/v1/retries/kill', { json: { jobs } })).body).toMatchObject({ done: 0, refused: 1 })
   expect(await t.hq.retries.size()).toBe(3)
-  // Lists cut an id that is very long, and it is the same one.
+  // Lists cut a very long id, which still identifies the job.
   const { body } = await t.call('POST', '/api/v1/retries/kill', { json: { jobs: [{ jid: long.jid, key: long.key }] } })
   expect(body.done).toBe(1)
 
@@ -469,7 +469,7 @@ test('a rescheduled job can be moved back to exactly its old time, unless it has
     'schedule',
     dues.map((due, n): [string, number] => [textOf(n), due]),
   )
-  // Another job of the same id waits for longer: it is not meant.
+  // Another job with the same id is due later: it is not selected.
   await fill(t, 'schedule', [[textOf(0, { args: ['twin'] }), 2.5e9]])
   const { lines } = await walked(t, '/api/v1/scheduled')
   const jobs = [jid(0), jid(1), jid(2)].map((id) => {

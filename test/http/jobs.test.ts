@@ -108,17 +108,17 @@ test('the same key pushes the same jobs once, even when the server died before i
   expect(await hq.queue('default').size()).toBe(1)
   const other = await push({ ...job, args: [2] })
   expect([other.status, other.body.error.code]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED'])
-  // What was wrong may be mended under the same key.
+  // A wrong request can be corrected under the same key.
   expect((await push({ class: 'A' }, 'two')).status).toBe(400)
   expect((await push({ ...job, jid: 'mine' }, 'two')).body).toEqual({ jid: 'mine' })
-  // Several at once, in each order.
+  // Several requests at once, in each order.
   const jobs = [job, { class: 'B', args: [], jid: 'named' }, job]
   const answers = await Promise.all([push(jobs, 'three'), push(jobs, 'three'), push(jobs, 'three')])
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201])
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
   expect(answers[0]?.body.jids[1]).toBe('named')
   expect(await hq.queue('default').size()).toBe(5)
-  // One that broke off when it had pushed two of three: a repeat pushes the third.
+  // A request died after two of three pushes: a repeat pushes the third.
   let isBroken = true
   hq.client.use((payload, next) => {
     if (isBroken && payload.class === 'B') throw new Error('not now')
@@ -177,8 +177,8 @@ test('GET /jobs/JID returns where a job is, and waits for its result', async () 
     return a + b
   })
   const { jid } = (await call('POST', '/api/v1/jobs', { json: { class: 'Sum', args: [2, 3] } })).body
-  const look = async (wait = 0) => (await call('GET', `/api/v1/jobs/${jid}?wait=${wait}`)).body
-  expect(await look()).toMatchObject({
+  const find = async (wait = 0) => (await call('GET', `/api/v1/jobs/${jid}?wait=${wait}`)).body
+  expect(await find()).toMatchObject({
     jid,
     state: 'queued',
     queue: 'default',
@@ -187,10 +187,10 @@ test('GET /jobs/JID returns where a job is, and waits for its result', async () 
     result: null,
   })
   await work()
-  const waiting = look(30)
+  const waiting = find(30)
   doors.open()
   expect(await waiting).toMatchObject({ jid, result: 5, failure: null })
-  expect(await look()).toMatchObject({ state: 'ended', result: 5 })
+  expect(await find()).toMatchObject({ state: 'ended', result: 5 })
   expect((await call('GET', '/api/v1/jobs/nothing?wait=5')).body).toMatchObject({ state: 'unknown', event: null })
 })
 
@@ -218,8 +218,8 @@ test('GET /jobs/JID returns all details and the key of a job, wherever it is', a
     begun.open()
     await doors.opened
   })
-  const look = async (jid: string | null) => (await call('GET', `/api/v1/jobs/${jid}`)).body
-  const later = await look(await Slow.performIn(3600))
+  const find = async (jid: string | null) => (await call('GET', `/api/v1/jobs/${jid}`)).body
+  const later = await find(await Slow.performIn(3600))
   expect(later).toMatchObject({
     state: 'scheduled',
     gaveUp: false,
@@ -228,18 +228,18 @@ test('GET /jobs/JID returns all details and the key of a job, wherever it is', a
   })
   const key = encodeURIComponent(later.job.key)
   expect((await call('POST', `/api/v1/scheduled/${later.jid}/addToQueue?key=${key}`)).body.done).toBe(1)
-  const queued = await look(later.jid)
+  const queued = await find(later.jid)
   expect(queued).toMatchObject({ state: 'queued', job: { jid: later.jid, args: [], at: null } })
   const place = `/api/v1/queues/default/jobs/${later.jid}?key=${encodeURIComponent(queued.job.key)}`
   expect((await call('GET', place)).body).toEqual(queued.job)
   await work()
   await begun.opened
-  expect(await look(later.jid)).toMatchObject({ state: 'running', job: { class: 'Slow', key: '' } })
+  expect(await find(later.jid)).toMatchObject({ state: 'running', job: { class: 'Slow', key: '' } })
   doors.open()
   const task = await hq.tasks.create(Slow, [[], []])
-  const row = await look((await hq.store.tasks.events(task.id, { after: 0, limit: 1 }))[0]?.jid ?? '')
+  const row = await find((await hq.store.tasks.events(task.id, { after: 0, limit: 1 }))[0]?.jid ?? '')
   expect(row.task).toEqual({ id: task.id, index: 1 })
-  expect(await look('nothing')).toMatchObject({ state: 'unknown', job: null, task: null, gaveUp: false })
+  expect(await find('nothing')).toMatchObject({ state: 'unknown', job: null, task: null, gaveUp: false })
 })
 
 test('a job is cancelled, and an unknown job is a 404', async () => {

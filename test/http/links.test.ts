@@ -35,7 +35,7 @@ test('links from a read-only server are read-only on every server', async () => 
   const t = await rejected()
   const looking = beside(t, { readOnly: true })
   const { body } = await looking('GET', `${t.path}/link`, { headers })
-  expect(body).toMatchObject({ rights: 'look', url: `/tasks/${t.id}?token=${body.token}` })
+  expect(body).toMatchObject({ rights: 'read', url: `/tasks/${t.id}?token=${body.token}` })
   for (const call of [t.call, looking]) {
     for (const part of ['', '/events', '/reasons', '/report']) {
       expect((await call('GET', `${t.path}${part}?token=${body.token}`)).status, part).toBe(200)
@@ -64,8 +64,8 @@ test('links from a read-only server are read-only on every server', async () => 
 test('a server that accepts changes returns the submitter’s link, or a read-only one', async () => {
   const t = await rejected()
   const link = async (query = '') => (await t.call('GET', `${t.path}/link${query}`, { headers })).body
-  const [own, look] = [await link(), await link('?rights=look')]
-  expect([own.rights, look.rights]).toEqual(['change', 'look'])
+  const [own, readOnly] = [await link(), await link('?rights=read')]
+  expect([own.rights, readOnly.rights]).toEqual(['change', 'read'])
   expect((await t.call('GET', `${t.path}?token=look.${own.token}`)).status).toBe(401)
   expect(await pageOf(t, own.url)).toContain('data-part="send"')
   const body = `sku,password,row key\nc,x,${t.id}:0:1\n`
@@ -81,13 +81,13 @@ test('the audit records who was given a link, and with which rights', async () =
   const audit = (entry: AuditEntry) => void (entry.action.startsWith('login') || entries.push(entry))
   const t = await rejected({ auth: { bearer: { ann: 'a long secret' } }, audit })
   await t.call('GET', `${t.path}/link`, { headers })
-  await t.call('GET', `${t.path}/link?rights=look`, { headers })
+  await t.call('GET', `${t.path}/link?rights=read`, { headers })
   await t.call('GET', `${t.path}/link`)
   await t.call('GET', '/api/v1/tasks/0000000000000000/link', { headers })
   const told = { who: 'ann', action: 'GET /api/v1/tasks/{id}/link', target: { id: t.id }, count: null }
   expect(entries.map(({ at: _, ...entry }) => entry)).toEqual([
     { ...told, details: { rights: 'change' } },
-    { ...told, details: { rights: 'look' } },
+    { ...told, details: { rights: 'read' } },
   ])
 })
 
@@ -102,7 +102,7 @@ test('redact hides values in reports, except for the submitter, and a hidden row
       const operator = await report(query, { headers })
       expect(operator).toContain('[redacted]')
       expect(operator).not.toContain(SECRET)
-      expect(await report(`${query}&token=${await link('?rights=look')}`)).toBe(operator)
+      expect(await report(`${query}&token=${await link('?rights=read')}`)).toBe(operator)
       expect(await report(`${query}&token=${await link('')}`)).toContain(SECRET)
     }
   }

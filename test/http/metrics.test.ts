@@ -40,7 +40,7 @@ interface Series {
   value: number
 }
 
-/** Reads Prometheus' text format, and nothing that is nearly it. @throws what is wrong */
+/** Parses the text format of Prometheus strictly. @throws what is wrong */
 function read(text: string): Map<string, { type: string; series: Series[] }> {
   const families = new Map<string, { type: string; series: Series[] }>()
   expect(text.endsWith('\n')).toBe(true)
@@ -127,7 +127,7 @@ test('the Prometheus text format escapes any name', async () => {
   }
   const counted = (...values: number[]) => values.map((value) => [{ labels: { job: HOSTILE }, value }])
   expect(jobs(first)).toEqual(counted(10, 1, 2.5))
-  // Counters only grow: of a minute that is over it is counted once, of one that is not over not yet.
+  // Counters only grow: a finished minute counts once, the current one not yet.
   await told(2, at + 60_000, 5)
   expect(jobs(await scrape())).toEqual(counted(10, 1, 2.5))
   clock.ahead += 60

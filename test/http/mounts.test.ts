@@ -12,9 +12,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { bench } from '../engine/bench.ts'
 import { caller } from './api.ts'
 
-/** What each mount must do; `base` is where it is mounted. */
+/** Checks a mounted API; `base` is its mount path. */
 async function works(hq: Highkiq, origin: string, base: string): Promise<void> {
-  // Answers are held against the document, which knows nothing of the base.
+  // The document has paths without the base.
   const at = caller(origin + base, (request) => fetch(request))
   hq.job('Row', async () => {})
   const pushed = await at('POST', '/api/v1/jobs', { json: { class: 'A', args: [1] } })
@@ -90,7 +90,7 @@ test('in Fastify', async () => {
   onTestFinished(() => app.close())
   const listener = nodeListener(hq, { basePath: '/jobs' })
   await app.register(async (scope) => {
-    // Bodies go through as they come.
+    // Bodies are passed on unparsed.
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', (_request, _body, done) => done(null))
     scope.all('/jobs/*', async (request, reply) => {

@@ -1,4 +1,4 @@
-/** Tests of names that the app did not choose: of queues that Ruby made, and of tasks, which become names of files. */
+/** Tests of unusual names: of queues that Ruby created, and of tasks, which become file names. */
 
 import { expect, test } from 'vitest'
 import { api } from './api.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
 import { api, caller } from './api.ts'
 
-/** An ordered queue that nobody works on, with two ids that wait; `broken` are in the morgue. */
+/** Makes an ordered queue without a worker, with two waiting ids; `broken` ids are in the morgue. */
 async function queue(broken: number[] = []) {
   const here = api()
   const Sync = here.hq.ordered('Sync', { shards: 2, maxRetries: 0 }, async () => {

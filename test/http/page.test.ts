@@ -95,7 +95,7 @@ suiteWith([chromium], 'in a browser', () => {
   })
   afterAll(() => browser?.close())
 
-  /** A page, and what went wrong on it. */
+  /** Opens a page, and collects its errors. */
   async function open(
     url: string,
     options: Parameters<Browser['newPage']>[0] = {},
@@ -172,7 +172,7 @@ suiteWith([chromium], 'in a browser', () => {
     const { page, faults } = await open(url + link.url)
     const text = (name: string) => page.locator(`[data-part="${name}"]`)
     await page.getByText('Price is empty').waitFor()
-    // By code; those without one by what was said.
+    // Rows are grouped by code, rows without a code by message.
     expect(await text('reasons').locator('li').allInnerTexts()).toEqual([
       expect.stringMatching(/Price is empty\s+2\s+Rows 3, 4\./),
       expect.stringMatching(/Price -1 is below zero\s+2\s+Rows 5, 6\./),

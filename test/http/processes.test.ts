@@ -59,7 +59,7 @@ test('cron entries are listed, run, paused and resumed', async () => {
   const Nightly = t.hq.job('Nightly', async (_ctx, _what: string) => {})
   t.hq.cron('nightly', '30 3 * * *', Nightly, { args: ['shop'], timeZone: 'Europe/Berlin', overlap: 'skip' })
   expect((await t.call('GET', '/api/v1/cron')).body).toEqual({ items: [], next: null })
-  // Acting on it enters it.
+  // An action stores the entry.
   const paused = await t.call('POST', '/api/v1/cron/nightly/pause')
   expect(paused.body).toMatchObject({ name: 'nightly', paused: true, nextAt: null, args: ['shop'], job: 'Nightly' })
   const resumed = await t.call('POST', '/api/v1/cron/nightly/resume')

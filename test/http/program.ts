@@ -1,11 +1,11 @@
 import { type Program, versionOf } from '../programs/program.ts'
 
-/** The first that knows light-dark(). */
+/** The first version that supports light-dark(). */
 const OLDEST = 123
 
 export const chromium: Program = {
   name: 'chromium',
-  // The one without windows is the same browser, and takes two thirds of the CPU.
+  // The headless shell is the same browser, and needs two thirds of the CPU.
   executables: ['chromium-headless-shell', 'chromium', 'google-chrome'],
   package: 'chromium-headless-shell',
   reasonAgainst(path) {

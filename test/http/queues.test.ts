@@ -81,7 +81,7 @@ test('the jobs of a queue are listed newest first, searched, shown, and deleted 
   expect(jids(await walked(t, `${path}?limit=7&class=Tenth`))).toEqual(tenth)
   expect(jids(await walked(t, `${path}?limit=7&class=Tent`))).toEqual([])
 
-  // Others are pushed, taken and put back meanwhile: keys go on meaning the same job.
+  // Keys stay valid while other jobs are pushed, fetched and requeued.
   await push(t, [textOf(300)])
   await t.hq.queue('default').deleteByClass('Tenth')
   await t.hq.store.jobs.push([{ to: 'queue', queue: 'default', text: textOf(301), end: 'front' }], Date.now())

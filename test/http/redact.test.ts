@@ -7,7 +7,7 @@ const RULES = ['Password', /_token$/g]
 
 const jid = (n: number) => n.toString(16).padStart(24, '0')
 
-/** A secret at every place where one may be, by its name. */
+/** A job with a secret in every member that can hold one. */
 const args = [
   { user: 'ann', password: SECRET },
   [{ deep: { list: [{ api_token: { any: SECRET } }] } }],
@@ -19,7 +19,7 @@ function textOf(n: number): string {
   return JSON.stringify({ class: 'Job', args, queue: 'default', jid: jid(n), my_token: SECRET, ...failure })
 }
 
-/** The same secret in everything that can be looked at. */
+/** The same secret in everything that the server shows. */
 async function everywhere(t: Api) {
   const { hq } = t
   const doors = gate()
@@ -87,7 +87,7 @@ test('redacted members leave the server on no route', async () => {
     expect(Buffer.from(text.replace(/.*"next":"([^"]*)".*/s, '$1'), 'base64url').toString(), path).not.toContain(SECRET)
     if (text.includes('[redacted]')) seen.push(path)
   }
-  // Each of these has one: without rules it is seen.
+  // Each of these shows the secret without rules.
   const hidden = paths.filter((path) =>
     /retries|scheduled|dead|jobs|running|cron|waiting|ids|rejected|events/.test(path),
   )
@@ -122,7 +122,7 @@ test('redacted values cannot be found by searching for them', async () => {
   }
   expect((await t.call('GET', '/api/v1/dead?search=ann')).body.items).toHaveLength(1)
   expect((await t.call('GET', '/api/v1/queues/low/jobs?search=ann')).body.items).toHaveLength(1)
-  // What is acted on is the job itself.
+  // Actions use the real job.
   expect((await t.call('POST', `/api/v1/dead/${jid(1)}/retry`)).body.done).toBe(1)
   expect((await t.queue()).at(-1)?.args).toEqual(args)
 })

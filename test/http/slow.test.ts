@@ -1,4 +1,4 @@
-/** Tests of clients that send slowly or stop: the places they may take, and for how long. */
+/** Tests of clients that send slowly or stop: how many uploads they may open, and for how long. */
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -100,7 +100,7 @@ test('links have their own upload limit, with one upload for each link', async (
   const { call, url } = api
   const send = async ({ retry, report }: typeof one) =>
     (await call('POST', retry, { body: report, headers: csv })).status
-  /** Sends half a body, and waits until it has its place. */
+  /** Sends half a body, and waits until the upload counts as open. */
   const hold = async (task: typeof one): Promise<Socket> => {
     for (;;) {
       const { socket, answer } = half(url, task.retry, { ...csv, expect: '100-continue' }, 'sku')
@@ -110,7 +110,7 @@ test('links have their own upload limit, with one upload for each link', async (
       })
       // The server has received the first half.
       await once(socket, 'data')
-      // This request has the place for a moment, in which the other one may be refused.
+      // This request counts for a moment, in which the other one may be refused.
       while (!isRefused) if ((await send(task)) === 429) return socket
     }
   }
@@ -118,7 +118,7 @@ test('links have their own upload limit, with one upload for each link', async (
   expect(await send(two)).toBe(202)
   await hold(two)
   expect(await send(three)).toBe(429)
-  // Logged-in callers have places that no link takes.
+  // Logged-in callers have a limit of their own.
   const importing = (body: string) =>
     call('POST', '/api/v1/tasks/import?job=Row', { body, headers: { ...headers, ...csv } })
   expect((await Promise.all([importing('sku\n4\n'), importing('sku\n5\n')])).map(({ status }) => status)).toEqual([

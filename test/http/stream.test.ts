@@ -51,7 +51,7 @@ test('a task stream resumes after a reconnect, and answers 204 once the client k
   const news = again.next()
   await work()
   doors.open()
-  // Not what it knows, but what came of it.
+  // The client receives only what is new.
   expect(JSON.parse((await news).value?.data as string).counts.enqueued).toBe(0)
   await until(async () => (await hq.tasks.get(id).status())?.state === 'done')
   const ended = await all(await open())
@@ -119,7 +119,7 @@ test('a client that never reads keeps no more than the newest status', async () 
   for (let i = 0; i < 3; i++) seen.push(new TextDecoder().decode((await reader.read()).value))
   await reader.cancel()
   const totals = seen.flatMap((text) => [...text.matchAll(/"total":(\d+)/g)].map(([, n]) => Number(n)))
-  // What was told at first, and what is so now; nothing of what was between.
+  // The first status and the newest one, and none in between.
   expect(totals.length).toBeLessThanOrEqual(3)
   expect(totals.at(-1)).toBeGreaterThanOrEqual(5)
 })
@@ -131,7 +131,7 @@ test('bodies have backpressure in both directions', async () => {
   const [aborted, done] = [gate(), gate()]
   const listener = adapt(hq, async (request) => {
     request.signal.addEventListener('abort', aborted.open)
-    // It reads nothing of what it is sent.
+    // The client reads nothing.
     if (request.method === 'POST') await done.opened
     const body = new ReadableStream({
       pull(controller) {
@@ -168,7 +168,7 @@ test('bodies have backpressure in both directions', async () => {
   await sleep(200)
   expect(made).toBe(before)
   expect(made).toBeLessThan(20_000_000)
-  // The handler hears of a client that goes.
+  // The signal of the request aborts when the client disconnects.
   answer.destroy()
   await aborted.opened
 })

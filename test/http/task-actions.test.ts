@@ -10,7 +10,7 @@ import { all, gate, until } from '../engine/bench.ts'
 import { type Api, api, caller, served } from './api.ts'
 
 const CSV = { 'content-type': 'text/csv' }
-/** Of a retry: nothing of that kind. */
+/** The counts of a retry that are 0 by default. */
 const NONE = { rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
 const products = 'sku,price\na-1,12.50\na-2,-3\na-3,-4\n'
 
@@ -21,7 +21,7 @@ function pricing(hq: Highkiq) {
   })
 }
 
-/** A task of `products`, which has ended. */
+/** Makes a task of `products` and waits for its end. */
 async function imported(
   { call, hq, work }: Pick<Api, 'call' | 'hq' | 'work'>,
   headers = {},
@@ -73,7 +73,7 @@ test('a task is paused, changed, resumed, cancelled and deleted', async () => {
   const cancelled = await call('POST', `${path}/cancel`, { json: { reason: 'wrong file' } })
   expect(cancelled.body).toMatchObject({ reason: 'wrong file', counts: { enqueued: 0 } })
   await until(async () => (await call('GET', path)).body.state === 'cancelled')
-  // What has ended can be cancelled again, and nothing else.
+  // An ended task refuses all actions.
   expect((await call('POST', `${path}/cancel`)).body.state).toBe('cancelled')
   for (const name of ['pause', 'resume']) {
     const { status, body } = await call('POST', `${path}/${name}`)
@@ -105,7 +105,7 @@ test('an ended task refuses actions, and a task above maxFailures says why it wi
   const resumed = await call('POST', `${path}/resume`)
   expect([resumed.status, resumed.body.hint]).toEqual([
     200,
-    // The next one may have been rejected by now.
+    // Another row may have been rejected by now.
     expect.stringMatching(
       /^[23] rows were rejected and 1 are tolerated: the next one pauses it again, unless PATCH allows more maxFailures \(null: all\)$/,
     ),
@@ -177,7 +177,7 @@ for (const format of ['csv', 'xlsx', 'ndjson'] as const) {
     expect((await statusOf(hq, id)).counts).toMatchObject({ finished: 2, failed: 1 })
     expect((await send([second.with(price, '5')], true)).body.rows).toBe(1)
     expect((await statusOf(hq, id)).counts).toMatchObject({ finished: 3, failed: 0 })
-    // It is all done: the same once more does nothing.
+    // The same report again changes nothing.
     expect((await send([second.with(price, '5')], true)).body.rows).toBe(0)
   })
 }
@@ -334,7 +334,7 @@ test('a link can send corrected rows and cancel, and nothing else', async () => 
     expect((await call(method, `${path}${rest}?token=${token}`)).status, rest).toBe(401)
   }
   expect((await call('POST', `${path}/cancel?token=x`)).status).toBe(401)
-  // It has ended.
+  // The task has ended.
   expect((await call('POST', `${path}/cancel?token=${token}`)).status).toBe(409)
   expect((await call('POST', `${path}/retry`, { headers: operator })).body.rows).toBe(1)
 })
@@ -467,7 +467,7 @@ test('an export is downloaded while it is made, when it is complete, or partiall
   expect(await codeOf()).toEqual([409, 'EXPORT_INCOMPLETE'])
   expect((await call('GET', `${path}?partial=true`)).text).toBe(rest)
   expect((await call('HEAD', `${path}?partial=true&wait=true`)).status).toBe(200)
-  // Who has gone, or has all, holds no place.
+  // A client that disconnected or finished does not count.
   expect((await call('GET', `${path}?partial=1&wait=1`)).status).toBe(200)
   const Row = hq.job('Row', async () => {})
   const other = await hq.tasks.create(Row, [[]])
@@ -509,7 +509,7 @@ test('a stream whose client never reads its socket is closed, and frees its slot
     return answer.status
   }
   await until(async () => (await status()) === 429)
-  // What is told is large, for the buffers in between take a few megabytes.
+  // The status is large, since the buffers in between hold a few megabytes.
   let told = 0
   await until(async () => {
     await task.set({ name: String(told++).padEnd(1_000_000, 'x') })

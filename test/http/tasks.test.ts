@@ -111,7 +111,7 @@ test('the same key creates one task, and another body needs another key', async 
     const { status, body } = await make(other)
     expect([status, body.error.code, body.error.details.task]).toEqual([422, 'IDEMPOTENCY_KEY_REUSED', first?.body.id])
   }
-  // What was wrong before there was a task may be mended under the same key.
+  // A request that created no task can be corrected under the same key.
   expect((await make({ ...body, window: 0 }, 'two')).status).toBe(400)
   expect((await make(body, 'two')).status).toBe(202)
   expect((await hq.tasks.list()).items).toHaveLength(2)
@@ -123,7 +123,7 @@ test('another body with the same key is refused while the first task is being cr
   const make = (args: unknown[]) =>
     call('POST', '/api/v1/tasks', { json: { job: 'Row', args }, headers: { 'idempotency-key': 'one' } })
   const rows = Array.from({ length: 3000 }, (_, n) => [n])
-  // The last rows do not come in.
+  // The last rows are not stored.
   const endAdding = hq.store.tasks.endAdding.bind(hq.store.tasks)
   let leave = () => {}
   const left = new Promise<void>((resolve) => {
@@ -232,7 +232,7 @@ test('a poll returns progress and the rows that were rejected since the last pol
   order[3]?.()
   await until(async () => (await hq.tasks.get(id).status())?.counts.failed === 1)
   expect(await poll()).toEqual([3])
-  // A row may come twice for a while.
+  // A row may appear twice for a while.
   clock.ahead += 60
   await poll()
   expect(await poll()).toEqual([])

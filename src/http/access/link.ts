@@ -2,13 +2,13 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** `change` is the submitter's own link; a link with `look` shows the task and changes nothing. */
-export const LINK_RIGHTS = ['change', 'look'] as const
+/** `change` is the submitter's own link; a link with `read` is read-only. */
+export const LINK_RIGHTS = ['change', 'read'] as const
 export type LinkRights = (typeof LINK_RIGHTS)[number]
 
 /** The first characters of a token, and the text that is signed after the id of the task. */
-const PREFIX: Record<LinkRights, string> = { change: '', look: 'look.' }
-const SIGNED: Record<LinkRights, string> = { change: '', look: ' look' }
+const PREFIX: Record<LinkRights, string> = { change: '', read: 'look.' }
+const SIGNED: Record<LinkRights, string> = { change: '', read: ' look' }
 
 export class Links {
   readonly #secret: () => Promise<string>
@@ -25,7 +25,7 @@ export class Links {
 
   /** Returns the rights that the token gives; undefined when it does not open the task. */
   async opens(task: string, token: string): Promise<LinkRights | undefined> {
-    const rights = token.startsWith(PREFIX.look) ? 'look' : 'change'
+    const rights = token.startsWith(PREFIX.read) ? 'read' : 'change'
     const given = Buffer.from(token.slice(PREFIX[rights].length), 'base64url')
     const right = await this.#sign(task, rights)
     return given.length === right.length && timingSafeEqual(given, right) ? rights : undefined

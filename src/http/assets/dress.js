@@ -1,4 +1,4 @@
-// What the policy of the page keeps out of its markup: lengths of bars; and what only the reader's own machine knows.
+// Sets the widths of bars, which the policy of the page keeps out of its markup, and shows local times.
 
 import { locale, part, say } from './page.js'
 
@@ -10,7 +10,7 @@ export function drawBars() {
   part('bar').classList.add('drawn')
 }
 
-/** Light and dark change places; a cookie keeps it, so that the server writes the next page so. */
+/** Toggles the theme. A cookie keeps it for the next page from the server. */
 export function followTheme() {
   const root = document.documentElement
   part('theme').addEventListener('click', () => {
@@ -22,7 +22,7 @@ export function followTheme() {
   })
 }
 
-/** How long ago, and exactly when in the reader's own zone. */
+/** Shows how long ago, and the exact time in the viewer's time zone. */
 export function followAge() {
   const sent = part('sent')
   const at = new Date(sent.dateTime)

@@ -1,12 +1,12 @@
-// Live: a stream tells that there is news, and the news is taken from a newer page. Without the stream it is asked for.
+// Live updates: a stream announces a change, and the script copies it from a newer page. Without the stream it polls.
 
 import { drawBars } from './dress.js'
 import { api, part, say, write } from './page.js'
 
-/** Between two pages while news comes. */
+/** The shortest time between two page loads. */
 const PAUSE_MS = 500
 const ASK_MS = 5000
-/** A stream that says nothing for so long at its beginning is held back by somebody between. */
+/** When the stream is silent for this long at its start, a proxy buffers it. */
 const SILENT_MS = 5000
 
 const ATTRIBUTES = ['hidden', 'aria-label', 'data-n']
@@ -19,7 +19,7 @@ export function follow() {
   remember()
   drawBars()
   connect()
-  addEventListener('online', () => void look())
+  addEventListener('online', () => void refresh())
   document.addEventListener('visibilitychange', () => {
     // A browser opens six connections to a server, so a hidden page keeps none of them.
     if (document.hidden) close()
@@ -27,10 +27,10 @@ export function follow() {
   })
 }
 
-/** Follows again what had ended, or is to be seen at once. */
+/** Opens the stream again, for example after a retry. */
 export function followOn() {
   if (source?.readyState !== EventSource.OPEN) connect()
-  void look()
+  void refresh()
 }
 
 function connect() {
@@ -44,7 +44,7 @@ function connect() {
     clearInterval(asking)
     asking = undefined
     if (!isOver()) tell('live', true)
-    void look()
+    void refresh()
   }
   source.addEventListener('status', news)
   source.addEventListener('done', () => {
@@ -60,7 +60,7 @@ function connect() {
     if (mine !== source) return
     tell('live.off', false)
     ask()
-    // A browser comes again by itself, unless the answer was no stream.
+    // A browser reconnects by itself, unless the answer was not a stream.
     if (mine.readyState === EventSource.CLOSED) setTimeout(() => mine === source && connect(), ASK_MS)
   })
 }
@@ -71,14 +71,14 @@ function close() {
 }
 
 function ask() {
-  asking ??= setInterval(() => document.hidden || look(), ASK_MS)
+  asking ??= setInterval(() => document.hidden || refresh(), ASK_MS)
 }
 
 // A newer page --------------------------------------------------------------------------------------------------
 
 const isOver = () => part('over').dataset.n === '1'
 const parts = (page) => [...page.querySelectorAll('[data-fresh]')]
-/** What the server wrote into each part: what is drawn there since is no news. */
+/** The content of each part as the server sent it. The script may have changed the part since. */
 const written = new Map()
 let isLooking = false
 let isWanted = false
@@ -87,8 +87,8 @@ function remember() {
   for (const element of parts(document)) written.set(element.dataset.part, element.innerHTML)
 }
 
-/** One page at a time, and not too many. */
-async function look() {
+/** Loads one page at a time, with a pause in between. */
+async function refresh() {
   isWanted = true
   if (isLooking) return
   isLooking = true

@@ -1,4 +1,4 @@
-// The parts of the page, its words, and where its task is.
+// The parts of the page, its phrases, and the URL of its task.
 
 import { formatPhrase } from './phrase.js'
 
@@ -6,7 +6,7 @@ const { id, words } = document.querySelector('main').dataset
 const token = new URLSearchParams(location.search).get('token')
 const phrases = JSON.parse(words)
 
-/** The reader's own variety of the language that the page is in. */
+/** The regional variety of the page's language. */
 export const locale = document.documentElement.lang
 
 export const say = (word, values = {}) => formatPhrase(phrases[word], values, locale)
@@ -20,5 +20,5 @@ export function write(name, text) {
   if (element.textContent !== text) element.textContent = text
 }
 
-/** The address of what the API has at a path below the task. */
+/** Returns the URL of a path below the task in the API. */
 export const api = (rest) => `../api/v1/tasks/${id}${rest}${token === null ? '' : `?${new URLSearchParams({ token })}`}`

@@ -1,4 +1,4 @@
-// Corrected rows go back to the task, by the button or dropped on the page; and what waits is stopped, once asked.
+// Uploads corrected rows, by the button or by dropping a file; and cancels the task after a confirmation.
 
 import { followOn } from './live.js'
 import { api, knows, part, say, write } from './page.js'
@@ -9,7 +9,7 @@ let isSending = false
 export function takeFiles() {
   if (!part('send')) return
   part('file').addEventListener('change', () => send(part('file').files[0]))
-  // A file may be dropped anywhere on the page.
+  // A file can be dropped anywhere on the page.
   const carriesFile = (event) => !part('finish').hidden && event.dataTransfer?.types.includes('Files')
   const mark = (isOver) => part('finish').classList.toggle('over', isOver)
   addEventListener('dragover', (event) => {
@@ -56,7 +56,7 @@ async function send(file) {
   }
 }
 
-/** What became of the rows of a file. */
+/** Words the result of an upload. */
 function outcome({ rows, ...others }) {
   const first = rows > 0 ? say('again.rows', { n: rows }) : say('again.none')
   const more = ['unchanged', 'refused', 'finished', 'dropped'].filter((name) => others[name] > 0)
@@ -78,7 +78,7 @@ async function stop() {
   }
 }
 
-/** @throws with `lines`: what was wrong, in the reader's language, and behind it what the server says of it */
+/** @throws an error with `lines`: the problem in the viewer's language, then the message of the server */
 async function post(rest, init = {}) {
   const response = await fetch(api(rest), { method: 'POST', ...init }).catch(() => {
     throw wrong([say('wrong.offline')])

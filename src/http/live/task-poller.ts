@@ -27,7 +27,7 @@ export class TaskPoller {
       there.add(watcher)
     } else {
       this.#watched.set(id, new Set([watcher]))
-      this.#look(id)
+      this.#poll(id)
     }
     return () => {
       const watchers = this.#watched.get(id)
@@ -36,11 +36,11 @@ export class TaskPoller {
     }
   }
 
-  #look(id: string): void {
+  #poll(id: string): void {
     const watchers = this.#watched.get(id)
     const again = () => {
       // Stops when no listener is left. Listeners that came later have a loop of their own.
-      if (watchers && this.#watched.get(id) === watchers) this.#look(id)
+      if (watchers && this.#watched.get(id) === watchers) this.#poll(id)
     }
     this.#hq.tasks
       .get(id)

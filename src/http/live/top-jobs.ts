@@ -34,13 +34,13 @@ export class TopJobsCache {
     let known = this.#known.get(key)
     if (!known) {
       if (this.#known.size >= MOST_KEPT) this.#known.clear()
-      known = new Cached(GOOD_MS, () => this.#look(wanted))
+      known = new Cached(GOOD_MS, () => this.#compute(wanted))
       this.#known.set(key, known)
     }
     return known.get()
   }
 
-  async #look({ minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {
+  async #compute({ minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {
     const span = hours === undefined ? { minutes } : { hours }
     const { jobs, ...about } = await this.#hq.metrics.top({ ...span, filter })
     const first = jobs.slice(0, MOST_PERCENTILES).map(({ name }) => name)

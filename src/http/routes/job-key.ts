@@ -102,10 +102,10 @@ export async function queuedOf(
 }
 
 /** @throws SEARCH_TOO_LONG */
-async function inTime<T>(signal: AbortSignal, look: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function inTime<T>(signal: AbortSignal, search: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = AbortSignal.timeout(SEARCH_MS)
   try {
-    return await look(AbortSignal.any([signal, late]))
+    return await search(AbortSignal.any([signal, late]))
   } catch (thrown) {
     if (thrown !== late.reason) throw thrown
     const message = 'the search for this job reached its time limit: send its `key`'

@@ -95,7 +95,7 @@ function routesOf(word: JobSetName): Route[] {
       answers: {
         200: {
           description: 'A page. A filtered page may have no items although `next` is set.',
-          content: { 'application/json': 'SetLineList' },
+          content: { 'application/json': 'JobSetEntryList' },
         },
       },
       run: ({ hq, server, query }) => pageOf(server, setOf(hq, word), query),

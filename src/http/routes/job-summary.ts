@@ -168,15 +168,15 @@ const failure = {
   task: orNull(object({ id: text, index: count })),
 }
 
-const setLine = { ...JOB_SUMMARY, at: { ...time, description: 'when it is due, or when it died' }, ...failure }
+const setEntry = { ...JOB_SUMMARY, at: { ...time, description: 'when it is due, or when it died' }, ...failure }
 
 export const JOB_SUMMARY_SCHEMAS: Record<string, Schema> = {
-  JobLine: object(JOB_SUMMARY),
-  JobLineList: searched('JobLine'),
-  SetLine: object(setLine),
-  SetLineList: searched('SetLine'),
+  JobSummary: object(JOB_SUMMARY),
+  JobSummaryList: searched('JobSummary'),
+  JobSetEntry: object(setEntry),
+  JobSetEntryList: searched('JobSetEntry'),
   JobDetail: object({
-    ...setLine,
+    ...setEntry,
     at: orNull(time),
     args: orNull({ type: 'array', description: 'null when they are too long to show: see argsText' }),
     argsText: { ...text, description: 'the arguments as JSON, cut when they are long' },

@@ -113,7 +113,7 @@ export const QUEUE_ROUTES: Route[] = [
     answers: {
       200: {
         description: 'A page. A filtered page may have no items although `next` is set.',
-        content: { 'application/json': 'JobLineList' },
+        content: { 'application/json': 'JobSummaryList' },
       },
     },
     async run({ hq, server, path, query: { cursor, limit, ...filter } }) {

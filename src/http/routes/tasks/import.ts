@@ -67,7 +67,7 @@ export const IMPORT_ROUTE: Route = route({
   answers: {
     200: {
       description: 'The result of a dry run; or the complete task that an earlier request with the same key created',
-      content: { 'application/json': 'ImportLook' },
+      content: { 'application/json': 'ImportResult' },
     },
     202: {
       description:
@@ -152,9 +152,9 @@ async function importFile(
     ...readingOf(upload, query),
   }
   if (dryRun) {
-    const look = await hq.tasks.import(job, file, { ...options, dryRun: true }).finally(over)
-    for (const problem of look.problems) problem.message = inHttpWording(problem.message)
-    return json(look)
+    const result = await hq.tasks.import(job, file, { ...options, dryRun: true }).finally(over)
+    for (const problem of result.problems) problem.message = inHttpWording(problem.message)
+    return json(result)
   }
   let first: (id: string) => void = () => {}
   const started = new Promise<string>((resolve) => {

@@ -144,13 +144,13 @@ export const TASK_ROUTES: Route[] = [
     summary: 'Returns a link for the submitter of a task: it opens this task only, without a login',
     audited: true,
     query: {
-      rights: oneOf(LINK_RIGHTS, 'look: read-only, the default of a read-only server; change: the default of others'),
+      rights: oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others'),
     },
     answers: { 200: { description: 'The link', content: { 'application/json': 'TaskLink' } } },
     async run({ hq, server, base, path, query, mayChange, audit }) {
-      const { rights = mayChange ? 'change' : 'look' } = query
+      const { rights = mayChange ? 'change' : 'read' } = query
       if (rights === 'change' && !mayChange) {
-        throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=look.')
+        throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
       }
       const { id } = await statusOf(hq, path)
       const token = await server.links.token(id, rights)
