@@ -31,7 +31,7 @@ describe.concurrent('wrong usage is exit code 2, and says what would be right', 
     ],
     ['a file with two apps', ['work', '-r', 'two.mjs'], /two\.mjs must export only one app/],
     ['a job that the file does not define', ['enqueue', 'HrdJob', '-r', 'jobs.mjs'], /"HrdJob"; defined here: HardJob/],
-    ['an unknown store', ['enqueue', 'HardJob', '--url', 'foo:bar'], /"foo:bar" is no store URL/],
+    ['an unknown store', ['enqueue', 'HardJob', '--url', 'foo:bar'], /"foo:bar" is not a store URL/],
   ])('%s', async ([_, args, says], { folder }) => {
     folder.write({
       'jobs.mjs': JOBS,

@@ -3,23 +3,23 @@ import { describe, expect, test } from 'vitest'
 import type { Effect, FetchedJob, Settlement, Store } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
 import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
+import { cancellations } from './cancellations.ts'
 import { crons } from './crons.ts'
 import { due } from './due.ts'
 import type { Fault } from './fault.ts'
 import { iterations } from './iterations.ts'
-import { marks } from './marks.ts'
 import { metrics } from './metrics.ts'
 import { orderedFaults } from './ordered-faults.ts'
 import { recovery } from './recovery.ts'
 import { removal } from './removal.ts'
 import { search } from './search.ts'
+import { settleAndFetch } from './settle-and-fetch.ts'
 import { file } from './sqlite.ts'
 import { taskFaults } from './task-faults.ts'
 import { taskModel } from './task-model.ts'
 import { taskRows } from './task-rows.ts'
 import { taskTransitions } from './task-transitions.ts'
-import { turn } from './turn.ts'
-import { turnModel } from './turn-model.ts'
+import { workerModel } from './worker-model.ts'
 
 // The tests need only a failing property, not its smallest example.
 fc.configureGlobal({ endOnFailure: true })
@@ -44,7 +44,7 @@ const faults: Fault[] = [
         },
       }
     },
-    cases: [...turn, ...turnModel],
+    cases: [...settleAndFetch, ...workerModel],
     seen: [
       'a fetched job belongs to its owner alone',
       'owners that fetch at the same time get every job once',
@@ -103,7 +103,7 @@ const faults: Fault[] = [
         },
       }
     },
-    cases: [...turn, ...turnModel],
+    cases: [...settleAndFetch, ...workerModel],
     seen: [
       'settling a ticket again answers fenced and counts nothing',
       'a ticket settled twice in one call is settled once',
@@ -124,7 +124,7 @@ const faults: Fault[] = [
         },
       },
     }),
-    cases: [...recovery, ...turnModel],
+    cases: [...recovery, ...workerModel],
     seen: [
       'calls of a claimed owner are fenced: nothing is settled, counted or fetched',
       'a claim by another connection fences this one',
@@ -146,7 +146,7 @@ const faults: Fault[] = [
         },
       },
     }),
-    cases: [...due, ...turnModel, ...taskModel],
+    cases: [...due, ...workerModel, ...taskModel],
     seen: [
       'swap changes nothing when the score or the text has changed',
       'an entry is swapped once; a repeated swap answers gone, also within one call',
@@ -232,9 +232,9 @@ const faults: Fault[] = [
     name: 'addRows ignores the cursor',
     wrap: (store) => ({
       tasks: {
-        async addRows(task, adder, _from, rows, now) {
+        async addRows(task, producer, _from, rows, now) {
           const found = await store.tasks.find(task)
-          return store.tasks.addRows(task, adder, found?.total ?? 0, rows, now)
+          return store.tasks.addRows(task, producer, found?.total ?? 0, rows, now)
         },
       },
     }),
@@ -316,7 +316,7 @@ const faults: Fault[] = [
         }),
       },
     }),
-    cases: marks,
+    cases: cancellations,
     seen: ['the call that fetches a job tells the version of every earlier cancellation'],
   },
   {
@@ -341,7 +341,7 @@ const faults: Fault[] = [
         },
       }
     },
-    cases: marks,
+    cases: cancellations,
     seen: [
       'a cancellation is cleared in the step that drops its job, and its state is dropped',
       'a cancellation is cleared with a job that is dropped from a set, from a queue, or from a dead owner',
@@ -350,7 +350,7 @@ const faults: Fault[] = [
   {
     name: 'a pause is forgotten',
     wrap: () => ({ jobs: { pauseQueue: async () => {} } }),
-    cases: marks,
+    cases: cancellations,
     seen: [
       'a call fetches nothing from a paused queue, everything from the others, and settles as usual',
       'a job that is requeued, promoted or rescued into a paused queue stays there',

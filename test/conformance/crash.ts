@@ -60,8 +60,8 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   await expectRows(store, said, found)
 
   // After the rescue every job is still in one place, and none is with an owner.
-  const stranded = await store.workers.orphaned(10_000)
-  const items = stranded.map(({ owner, queue, ticket, text }) => ({
+  const orphaned = await store.workers.orphaned(10_000)
+  const items = orphaned.map(({ owner, queue, ticket, text }) => ({
     owner,
     queue,
     ticket,

@@ -109,10 +109,10 @@ export const metrics: Case[] = [
     name: 'a deploy is recorded once by many callers, and read by its day',
     async run(t) {
       const at = Date.UTC(2026, 4, 17, 23, 59)
-      const marks = await Promise.all([1, 2, 3].map(() => t.store.metrics.recordDeploy({ at, label: 'v1' }, NOW)))
-      expect(marks.sort()).toEqual([false, false, true])
+      const recorded = await Promise.all([1, 2, 3].map(() => t.store.metrics.recordDeploy({ at, label: 'v1' }, NOW)))
+      expect(recorded.sort()).toEqual([false, false, true])
       expect(await t.store.metrics.recordDeploy({ at: at - MINUTE, label: 'v1' }, NOW + 1)).toBe(false)
-      expect(await t.store.metrics.recordDeploy({ at, label: 'the minute is marked' }, NOW)).toBe(false)
+      expect(await t.store.metrics.recordDeploy({ at, label: 'the minute has a deploy' }, NOW)).toBe(false)
       expect(await t.store.metrics.recordDeploy({ at: at + MINUTE, label: 'v2 – größer' }, NOW)).toBe(true)
       expect(await t.store.metrics.deploys(['2026-05-18', '2026-05-17', '2026-05-16'])).toEqual([
         { at, label: 'v1' },

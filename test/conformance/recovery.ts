@@ -231,9 +231,9 @@ export const recovery: Case[] = [
       expect(await t.store.workers.claim(owner, ends)).toBe(true)
       expect(await t.store.metrics.totals()).toMatchObject({ fetched: 1, enqueued: 0 })
 
-      const stranded = await t.store.workers.orphaned(10)
-      expect(stranded).toEqual([{ owner, queue: 'q', ticket: first.ticket, text: t.job(1) }])
-      const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue('q', `${text} `, 'front') }))
+      const orphaned = await t.store.workers.orphaned(10)
+      expect(orphaned).toEqual([{ owner, queue: 'q', ticket: first.ticket, text: t.job(1) }])
+      const items = orphaned.map(({ text, ...job }) => ({ ...job, to: toQueue('q', `${text} `, 'front') }))
       expect(await t.store.workers.rescue(items, NOW)).toEqual(['ok'])
       expect(await t.store.workers.rescue(items, NOW)).toEqual(['gone'])
       expect(await t.store.workers.orphaned(10)).toEqual([])
@@ -257,9 +257,9 @@ export const recovery: Case[] = [
       await t.take(owner, 'q', 1)
       await t.store.workers.claim(owner, null)
 
-      const stranded = await t.store.workers.orphaned(100)
-      expect(textsOf(stranded.filter(({ queue }) => queue === 'q'))).toEqual([texts[2], texts[1], texts[0]])
-      expect(textsOf(stranded.filter(({ queue }) => queue === 'p'))).toEqual([others[2], others[1], others[0]])
+      const orphaned = await t.store.workers.orphaned(100)
+      expect(textsOf(orphaned.filter(({ queue }) => queue === 'q'))).toEqual([texts[2], texts[1], texts[0]])
+      expect(textsOf(orphaned.filter(({ queue }) => queue === 'p'))).toEqual([others[2], others[1], others[0]])
       await restoreAll(t.store)
       expect(await t.waiting('q')).toEqual(texts)
       expect(await t.waiting('p')).toEqual(others)
@@ -326,17 +326,17 @@ export const recovery: Case[] = [
       await t.take(owner, 'q', 12)
       const other = await t.another()
       await other.workers.claim(owner, null)
-      const stranded = await t.store.workers.orphaned(99)
+      const orphaned = await t.store.workers.orphaned(99)
       const answers = await Promise.all(
         [t.store, other].map(async (store) => {
           const mine = []
-          for (const { text, ...job } of stranded) {
+          for (const { text, ...job } of orphaned) {
             mine.push(...(await store.workers.rescue([{ ...job, to: toQueue('q', text, 'front') }], NOW)))
           }
           return mine
         }),
       )
-      stranded.forEach((_, i) => {
+      orphaned.forEach((_, i) => {
         expect([answers[0]?.[i], answers[1]?.[i]].sort()).toEqual(['gone', 'ok'])
       })
       expect((await t.waiting('q')).sort()).toEqual([...texts].sort())
@@ -418,10 +418,10 @@ interface OpenRenewer {
 /** Moves every orphaned job to the front of its queue, as a worker does. */
 export async function restoreAll(store: Store, page = 100): Promise<void> {
   for (;;) {
-    const stranded = await store.workers.orphaned(page)
-    if (stranded.length === 0) return
+    const orphaned = await store.workers.orphaned(page)
+    if (orphaned.length === 0) return
     await store.workers.rescue(
-      stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') })),
+      orphaned.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') })),
       NOW,
     )
   }

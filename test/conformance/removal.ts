@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Bench, type Case, done, NOW, textsOf, toQueue } from './bench.ts'
 import { change, expectExact, finish, payloadOf, taskWith } from './tracked.ts'
 
-const MARK = '"hk_run"'
+const NEEDLE = '"hk_run"'
 const LOCK = '"hk_lock"'
 
 /** Moving jobs out of the middle of a queue, and clearing queues and sets. */
@@ -190,7 +190,7 @@ export const removal: Case[] = [
       expect(await clearedQueue(t, 100)).toBe(29)
       expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 1 })
       expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['other'])
-      expect(await t.store.search.clearQueue('none', [MARK], 5)).toEqual({ removed: 0, kept: [], done: true })
+      expect(await t.store.search.clearQueue('none', [NEEDLE], 5)).toEqual({ removed: 0, kept: [], done: true })
       // The queue works as before.
       await t.turn(owner, { settlements: [done(taken, { move: toQueue('q', taken.text, 'front'), processed: 0 })] })
       await t.push('q', t.job('later'))
@@ -205,15 +205,15 @@ export const removal: Case[] = [
       const task = await taskWith(t, 1, 4, { window: 2, queue: 'rows' })
       const texts = Array.from({ length: 10 }, (_, n) => (n % 4 === 1 ? t.job(n, { hk_run: 1 }) : t.job(n)))
       await t.push('q', ...texts)
-      const marked = texts.filter((text) => text.includes(MARK))
-      const some = await t.store.search.clearQueue('q', [MARK], 4)
+      const kept = texts.filter((text) => text.includes(NEEDLE))
+      const some = await t.store.search.clearQueue('q', [NEEDLE], 4)
       expect(some).toMatchObject({ removed: 3, done: false })
-      expect(textsOf(some.kept)).toEqual(marked.slice(0, 1))
+      expect(textsOf(some.kept)).toEqual(kept.slice(0, 1))
       expect(await t.waiting('q')).toEqual([texts[1], ...texts.slice(4)])
-      const rest = await t.store.search.clearQueue('q', [MARK], 100)
+      const rest = await t.store.search.clearQueue('q', [NEEDLE], 100)
       expect(rest).toMatchObject({ removed: 4, done: true })
-      expect(textsOf(rest.kept)).toEqual(marked)
-      expect(await t.waiting('q')).toEqual(marked)
+      expect(textsOf(rest.kept)).toEqual(kept)
+      expect(await t.waiting('q')).toEqual(kept)
       expect(
         await t.store.search.pull(
           'q',
@@ -221,7 +221,7 @@ export const removal: Case[] = [
           NOW,
         ),
       ).toEqual(['ok', 'ok', 'ok'])
-      expect(await t.store.search.clearQueue('q', [MARK], 100)).toEqual({ removed: 0, kept: [], done: true })
+      expect(await t.store.search.clearQueue('q', [NEEDLE], 100)).toEqual({ removed: 0, kept: [], done: true })
       expect((await t.store.jobs.queues()).map(({ name }) => name)).toEqual(['rows'])
       expect((await expectExact(t, task)).counts).toMatchObject({ enqueued: 4 })
     },
@@ -249,7 +249,7 @@ export const removal: Case[] = [
       await t.store.jobs.push([{ to: 'dead', text: t.job('x'), score: 1 }], NOW)
       let removed = 0
       for (;;) {
-        const cleared = await t.store.search.clearSet('retry', [MARK])
+        const cleared = await t.store.search.clearSet('retry', [NEEDLE])
         removed += cleared.removed
         if (cleared.done) break
       }
@@ -270,9 +270,9 @@ export const removal: Case[] = [
         )
       await fill('retry')
       await fill('dead')
-      const marked = { text: t.job(3, { hk_run: 1 }), score: 3 }
-      expect(await t.store.search.clearSet('retry', [MARK])).toEqual({ removed: 3, kept: [marked], done: true })
-      expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([marked])
+      const kept = { text: t.job(3, { hk_run: 1 }), score: 3 }
+      expect(await t.store.search.clearSet('retry', [NEEDLE])).toEqual({ removed: 3, kept: [kept], done: true })
+      expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([kept])
       expect(await t.store.jobSets.size('retry')).toBe(1)
       expect(await t.store.search.clearSet('dead', [])).toEqual({ removed: 4, kept: [], done: true })
     },
@@ -287,7 +287,7 @@ export const removal: Case[] = [
       const push = { jid: 'locked', item: toQueue('q', locked), lock: 'l' }
       expect(await t.store.crons.tick('c', { text: 'c', from: NOW, to: NOW, push }, NOW)).toBe('ok')
       await t.push('q', t.job(2))
-      const cleared = await t.store.search.clearQueue('q', [MARK, LOCK], 100)
+      const cleared = await t.store.search.clearQueue('q', [NEEDLE, LOCK], 100)
       expect(cleared).toMatchObject({ removed: 2, done: true })
       expect(textsOf(cleared.kept)).toEqual([row, locked])
       expect(await t.waiting('q')).toEqual([row, locked])
@@ -297,7 +297,7 @@ export const removal: Case[] = [
         texts.map((text, score) => ({ to: 'retry', text, score })),
         NOW,
       )
-      const set = await t.store.search.clearSet('retry', [MARK, LOCK])
+      const set = await t.store.search.clearSet('retry', [NEEDLE, LOCK])
       expect(set).toMatchObject({ removed: 2, done: true })
       expect(set.kept).toEqual([
         { text: row, score: 1 },
@@ -312,7 +312,7 @@ export const removal: Case[] = [
 async function clearedQueue(t: Bench, most: number): Promise<number> {
   let removed = 0
   for (;;) {
-    const cleared = await t.store.search.clearQueue('q', [MARK], most)
+    const cleared = await t.store.search.clearQueue('q', [NEEDLE], most)
     expect(cleared.kept).toEqual([])
     removed += cleared.removed
     if (cleared.done) return removed

@@ -1,12 +1,13 @@
 import { describe, test } from 'vitest'
 import { type Case, type Factory, withBench } from './bench.ts'
+import { cancellations } from './cancellations.ts'
 import { counters } from './counters.ts'
 import { crash } from './crash.ts'
 import { crons } from './crons.ts'
 import { due } from './due.ts'
-import { duties } from './duties.ts'
 import { iterations } from './iterations.ts'
-import { marks } from './marks.ts'
+import { jobSets } from './job-sets.ts'
+import { locks } from './locks.ts'
 import { metrics } from './metrics.ts'
 import { orderedBrowse } from './ordered-browse.ts'
 import { orderedCrash } from './ordered-crash.ts'
@@ -26,7 +27,7 @@ import { removal } from './removal.ts'
 import { results } from './results.ts'
 import { search } from './search.ts'
 import { secrets } from './secrets.ts'
-import { sets } from './sets.ts'
+import { settleAndFetch } from './settle-and-fetch.ts'
 import { taskApart } from './task-apart.ts'
 import { taskCancel } from './task-cancel.ts'
 import { taskGroups } from './task-groups.ts'
@@ -42,25 +43,24 @@ import { taskTransitions } from './task-transitions.ts'
 import { taskWindow } from './task-window.ts'
 import { tasks } from './tasks.ts'
 import { transaction } from './transaction.ts'
-import { turn } from './turn.ts'
-import { turnModel } from './turn-model.ts'
 import { wait } from './wait.ts'
+import { workerModel } from './worker-model.ts'
 
 /** The whole suite, by area. */
-export const verbs = {
+export const areas = {
   push: [...push, ...transaction],
-  turn: [...turn, ...turnModel],
+  settleAndFetch: [...settleAndFetch, ...workerModel],
   due,
   recovery,
-  duties,
+  locks,
   counters,
-  sets,
+  jobSets,
   search,
   removal,
   processes,
   results,
   secrets,
-  marks,
+  cancellations,
   crons,
   tasks: [
     ...tasks,
@@ -104,18 +104,18 @@ export function isShort(one: Case): boolean {
   return !isLong(one)
 }
 
-/** Registers the cases that are chosen as tests, each with a fresh store of its own. `i` counts the cases of a verb. */
+/** Registers the cases that are chosen as tests, each with a fresh store of its own. `i` counts the cases of an area. */
 export function conformance(
   title: string,
   factory: Factory,
-  isChosen: (one: Case, verb: string, i: number) => boolean = () => true,
+  isChosen: (one: Case, area: string, i: number) => boolean = () => true,
 ): void {
   describe(title, () => {
-    for (const [verb, all] of Object.entries<Case[]>(verbs)) {
+    for (const [area, all] of Object.entries<Case[]>(areas)) {
       // A store in memory has only one connection.
-      const cases = all.filter((one, i) => isChosen(one, verb, i) && (factory.shared || !one.shared))
+      const cases = all.filter((one, i) => isChosen(one, area, i) && (factory.shared || !one.shared))
       if (cases.length === 0) continue
-      describe(verb, () => {
+      describe(area, () => {
         for (const one of cases) {
           test(one.name, { timeout: 1000 * (one.seconds ?? 20) }, () => withBench(factory, (t) => one.run(t)))
         }

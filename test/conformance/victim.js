@@ -160,8 +160,8 @@ async function recover() {
   const other = await join()
   await turn(other, 3)
   await call({ what: 'claim' }, () => store.workers.claim(other, null))
-  const stranded = await store.workers.orphaned(100)
-  const items = stranded.map(({ owner: whose, queue, ticket, text }) => ({
+  const orphaned = await store.workers.orphaned(100)
+  const items = orphaned.map(({ owner: whose, queue, ticket, text }) => ({
     owner: whose,
     queue,
     ticket,

@@ -14,7 +14,7 @@ export type Script = 'life' | 'churn' | 'push-one'
 export type Fate = 'done' | 'retry' | 'dead' | 'front'
 
 /** What a call changes, by the ids of jobs. */
-export interface Deed {
+export interface Call {
   what: string
   pushes?: string[]
   settles?: { id: string; fate: Fate }[]
@@ -25,7 +25,7 @@ export interface Deed {
 }
 
 /** The output of a victim, a line of JSON each: before a call, and after it. */
-export type Line = { at: 'intend'; call: number; does: Deed } | { at: 'done'; call: number }
+export type Line = { at: 'intend'; call: number; does: Call } | { at: 'done'; call: number }
 
 export interface Victim {
   process: ChildProcess

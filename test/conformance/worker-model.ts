@@ -8,7 +8,7 @@ import { chance } from './chance.js'
  * Two owners push, fetch, settle, release, die and are rescued in any order, and so does a small model in memory. The
  * answers must agree after every step, and the whole store after the last one.
  */
-export const turnModel: Case[] = [
+export const workerModel: Case[] = [
   {
     name: 'any interleaving of two owners ends as the model does (property)',
     seconds: 60,
@@ -228,17 +228,17 @@ class Model {
 
   /** Which of several come first is for recovery.ts: here releases and pushes to the front have mixed their order. */
   async restore(limit: number): Promise<void> {
-    const stranded = await this.t.store.workers.orphaned(limit)
+    const orphaned = await this.t.store.workers.orphaned(limit)
     const all = this.claimed.flatMap((owner) => sure(this.held.get(owner)))
-    expect(stranded).toHaveLength(Math.min(limit, all.length))
-    for (const { owner, queue, ticket, text } of stranded) {
+    expect(orphaned).toHaveLength(Math.min(limit, all.length))
+    for (const { owner, queue, ticket, text } of orphaned) {
       const theirs = sure(this.held.get(owner))
       const job = theirs.find((taken) => taken.queue === queue && taken.ticket === ticket)
       expect(job?.text).toBe(text)
       theirs.splice(theirs.indexOf(sure(job)), 1)
       this.put(queue, text, true)
     }
-    const items = stranded.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') }))
+    const items = orphaned.map(({ text, ...job }) => ({ ...job, to: toQueue(job.queue, text, 'front') }))
     expect(await this.t.store.workers.rescue(items, NOW)).toEqual(items.map(() => 'ok'))
     expect(await this.t.store.workers.rescue(items, NOW)).toEqual(items.map(() => 'gone'))
   }
@@ -266,10 +266,10 @@ class Model {
 
     // All owners die now: the orphaned jobs are exactly the jobs they had.
     for (const owner of this.owners) await this.t.store.workers.claim(owner, null)
-    const stranded = await this.t.store.workers.orphaned(1000)
+    const orphaned = await this.t.store.workers.orphaned(1000)
     const held = [...this.held].flatMap(([owner, taken]) => taken.map((job) => ({ owner, ...job })))
     const byTicket = (a: { owner: string; ticket: string }, b: { owner: string; ticket: string }) =>
       `${a.owner} ${a.ticket}` < `${b.owner} ${b.ticket}` ? -1 : 1
-    expect(stranded.sort(byTicket)).toEqual(held.sort(byTicket))
+    expect(orphaned.sort(byTicket)).toEqual(held.sort(byTicket))
   }
 }

@@ -3,7 +3,7 @@ import type { Entry } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, sure } from './bench.ts'
 
 /** Reading job sets. */
-export const sets: Case[] = [
+export const jobSets: Case[] = [
   {
     name: 'the sets are kept apart, each with its size',
     async run(t) {

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Case, until } from './bench.ts'
 
 /** Locks that one process at a time holds. */
-export const duties: Case[] = [
+export const locks: Case[] = [
   {
     name: 'a lock has one holder at a time, who may keep it',
     async run(t) {

@@ -6,7 +6,7 @@ const NEVER = new AbortController().signal
 const PROMPT = 1000
 
 /** Cancellations and paused queues. */
-export const marks: Case[] = [
+export const cancellations: Case[] = [
   {
     name: 'without a cancellation the version is 0, and no job is cancelled',
     async run(t) {
@@ -96,7 +96,7 @@ export const marks: Case[] = [
       await t.push('q', t.job(1))
       await t.store.cancellations.request('a', NOW)
       const [taken] = await t.take(owner, 'q')
-      const settlement = done(taken, { processed: 0, effects: [unmark('a')] })
+      const settlement = done(taken, { processed: 0, effects: [clearing('a')] })
       expect((await t.turn(owner, { settlements: [settlement] })).settled).toEqual(['ok'])
       expect(await t.store.cancellations.among(['a'])).toEqual([])
       expect((await t.store.cancellations.since(0)).jids).toEqual([])
@@ -109,7 +109,7 @@ export const marks: Case[] = [
     name: 'a job that was dropped can be cancelled again',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
-      await deliver(t, unmark('a'))
+      await deliver(t, clearing('a'))
       await t.store.cancellations.request('a', NOW + 10)
       expect(await t.store.cancellations.among(['a'])).toEqual(['a'])
       expect(await t.store.cancellations.withdraw('a', NOW)).toBe('requested')
@@ -119,7 +119,7 @@ export const marks: Case[] = [
     name: 'the cancellation of a job that ended by itself is cleared, and clearing a job without one has no effect',
     async run(t) {
       await t.store.cancellations.request('a', NOW)
-      await deliver(t, unmark('a', false), unmark('b'), unmark('c', false))
+      await deliver(t, clearing('a', false), clearing('b'), clearing('c', false))
       for (const jid of ['a', 'b', 'c']) expect(await t.store.cancellations.withdraw(jid, NOW)).toBe('none')
     },
   },
@@ -131,7 +131,7 @@ export const marks: Case[] = [
       await t.store.cancellations.request('a', NOW)
       const [taken] = await t.take(owner, 'q')
       await t.turn(owner, { settlements: [done(taken)] })
-      const answer = await t.turn(owner, { settlements: [done(taken, { effects: [unmark('a')] })] })
+      const answer = await t.turn(owner, { settlements: [done(taken, { effects: [clearing('a')] })] })
       expect(answer.settled).toEqual(['fenced'])
       expect(await t.store.cancellations.withdraw('a', NOW)).toBe('requested')
     },
@@ -146,12 +146,12 @@ export const marks: Case[] = [
       const dead = await t.owner({ queues: ['p'] })
       await t.take(dead, 'p')
       await t.store.workers.claim(dead, null)
-      const [stranded] = await t.store.workers.orphaned(1)
-      const dropped = { to: null, effects: [unmark('a')] }
+      const [orphaned] = await t.store.workers.orphaned(1)
+      const dropped = { to: null, effects: [clearing('a')] }
       expect(await t.store.jobSets.swap('retry', [{ text: t.job(1), score: 1, ...dropped }], NOW)).toEqual(['ok'])
-      const pull = { text: t.job(2), to: null, effects: [unmark('b')] }
+      const pull = { text: t.job(2), to: null, effects: [clearing('b')] }
       expect(await t.store.search.pull('q', [pull, pull], NOW)).toEqual(['ok', 'gone'])
-      const restore = { ...sure(stranded), to: null, effects: [unmark('c')] }
+      const restore = { ...sure(orphaned), to: null, effects: [clearing('c')] }
       expect(await t.store.workers.rescue([restore], NOW)).toEqual(['ok'])
       expect(await t.store.workers.rescue([restore], NOW)).toEqual(['gone'])
       for (const jid of ['a', 'b', 'c']) expect(await t.store.cancellations.withdraw(jid, NOW)).toBe('dropped')
@@ -311,7 +311,7 @@ export const marks: Case[] = [
   },
 ]
 
-function unmark(jid: string, dropped = true): CancellationEffect {
+function clearing(jid: string, dropped = true): CancellationEffect {
   return { kind: 'clear-cancellation', jid, at: NOW, dropped }
 }
 

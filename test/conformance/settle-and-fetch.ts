@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { type Case, done, NOW, release, retry, textsOf, toQueue } from './bench.ts'
 
 /** Settling and fetching: one step of a worker. */
-export const turn: Case[] = [
+export const settleAndFetch: Case[] = [
   {
     name: 'a fetched job belongs to its owner alone',
     async run(t) {
