@@ -36,24 +36,34 @@ for (const path of sqlFiles.filter(isMigration).sort()) {
 out.push(']', '')
 writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
 
-// Turns src/store/redis/lua/*.lua into one typed module: each script with the files that it includes, and its SHA-1.
-// A script has a header that says what it does and names KEYS, ARGV and the answer; a file without one is for including.
-const luaRoot = new URL('../src/store/redis/lua/', import.meta.url)
-const luaText = (name) => readFileSync(new URL(`${name}.lua`, luaRoot), 'utf8')
-const bare = (text) => text.replace(/^\s*--.*$/gm, '').replace(/^\s+/gm, '')
-const lua = ['// Generated from lua/ by scripts/generate.js. Do not edit.', 'export const lua = {']
-for (const file of readdirSync(luaRoot).sort()) {
-  const name = file.replace('.lua', '')
-  const included = /^-- include: (.*)$/m.exec(luaText(name))?.[1]
+// Turns src/store/redis/**/*.lua into one typed module: each script with the files that it includes, and its SHA-1.
+// The header of a script says what it does, and describes KEYS, ARGV and the answer. Its line "include:" names other
+// files; a file without that line is only included.
+const luaRoot = new URL('../src/store/redis/', import.meta.url)
+const luaTexts = new Map()
+for (const file of readdirSync(luaRoot, { recursive: true })) {
+  const [, name] = /([^/\\]+)\.lua$/.exec(file) ?? []
+  if (!name) continue
+  if (luaTexts.has(name)) throw new Error(`${file}: there are two Lua files of this name`)
+  luaTexts.set(name, readFileSync(new URL(file.replaceAll('\\', '/'), luaRoot), 'utf8'))
+}
+function luaCode(name) {
+  const text = luaTexts.get(name)
+  if (text === undefined) throw new Error(`there is no Lua file ${name}.lua`)
+  return text.replace(/^\s*--.*$/gm, '').replace(/^\s+/gm, '')
+}
+const lua = ['// Generated from the Lua files by scripts/generate.js. Do not edit.', 'export const lua = {']
+for (const [name, text] of [...luaTexts].sort(([a], [b]) => (a < b ? -1 : 1))) {
+  const included = /^-- include: (.*)$/m.exec(text)?.[1]
   if (!included) continue
-  const source = [...included.split(' '), name].map((part) => bare(luaText(part))).join('')
+  const source = [...included.split(' '), name].map(luaCode).join('')
   const sha = createHash('sha1').update(source).digest('hex')
-  const title = /^-- (.*)$/m.exec(luaText(name))[1]
+  const title = /^-- (.*)$/m.exec(text)[1]
   const property = camelCase(name)
   lua.push(`  /** ${title} */`, `  ${property}: { name: '${name}', sha: '${sha}', source: ${JSON.stringify(source)} },`)
 }
 lua.push('} as const', '')
-writeFileSync(new URL('../lua.generated.ts', luaRoot), lua.join('\n'))
+writeFileSync(new URL('lua.generated.ts', luaRoot), lua.join('\n'))
 
 // Turns src/http/assets/*, and what the submitter's page shares with others, into one typed module, so that no file is
 // read at run time.

@@ -22,7 +22,7 @@ export function aparts(server: () => RedisServer): void {
       const settlement: Settlement = apart(taken as FetchedJob)
       const settle = async () =>
         (await stage.store.workers.settleAndFetch(hand.owner, turnOf({ settlements: [settlement] }))).settled
-      const step = stage.fault(script('turn'), act)
+      const step = stage.fault(script('settleAndFetch'), act)
       await expect(settle()).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/) })
       await step.happened
       expect(await insist(settle)).toEqual(['ok'])

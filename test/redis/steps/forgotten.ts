@@ -27,7 +27,7 @@ export function forgotten(server: () => RedisServer): void {
         const [took] = await hand.take(...more.slice(0, 1))
         await stage.push(...more.slice(1))
         await stage.ask(['SCRIPT', 'FLUSH'])
-        const turn = script('turn')
+        const turn = script('settleAndFetch')
         for (const act of [first, second]) stage.fault((name, args) => name === asked && turn(name, args), act)
         const answers = await Promise.allSettled([
           hand.turn({ settle: [done(came)], n: 1 }),

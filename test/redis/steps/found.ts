@@ -33,7 +33,7 @@ export function found(server: () => RedisServer): void {
     const hand = await openHand(stage)
     const texts = [1, 1, 2].map((n) => job(n))
     await stage.push(...texts)
-    const held = stage.fault(script('turn'), 'hold-reply')
+    const held = stage.fault(script('settleAndFetch'), 'hold-reply')
     const turn = hand.turn({ n: 3 })
     await held.happened
     const looking = stage.fault(command('EXISTS'), 'pass')
@@ -59,14 +59,14 @@ export function found(server: () => RedisServer): void {
         const [a = '', b = '', c = ''] = texts
         await hand.receive(a)
         await hand.take(b)
-        const lost = stage.fault(source === 'came' ? command('BLMOVE') : script('turn'), 'cut-before-reply')
+        const lost = stage.fault(source === 'came' ? command('BLMOVE') : script('settleAndFetch'), 'cut-before-reply')
         if (source === 'came') await stage.push(c)
         await Promise.all([
           source === 'came' ? expect(hand.wait(1000)).rejects.toThrow() : stage.push(c).then(() => hand.lose({ n: 1 })),
           lost.happened,
         ])
         // All slots are taken: nobody asks for it.
-        const back = stage.fault(script('turn'), act)
+        const back = stage.fault(script('settleAndFetch'), act)
         await back.happened
         if (act.startsWith('hold')) {
           // It is given up, and goes on only when the job has been handed out again, should that happen.

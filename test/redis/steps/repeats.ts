@@ -56,7 +56,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'adding rows',
-    match: script('taskRows'),
+    match: script('taskAddRows'),
     before: ({ direct }) => direct.tasks.create(TASK),
     ask: (store) => store.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 3), NOW),
     first: { ok: true, total: 3 },
@@ -68,7 +68,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'adding the last rows',
-    match: script('taskEnd'),
+    match: script('taskEndAdding'),
     before: async ({ direct }) => {
       await direct.tasks.create(TASK)
       await direct.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 3), NOW)
@@ -92,7 +92,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'restoring jobs',
-    match: script('restore'),
+    match: script('rescue'),
     async before(stage) {
       await stage.direct.jobs.push([toQueue('q', job(1))], NOW)
       await (await openHand(stage)).turn({ n: 1 })
@@ -137,7 +137,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'leaving',
-    match: script('leave'),
+    match: script('removeOwner'),
     before: ({ store }) => store.workers.join(OWNER, JOIN),
     ask: (store) => store.workers.release(OWNER),
     first: true,
@@ -182,7 +182,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'freeing a lock',
-    match: script('unlock'),
+    match: script('releaseLock'),
     ask: (store) => store.crons.releaseLock('l', 'me'),
     first: undefined,
     again: undefined,
@@ -190,7 +190,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'taking a duty',
-    match: script('hold'),
+    match: script('leaderLock'),
     ask: (store) => store.workers.acquireLock('due', OWNER, 60),
     first: true,
     again: true,
@@ -201,7 +201,7 @@ const REPEATS: Repeat[] = [
   },
   {
     name: 'giving a duty up',
-    match: script('hold'),
+    match: script('leaderLock'),
     before: ({ direct }) => direct.workers.acquireLock('due', OWNER, 60),
     ask: (store) => store.workers.releaseLock('due', OWNER),
     first: undefined,

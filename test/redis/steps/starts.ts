@@ -37,7 +37,7 @@ export function starts(server: () => RedisServer): void {
       const [row] = (await hand.turn({ n: 1 })).fetched
       if (!row) throw new Error('no row came')
 
-      const step = stage.fault(script('turn'), act)
+      const step = stage.fault(script('settleAndFetch'), act)
       await hand.lose({ started: [begin(row, { messages: [SAID] })] })
       await step.happened
       if (late === 'before it is repeated') stage.release(step)
@@ -67,7 +67,7 @@ export function starts(server: () => RedisServer): void {
       if (!row) throw new Error('no row came')
       await hand.turn({ started: [begin(row)] })
 
-      const step = stage.fault(script('turn'), act)
+      const step = stage.fault(script('settleAndFetch'), act)
       await hand.lose({ settle: [finish(row, { messages: [SAID], result: '{"n":1}' })] })
       await step.happened
       if (late === 'before it is repeated') stage.release(step)

@@ -59,7 +59,7 @@ export function turns(server: () => RedisServer): void {
           test.concurrent(`turn, ${what}${twins ? ', with twins' : ''}`, async (t) => {
             const stage = await openStage(server(), t, { impatient: late !== undefined })
             const { hand, texts, [source]: job } = await busy(stage, twins)
-            const step = stage.fault(script('turn'), act)
+            const step = stage.fault(script('settleAndFetch'), act)
             // What a late request takes is found only some seconds later: that is looked at below.
             await hand.lose({ settle: [of(job)], n: late?.startsWith('after') ? 0 : 1 })
             await step.happened
@@ -97,7 +97,7 @@ export function turns(server: () => RedisServer): void {
         const { hand, texts, came, took } = await busy(stage, twins)
         const more = [job(twins ? 0 : 6), job(twins ? 0 : 7)]
         await stage.push(...more)
-        const steps = [first, second].map((act) => stage.fault(script('turn'), act))
+        const steps = [first, second].map((act) => stage.fault(script('settleAndFetch'), act))
         const answers = await Promise.allSettled([
           hand.turn({ settle: [done(came)], n: 1 }),
           hand.turn({ settle: [retry(took, 2e9)], n: 1 }),
@@ -118,7 +118,7 @@ export function turns(server: () => RedisServer): void {
     test.concurrent(`a turn and then the lease is lost, ${act}: each job is with others or done`, async (t) => {
       const stage = await openStage(server(), t)
       const { hand, texts, came } = await busy(stage, true)
-      const step = stage.fault(script('turn'), act)
+      const step = stage.fault(script('settleAndFetch'), act)
       await hand.lose({ settle: [done(came)], n: 1 })
       await step.happened
       expect(await stage.direct.workers.claim(hand.owner, null)).toBe(true)

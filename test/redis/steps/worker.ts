@@ -9,8 +9,8 @@ import { command, openStage, type Stage, script } from './stage.ts'
 const ACTS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply']
 const REQUESTS: { name: string; match: Match }[] = [
   { name: 'BLMOVE', match: command('BLMOVE') },
-  { name: 'the turn', match: script('turn') },
-  { name: 'the turn after it', match: script('turn') },
+  { name: 'the turn', match: script('settleAndFetch') },
+  { name: 'the turn after it', match: script('settleAndFetch') },
 ]
 
 /** The app of a worker behind the proxy; it notes what runs. */
@@ -77,13 +77,13 @@ export function worker(server: () => RedisServer): void {
     })
     const working = hq.worker({ concurrency: 3, queues: ['q'], pollInterval: 0.5 })
     await working.start()
-    for (const name of ['join', 'taskCreate', 'taskRows', 'taskEnd'] as const) {
+    for (const name of ['join', 'taskCreate', 'taskAddRows', 'taskEndAdding'] as const) {
       for (const act of ACTS) stage.fault(script(name), act)
     }
     // Every fifth turn is lost in one way or another.
     for (let n = 0; n < 12; n++) {
-      for (let passed = 0; passed < 4; passed++) stage.fault(script('turn'), 'pass')
-      stage.fault(script('turn'), ACTS[n % 3] as Act)
+      for (let passed = 0; passed < 4; passed++) stage.fault(script('settleAndFetch'), 'pass')
+      stage.fault(script('settleAndFetch'), ACTS[n % 3] as Act)
     }
     const rows = Array.from({ length: 200 }, (_, n): [number] => [n])
     const task = await hq.tasks.create(Row, rows, { window: 10 })

@@ -29,13 +29,19 @@ export class Cancellations implements CancellationStore {
     const { keys } = this.#server
     const main = await this.#server.ready()
     const all = [keys.cancelled, keys.cancellationVersion, keys.iteration(jid)]
-    await main.run(lua.mark, all, [jid, CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS])
+    await main.run(lua.requestCancellation, all, [
+      jid,
+      CANCELLATION_LIFE_MS,
+      DROPPED_LIFE_MS,
+      MAX_CANCELLATIONS,
+      ITERATION_SECONDS,
+    ])
   }
 
   async withdraw(jid: string): Promise<CancellationState> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    const letter = await main.run(lua.unmark, [keys.cancelled, keys.iteration(jid)], [jid])
+    const letter = await main.run(lua.withdrawCancellation, [keys.cancelled, keys.iteration(jid)], [jid])
     return STATES[letter as string] as CancellationState
   }
 

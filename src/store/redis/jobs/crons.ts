@@ -79,11 +79,11 @@ export class Crons implements CronStore {
   async remove(name: string): Promise<boolean> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    return (await main.run(lua.cronForget, [keys.crons, keys.cron(name)], [name])) === 1
+    return (await main.run(lua.cronRemove, [keys.crons, keys.cron(name)], [name])) === 1
   }
 
   async releaseLock(lock: string, holder: string): Promise<void> {
     const main = await this.#server.ready()
-    await main.run(lua.unlock, [this.#server.keys.lock(lock)], [holder])
+    await main.run(lua.releaseLock, [this.#server.keys.lock(lock)], [holder])
   }
 }

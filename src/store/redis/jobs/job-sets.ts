@@ -93,7 +93,7 @@ export class JobSets implements JobSetStore {
     const key = this.#key(set)
     const main = await this.#server.ready()
     const args = [max, since, MAX_PRUNED]
-    while (((await main.run(lua.trim, [key], args)) as number) === MAX_PRUNED);
+    while (((await main.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);
   }
 
   #key(set: SetName): string {

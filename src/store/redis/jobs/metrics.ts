@@ -80,7 +80,7 @@ export class Metrics implements Pick<MetricStore, 'record' | 'sums' | 'histogram
     const main = await this.#server.ready()
     const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
     const keys = [metrics.deployLock(label), metrics.deploys(stamp.slice(0, 10))]
-    const marked = await main.run(lua.markDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
+    const marked = await main.run(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
     return marked === 1
   }
 

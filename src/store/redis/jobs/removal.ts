@@ -81,26 +81,26 @@ export class Removal implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clear
     return answers
   }
 
-  async clearQueue(queue: string, marks: readonly string[], most: number): Promise<Cleared<WaitingJob>> {
-    const { removed, done, met } = await this.#clear(this.#server.keys.queue(queue), queue, marks, most)
-    return { removed, done, kept: met.map(([text, at]) => ({ text, at })) }
+  async clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
+    const { removed, done, kept } = await this.#clear(this.#server.keys.queue(queue), queue, needles, limit)
+    return { removed, done, kept: kept.map(([text, at]) => ({ text, at })) }
   }
 
-  async clearSet(set: SetName, marks: readonly string[]): Promise<Cleared<Entry>> {
-    const { removed, done, met } = await this.#clear(this.#server.keys.set(set), '', marks, MAX_DROPPED)
-    return { removed, done, kept: met.map(([text, score]) => ({ text, score: scoreOf(score) })) }
+  async clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
+    const { removed, done, kept } = await this.#clear(this.#server.keys.set(set), '', needles, MAX_DROPPED)
+    return { removed, done, kept: kept.map(([text, score]) => ({ text, score: scoreOf(score) })) }
   }
 
-  async #clear(key: string, queue: string, marks: readonly string[], most: number) {
+  async #clear(key: string, queue: string, needles: readonly string[], limit: number) {
     const { keys, texts } = this.#server
-    const headers = marks.length === 0 ? [] : await this.#headers()
+    const headers = needles.length === 0 ? [] : await this.#headers()
     const main = await this.#server.ready()
-    const args = [queue, headers?.length ?? -1, Math.min(most, MAX_DROPPED), MAX_BYTES, marks.length, ...marks]
+    const args = [queue, headers?.length ?? -1, Math.min(limit, MAX_DROPPED), MAX_BYTES, needles.length, ...needles]
     const all = [key, keys.queues, keys.tasks, keys.crons, ...(headers ?? [])]
     const [removed, done, ...flat] = await main.runForBytes(lua.clear, all, args)
-    const met: [string, string][] = []
-    for (let i = 0; i < flat.length; i += 2) met.push([texts.read(flat[i] as Buffer), String(flat[i + 1])])
-    return { removed: Number(removed), done: String(done) === 'yes', met }
+    const kept: [string, string][] = []
+    for (let i = 0; i < flat.length; i += 2) kept.push([texts.read(flat[i] as Buffer), String(flat[i + 1])])
+    return { removed: Number(removed), done: String(done) === 'yes', kept }
   }
 
   /** Returns the header keys of all tasks; undefined when there are too many tasks. */

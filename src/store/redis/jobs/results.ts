@@ -1,4 +1,4 @@
-/** What became of jobs whose results are kept: a text each, for a while, and a channel of the same name for who waits. */
+/** Kept results of jobs: a text for each, and a channel of the same name that notifies the processes that wait for it. */
 
 import { once } from 'node:events'
 import type { ResultStore } from '../../contract.ts'
@@ -6,10 +6,10 @@ import { lua } from '../lua.generated.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 
-/** A word on a channel may be lost: one looks again then. */
-const LOOK_MS = 2000
-/** Before the channels are listened to again that could not be. */
-const AGAIN_MS = 200
+/** How often a wait reads the key again: a message on the channel may be lost. */
+const POLL_MS = 2000
+/** How long the store waits before it connects again to listen to channels. */
+const RETRY_MS = 200
 
 export class Results implements ResultStore {
   readonly #server: Server
@@ -30,16 +30,16 @@ export class Results implements ResultStore {
     const key = this.#server.keys.result(jid)
     const end = performance.now() + ms
     for (;;) {
-      const wait = Math.min(end - performance.now(), LOOK_MS)
-      // Listen first: what is kept between the look and the wait is heard.
-      const heard = wait > 0 && !signal?.aborted ? await this.#hear(key, wait, signal) : undefined
+      const wait = Math.min(end - performance.now(), POLL_MS)
+      // Subscribe before reading, so that a result that is kept in between is not missed.
+      const subscription = wait > 0 && !signal?.aborted ? await this.#subscribe(key, wait, signal) : undefined
       try {
         const main = await this.#server.ready()
         const text = await main.call((client) => client.get(key))
-        if (text !== null || !heard) return text
-        await heard.rung
+        if (text !== null || !subscription) return text
+        await subscription.notified
       } finally {
-        heard?.end()
+        subscription?.end()
       }
     }
   }
@@ -57,9 +57,9 @@ export class Results implements ResultStore {
     return text as string
   }
 
-  async #hear(key: string, ms: number, signal: AbortSignal | undefined) {
+  async #subscribe(key: string, ms: number, signal: AbortSignal | undefined) {
     let end = () => {}
-    const rung = new Promise<void>((resolve) => {
+    const notified = new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
       end = () => {
         clearTimeout(timer)
@@ -75,17 +75,17 @@ export class Results implements ResultStore {
       if (others) others.add(resolve)
       else this.#waiting.set(key, new Set([resolve]))
     })
-    await this.#subscribe(key)
-    return { rung, end }
+    await this.#subscribeChannel(key)
+    return { notified, end }
   }
 
-  /** Without a channel the wait is only longer: its errors need not be heard of. */
-  async #subscribe(key: string): Promise<void> {
+  /** Ignores errors: without the channel a wait only takes longer. */
+  async #subscribeChannel(key: string): Promise<void> {
     this.#listening ??= this.#listen()
     try {
       await (await this.#listening)?.client.subscribe(key)
     } catch {
-      // Looked at again after a while.
+      // The wait reads the key again after POLL_MS.
     }
   }
 
@@ -93,25 +93,25 @@ export class Results implements ResultStore {
     const connection = this.#server.connect()
     const { client } = connection
     client.on('message', (key: string) => {
-      for (const ring of this.#waiting.get(key) ?? []) ring()
+      for (const notify of this.#waiting.get(key) ?? []) notify()
     })
     try {
       await connection.ready()
     } catch {
       this.#server.disconnect(connection)
-      setTimeout(() => this.#forget(), AGAIN_MS).unref()
+      setTimeout(() => this.#reset(), RETRY_MS).unref()
       return undefined
     }
-    // Who waits looks, and listens anew.
+    // The waits read their keys and subscribe again.
     void once(client, 'close').then(() => {
       this.#server.disconnect(connection)
-      this.#forget()
+      this.#reset()
     })
     return connection
   }
 
-  #forget(): void {
+  #reset(): void {
     this.#listening = undefined
-    for (const waiting of this.#waiting.values()) for (const ring of waiting) ring()
+    for (const waiting of this.#waiting.values()) for (const notify of waiting) notify()
   }
 }

@@ -35,7 +35,7 @@ export class OrderedActions implements Pick<OrderedStore, ActionMethods> {
   }
 
   async deletePayload(queue: string, id: string, payload: string): Promise<boolean> {
-    return (await this.#queues.run(queue, lua.orderedDropPayload, allShards, () => [id, payload])) === 1
+    return (await this.#queues.run(queue, lua.orderedDeletePayload, allShards, () => [id, payload])) === 1
   }
 
   async cancel(queue: string, ids: readonly string[]): Promise<('removed' | 'signalled' | 'not-found')[]> {
@@ -56,7 +56,7 @@ export class OrderedActions implements Pick<OrderedStore, ActionMethods> {
     return Number(
       (await this.#queues.run(
         queue,
-        lua.orderedTrim,
+        lua.orderedPruneMorgue,
         () => [],
         () => args,
       )) ?? 0,
@@ -65,7 +65,7 @@ export class OrderedActions implements Pick<OrderedStore, ActionMethods> {
 
   /** The entry by which a queue is found goes after the queue. */
   async deleteQueue(queue: string): Promise<boolean> {
-    if ((await this.#queues.run(queue, lua.orderedForget, allShards, () => [])) !== 1) return false
+    if ((await this.#queues.run(queue, lua.orderedDeleteQueue, allShards, () => [])) !== 1) return false
     this.#queues.forget(queue)
     await this.#queues.unlist(queue)
     return true

@@ -212,7 +212,7 @@ export class OrderedQueries
   async #readIds(queue: string, entries: readonly PageEntry[], payloads: number, dead: boolean): Promise<StoredId[]> {
     if (entries.length === 0) return []
     const args = [payloads, dead ? 'dead' : '', ...entries.map(({ id }) => id)]
-    const answer = await this.#queues.run(queue, lua.orderedShow, allShards, () => args)
+    const answer = await this.#queues.run(queue, lua.orderedReadIds, allShards, () => args)
     return ((answer ?? ['none']) as Reply[]).slice(1) as unknown as StoredId[]
   }
 

@@ -86,7 +86,7 @@ export class OrderedQueues implements Pick<OrderedStore, 'define'> {
 
   /** Indexes all waiting ids by name; the index is kept for some minutes. */
   async indexNames(queue: string): Promise<void> {
-    while ((await this.run(queue, lua.orderedName, allShards, () => [NAMED_AT_ONCE])) === 0);
+    while ((await this.run(queue, lua.orderedIndexNames, allShards, () => [NAMED_AT_ONCE])) === 0);
   }
 
   /** Removes a deleted queue from the list, unless somebody has created it again since. */

@@ -102,7 +102,7 @@ export class OrderedSettleAndFetchScript implements Pick<OrderedStore, 'settleAn
       for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_FETCHED))
       return args
     }
-    const answer = await this.#queues.run(queue, lua.orderedTurn, shardsOf, argsOf, await this.#ready())
+    const answer = await this.#queues.run(queue, lua.orderedSettleAndFetch, shardsOf, argsOf, await this.#ready())
     if (answer === undefined) return noQueue(step)
     const [done, ended, problem, isPaused, cancelled, ...batches] = answer as [
       string,

@@ -47,7 +47,7 @@ export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
     const { server } = this.#queues
     const [root = '', , , , , , membersKey = '', leases = ''] = this.#queues.keys(queue)
     const main = await server.ready()
-    const answer = await main.run(lua.orderedBoard, [root, membersKey, leases], [])
+    const answer = await main.run(lua.orderedReadQueue, [root, membersKey, leases], [])
     const [flat, members] = answer as [string[], string[]]
     const about = new Map(pairs(flat))
     if (!about.has('shards')) return null
@@ -91,7 +91,7 @@ export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
   ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null> {
     const error = `crashed ${maxCrashes} times`
     const args = [shard, owner, maxCrashes, now / 1000, writeError(error)]
-    const answer = await this.#queues.run(queue, lua.orderedOwn, allShards, () => args)
+    const answer = await this.#queues.run(queue, lua.orderedAcquireShard, allShards, () => args)
     if (!answer) return null
     const [token, restored, died] = answer as [number, number, [string, number, string[]][]]
     return {
@@ -122,7 +122,7 @@ export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
   /** One script may find nothing to move although ids further on have to move. */
   async moveShards(queue: string): Promise<number> {
     for (;;) {
-      const answer = await this.#queues.run(queue, lua.orderedMove, allShards, () => [RESHARD_PAGE])
+      const answer = await this.#queues.run(queue, lua.orderedMoveShards, allShards, () => [RESHARD_PAGE])
       const [moved, goesOn] = (answer ?? [0, 0]) as [number, number]
       if (goesOn === 2) await this.#queues.indexNames(queue)
       else if (moved > 0 || goesOn === 0) return moved
@@ -130,6 +130,6 @@ export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
   }
 
   async #release(queue: string, shard: number, owner: string, token: number | ''): Promise<boolean> {
-    return (await this.#queues.run(queue, lua.orderedRelease, allShards, () => [shard, owner, token])) === 1
+    return (await this.#queues.run(queue, lua.orderedReleaseShard, allShards, () => [shard, owner, token])) === 1
   }
 }

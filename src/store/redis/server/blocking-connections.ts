@@ -1,12 +1,12 @@
-/** Connections that wait on the server, and ending their waits. */
+/** Connections for commands that block on the server. */
 
 import type { Connection } from './connection.ts'
 import type { Server } from './server.ts'
 
-/** Between attempts to end a wait. */
+/** The time between two attempts to end a blocking command. */
 const UNBLOCK_MS = 10
 
-/** A connection that waits, and its name on the server. */
+/** A blocking connection, and its client id on the server. */
 export interface BlockingConnection {
   connection: Connection
   id: number
@@ -20,7 +20,7 @@ export class BlockingConnections {
     this.#server = server
   }
 
-  /** A connection that may block; undefined when there is nothing to wait for any more. */
+  /** Returns a connection for a blocking command; undefined when `over` aborts. */
   async acquire(over: AbortSignal): Promise<BlockingConnection | undefined> {
     for (;;) {
       if (over.aborted) return undefined
@@ -30,9 +30,9 @@ export class BlockingConnections {
       this.#server.disconnect(idle.connection)
     }
     const connection = this.#server.connect({ blocking: true })
-    const giveUp = () => connection.close()
-    const deadline = setTimeout(giveUp, 2 * this.#server.options.commandTimeout)
-    over.addEventListener('abort', giveUp, { once: true })
+    const abort = () => connection.close()
+    const deadline = setTimeout(abort, 2 * this.#server.options.commandTimeout)
+    over.addEventListener('abort', abort, { once: true })
     try {
       await connection.ready()
       const id = (await connection.call((client) => client.client('ID'))) as number
@@ -43,23 +43,23 @@ export class BlockingConnections {
       throw thrown
     } finally {
       clearTimeout(deadline)
-      over.removeEventListener('abort', giveUp)
+      over.removeEventListener('abort', abort)
     }
   }
 
-  /** It has no wait under way. */
-  release(lane: BlockingConnection): void {
-    this.#idle.push(lane)
+  /** Keeps a connection whose command has ended for the next one. */
+  release(idle: BlockingConnection): void {
+    this.#idle.push(idle)
   }
 
-  /** Asks until the wait has ended: one that had not begun yet on the server is not unblocked by the first try. */
+  /** Repeats CLIENT UNBLOCK until the command has ended: it has no effect before the command begins on the server. */
   async unblock({ connection, id }: BlockingConnection, waiting: () => boolean): Promise<void> {
     const { main } = this.#server
     while (waiting() && connection.isReady) {
       try {
         await main.call((client) => client.client('UNBLOCK', id))
       } catch {
-        // It ends by itself, within seconds.
+        // The command ends by itself within seconds.
       }
       if (waiting()) await new Promise((resolve) => setTimeout(resolve, UNBLOCK_MS))
     }

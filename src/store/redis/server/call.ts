@@ -1,4 +1,4 @@
-/** What a script is given: keys, each once, and arguments that name them by their place. See lua/moves.lua. */
+/** Collects the keys of a script, each once, and its arguments, which name keys by their number. See moves.lua. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
 import {
@@ -13,20 +13,20 @@ import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
 import type { Texts } from './texts.ts'
 
-/** The number by which scripts know a status. */
+/** The number of a status in scripts. */
 export const STATUS_NUMBER = Object.fromEntries(EVENT_STATUSES.map((name, n) => [name, n])) as Record<
   EventStatus,
   number
 >
 
-/** Where a task lies, and which queues it pushes to when it is done or fails. */
+/** The queue of a task, and the queues of its callbacks. */
 export interface TaskQueues {
   queue: string
   onDone: string
   onFailure: string
 }
 
-/** Undefined: there is no such task (any more). */
+/** Returns undefined when there is no such task. */
 export type TaskQueuesOf = (task: string) => TaskQueues | undefined
 
 export class Call {
@@ -34,35 +34,35 @@ export class Call {
   readonly args: Argument[] = []
   readonly #names: Keys
   readonly #texts: Texts
-  readonly #placeOf: TaskQueuesOf
-  readonly #places = new Map<string, number>()
+  readonly #queuesOf: TaskQueuesOf
+  readonly #numbers = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
 
-  constructor(names: Keys, texts: Texts, placeOf: TaskQueuesOf) {
+  constructor(names: Keys, texts: Texts, queuesOf: TaskQueuesOf) {
     this.#names = names
     this.#texts = texts
-    this.#placeOf = placeOf
+    this.#queuesOf = queuesOf
   }
 
-  /** The place of a key among KEYS. */
+  /** Adds a key, if it is new, and returns its number in KEYS. */
   key(key: string): number {
-    const known = this.#places.get(key)
+    const known = this.#numbers.get(key)
     if (known !== undefined) return known
-    const place = this.keys.push(key)
-    this.#places.set(key, place)
-    return place
+    const number = this.keys.push(key)
+    this.#numbers.set(key, number)
+    return number
   }
 
-  /** The place of a task's first key; undefined: there is no such task. */
+  /** Adds the keys of a task, and returns the number of the first one; undefined when there is no such task. */
   task(id: string): number | undefined {
     const known = this.#tasks.get(id)
     if (known !== undefined) return known
-    const about = this.#placeOf(id)
-    if (about === undefined) return undefined
-    const place = this.keys.length + 1
-    this.keys.push(...taskKeys(this.#names, about, id))
-    this.#tasks.set(id, place)
-    return place
+    const queues = this.#queuesOf(id)
+    if (queues === undefined) return undefined
+    const base = this.keys.length + 1
+    this.keys.push(...taskKeys(this.#names, queues, id))
+    this.#tasks.set(id, base)
+    return base
   }
 
   add(...args: Argument[]): void {
@@ -116,15 +116,15 @@ export class Call {
       const base = this.task(id)
       if (base === undefined) continue
       count++
-      const { run, attempt, status, startedAt = '', window: place, code = '', result = '', messages = [] } = effect
-      this.args.push('e', base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, place, code, result)
+      const { run, attempt, status, startedAt = '', window, code = '', result = '', messages = [] } = effect
+      this.args.push('e', base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, window, code, result)
       this.args.push(messages.length)
       for (const message of messages) this.args.push(JSON.stringify(message))
     }
     this.args[at] = count
   }
 
-  /** Rows of one task that are done in the same run and attempt. See lua/done.lua. */
+  /** Adds rows of one task that finished in the same run and attempt. See finished-rows.lua. */
   finishedRows(effects: readonly EventEffect[]): void {
     const { jid: first, run, attempt } = effects[0] as EventEffect
     const rows = effects.flatMap(({ jid, at, startedAt = 0 }) => [String(splitTaskJid(jid).index), at, startedAt])
@@ -132,7 +132,7 @@ export class Call {
   }
 }
 
-/** A task's keys as the ledger wants them. */
+/** Returns the keys of a task in the order of ledger.lua. */
 export function taskKeys(names: Keys, { queue, onDone, onFailure }: TaskQueues, id: string): string[] {
   return [
     ...names.task(queue, id),
@@ -144,7 +144,7 @@ export function taskKeys(names: Keys, { queue, onDone, onFailure }: TaskQueues, 
   ]
 }
 
-/** As it stands in the hash of all tasks. */
+/** Writes the value of a task in the hash of all tasks. */
 export function writeTaskQueues({ queue, onDone, onFailure }: TaskQueues): string {
   return onDone === queue && onFailure === queue ? queue : [queue, onDone, onFailure].join('\n')
 }
@@ -154,7 +154,7 @@ export function readTaskQueues(text: string): TaskQueues {
   return { queue, onDone, onFailure }
 }
 
-/** Tasks that effects are about. */
+/** Yields the ids of the tasks that effects change. */
 export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
   for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
 }

@@ -1,6 +1,6 @@
 /**
- * One connection to the server. Nothing is resent and nothing is queued while there is no connection: a command is
- * written now or not at all, so that it is always known what may have happened.
+ * One connection to the server. It never resends a command, and queues none while it is disconnected. So a command is
+ * written now or not at all, and the caller knows whether it may have been carried out.
  */
 
 import { createRequire } from 'node:module'
@@ -15,16 +15,13 @@ export type Script = (typeof lua)[keyof typeof lua]
 export type Argument = string | number | Buffer
 export type Reply = string | number | null | Reply[]
 
-/** A connection is made anew after at most so long. */
+/** The longest pause before a connection is made again. */
 const LONGEST_RETRY_MS = 500
-/**
- * The part of `commandTimeout` for which a push waits for replicas: no other command passes on the connection
- * meanwhile.
- */
+/** The share of `commandTimeout` for which a push waits for replicas: the connection carries no other command then. */
 const WAIT_SHARE = 0.2
-/** Answers that trying again does not change. */
+/** Errors that a repeated attempt does not change. */
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
-/** Answers with which the server says that it does nothing just now, and that asking again later helps. */
+/** Errors of a server that will carry out the command later. */
 const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
 
 export class Connection {
@@ -33,38 +30,38 @@ export class Connection {
   readonly #onLost: () => void
   #closed = false
   #failure = ''
-  /** On the monotonic clock: when this connection was last made anew; 0: never. */
+  /** When this connection was last made again, on the monotonic clock; 0 for never. */
   #renewedAt = 0
   #wasReady = false
-  /** The number of times that the connection was made. */
+  /** How often the connection was made. */
   #generation = 0
   readonly #waiting = new Set<() => void>()
-  /** Calls that are not answered yet. */
+  /** The number of calls without an answer so far. */
   #awaited = 0
   /** True: the connection was dropped while it was being made, so it may lead to the old master. */
   #isOutdated = false
 
-  /** `blocking`: its commands wait as long as they say. `onLost` runs when a connection that was there is gone. */
+  /** `blocking`: its commands have no timeout here. `onLost` runs when an established connection breaks. */
   constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
     this.#about = options
     this.#onLost = how.onLost ?? (() => {})
-    // Loaded here: who keeps jobs in SQLite does without it.
+    // Loaded here, because apps that use SQLite do not need it.
     const ioredis = require('ioredis') as typeof import('ioredis')
     this.client = new ioredis.Redis({
       ...options.redis,
       lazyConnect: true,
       connectTimeout: options.commandTimeout,
       ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
-      // When the connection is lost, what was not answered is refused at once.
+      // When the connection breaks, all commands without an answer reject at once.
       maxRetriesPerRequest: 0,
-      // Nobody would hear of its failure.
+      // Its errors could not be handled.
       autoResubscribe: false,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
-      // One that blocks has a name on the server, which a new one would not have: it is thrown away.
+      // A blocking connection is known by its client id, which a new connection would not have. So it is dropped.
       retryStrategy: (times) =>
         how.blocking ? null : Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
-      // After a failover the old server answers so: look for the new one.
+      // The old master answers this after a failover: connect to the new one.
       reconnectOnError: (error) => messageOf(error).startsWith('READONLY'),
     })
     this.client.on('error', (error: Error) => {
@@ -75,7 +72,7 @@ export class Connection {
       this.#failure = ''
     })
     this.client.on('ready', () => {
-      // A database that is not there is told before this, and all would go into the first one.
+      // When the database does not exist, ioredis has emitted an error, and would use database 0.
       if (REFUSED.test(this.#failure)) {
         this.client.disconnect()
         return
@@ -101,15 +98,15 @@ export class Connection {
     return this.client.status === 'ready' && this.client.stream?.writable === true
   }
 
-  /** Milliseconds since the connection was made anew; infinite when it never broke. */
+  /** Milliseconds since the connection was made again; infinite when it never broke. */
   get unbrokenFor(): number {
     return this.#renewedAt === 0 ? Number.POSITIVE_INFINITY : performance.now() - this.#renewedAt
   }
 
   /**
-   * Runs `work`, which writes; resolves once `replicas` replicas have its writes.
-   * @throws STORE_TIMEOUT when they do not confirm within a fifth of `commandTimeout`: the write stands, but may be
-   * lost
+   * Runs `work`, which writes; resolves once `replicas` replicas have confirmed its writes.
+   * @throws STORE_TIMEOUT when they do not confirm within a fifth of `commandTimeout`: the write stands, but a failover
+   * may lose it
    */
   async replicated<T>(replicas: number, work: () => Promise<T>): Promise<T> {
     const generation = this.#generation
@@ -126,7 +123,7 @@ export class Connection {
   async ready(ms = this.#about.commandTimeout): Promise<void> {
     if (this.isReady) return
     if (this.#closed) throw closedError(this.#about.url)
-    // What goes wrong is heard by the listener for errors.
+    // The listener for errors gets the reason of a failure.
     if (this.client.status === 'wait' || this.client.status === 'end') this.client.connect().catch(() => {})
     const end = performance.now() + ms
     while (!this.isReady) {
@@ -134,7 +131,7 @@ export class Connection {
       if (REFUSED.test(this.#failure))
         throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${hinted(this.#failure)}`)
       const left = end - performance.now()
-      // One that blocks does not try again by itself.
+      // A blocking connection does not connect again by itself.
       if (left <= 0 || this.client.status === 'end') {
         const why = this.#failure === '' ? 'no answer' : hinted(this.#failure)
         throw new HighkiqError('STORE_UNREACHABLE', `${this.#about.url} can't be reached: ${why}`)
@@ -143,7 +140,7 @@ export class Connection {
     }
   }
 
-  /** Runs a script; the answer is as Redis gives it. */
+  /** Runs a script and returns its raw answer. */
   async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
     this.#await(1)
     try {
@@ -156,7 +153,7 @@ export class Connection {
     return this.call((client) => client.eval(script.source, keys.length, ...keys, ...args) as Promise<Reply>)
   }
 
-  /** The same for a script that answers a list of texts, which may not be valid UTF-8. */
+  /** Runs a script that answers a list of texts, which may not be valid UTF-8. */
   async runForBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Buffer[]> {
     try {
       return await this.call(
@@ -192,7 +189,7 @@ export class Connection {
     })
   }
 
-  /** Sends commands together; no other command comes between. */
+  /** Sends commands as a MULTI transaction; returns their answers, or throws the first error. */
   async transaction(fill: (transaction: ChainableCommander) => unknown): Promise<Reply[]> {
     const transaction = this.client.multi()
     fill(transaction)
@@ -217,10 +214,10 @@ export class Connection {
     return results.slice(0, length)
   }
 
-  /** One of ours that tells what to do; and a connection that does not answer is made anew. */
+  /** Makes a HighkiqError of any error. After a timeout it also drops the connection. */
   explain(thrown: unknown): unknown {
     if (thrown instanceof HighkiqError) return thrown
-    // Of a transaction that was refused: what it was refused for.
+    // A refused transaction carries the error of its first refused command.
     const [first] = (thrown as { previousErrors?: Error[] }).previousErrors ?? []
     if (first && first !== thrown) return this.explain(first)
     const message = messageOf(thrown)
@@ -233,14 +230,14 @@ export class Connection {
     if (PASSING.test(message)) return say('STORE_UNREACHABLE', message)
     if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message))
     if (message === 'Command timed out') {
-      // Not in order: whoever does not answer would not answer to that either.
+      // Destroyed instead of closed in order, because the server does not answer.
       this.client.stream?.destroy()
       return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
     }
     return say('STORE_UNREACHABLE', `the connection was lost${this.#failure ? `: ${this.#failure}` : ''}`)
   }
 
-  /** Breaks the connection, which is made anew when it is needed. Commands without an answer are rejected as unsure. */
+  /** Breaks the connection; it is made again. Commands without an answer reject, and may have been carried out. */
   drop(): void {
     if (this.client.status === 'ready') this.client.stream?.destroy()
     else this.#isOutdated = this.client.status === 'connecting' || this.client.status === 'connect'
@@ -252,14 +249,14 @@ export class Connection {
     this.#changed()
   }
 
-  /** A connection keeps its process alive only while an answer is awaited: who only pushes may simply end. */
+  /** Keeps the process alive only while a call has no answer, so that a process that only pushes can end. */
   #await(change: 1 | -1): void {
     this.#awaited += change
     if (this.#awaited === 0) this.client.stream?.unref()
     else if (this.#awaited === 1 && change === 1) this.client.stream?.ref()
   }
 
-  /** Resolves when the connection is another than before, at the latest after `ms`. */
+  /** Resolves when the state of the connection changes, at the latest after `ms`. */
   #change(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -277,7 +274,7 @@ export class Connection {
   }
 }
 
-/** Answers, without those of keys that hold something else than they should: one such must not stop all others. */
+/** Sends commands together. The answer for a key of the wrong type is undefined: it must not stop the others. */
 export async function readableReplies(
   main: Connection,
   fill: Parameters<Connection['each']>[0],
@@ -290,24 +287,24 @@ export async function readableReplies(
   })
 }
 
-/** Whether a command that failed so may have been carried out all the same. */
+/** Returns whether a command with this error may have been carried out all the same. */
 export function maybeDone(thrown: unknown): boolean {
   if (thrown instanceof HighkiqError) return thrown.details?.sent === true
   const { message = '' } = thrown as Error
   return !isReply(thrown) && !message.startsWith("Stream isn't writeable")
 }
 
-/** The server's own words; of a key of the wrong kind it does not say which. */
+/** Returns the server's message; for a key of the wrong type it adds the key. */
 function messageOf(thrown: unknown): string {
   const { message: said = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
-  // Before version 7 the reason stands behind the place in the script.
+  // Before version 7 the reason comes after the position in the script.
   const message = /^ERR Error running script.*?: -?([A-Z]+ .*)$/s.exec(said)?.[1] ?? said
   if (!message.startsWith('WRONGTYPE Operation') || !command) return message.replace(/ script: [0-9a-f]{40}.*$/s, '')
   const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
   return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`
 }
 
-/** With what to do about it. */
+/** Adds to a message what to do. */
 function hinted(message: string): string {
   if (message.startsWith('NOAUTH')) return 'the server wants a password: redis://:PASSWORD@host'
   const master = /No such master/.test(message)

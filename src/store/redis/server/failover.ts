@@ -30,7 +30,7 @@ export class FailoverWatcher {
 
   /** Begins to listen to all Sentinels of the URL; does nothing without any, and when it listens already. */
   start(): void {
-    this.#clients ??= (this.#options.redis.sentinels ?? []).map((place) => this.#listen(place))
+    this.#clients ??= (this.#options.redis.sentinels ?? []).map((sentinel) => this.#listen(sentinel))
   }
 
   close(): void {
@@ -58,7 +58,7 @@ export class FailoverWatcher {
     })
     /** The master that this Sentinel named last. */
     let known: string | undefined
-    const tell = (address: string) => {
+    const noteMaster = (address: string) => {
       const isOther = known !== undefined && known !== address
       known = address
       if (isOther) this.#onFailover()
@@ -68,15 +68,15 @@ export class FailoverWatcher {
       // Both go out at once: no failover falls between the question and the subscription.
       client
         .call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
-        .then((address) => tell(String(address)))
+        .then((address) => noteMaster(String(address)))
         .catch(() => {})
       client.subscribe(CHANNEL).catch(() => {})
     })
     client.on('message', (_channel: string, text: string) => {
       const [master, , , newHost, newPort] = text.split(' ')
-      if (master === name) tell(`${newHost},${newPort}`)
+      if (master === name) noteMaster(`${newHost},${newPort}`)
     })
-    // A Sentinel that is away is asked again; meanwhile the other Sentinels report the master.
+    // The client connects again; meanwhile the other Sentinels report the master.
     client.on('error', () => {})
     return client
   }

@@ -1,45 +1,42 @@
 /**
- * Every key, named once. Sidekiq's own keys have Sidekiq's names; ours begin with `hk:`, and those that belong to a queue
- * carry the tag `{queue:NAME}`, which puts them into the cluster slot of Sidekiq's key `queue:NAME`.
+ * The names of all keys. Sidekiq's keys have Sidekiq's names. Ours begin with `hk:`; those that belong to a queue have
+ * the tag `{queue:NAME}`, which gives them the hash slot of Sidekiq's key `queue:NAME`.
  */
 
 import type { Sidekiq } from '../../../job/payload.ts'
 import type { SetName } from '../../contract.ts'
 
 export interface Keys {
-  /** Sidekiq's: a job list, next at the tail. */
+  /** Sidekiq's list of jobs; the next one is at the tail. */
   queue(name: string): string
-  /** Sidekiq's: names of queues. */
+  /** Sidekiq's set of the names of queues. */
   queues: string
   /** Sidekiq's sorted sets of jobs that are not in a queue. */
   set(set: SetName): string
   processed(day?: string): string
   failed(day?: string): string
-  /** Sidekiq's: identities of processes. */
+  /** Sidekiq's set of the identities of processes. */
   processes: string
   process(identity: string): string
   running(identity: string): string
-  /** The same, as processes of the other dialect write it. */
+  /** The same key in the other dialect of Sidekiq. */
   otherRunning(identity: string): string
   signals(identity: string): string
-  /** Sidekiq's: who looks after `processes`, for a minute. */
+  /** Sidekiq's lock of the process that cleans up `processes`, for a minute. */
   processCleanup: string
-  /** Sidekiq Enterprise's: identity of the process that leads. */
+  /** Sidekiq Enterprise's identity of the leading process. */
   leader: string
   /** Hash of an owner: ticket → text. */
   working(queue: string, owner: string): string
-  /** List of an owner: texts that came while it waited, the newest at the head. */
+  /** List of an owner: texts that arrived during a wait, the newest at the head. */
   arriving(queue: string, owner: string): string
-  /** Set of an owner: tickets of arrivals that were settled, lest the same is asked again. */
+  /** Set of an owner: tickets of settled arrivals, in case a settlement is repeated. */
   settled(queue: string, owner: string): string
   /** Sorted set: owner → stamp of its newest renewal, or minus the time of its claim (ms of the server's clock). */
   leases: string
-  /**
-   * The newest stamp of all: each renewal gets a greater one, near the server's clock in ms even when that clock is
-   * set.
-   */
+  /** The newest stamp. Each renewal gets a greater one, close to the server's clock in ms even when that clock is set. */
   renewals: string
-  /** Hash of an owner: `seconds` of its lease, `host`, and a field `q NAME` for each queue that it may have jobs of. */
+  /** Hash of an owner: `seconds` of its lease, `host`, and a field `q NAME` for each queue whose jobs it may hold. */
   owner(name: string): string
   /** Hash of a machine: each unclaimed owner that runs there → its host. */
   machine(name: string): string
@@ -47,74 +44,74 @@ export interface Keys {
   oldLeases(queue: string): string
   /** Version 0.1's hash: owner → its host. */
   oldHosts(queue: string): string
-  /** Hash: task, a space, and who adds rows to it → what kind of adder; see lua/adders.lua. */
+  /** Hash: task, a space, and a producer → its kind; see producers.lua. */
   adding(queue: string): string
-  /** Number of rows that wait inside the tasks of a queue. */
+  /** The number of rows in the backlogs of a queue's tasks. */
   backlog(queue: string): string
-  /** What a task consists of: header, events, rows, rejected, backlog, reasons. */
+  /** The keys of a task: header, events, rows, rejected, backlog, reasons. */
   task(queue: string, id: string): readonly [string, string, string, string, string, string]
-  /** Hash: pieces of what a task makes. */
+  /** Hash: parts of the files that a task produces. */
   parts(queue: string, id: string): string
-  /** Sorted set: task → when to look after it; see lua/ledger.lua. */
+  /** Sorted set: task → time of its next maintenance; see ledger.lua. */
   taskTimes(queue: string): string
   /** Remembers that a job was pushed, so that the same push is not stored twice. */
   once(jid: string): string
-  /** What an ordered queue consists of, as lua/ordered-open.lua names it; some are stems that an id or owner completes. */
+  /** The keys of an ordered queue in the order of ordered-open.lua. Some are prefixes of an id or owner. */
   ordered(queue: string): readonly string[]
-  /** What is due of one of its shards, its retries, and what was taken from it. */
-  orderedShard(queue: string, shard: number): readonly [due: string, retries: string, taken: string]
-  /** List of an owner: a ring, if it has something to look at. */
+  /** The due ids, retries and fetched ids of one of its shards. */
+  orderedShard(queue: string, shard: number): readonly [due: string, retries: string, fetched: string]
+  /** List of an owner with at most one notification. */
   orderedNotifications(queue: string, owner: string): string
   /** Set: names of the ordered queues. */
   orderedQueues: string
   /** Set: names of the queues that have tasks, or leases of version 0.1. */
   ourQueues: string
-  /** Hash: task → its queue, and on further lines those of what it pushes when it is done or fails, if it does. */
+  /** Hash: task → its queue, and on further lines the queues of its callbacks for done and failure, if it has any. */
   tasks: string
-  /** Sorted set: task by its creation. */
+  /** Sorted set: task → its creation (ms). */
   taskAges: string
-  /** A value that is known for a while. */
+  /** A value that is remembered for a while. */
   remembered(key: string): string
-  /** What became of a job; also a channel, for who waits for it. */
+  /** The result of a job; also the channel for processes that wait for it. */
   result(jid: string): string
   leaderLock(name: string): string
-  /** A text that all processes share. */
+  /** A secret that all processes share. */
   secret(name: string): string
   metrics: MetricKeys
-  /** Sidekiq Pro's: names of the queues that nobody takes from. */
+  /** Sidekiq Pro's set of the names of paused queues. */
   paused: string
   /** Sorted set: cancelled job → version of its cancellation (about ms); minus the time (ms) once the job was dropped. */
   cancelled: string
   /** The newest version of a cancellation. */
   cancellationVersion: string
-  /** Sidekiq's: how far an iterable job has come, and since when it is cancelled. */
+  /** Sidekiq's hash of the progress of an iterable job, and the time of its cancellation. */
   iteration(jid: string): string
-  /** Channel: a queue was paused or resumed. */
+  /** The channel for paused and resumed queues. */
   pausesChannel: string
   /** Set: names of cron entries. */
   crons: string
-  /** Hash: what a cron entry consists of. */
+  /** Hash of a cron entry. */
   cron(name: string): string
-  /** The job that has a lock. */
+  /** The job that holds a lock of a cron entry. */
   lock(name: string): string
-  /** Channel: something is due earlier than known. */
+  /** The channel for jobs that are due earlier than the others. */
   dueChannel: string
-  /** Finds the owners' keys of all queues. */
+  /** The pattern of the keys of owners in all queues. */
   ownersPattern: string
-  /** The queue and owner of a key that was found by it. */
+  /** Returns queue and owner of a key that matches the pattern. */
   parseOwners(key: string): { queue: string; owner: string } | undefined
 }
 
-/** Sidekiq's, of all its versions; times in milliseconds, all of it UTC. */
+/** Sidekiq's keys of metrics, in all of its versions. Times are milliseconds; days and hours are UTC. */
 export interface MetricKeys {
-  /** Hashes that what ended then is added to, with the seconds that they are kept. */
+  /** The hashes to which the counts of a minute are added, and how long they are kept. */
   added(at: number): [key: string, seconds: number][]
-  /** The hashes that have a minute, or ten. */
+  /** The hashes from which a minute, or ten minutes, are read. */
   readable(span: 1 | 10, at: number): string[]
-  /** Bit field of a class and minute, as it is written; or where it may be found. */
+  /** The bit field of a class and minute: the key that is written, and those that are read. */
   histogram(name: string, at: number): string
   histograms(name: string, at: number): string[]
-  /** Ours: the number of the last batch of a process. */
+  /** Our key of the number of a process's last batch. */
   lastBatch(source: string): string
   /** Hash of a day `YYYY-MM-DD`: minute → label. */
   deploys(day: string): string
@@ -132,7 +129,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8): Keys {
     failed: (day) => `${prefix}stat:failed${day ? `:${day}` : ''}`,
     processes: `${prefix}processes`,
     process: (identity) => prefix + identity,
-    // Sidekiq's until 6.4.1 had the longer name.
+    // Sidekiq until 6.4.1 uses the longer name.
     running: (identity) => `${prefix}${identity}:${wire === 6 ? 'workers' : 'work'}`,
     otherRunning: (identity) => `${prefix}${identity}:${wire === 6 ? 'work' : 'workers'}`,
     signals: (identity) => `${prefix}${identity}-signals`,
@@ -205,7 +202,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8): Keys {
   }
 }
 
-/** Version 8 pads what 7 does not, and the other way round. */
+/** Sidekiq 8 pads other numbers than Sidekiq 7. */
 function metricKeysOf(prefix: string, wire: Sidekiq): MetricKeys {
   const pad = (n: number) => String(n).padStart(2, '0')
   const partsOf = (at: number) => {
@@ -234,7 +231,7 @@ function metricKeysOf(prefix: string, wire: Sidekiq): MetricKeys {
     added(at) {
       const added: [string, number][] = [
         [wire === 8 ? minute8(at) : minute7(at), 8 * 3600],
-        // Before version 8 Sidekiq has none, and does not look at it: without it we could tell of no more than 8 hours.
+        // Sidekiq before 8 ignores this key. Without it our metrics would cover only 8 hours.
         [tenMinutes(at), 3 * 86_400],
       ]
       if (wire > 6) return added
@@ -250,7 +247,7 @@ function metricKeysOf(prefix: string, wire: Sidekiq): MetricKeys {
   }
 }
 
-/** A text as Redis's patterns find it, character by character. */
+/** Escapes a text for a Redis pattern that must match it literally. */
 export function escapePattern(text: string): string {
   return text.replace(/[*?[\]\\]/g, '\\$&')
 }

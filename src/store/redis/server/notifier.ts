@@ -1,4 +1,4 @@
-/** Hears that something has changed: over a channel, for others, and at once in this process. */
+/** Tells listeners of this process that something has changed: at once, or after a message on a channel. */
 
 import { once } from 'node:events'
 import type { Connection } from './connection.ts'
@@ -8,7 +8,7 @@ export class Notifier {
   readonly #server: Server
   readonly #channel: string
   #connection: Connection | undefined
-  #ringers = new Set<() => void>()
+  #listeners = new Set<() => void>()
 
   constructor(server: Server, channel: string) {
     this.#server = server
@@ -16,50 +16,50 @@ export class Notifier {
   }
 
   notify(): void {
-    for (const ring of this.#ringers) ring()
+    for (const listener of this.#listeners) listener()
   }
 
-  /** Runs `rung` whenever it is rung. @returns what ends that */
-  subscribe(rung: () => void): () => void {
+  /** Runs `listener` at each notification. @returns a function that ends this */
+  subscribe(listener: () => void): () => void {
     this.#listen()
-    this.#ringers.add(rung)
-    return () => void this.#ringers.delete(rung)
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
   }
 
-  /** Resolves when it is rung, after `ms`, or when `signal` aborts. */
+  /** Resolves at the next notification, after `ms`, or when `signal` aborts. */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted || ms <= 0) return
     this.#listen()
     await new Promise<void>((resolve) => {
       const done = () => {
         clearTimeout(timer)
-        leave()
+        unsubscribe()
         signal.removeEventListener('abort', done)
         resolve()
       }
       const timer = setTimeout(done, ms)
-      const leave = this.subscribe(done)
+      const unsubscribe = this.subscribe(done)
       signal.addEventListener('abort', done, { once: true })
     })
   }
 
-  /** Without the channel the wait is only longer: its errors need not be heard of. */
+  /** Ignores errors: without the channel a wait only takes longer. */
   #listen(): void {
     if (this.#connection) return
     const connection = this.#server.connect()
     this.#connection = connection
     const { client } = connection
     client.on('message', () => this.notify())
-    const subscribe = async () => {
+    const subscribeChannel = async () => {
       await connection.ready()
       await client.subscribe(this.#channel)
-      // What was said before was not heard.
+      // Messages before the subscription are lost, so the listeners check once.
       this.notify()
       await once(client, 'close')
     }
-    subscribe()
+    subscribeChannel()
       .catch(() => {})
-      // Who waits next listens again.
+      // The next wait connects again.
       .then(() => {
         this.#connection = undefined
         this.#server.disconnect(connection)

@@ -1,4 +1,4 @@
-/** What all parts of the store share: its connections, its keys, and where a task lies. */
+/** What all parts of the store share: connections, keys, and the queues of tasks. */
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys } from './call.ts'
@@ -8,16 +8,16 @@ import { type Keys, keysOf } from './keys.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
 
-/** Tasks whose place is remembered. */
+/** How many tasks' queues this process remembers. */
 const REMEMBERED_TASKS = 10_000
 
 export class Server {
   readonly options: RedisStoreOptions
   readonly keys: Keys
   readonly texts = new Texts()
-  /** For everything that is not a worker's turn. */
+  /** The connection for everything except settleAndFetch and blocking commands. */
   readonly main: Connection
-  readonly #places = new Map<string, TaskQueues>()
+  readonly #taskQueues = new Map<string, TaskQueues>()
   readonly #connections = new Set<Connection>()
   readonly #failovers: FailoverWatcher
   #closed = false
@@ -36,7 +36,7 @@ export class Server {
     return this.#closed
   }
 
-  /** One more connection; it connects when it is first needed. */
+  /** Makes one more connection, which connects when it is first used. */
   connect(how: { blocking?: boolean; onLost?: () => void } = {}): Connection {
     if (this.#closed) throw closedError(this.options.url)
     const connection = new Connection(this.options, how)
@@ -55,7 +55,7 @@ export class Server {
     for (const connection of this.#connections) connection.close()
   }
 
-  /** The main connection, ready. */
+  /** Returns the main connection once it is ready. */
   async ready(): Promise<Connection> {
     if (this.#closed) throw closedError(this.options.url)
     if (!this.main.isReady) {
@@ -66,7 +66,7 @@ export class Server {
   }
 
   /**
-   * Runs commands that store jobs; with `waitForReplicas` it resolves once as many replicas have them.
+   * Runs commands that store jobs; with `waitForReplicas` it resolves once that many replicas have confirmed them.
    * @throws STORE_TIMEOUT
    */
   async storing<T>(work: () => Promise<T>): Promise<T> {
@@ -74,10 +74,10 @@ export class Server {
     return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()
   }
 
-  /** Once, as soon as it can be asked. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
+  /** Checks the server's version, once. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
   check(): Promise<void> {
     this.#checked ??= this.#check().catch((thrown) => {
-      // What was wrong may be mended: the next one tries again.
+      // The cause may be mended, so the next call checks again.
       this.#checked = undefined
       throw thrown
     })
@@ -85,57 +85,57 @@ export class Server {
   }
 
   call(): Call {
-    return new Call(this.keys, this.texts, (task) => this.#places.get(task))
+    return new Call(this.keys, this.texts, (task) => this.#taskQueues.get(task))
   }
 
-  /** Learns where tasks lie, so that a call can name their keys. */
+  /** Reads the queues of tasks, so that a call can name their keys. */
   async loadTasks(tasks: Iterable<string>): Promise<void> {
     let unknown: Set<string> | undefined
     for (const id of tasks) {
-      const place = this.#places.get(id)
-      if (place === undefined) {
+      const queues = this.#taskQueues.get(id)
+      if (queues === undefined) {
         unknown ??= new Set()
         unknown.add(id)
-      } else if (this.#places.size >= REMEMBERED_TASKS / 2) {
-        // Used again: what this call needs is not forgotten for others.
-        this.#places.delete(id)
-        this.#places.set(id, place)
+      } else if (this.#taskQueues.size >= REMEMBERED_TASKS / 2) {
+        // A task that is used moves to the end, so that this call does not forget it.
+        this.#taskQueues.delete(id)
+        this.#taskQueues.set(id, queues)
       }
     }
     if (!unknown) return
     const ids = [...unknown]
     const main = await this.ready()
-    const places = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
+    const values = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
     for (const [i, id] of ids.entries()) {
-      const place = places[i]
-      if (typeof place === 'string') this.#places.set(id, readTaskQueues(place))
+      const value = values[i]
+      if (typeof value === 'string') this.#taskQueues.set(id, readTaskQueues(value))
     }
-    for (const oldest of this.#places.keys()) {
-      if (this.#places.size <= REMEMBERED_TASKS) break
-      this.#places.delete(oldest)
+    for (const oldest of this.#taskQueues.keys()) {
+      if (this.#taskQueues.size <= REMEMBERED_TASKS) break
+      this.#taskQueues.delete(oldest)
     }
   }
 
   queuesOf(task: string): TaskQueues | undefined {
-    return this.#places.get(task)
+    return this.#taskQueues.get(task)
   }
 
-  /** A task's queue, and its keys as the ledger wants them; undefined: there is no such task (any more). */
+  /** Returns a task's queue, and its keys in the order of ledger.lua; undefined when there is no such task. */
   async findTask(id: string): Promise<{ queue: string; keys: string[] } | undefined> {
     await this.loadTasks([id])
-    const place = this.#places.get(id)
-    return place && { queue: place.queue, keys: taskKeys(this.keys, place, id) }
+    const queues = this.#taskQueues.get(id)
+    return queues && { queue: queues.queue, keys: taskKeys(this.keys, queues, id) }
   }
 
-  /** Its id may be given to another. */
+  /** Forgets the queues of a deleted task: another task may get its id. */
   forgetTask(task: string): void {
-    this.#places.delete(task)
+    this.#taskQueues.delete(task)
   }
 
   async #check(): Promise<void> {
     if (this.#closed) throw closedError(this.options.url)
     const main = await this.ready()
-    // A server that hides this command is believed to be new enough.
+    // A server that hides this command passes.
     const info = await main.call((client) => client.info('server')).catch(() => '')
     const [, version = ''] = /redis_version:([\d.]+)/.exec(info) ?? []
     const [major = 99, minor = 0] = version === '' ? [] : version.split('.').map(Number)

@@ -12,7 +12,7 @@ export class Texts {
   read(bytes: Buffer): string {
     const text = bytes.toString()
     if (!text.includes(REPLACEMENT)) return text
-    // What was read last counts: the same characters may also stand there as such.
+    // The bytes that were read last count: the same characters may also be stored as valid UTF-8.
     this.#bytes.delete(text)
     if (Buffer.from(text).equals(bytes)) return text
     const oldest = this.#bytes.keys().next()

@@ -2,37 +2,37 @@ import type { RedisOptions } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { Sidekiq } from '../../../job/payload.ts'
 
-/** Everything a Redis store is made from; it can be posted to a thread. */
+/** All options of a Redis store. They can be posted to a thread. */
 export interface RedisStoreOptions {
-  /** For ioredis; without functions. */
+  /** Options for ioredis, without functions. */
   redis: RedisOptions
-  /** Put before every key, with a colon. */
+  /** The prefix of every key, without the colon. */
   namespace: string
-  /** Milliseconds after which a command is given up. */
+  /** Milliseconds after which a command without an answer rejects. */
   commandTimeout: number
   /** A push resolves once this many replicas have confirmed it. */
   waitForReplicas: number
-  /** Without the password, for people. */
+  /** The URL without its password, for display. */
   url: string
-  /** Which Sidekiq's keys are written. */
+  /** The version of Sidekiq whose keys are written. */
   wire?: Sidekiq
 }
 
-/** What an app may say beyond the URL. */
+/** The options of an app beside the URL. */
 export interface RedisSettings {
   namespace?: string
-  /** Seconds after which a command is given up; default 5. */
+  /** Seconds after which a command without an answer rejects; default 5. */
   redisTimeout?: number
   waitForReplicas?: number
   wire?: Sidekiq
-  /** For ioredis: data only, for a thread gets it too. */
+  /** Options for ioredis: plain data, because a thread gets them too. */
   redis?: RedisOptions
 }
 
 const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
 const TIMEOUT_SECONDS = 5
 const MAX_TIMEOUT_SECONDS = 600
-/** The time to wait for one Sentinel: a frozen one must not block the question to the others. */
+/** How long to wait for one Sentinel: a frozen one must not delay the question to the others. */
 const SENTINEL_TIMEOUT_MS = 1000
 
 /**
@@ -69,17 +69,17 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     redis.db = number
   }
   if (names.length > (sentinel ? 2 : 1)) throw invalid(`${withoutPassword(url)}: nothing can stand behind the database`)
-  const places = hosts.split(',').map((host) => placeOf(host, sentinel ? 26379 : 6379, url))
+  const addresses = hosts.split(',').map((host) => addressOf(host, sentinel ? 26379 : 6379, url))
   if (sentinel) {
     if (!names[0]) throw invalid(`${withoutPassword(url)}: the name that the sentinels watch is missing: …/mymaster`)
-    redis.sentinels = places
+    redis.sentinels = addresses
     redis.name = names[0]
     redis.sentinelCommandTimeout = SENTINEL_TIMEOUT_MS
     if (scheme === 'rediss') redis.enableTLSForSentinelMode = true
   } else {
-    const [place] = places
-    if (places.length !== 1 || !place) throw invalid(`${withoutPassword(url)}: one host, or redis+sentinel://`)
-    Object.assign(redis, place)
+    const [address] = addresses
+    if (addresses.length !== 1 || !address) throw invalid(`${withoutPassword(url)}: one host, or redis+sentinel://`)
+    Object.assign(redis, address)
   }
   if (scheme.toLowerCase() === 'rediss') redis.tls = {}
   return {
@@ -92,12 +92,12 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   }
 }
 
-/** A URL that may be shown. */
+/** Returns the URL without its password, for display. */
 export function withoutPassword(url: string): string {
   return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
 }
 
-/** Returns milliseconds. */
+/** Returns the timeout in milliseconds. */
 function checkTimeout(seconds: unknown = TIMEOUT_SECONDS): number {
   if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds * 1000
   throw invalid(
@@ -124,13 +124,13 @@ function checkOptions(redis: RedisOptions = {}): void {
 function credentials(login: string): Pick<RedisOptions, 'username' | 'password'> {
   if (login === '') return {}
   const colon = login.indexOf(':')
-  // A login without a colon is the password alone, as Redis had it before it knew users.
+  // A login without a colon is the password alone, as before Redis had users.
   if (colon === -1) return { password: decodeURIComponent(login) }
   const [username, password] = [login.slice(0, colon), login.slice(colon + 1)].map(decodeURIComponent)
   return { ...(username ? { username } : {}), ...(password ? { password } : {}) }
 }
 
-function placeOf(text: string, standard: number, url: string): { host: string; port: number } {
+function addressOf(text: string, standard: number, url: string): { host: string; port: number } {
   const match = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(text)
   if (!match) throw invalid(`${withoutPassword(url)}: ${JSON.stringify(text)} is no host:port`)
   const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'

@@ -82,7 +82,7 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
     const { id, index } = splitTaskJid(jid)
     const found = await this.#server.findTask(id)
     const main = await this.#server.ready()
-    const answer = found && (await main.run(lua.taskMessage, found.keys, [index, JSON.stringify(message)]))
+    const answer = found && (await main.run(lua.taskAddMessage, found.keys, [index, JSON.stringify(message)]))
     if (answer === 1) return
     throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
   }
@@ -223,7 +223,7 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
     const events: EventRecord[] = []
     for (let from = 0; from < indexes.length; from += EVENTS_AT_ONCE) {
       const some = indexes.slice(from, from + EVENTS_AT_ONCE)
-      const [created, ...values] = (await main.run(lua.taskPage, keys, some)) as Reply[]
+      const [created, ...values] = (await main.run(lua.taskReadEvents, keys, some)) as Reply[]
       for (let i = 0; i < values.length; i += VALUES_OF_AN_EVENT) {
         events.push(eventOf(id, Number(created), values.slice(i, i + VALUES_OF_AN_EVENT) as (string | null)[]))
       }

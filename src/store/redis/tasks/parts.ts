@@ -23,7 +23,7 @@ export class TaskParts implements Pick<TaskStore, 'putPart' | 'part'> {
     const main = await this.#server.ready()
     const all = [...found.keys, this.#server.keys.parts(found.queue, id)]
     const args = [index, Buffer.from(bytes), most, by?.run ?? '', by?.attempt ?? '']
-    return (await main.run(lua.taskPart, all, args)) as 'ok' | 'full' | 'unknown' | 'stale'
+    return (await main.run(lua.taskPutPart, all, args)) as 'ok' | 'full' | 'unknown' | 'stale'
   }
 
   async part(id: string, index: number): Promise<Uint8Array | null> {

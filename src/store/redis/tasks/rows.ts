@@ -64,7 +64,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
     }
     const main = await this.#server.ready()
     const keys = [...found.keys, this.#server.keys.queues]
-    return answerOf(await this.#server.storing(() => main.run(lua.taskRows, keys, args)))
+    return answerOf(await this.#server.storing(() => main.run(lua.taskAddRows, keys, args)))
   }
 
   async cancelRows(
@@ -98,7 +98,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
         args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
       }
       const all = [...found.keys, keys.queues, keys.set('dead')]
-      const letters = (await main.run(lua.taskRetry, all, args)) as string
+      const letters = (await main.run(lua.taskRetryRows, all, args)) as string
       for (const letter of letters) answers.push(RETRIED[letter as keyof typeof RETRIED])
     }
     return answers
@@ -113,7 +113,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
       call.key(server.keys.queues)
       call.add(now, server.keys.dueChannel)
       call.effects(some)
-      await main.run(lua.taskEffects, call.keys, call.args)
+      await main.run(lua.taskChangeEvents, call.keys, call.args)
     }
   }
 
@@ -122,7 +122,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
     if (!found) return
     const main = await this.#server.ready()
     for (const some of chunksOf(indexes, () => 0, MAX_LEAVING)) {
-      await main.run(lua.taskPlaces, [...found.keys, this.#server.keys.queues], [now, ...some])
+      await main.run(lua.taskLeaveWindow, [...found.keys, this.#server.keys.queues], [now, ...some])
     }
   }
 
@@ -157,6 +157,6 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
       call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
       call.item(item, item.effects)
     }
-    await main.run(lua.taskSingle, call.keys, call.args)
+    await main.run(lua.taskPushSingle, call.keys, call.args)
   }
 }

@@ -53,13 +53,13 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   async openAdding(id: string, producer: string, now: number, instead = ''): Promise<AddAnswer> {
     const found = await this.#server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return answerOf(await this.#run(lua.taskOpen, found, [now, producer, instead]))
+    return answerOf(await this.#run(lua.taskOpenAdding, found, [now, producer, instead]))
   }
 
   async endAdding(id: string, producer: string, now: number, interrupted = false): Promise<AddAnswer> {
     const found = await this.#server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return answerOf(await this.#run(lua.taskEnd, found, [now, producer, interrupted ? 1 : '']))
+    return answerOf(await this.#run(lua.taskEndAdding, found, [now, producer, interrupted ? 1 : '']))
   }
 
   /** Interrupts the tasks to which these dead producers were adding rows. */
@@ -100,7 +100,9 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
 
   async startRun(id: string, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
     const found = await this.#server.findTask(id)
-    return found ? ((await this.#run(lua.taskRun, found, [now, run, producer])) as 'ok' | 'gone' | 'cancelling') : null
+    return found
+      ? ((await this.#run(lua.taskStartRun, found, [now, run, producer])) as 'ok' | 'gone' | 'cancelling')
+      : null
   }
 
   /** Deletes the whole task at once: the server frees its memory in the background. */

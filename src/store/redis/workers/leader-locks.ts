@@ -39,6 +39,6 @@ export class LeaderLocks implements Pick<WorkerStore, 'acquireLock' | 'releaseLo
 
   async #run(lock: string, args: (string | number)[]) {
     const main = await this.#server.ready()
-    return main.run(lua.hold, [this.#server.keys.leaderLock(lock)], args)
+    return main.run(lua.leaderLock, [this.#server.keys.leaderLock(lock)], args)
   }
 }

@@ -43,7 +43,7 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
   async addQueue(owner: Owner, queue: string): Promise<boolean> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    if ((await main.run(lua.enter, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1) return false
+    if ((await main.run(lua.addQueue, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1) return false
     owner.queues.add(queue)
     return true
   }
@@ -138,7 +138,7 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
     const main = await this.#server.ready()
     for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
       await main.run(
-        lua.dropQueue,
+        lua.removeQueueName,
         [keys.ourQueues, keys.taskTimes(queue), keys.adding(queue), keys.backlog(queue), keys.oldLeases(queue)],
         [queue],
       )
@@ -217,7 +217,7 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
     ])
     const main = await this.#server.ready()
     const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host)), ...own]
-    return (await main.run(lua.leave, all, [owner, until])) === 1
+    return (await main.run(lua.removeOwner, all, [owner, until])) === 1
   }
 }
 

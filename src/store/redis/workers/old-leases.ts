@@ -32,7 +32,9 @@ export class OldLeases {
     for (let from = 0; from < queues.length; from += QUEUES_AT_ONCE) {
       const some = queues.slice(from, from + QUEUES_AT_ONCE)
       const all = [keys.leases, ...some.flatMap((queue) => [keys.oldLeases(queue), keys.oldHosts(queue)])]
-      const left = (await main.run(lua.takeOver, all, [keys.owner(''), ...some])) as [string, string, number] | null
+      const left = (await main.run(lua.claimOldLeases, all, [keys.owner(''), ...some])) as
+        | [string, string, number]
+        | null
       if (!left) continue
       const [owner, queue, retryAfterMs] = left
       throw new HighkiqError(

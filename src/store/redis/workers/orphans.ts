@@ -110,7 +110,7 @@ export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
         call.add(isArrival ? 'arrival' : 'ticket', isArrival ? texts.write(ticket.slice(1)) : ticket)
         call.item(to, effects)
       }
-      const [letters] = (await main.run(lua.restore, call.keys, call.args)) as [string, string]
+      const [letters] = (await main.run(lua.rescue, call.keys, call.args)) as [string, string]
       for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
     }
     return answers

@@ -256,7 +256,7 @@ export class SettleAndFetchScript {
     for (const ticket of seen) (owner.jobs.get(ticket) as HeldJob).isUncertain = true
     let reply: Reply
     try {
-      reply = await connection.run(lua.turn, call.keys, call.args)
+      reply = await connection.run(lua.settleAndFetch, call.keys, call.args)
     } catch (thrown) {
       for (const [i, queue] of queues.entries()) owner.addSettledArrivals(queue, ...(settledArrivals[i] ?? []))
       throw thrown

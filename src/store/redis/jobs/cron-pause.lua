@@ -1,0 +1,19 @@
+-- Pauses a cron entry, or resumes it from now on.
+--
+-- KEYS  1 is the entry.
+-- ARGV  are now (ms), 1 (paused) or 0.
+-- Returns 1; 0 when there is no such entry.
+-- include: arguments
+
+local now, paused = number(), text()
+if wrong(KEYS[1], 'hash') then return redis.error_reply(unusable(KEYS[1])) end
+local stands = redis.call('HMGET', KEYS[1], 'tick', 'paused')
+if not stands[1] then return 0 end
+-- A server at its memory limit allows this script, because the first write is a removal.
+redis.call('HDEL', KEYS[1], 'paused')
+if paused == '1' then
+  redis.call('HSET', KEYS[1], 'paused', '1')
+elseif stands[2] == '1' then
+  redis.call('HSET', KEYS[1], 'tick', string.format('%d', math.max(tonumber(stands[1]), now)))
+end
+return 1

@@ -1,0 +1,35 @@
+-- Decides a tick of an unchanged cron entry, and pushes its job.
+--
+-- KEYS  1 is the entry, 2 is queues, 3 is the lock (without one: the entry again); then the keys that the item names.
+-- ARGV  are now (ms), the channel for due jobs, text, from, to, jid or "" (the tick is skipped), item (moves.lua).
+-- Returns "ok", "gone", or "held" and the holder.
+-- include: arguments ledger backlog closing iteration clock cancellations moves
+
+local entry, lock = KEYS[1], KEYS[3] ~= KEYS[1] and KEYS[3]
+QUEUES = KEYS[2]
+now = number()
+local channel, expected, from, to, jid = text(), text(), text(), text(), text()
+local item = readItem()
+local key = (wrong(entry, 'hash') and entry) or (lock and wrong(lock, 'string') and lock)
+local line = key and unusable(key) or obstacle(item)
+if line then return redis.error_reply(line) end
+
+local stands = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed')
+if stands[1] ~= expected or stands[2] ~= from or (stands[3] == '1' and to ~= from) then return { 'gone' } end
+if jid == '' then
+  redis.call('HSET', entry, 'tick', to)
+  return { 'ok' }
+end
+local holder = lock and redis.call('GET', lock)
+if holder and holder ~= jid then return { 'held', holder } end
+
+-- A server at its memory limit refuses this first write, and then nothing has changed.
+redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', now))
+local ok, err = pcall(apply, item)
+if not ok then
+  redis.call('HSET', entry, 'tick', from, 'jid', stands[4] or '', 'pushed', stands[5] or '')
+  return redis.error_reply(lineOf(err))
+end
+if lock then redis.call('SET', lock, jid) end
+finish(channel)
+return { 'ok' }

@@ -1,0 +1,86 @@
+-- Removes jobs from any position of a queue, and moves or drops them. Atomic for each job; of equal texts only one
+-- goes.
+--
+-- KEYS  1 is the queue, 2 is queues; then the keys that items name.
+-- ARGV  are now (ms), the channel for due jobs, the most texts to pass, number of jobs; of each: text, about how many
+--       jobs are before it or "", item (moves.lua).
+-- Returns the answers as one text (o ok, g gone, f too far away for this script, e error), for at least one job and
+-- as many as there was time for; and the problems as lines.
+-- include: arguments ledger backlog closing iteration clock cancellations moves
+
+-- No command removes an element of a list by its index. Elements are overwritten with this text, and then all of them
+-- are removed in one pass. No other client ever sees it.
+local GONE = 'hk:gone'
+-- Reading at an index costs about this many times less than comparing every text on the way.
+local STRIDE = 20
+-- The search covers this many texts towards the tail: jobs fetched since have moved the job there.
+local NEAR = 1000
+-- The search also covers this many texts towards the head: jobs put back to the front have moved it there.
+local PUT_BACK = 500
+-- A longer search would block the server.
+local REACH = 100000
+
+local queue = KEYS[1]
+QUEUES = KEYS[2]
+now = number()
+local channel, most, count = text(), number(), number()
+if wrong(queue, 'list') then return redis.error_reply(unusable(queue)) end
+
+local length = redis.call('LLEN', queue)
+local passed = 0
+
+-- Returns the index of a text; or nil, and whether the text is certainly not there.
+local function find(job, before)
+  local from = before and length - 1 - before
+  if from and from >= 0 and from < length then
+    passed = passed + math.min(before, from) / STRIDE + 1
+    if redis.call('LINDEX', queue, from) == job then return from end
+    passed = passed + math.min(before, from) / STRIDE + NEAR
+    for i, one in ipairs(redis.call('LRANGE', queue, from + 1, from + NEAR)) do
+      if one == job then return from + i end
+    end
+  end
+  -- In a long queue the search does not go beyond the index that the caller knows.
+  local most = length <= REACH and length or math.min(before and before + PUT_BACK or length, length)
+  passed = passed + math.min(most, REACH)
+  local index = redis.call('LPOS', queue, job, 'RANK', -1, 'MAXLEN', math.min(most, REACH))
+  return index or nil, most <= REACH
+end
+
+local gone, first, last = 0, length, 0
+
+-- A server at its memory limit allows this script, because the first write is a removal (of nothing).
+redis.pcall('SREM', QUEUES, '')
+local answers, problems = {}, {}
+for i = 1, count do
+  if passed > most then break end
+  local job, before, item = text(), number(), readItem()
+  local line = obstacle(item)
+  local index, isCertain
+  if not line then index, isCertain = find(job, before) end
+  if line then
+    problems[#problems + 1] = line
+    answers[i] = 'e'
+  elseif not index then
+    answers[i] = isCertain and 'g' or 'f'
+  else
+    redis.call('LSET', queue, index, GONE)
+    local ok, err = pcall(apply, item)
+    -- A job that moves to the back of this queue shifts all indexes.
+    local grown = redis.call('LLEN', queue) - length
+    length = length + grown
+    local shift = item.kind == 'b' and grown or 0
+    first, last = first + shift, last + shift
+    if ok then
+      gone, first, last = gone + 1, math.min(first, index + shift), math.max(last, index + shift)
+      answers[i] = 'o'
+    else
+      redis.call('LSET', queue, index + shift, job)
+      problems[#problems + 1] = lineOf(err)
+      answers[i] = 'e'
+    end
+  end
+end
+if gone > 0 then redis.call('LREM', queue, last < length - first and gone or -gone, GONE) end
+finish(channel, function(line) problems[#problems + 1] = line end)
+return { table.concat(answers), table.concat(problems, '\n') }

@@ -1,0 +1,17 @@
+-- Stores jobs whose tasks change with them, in the order given: all of them or none.
+--
+-- KEYS  1 is queues; then the keys that items name.
+-- ARGV  are now (ms), the channel for due jobs, number of jobs, and the item (moves.lua) of each.
+-- include: arguments ledger backlog closing iteration clock cancellations moves
+
+QUEUES = KEYS[1]
+now = number()
+local channel = text()
+local items = {}
+for i = 1, number() do
+  items[i] = readItem()
+  local line = obstacle(items[i])
+  if line then return redis.error_reply(line) end
+end
+for _, item in ipairs(items) do apply(item) end
+finish(channel)

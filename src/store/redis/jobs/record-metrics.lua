@@ -1,0 +1,48 @@
+-- Adds the counts of a process to the sums and histograms of their minute, once.
+--
+-- KEYS  1 is the number of the last batch of the process; then the keys that ARGV names.
+-- ARGV  are the number of this batch, seconds for which it and histograms are kept; number of hashes with sums, and
+--       of each: number of its key, seconds for which it is kept; number of classes, and of each: name, processed,
+--       failed, ms, number of buckets that are not empty, and if there are any: number of the histogram's key, and of
+--       each bucket: its index, its count.
+-- Returns the problems as lines.
+-- include: arguments
+
+local batch, kept = number(), number()
+local sums = {}
+for i = 1, number() do sums[i] = { key = KEYS[number()], seconds = number() } end
+for i, key in ipairs(KEYS) do
+  if wrong(key, i <= #sums + 1 and i > 1 and 'hash' or 'string') then return redis.error_reply(unusable(key)) end
+end
+
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= batch then return '' end
+redis.call('SET', KEYS[1], batch, 'EX', kept)
+
+-- A field that another program has spoilt must not stop the other fields.
+local problems = {}
+local function add(...)
+  local answer = redis.pcall(...)
+  if type(answer) == 'table' and answer.err then problems[#problems + 1] = select(2, ...) .. ': ' .. answer.err end
+end
+
+for _ = 1, number() do
+  local name = text()
+  for _, field in ipairs({ 'p', 'f', 'ms' }) do
+    local n = number()
+    if n > 0 then
+      for _, sum in ipairs(sums) do add('HINCRBY', sum.key, name .. '|' .. field, n) end
+    end
+  end
+  local buckets = number()
+  if buckets > 0 then
+    local key = KEYS[number()]
+    local words = {}
+    for _ = 1, buckets do
+      for _, word in ipairs({ 'INCRBY', 'u16', '#' .. text(), text() }) do words[#words + 1] = word end
+    end
+    add('BITFIELD', key, 'OVERFLOW', 'SAT', unpack(words))
+    redis.call('EXPIRE', key, kept)
+  end
+end
+for _, sum in ipairs(sums) do redis.call('EXPIRE', sum.key, sum.seconds) end
+return table.concat(problems, '\n')

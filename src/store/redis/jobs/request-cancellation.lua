@@ -1,0 +1,30 @@
+-- Cancels a job, for us and for Sidekiq's iterable jobs. A second call changes nothing.
+--
+-- KEYS  1 is the cancellations, 2 is their newest version, 3 is the iteration of the job.
+-- ARGV  are the job, ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations,
+--       seconds for which the iteration is kept.
+-- include: arguments clock
+
+local cancelled, newest, iteration = KEYS[1], KEYS[2], KEYS[3]
+for i, kind in ipairs({ 'zset', 'string', 'hash' }) do
+  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
+end
+-- The clock of the server counts: a caller's clock that is ahead would expire all cancellations.
+local now, jid = clock(), text()
+local function whole(n) return string.format('%d', n) end
+
+-- A server at its memory limit allows this script, because the first writes are removals.
+redis.call('ZREMRANGEBYSCORE', cancelled, 1, whole(now - number()))
+redis.call('ZREMRANGEBYSCORE', cancelled, whole(number() - now), -1)
+local excess = redis.call('ZCARD', cancelled) - number()
+if excess >= 0 then redis.call('ZREMRANGEBYRANK', cancelled, 0, excess) end
+
+local version = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
+if version <= 0 then
+  version = math.max(now, tonumber(redis.call('GET', newest) or 0) + 1)
+  redis.call('SET', newest, whole(version))
+  redis.call('ZADD', cancelled, whole(version), jid)
+end
+redis.call('HSETNX', iteration, 'cancelled', whole(math.floor(version / 1000)))
+if redis.call('TTL', iteration) < 0 then redis.call('EXPIRE', iteration, number()) end
+return 1

@@ -1,0 +1,9 @@
+-- Withdraws a cancellation.
+--
+-- KEYS  1 is the cancellations, 2 is the iteration of the job.
+-- ARGV  is the job.
+-- Returns what it was: m (requested), d (dropped) or n (none).
+-- include: arguments clock cancellations
+
+if wrong(KEYS[1], 'zset') then return redis.error_reply(unusable(KEYS[1])) end
+return withdrawCancellation(KEYS[1], KEYS[2], text(), false)

@@ -1,9 +1,0 @@
--- Frees a lock, if this job has it.
---
--- KEYS  1 the lock.
--- ARGV  holder.
--- include: arguments
-
-if wrong(KEYS[1], 'string') then return redis.error_reply(unusable(KEYS[1])) end
-if redis.call('GET', KEYS[1]) == text() then redis.call('DEL', KEYS[1]) end
-return 1

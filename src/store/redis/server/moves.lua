@@ -1,0 +1,161 @@
+-- Reads items from ARGV and applies them: where a job goes, and the effects that change with it.
+--
+-- An item in ARGV begins with its kind. "-": the job goes nowhere, it is done. "z": then come the number of a set's
+-- key, score, text. "f" or "b" (front or back of a queue): then come the number of the queue's key, its name, text.
+-- Behind that come the number of its effects, and each effect.
+--
+-- An effect begins with its kind, too. "e" (event): base of its task, index, run, attempt, status (number), at,
+-- startedAt or "", window (keep, leave or enter), code or "", result or "", number of messages, messages. "i"
+-- (iteration): number of its key, executions (0: it ends), cursor, runtime. "u" (withdraw a cancellation): number of
+-- the key of cancellations and of the job's iteration, job, "1" (dropped) or "0". "l" (release a lock): number of the
+-- lock's key, holder.
+
+-- Seconds: an entry of a set that is due within this time wakes the processes that wait for due jobs.
+local SOON = 2
+
+local woken = false
+
+local function readEffect()
+  local kind = text()
+  if kind == 'l' then return { lock = KEYS[number()], holder = text() } end
+  if kind == 'i' then
+    return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
+  elseif kind == 'u' then
+    return {
+      cancelled = KEYS[number()], iteration = KEYS[number()], jid = text(), dropped = text() == '1',
+    }
+  end
+  local effect = {
+    base = number(), index = number(), run = number(), attempt = number(), status = number(), at = number(),
+    startedAt = number(), window = text(), code = text(), result = text(), messages = {},
+  }
+  for i = 1, number() do effect.messages[i] = text() end
+  return effect
+end
+
+local function readEffects()
+  local effects = {}
+  for i = 1, number() do effects[i] = readEffect() end
+  return effects
+end
+
+local function readItem()
+  local item = { kind = text() }
+  if item.kind ~= '-' then
+    item.key = KEYS[number()]
+    item.about = text()
+    item.text = text()
+  end
+  item.effects = readEffects()
+  return item
+end
+
+-- Returns the first key of an effect that has the wrong type.
+local function wrongEffect(effect)
+  if effect.lock then return wrong(effect.lock, 'string') and effect.lock end
+  if effect.base then return wrongTask(effect.base) end
+  if effect.cancelled then return wrong(effect.cancelled, 'zset') and effect.cancelled end
+  return wrong(effect.iteration, 'hash') and effect.iteration
+end
+
+-- Returns false when the effect is outdated.
+local function applyEffect(effect)
+  if effect.lock then
+    if redis.call('GET', effect.lock) == effect.holder then redis.call('DEL', effect.lock) end
+    return true
+  end
+  if effect.base then return change(effect) end
+  if effect.cancelled then
+    withdrawCancellation(effect.cancelled, effect.iteration, effect.jid, effect.dropped)
+  elseif effect.executions > 0 then
+    saveIteration(effect.iteration, effect.executions, effect.cursor, effect.runtime)
+  else
+    redis.call('UNLINK', effect.iteration)
+  end
+  return true
+end
+
+-- Returns why an effect cannot be applied, or nothing. A script that fails half-way is not rolled back, so each
+-- obstacle must be found before the first write.
+local function obstacleOf(effect)
+  local key = wrongEffect(effect)
+  if key then return unusable(key) end
+  if not effect.base then return end
+  local isSound, thrown = pcall(ledgerOf, effect.base)
+  if not isSound then return lineOf(thrown) end
+end
+
+-- Returns why an item cannot be applied, or nothing.
+local function obstacle(item)
+  if item.kind ~= '-' and wrong(item.key, item.kind == 'z' and 'zset' or 'list') then return unusable(item.key) end
+  if item.kind == 'z' then
+    local score = tonumber(item.about)
+    if score ~= score or not score then return 'a set can not sort by ' .. item.about end
+  elseif item.kind ~= '-' and wrong(QUEUES, 'set') then
+    return unusable(QUEUES)
+  end
+  for _, effect in ipairs(item.effects) do
+    local line = obstacleOf(effect)
+    if line then return line end
+  end
+end
+
+-- Appends a number to a text as white space, which JSON allows: its binary digits as spaces and tabs.
+local function numbered(entry, n)
+  local digits = {}
+  while n > 0 do
+    digits[#digits + 1] = n % 2 == 1 and ' ' or '\t'
+    n = math.floor(n / 2)
+  end
+  return entry .. table.concat(digits)
+end
+
+-- A set has each text once. When another job has the same text there, this one gets a number, so that both stay: the
+-- free number directly after a used one. Of n equal texts about log n are read.
+local function distinct(key, entry)
+  local function isUsed(n) return redis.call('ZSCORE', key, numbered(entry, n)) end
+  if not isUsed(0) then return entry end
+  local used, free = 0, 1
+  while isUsed(free) do used, free = free, free * 2 end
+  while free - used > 1 do
+    local middle = math.floor((used + free) / 2)
+    if isUsed(middle) then used = middle else free = middle end
+  end
+  return numbered(entry, free)
+end
+
+local function addToSet(key, score, entry)
+  redis.call('ZADD', key, score, distinct(key, entry))
+  if tonumber(score) < now / 1000 + SOON then woken = true end
+end
+
+local function apply(item)
+  if item.kind == 'z' then addToSet(item.key, item.about, item.text) end
+  local admitted = true
+  for _, effect in ipairs(item.effects) do
+    -- An outdated job goes its way and is settled without running, so the window does not count it.
+    local current = applyEffect(effect)
+    if current and effect.window == 'enter' and (item.kind == 'f' or item.kind == 'b') then
+      admitted = enter(effect, item.text) and admitted
+    end
+  end
+  if (item.kind == 'f' or item.kind == 'b') and admitted then
+    redis.call('SADD', QUEUES, item.about)
+    redis.call(item.kind == 'f' and 'RPUSH' or 'LPUSH', item.key, item.text)
+  end
+end
+
+local function applyAll(items)
+  for _, item in ipairs(items) do apply(item) end
+end
+
+-- The message goes out after all writes. The Redis user may have no right to the channel, so its readers poll as
+-- well.
+local function publish(channel)
+  if woken then redis.pcall('PUBLISH', channel, '') end
+end
+
+local function finish(channel, report)
+  closeLedgers(report)
+  publish(channel)
+end

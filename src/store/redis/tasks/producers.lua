@@ -1,0 +1,43 @@
+-- The producers of a task.
+--
+-- The header's field `adders` has a line for each, which begins with "a" (adds rows) or "r" (retries rows). Its field
+-- `broken` has the names of lost producers. Its field "cursor:NAME" has the number of rows that a producer has added,
+-- with an "x" before it when another producer has taken over.
+
+local function producerLine(ledger, name)
+  for line in string.gmatch(ledger.adders, '[^\n]+') do
+    if string.sub(line, 2) == name then return line end
+  end
+end
+
+local function withLine(lines, line)
+  return lines .. (lines == '' and '' or '\n') .. line
+end
+
+local function withoutLine(lines, line)
+  local others = {}
+  for one in string.gmatch(lines, '[^\n]+') do
+    if one ~= line then others[#others + 1] = one end
+  end
+  return table.concat(others, '\n')
+end
+
+local function openProducer(ledger, adding, kind, name)
+  ledger.adders = withLine(ledger.adders, kind .. name)
+  redis.call('HSET', adding, ledger.id .. ' ' .. name, kind)
+end
+
+-- Returns the kind of a producer that was open.
+local function closeProducer(ledger, adding, name)
+  redis.call('HDEL', adding, ledger.id .. ' ' .. name)
+  local line = producerLine(ledger, name)
+  if not line then return end
+  ledger.adders = withoutLine(ledger.adders, line)
+  return string.sub(line, 1, 1)
+end
+
+-- Returns the number of rows that a producer has added, or nil; and true when another producer has taken over.
+local function cursorOf(ledger, name)
+  local prefix, cursor = string.match(redis.call('HGET', KEYS[ledger.base], 'cursor:' .. name) or '', '^(x?)(%d+)$')
+  return tonumber(cursor), prefix == 'x'
+end

@@ -1,0 +1,111 @@
+-- Adds rows, if the producer's cursor is where the chunk begins. Rows, events, counts, cursor and first jobs come in
+-- one step.
+--
+-- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues.
+-- ARGV  are now (ms), producer, expected cursor, what the task keeps about the last row or "", number of rows; of
+--       each: arguments, number in the source or "", and "" if that is all; otherwise "+", source or "", class or "",
+--       status (0, or that of a rejected row), code or "", number of messages, messages.
+-- Returns "ok" and the total; or the reason why not, and the cursor.
+-- include: arguments ledger backlog closing producers
+
+local MANY = 50
+
+QUEUES = KEYS[12]
+now = number()
+local producer, from, last, count = text(), number(), text(), number()
+local key = wrongTask(1)
+if key then return redis.error_reply(unusable(key)) end
+
+local ledger = ledgerOf(1)
+if not ledger then return { 'unknown', 0 } end
+local isRow = string.match(producer, '^row:(%d+)$')
+local at
+if isRow then
+  if not eventOf(ledger, tonumber(isRow)) then return { 'unknown', 0 } end
+  at = tonumber(redis.call('HGET', KEYS[3], 'k' .. isRow) or 0)
+else
+  local isGone
+  at, isGone = cursorOf(ledger, producer)
+  if not at or isGone then return { 'taken-over', at or 0 } end
+end
+if from + count <= at then return { 'ok', ledger.total } end
+if ledger.state ~= 'open' or not isRow and not producerLine(ledger, producer) then return { 'ended', at } end
+if from ~= at then return { 'gap', at } end
+
+local isMixed = false
+local first, records, fields, backlog, rejected, messagesOf = ledger.total, {}, {}, {}, {}, {}
+-- Makes the record of a new row; `row` is its number in the source plus 1, or 0.
+local function recordOfRow(source, row)
+  return packed({
+    status = 0, location = UNTOUCHED, code = 0, result = 0, source = source, run = ledger.run, step = 1, started = 0, finished = 0,
+    row = row,
+  })
+end
+local plain = recordOfRow(0, 0)
+
+local function addRow(index, args, row)
+  local source, class, status, code, messages = text(), text(), number(), text(), {}
+  for j = 1, number() do messages[j] = text() end
+  local function keep(letter, value)
+    if value ~= '' then
+      fields[#fields + 1] = letter .. index
+      fields[#fields + 1] = value
+    end
+  end
+  keep('j', class)
+  ledger.n[status] = ledger.n[status] + 1
+  isMixed = isMixed or class ~= ''
+  if status == 0 then
+    backlog[#backlog + 1] = newEntry(index, ledger.run, args, source)
+    return recordOfRow(source ~= '' and 1 or 0, row)
+  end
+  if status == REJECTED then reject(ledger, ledger.run) end
+  local event = {
+    index = index, status = status, location = ELSEWHERE, code = code ~= '' and 1 or 0, result = 0,
+    source = source ~= '' and 1 or 0, run = ledger.run, step = 1, started = 0, finished = since(ledger, now), row = row,
+    group = code,
+  }
+  rejected[#rejected + 1] = event
+  keep('c', code)
+  if ledger.keep == 'none' then
+    event.source = 0
+  else
+    keep('a', args)
+    keep('s', source)
+  end
+  if #messages > 0 then messagesOf[#messagesOf + 1] = { index, messages } end
+  return packed(event)
+end
+
+for i = 1, count do
+  local index, args, row, more = first + i - 1, text(), number(), text()
+  row = row and row + 1 or 0
+  if more ~= '' then
+    records[i] = addRow(index, args, row)
+  else
+    backlog[#backlog + 1] = newEntry(index, ledger.run, args, '')
+    records[i] = row > 0 and recordOfRow(0, row) or plain
+    ledger.n[0] = ledger.n[0] + 1
+  end
+end
+ledger.total = first + count
+ledger.held = ledger.held + #backlog
+
+-- A server at its memory limit refuses this first write, and then nothing has changed.
+redis.call('SETRANGE', KEYS[2], first * SIZE, table.concat(records))
+each('RPUSH', KEYS[5], backlog)
+each('HSET', KEYS[3], fields)
+-- A hash with a value of more than 64 bytes is stored as a hash table, in which the server finds fields without
+-- reading all of them.
+if first < MANY and ledger.total >= MANY then redis.call('HSET', KEYS[3], '-', string.rep('-', 65)) end
+if isMixed then redis.call('HSET', KEYS[1], 'mixed', 1) end
+if last ~= '' then redis.call('HSET', KEYS[1], 'last', last) end
+for _, event in ipairs(rejected) do redis.call('ZADD', KEYS[4], scoreOf(ledger, event), event.index) end
+for _, one in ipairs(messagesOf) do addMessages(ledger, one[1], one[2]) end
+if isRow then
+  redis.call('HSET', KEYS[3], 'k' .. isRow, at + count)
+else
+  redis.call('HSET', KEYS[1], 'cursor:' .. producer, at + count)
+end
+closeLedgers()
+return { 'ok', ledger.total }

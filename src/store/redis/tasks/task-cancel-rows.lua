@@ -1,0 +1,62 @@
+-- Cancels rows of a task that is being cancelled: first those in the backlog, then those whose jobs are elsewhere.
+--
+-- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues.
+-- ARGV  are now (ms), about how many rows.
+-- Returns the number of cancelled rows, "1" when none is left, then the indexes of rows whose jobs are in the queue
+-- or with an owner.
+-- include: arguments ledger backlog closing
+
+local LOOKED_AT = 10
+
+QUEUES = KEYS[12]
+now = number()
+local most = math.min(number(), MOST_AT_ONCE)
+local key = wrongTask(1)
+if key then return redis.error_reply(unusable(key)) end
+
+local ledger = ledgerOf(1)
+if not ledger or ledger.state ~= 'cancelling' then return { '0', '1' } end
+redis.call('HDEL', KEYS[1], '')
+local cancelled, bytes, placed = 0, 0, {}
+
+while cancelled < most and bytes < MOST_BYTES do
+  local entries = redis.call('LPOP', KEYS[5], math.min(most - cancelled, 100))
+  if not entries then break end
+  for _, entry in ipairs(entries) do
+    local event, index, _, kind, args, source = resolveEntry(ledger, entry)
+    if event then
+      event = eventOf(ledger, index)
+      -- Reading the entry has just moved the row into the window, as far as the ledger knows.
+      event.location = BACKLOG
+      cancelEvent(ledger, event)
+      if kind == '' and not event.drop then keepAside(ledger, event, args, source) end
+      cancelled = cancelled + 1
+    end
+    bytes = bytes + #entry
+  end
+end
+
+local at = tonumber(redis.call('HGET', KEYS[1], 'sweep') or 0)
+if cancelled < most and bytes < MOST_BYTES then
+  local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * LOOKED_AT) * SIZE - 1)
+  for i = 1, #records, SIZE do
+    if cancelled == most then break end
+    local status = string.byte(records, i) % 8
+    if status <= 1 then
+      -- The ledger has the changes of this call.
+      local event = eventOf(ledger, at)
+      -- Includes rows that are one job with others and are not in the window themselves.
+      if event.location == WINDOW or event.status == 1 then placed[#placed + 1] = tostring(at) end
+      if event.status == 0 then
+        cancelEvent(ledger, event)
+        cancelled = cancelled + 1
+      end
+    end
+    at = at + 1
+  end
+  if at >= ledger.total then at = 0 end
+end
+redis.call('HSET', KEYS[1], 'sweep', at)
+local isDone = ledger.n[0] == 0 and (at == 0 or ledger.n[1] == 0)
+closeLedgers()
+return { tostring(cancelled), isDone and '1' or '', unpack(placed) }

@@ -1,0 +1,20 @@
+-- Creates a task without rows and with one open producer.
+--
+-- KEYS  1 is the header, 2 is the producers (task and producer → kind), 3 is the queue's tasks (ledger.lua), 4 is the
+--       names of the queues that have tasks.
+-- ARGV  are the name of the queue, producer, id, createdAt, then fields and values of the header.
+-- Returns 1; 0 when the id is taken.
+-- include: arguments
+
+local header, adding, tasks = KEYS[1], KEYS[2], KEYS[3]
+for i, kind in ipairs({ 'hash', 'hash', 'zset', 'set' }) do
+  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
+end
+local queue, producer, id, created = text(), text(), text(), text()
+if redis.call('EXISTS', header) == 1 then return 0 end
+redis.call('HSET', header, 'id', id, 'state', 'open', 'adder', producer, 'adders', 'a' .. producer, 'cursor:' .. producer, 0, 'run', 1,
+  'created', created, 'watched', created, unpack(ARGV, cursor + 1))
+redis.call('ZADD', tasks, created, id)
+redis.call('SADD', KEYS[4], queue)
+redis.call('HSET', adding, id .. ' ' .. producer, 'a')
+return 1

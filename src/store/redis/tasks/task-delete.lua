@@ -1,0 +1,22 @@
+-- Deletes the keys of a task, but not its entry among the tasks of its queue.
+--
+-- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is the producers (task and producer → kind), 13 is the
+--       parts of its files.
+-- include: arguments ledger
+
+local key = wrongTask(1) or wrong(KEYS[12], 'hash') and KEYS[12] or wrong(KEYS[13], 'hash') and KEYS[13]
+if key then return redis.error_reply(unusable(key)) end
+local ledger = ledgerOf(1)
+if ledger then
+  local fields = redis.call('HKEYS', KEYS[1])
+  redis.call('DEL', KEYS[1])
+  for _, field in ipairs(fields) do
+    local producer = string.match(field, '^cursor:(.*)$')
+    if producer then redis.call('HDEL', KEYS[12], ledger.id .. ' ' .. producer) end
+  end
+  -- Maintenance deletes the rest if this process dies.
+  redis.call('ZADD', KEYS[9], -1, ledger.id)
+  if ledger.held ~= 0 then redis.call('INCRBY', KEYS[8], -ledger.held) end
+end
+redis.call('UNLINK', unpack(KEYS, 2, 6))
+redis.call('UNLINK', KEYS[13])

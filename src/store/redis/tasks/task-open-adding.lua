@@ -1,0 +1,38 @@
+-- Opens adding for one more producer, or for one that takes over from another.
+--
+-- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues, 13 is the producers (task and producer → kind).
+-- ARGV  are now (ms), producer, the producer that it takes over from or "".
+-- Returns "ok" and the total; or the reason why not, and the cursor.
+-- include: arguments ledger backlog closing producers
+
+QUEUES = KEYS[12]
+now = number()
+local producer, instead = text(), text()
+local key = wrongTask(1) or wrong(KEYS[13], 'hash') and KEYS[13]
+if key then return redis.error_reply(unusable(key)) end
+
+local ledger = ledgerOf(1)
+if not ledger then return { 'unknown', 0 } end
+local at, isGone = cursorOf(ledger, producer)
+if producerLine(ledger, producer) then return { 'ok', ledger.total } end
+if at then return { isGone and 'taken-over' or 'ended', at } end
+if ledger.state ~= 'open' then return { 'ended', 0 } end
+local cursor = 0
+if instead ~= '' then
+  cursor, isGone = cursorOf(ledger, instead)
+  if not cursor or isGone then return { 'taken-over', cursor or 0 } end
+end
+
+-- A server at its memory limit refuses this first write, and then nothing has changed.
+redis.call('HSET', KEYS[1], 'cursor:' .. producer, cursor)
+if instead ~= '' then
+  closeProducer(ledger, KEYS[13], instead)
+  redis.call('HSET', KEYS[1], 'cursor:' .. instead, 'x' .. cursor)
+  if redis.call('HGET', KEYS[1], 'adder') == instead then redis.call('HSET', KEYS[1], 'adder', producer) end
+  local others = withoutLine(ledger.broken, instead)
+  if others ~= ledger.broken and ledger.paused == '' then redis.call('HSET', KEYS[1], 'reason', '') end
+  ledger.broken = others
+end
+openProducer(ledger, KEYS[13], 'a', producer)
+closeLedgers()
+return { 'ok', ledger.total }

@@ -1,0 +1,22 @@
+-- Claims a lease for good.
+--
+-- KEYS  1 is leases, 2 is the owner, 3 is its machine.
+-- ARGV  are the owner, the end that its lease must still have or "" (the owner is known to be dead), names of its
+--       queues in case no key lists them.
+-- Returns 1; 0 when the lease was renewed since it was read, was claimed before, or is unknown.
+-- include: arguments clock
+
+local owner, expected = text(), number()
+for i, kind in ipairs({ 'zset', 'hash', 'hash' }) do
+  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
+end
+local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or nil)
+if stamp and stamp < 0 then return 0 end
+if not stamp and cursor == #ARGV then return 0 end
+if expected and stamp and stamp + tonumber(redis.call('HGET', KEYS[2], 'seconds') or 0) * 1000 ~= expected then return 0 end
+redis.call('HDEL', KEYS[3], owner)
+redis.call('ZADD', KEYS[1], string.format('%d', -clock()), owner)
+if not stamp then
+  for i = cursor + 1, #ARGV do redis.call('HSET', KEYS[2], 'q ' .. ARGV[i], '') end
+end
+return 1
