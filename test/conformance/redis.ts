@@ -1,4 +1,4 @@
-import { words } from '../redis/ask.ts'
+import { stringsOf } from '../redis/ask.ts'
 import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer } from '../redis/server.ts'
 import type { Factory } from './bench.ts'
@@ -17,19 +17,19 @@ export function redis(
       server ??= emptyServer()
       const { port } = await server
       const database = ++databases
-      await words(port, ['ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights])
+      await stringsOf(port, ['ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights])
       return {
         url: `redis://app:secret@127.0.0.1:${port}/${database}${query}`,
         async contents() {
-          const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
+          const [, keys = []] = await stringsOf(port, ['SELECT', String(database)], ['KEYS', '*'])
           return keys.filter((key) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key))
         },
         async shake() {
-          await words(port, ['SCRIPT', 'FLUSH'])
+          await stringsOf(port, ['SCRIPT', 'FLUSH'])
         },
         async destroy() {
           await check(port, database)
-          await words(port, ['SELECT', String(database)], ['FLUSHDB'])
+          await stringsOf(port, ['SELECT', String(database)], ['FLUSHDB'])
         },
       }
     },
@@ -41,7 +41,7 @@ export function redis(
  * docs make.
  */
 export const namespaced: Factory = redis('?namespace=app&protocol=2', leastRights, async (port, database) => {
-  const [, keys = []] = await words(port, ['SELECT', String(database)], ['KEYS', '*'])
+  const [, keys = []] = await stringsOf(port, ['SELECT', String(database)], ['KEYS', '*'])
   const strange = keys.filter((key) => !key.startsWith('app:'))
   if (strange.length > 0) throw new Error(`keys outside of the namespace: ${strange.join(', ')}`)
 })

@@ -5,7 +5,7 @@ import { leastRights } from './least-rights.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-onRedis('a Redis user', () => {
+onRedis('a Redis user with few rights', () => {
   /** Makes an app that logs in as a user with these rights. */
   async function as({ onTestFinished }: TestContext, rights: readonly string[], query = '') {
     const server = await startServer()
@@ -15,7 +15,7 @@ onRedis('a Redis user', () => {
     return { server, t: bench({ url }) }
   }
 
-  test('without a right to channels, as Redis 7 makes them, can do everything; others only see it later', async (context) => {
+  test('without rights to channels, the default of Redis 7, all works; other processes only notice changes later', async (context) => {
     const { server, t } = await as(context, ['~*', '+@all', 'resetchannels'])
     const ran = new Heard<string>()
     const job = t.hq.job('Do', { keepResult: 60 }, async (_ctx, word: string) => {
@@ -36,12 +36,12 @@ onRedis('a Redis user', () => {
     expect([...(await ran.atLeast(3))].sort()).toEqual(['failed once', 'later', 'now'])
     expect(await t.hq.result(String(jid))).toBe('now')
     await t.settled()
-    // A failure counts as processed, too.
+    // A failed job counts as processed as well.
     expect(await server.ask('MGET', 'stat:processed', 'stat:failed')).toEqual(['4', '1'])
     expect(t.errors.map(({ error }) => error.message)).toEqual(['once'])
   })
 
-  test('needs the rights that the docs name, and no others', async (context) => {
+  test('the rights in the docs are enough, and none is superfluous', async (context) => {
     const { server, t } = await as(context, leastRights, '?namespace=app')
     const ran = new Heard<number>()
     const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
@@ -58,14 +58,14 @@ onRedis('a Redis user', () => {
     await until(async () => (await t.hq.processes().size()) === 1)
     await worker.stop()
     expect(t.errors).toEqual([])
-    // Redis refused no command whose error Highkiq ignores.
+    // Without this right Redis refused no command whose error Highkiq ignores.
     expect(await server.ask('ACL', 'LOG')).toEqual([])
   })
 
-  test('may run every command of our scripts, by what the docs name', async (context) => {
+  test('the rights in the docs cover every command of our scripts', async (context) => {
     const { server } = await as(context, leastRights)
     const commands = new Set(await server.ask('COMMAND'))
-    // Other commands name an argument in these ways.
+    // Other commands have an argument with one of these names.
     commands.delete('limit')
     const words = Object.values(lua).flatMap(({ source }) => [...source.matchAll(/'([A-Z]{3,})'/g)])
     const used = new Set(words.map(([, word = '']) => word.toLowerCase()).filter((word) => commands.has(word)))

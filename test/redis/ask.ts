@@ -22,8 +22,8 @@ export function ask(port: number, ...commands: string[][]): Promise<Message[]> {
   })
 }
 
-/** The words of each reply; rejects when one is an error. */
-export async function words(port: number, ...commands: string[][]): Promise<string[][]> {
+/** Returns the strings of each reply; rejects when one is an error. */
+export async function stringsOf(port: number, ...commands: string[][]): Promise<string[][]> {
   const replies = await ask(port, ...commands)
   return replies.map(({ type, words }) => {
     const texts = words.map(String)

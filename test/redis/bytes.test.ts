@@ -34,7 +34,7 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
   const back = ({ queue, ticket, text }: FetchedJob, to: object) =>
     turnOf({ settlements: [{ queue, ticket, move: { text, ...to } as never, processed: 0, failed: 0 }] })
 
-  test('when its worker puts it back, whatever way it came', async () => {
+  test('when its worker requeues it, whether it was fetched or arrived during a wait', async () => {
     const { store, redis } = open()
     await redis.lpush('queue:q', BYTES)
     await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
@@ -47,7 +47,7 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     expect(await redis.zrangeBuffer('dead', '0', '-1')).toEqual([BYTES])
   })
 
-  test('when its worker has died', async () => {
+  test('when it is rescued from a dead worker', async () => {
     const { store, redis } = open()
     await redis.lpush('queue:q', BYTES)
     await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
@@ -56,9 +56,9 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     const other = openStore(server.url(databases))
     onTestFinished(() => other.close())
     await other.workers.claim('A', null)
-    const stranded = await other.workers.orphaned(10)
-    expect(stranded).toHaveLength(1)
-    const items = stranded.map((one) => ({
+    const orphaned = await other.workers.orphaned(10)
+    expect(orphaned).toHaveLength(1)
+    const items = orphaned.map((one) => ({
       ...one,
       to: { to: 'queue', queue: 'q', text: one.text, end: 'front' } as const,
     }))
@@ -66,7 +66,7 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     expect(await redis.lrangeBuffer('queue:q', 0, -1)).toEqual([BYTES])
   })
 
-  test('when it goes from one set to another, or into its queue', async () => {
+  test('when it moves from one set to another, or into its queue', async () => {
     const { store, redis } = open()
     await redis.zadd('schedule', 5, BYTES)
     const move = async (

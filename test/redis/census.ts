@@ -1,12 +1,15 @@
 import type { Redis } from 'ioredis'
 import { EVENT_STATUSES } from '#dist/store/contract.js'
 
-/** What a database holds, read behind the store's back: nothing here uses the store's code. */
+/** Reads a database directly: nothing here uses the code of the store. */
 export type Contents = Record<string, unknown>
 
-/** All keys with their values; tickets, ends of leases, times of marks and what was measured, which no two runs share, are left out. */
+/**
+ * Returns all keys with their values, without what differs between two runs: tickets, ends of leases, times of
+ * cancellations and measured figures.
+ */
 export async function contents(redis: Redis): Promise<Contents> {
-  // Marks of what was settled are gone in a moment, or an hour.
+  // The sets of settled arrivals expire after a moment or an hour.
   const names = (await redis.keys('*')).filter((name) => !name.includes(':settled:')).sort()
   const types = await answers(redis, (pipeline) => {
     for (const name of names) pipeline.type(name)
@@ -21,12 +24,12 @@ export async function contents(redis: Redis): Promise<Contents> {
       else pipeline.echo(`a ${types[i]}`)
     }
   })
-  // What went between the two looks is not there.
+  // The key was removed since the scan.
   const there = names.flatMap((name, i) => (values[i] === null || types[i] === 'none' ? [] : [[name, i] as const]))
   return Object.fromEntries(there.map(([name, i]) => [name, plain(name, types[i] as string, values[i])]))
 }
 
-/** What is wrong with the jobs and tasks of a database, in words; nothing when all is well. */
+/** Returns what is wrong with the jobs and tasks of a database; an empty list when they are consistent. */
 export function faultsOf(all: Contents): string[] {
   const places = placesOf(all)
   const faults = [...places].filter(([, where]) => where.length > 1).map(([jid, where]) => `${jid} is in ${where}`)
@@ -39,7 +42,7 @@ export function faultsOf(all: Contents): string[] {
     const fault = (what: string) => faults.push(`task ${id}: ${what}`)
     const events = eventsOf((all[`${key}:events`] as string | undefined) ?? '')
     const next = said('next')
-    // An entry whose event is not held any more, or in another run, is passed by when it comes.
+    // The store skips an entry whose event is not in the backlog any more, or is in another run.
     const entries = ((all[`${key}:backlog`] ?? []) as string[]).map(entryOf)
     const living = entries.filter(({ index, run, isNew }) => {
       const event = events[index]
@@ -67,7 +70,7 @@ export function faultsOf(all: Contents): string[] {
       const isOpen = status <= 1
       if (isOpen && where === '' && !isWaiting.has(i)) fault(`row ${i} is open and nowhere`)
       const at = place === NEW ? (i < next ? 1 : 0) : place
-      // What is left of a row that was cancelled is settled unrun when it comes.
+      // The job of a cancelled row is settled without running when it is fetched.
       if (status === CANCELLED && at === ELSEWHERE) continue
       if (/^(queue|working|arriving)/.test(where)) placed++
       const [word] = /^\w+/.exec(where) ?? ['']
@@ -91,14 +94,14 @@ export function faultsOf(all: Contents): string[] {
   return faults
 }
 
-/** Where each job lies, by its id. */
+/** Returns the key of each job, by jid. */
 export function placesOf(all: Contents): Map<string, string[]> {
   const places = new Map<string, string[]>()
   for (const [place, { jid }] of jobsOf(all)) places.set(jid, [...(places.get(jid) ?? []), place])
   return places
 }
 
-/** Rows that are one job with others, but for the first of each, which has the place of all. */
+/** Returns rows that share a job with an earlier row, which alone is in the window. */
 function othersOf(all: Contents): Set<string> {
   const others = new Set<string>()
   for (const [, { jid, hk_rows = [] }] of jobsOf(all)) {
@@ -113,9 +116,10 @@ function* jobsOf(all: Contents): Generator<[place: string, job: { jid: string; h
     const place = /:backlog$/.test(key) ? 'backlog' : name
     if (!place || !Array.isArray(value)) continue
     for (const line of value as string[]) {
-      // Of a row that waits without a job's text its task knows more.
+      // For a backlog entry without the text of a job the task has the rest.
       if (place === 'backlog' && !/^[^\n]*!\n/.test(line)) continue
-      // A set's score stands behind its text, a backlog's index before it; an empty text is a mark.
+      // The score follows the text of a set's entry, and an index comes before the text of a backlog entry. An empty
+      // text is a placeholder.
       const text = line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)
       if (text !== '') yield [place, JSON.parse(text)]
     }
@@ -128,7 +132,7 @@ function plain(name: string, type: string, value: unknown): unknown {
   if (type === 'string' && name.startsWith('hk:duty:')) return (value as Buffer).toString().replace(/ \d+$/, '')
   if (type === 'string') return (value as Buffer).toString(name.endsWith(':events') ? 'hex' : 'utf8')
   if (type === 'set') return [...(value as string[])].sort()
-  // Without the marks of arrivals that were settled.
+  // Leaves out settled arrivals.
   if (type === 'hash' && name.includes(':working:'))
     return Object.values(value as object)
       .filter(Boolean)
@@ -136,11 +140,11 @@ function plain(name: string, type: string, value: unknown): unknown {
   if (type === 'hash' && name.includes('hk:cron:')) return { ...(value as object), ends: undefined }
   if (type === 'hash' && name.startsWith('it-'))
     return { ...(value as object), cancelled: 'cancelled' in (value as object) }
-  // Its fields stand in the order in which they came, which no two runs share.
+  // Two runs may add the fields in another order.
   if (type === 'hash') return { ...Object.fromEntries(Object.entries(value as object).sort()), rtt_us: undefined }
   if (type !== 'zset') return value
   const pairs = value as string[]
-  // Of times below 0 and above.
+  // Only the sign of a time is the same in two runs.
   const words = name.endsWith(':leases')
     ? ['claimed', 'held']
     : name === 'hk:cancelled'
@@ -159,14 +163,14 @@ const ELSEWHERE = 2
 const NEW = 3
 const CANCELLED = 5
 
-/** A line of the backlog; see lua/waiting.lua. */
+/** A line of the backlog; see backlog.lua. */
 function entryOf(entry: string): { index: number; run: number; isNew: boolean } {
   const [head = ''] = entry.split('\n')
   const [, index, run = '1', mark = ''] = /^(\d+)(?::(\d+))?([!@]?)/.exec(head) ?? []
   return { index: Number(index), run: Number(run), isNew: mark === '' }
 }
 
-/** Records of 20 bytes, in hex; see lua/ledger.lua. */
+/** Records of 20 bytes, in hex; see ledger.lua. */
 function eventsOf(hex: string): { status: number; place: number; run: number }[] {
   const bytes = Buffer.from(hex, 'hex')
   return Array.from({ length: bytes.length / 20 }, (_, i) => {

@@ -79,7 +79,7 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
       }
       for (let i = 0; i < OWNERS; i++) await live(`owner ${i}`, 'default')
 
-      // The holder of the recovery duty died just before the clock was set back.
+      // The holder of the recovery lock died just before the clock was set back.
       expect(await store.workers.acquireLock('recovery', 'dead', LEASE_SECONDS / 2)).toBe(true)
       setClock(-3600)
       for (let i = 0; i < 2; i++) {
@@ -101,7 +101,7 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
     },
   )
 
-  test('a duty whose holder died before the clock went back is taken over', async () => {
+  test('another process acquires a lock whose holder died before the clock was set back', async () => {
     await start()
     const { store } = bench({ url: server.url() }).hq
     await store.open()

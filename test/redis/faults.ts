@@ -1,23 +1,23 @@
-/** What may befall the connections, until it is set otherwise. 0 is never. */
+/** The faults of all connections. 0 means never. */
 export interface Faults {
   /**
-   * One connection is cut every so many milliseconds, on average: at once, or at its next message – when a half of the
-   * request was sent on, when it was sent on and answered but the answer was not passed on, or was by a half.
+   * Cuts a connection every so many milliseconds on average: at once; at its next message when half of the request
+   * was sent on; or after the request was sent on, with no reply or half of it.
    */
   cut: number
-  /** A packet is held back for up to so many milliseconds, and all behind it. */
+  /** Holds a packet, and all behind it, for up to this many milliseconds. */
   delay: number
-  /** How many of the packets are held back for 1–3 s, from 0 to 1. */
+  /** The share of packets that are held for 1–3 s, from 0 to 1. */
   stall: number
-  /** How many of the messages come in pieces with small pauses between them, from 0 to 1. */
+  /** The share of messages that arrive in pieces with short pauses, from 0 to 1. */
   halve: number
-  /** How many of those that come in pieces are cut off after one of them, from 0 to 1. */
+  /** The share of messages in pieces that are cut off after one piece, from 0 to 1. */
   sever: number
 }
 
 export const NO_FAULTS: Faults = { cut: 0, delay: 0, stall: 0, halve: 0, sever: 0 }
 
-/** The faults that are in force, and the chance that decides when. */
+/** The current faults, and the random numbers that decide when they happen. */
 export interface Weather {
   faults: Faults
   random(): number

@@ -14,7 +14,7 @@ onRedis('an idle fleet', () => {
   })
   afterAll(() => server.remove())
 
-  test('the reads of idle workers do not grow with the owners and queues of the fleet', async () => {
+  test('the bytes that idle workers read do not grow with the owners and queues of the fleet', async () => {
     const t = bench({ url: server.url() })
     const { store } = t.hq
     await store.open()
@@ -35,7 +35,7 @@ onRedis('an idle fleet', () => {
     const read = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))?.[1])
     const before = await read()
     await until(() => asked.every(({ mock }) => mock.calls.length >= 20))
-    // One look at all leases in all queues would be more than that.
+    // Reading all leases of all queues once takes more bytes than this.
     expect((await read()) - before).toBeLessThan(300_000)
     redis.disconnect()
   })

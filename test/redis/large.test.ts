@@ -8,10 +8,10 @@ import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
 /**
- * Tests that the work of the server for one step stays small, however much it holds. They read its own figures, not the
- * time.
+ * One step of the server stays short, however much the store holds. The tests read the server's own figures instead
+ * of measuring time.
  */
-onRedis('much of one kind', () => {
+onRedis('large queues and sets', () => {
   async function stage({ onTestFinished }: TestContext) {
     const server = await startServer()
     const redis = new Redis(server.url())
@@ -28,7 +28,7 @@ onRedis('much of one kind', () => {
     return { redis, store, callsOf }
   }
 
-  test('of 2,000 equal texts each has its place in a set, for a few looks each', async (context) => {
+  test('2,000 equal texts all stay in a set, and each is added with a few reads', async (context) => {
     const { redis, store, callsOf } = await stage(context)
     const count = 2000
     const text = job('the same')
@@ -55,12 +55,12 @@ onRedis('much of one kind', () => {
   })
 
   const LENGTH = 250_000
-  /** Fills a queue with jobs 1 to LENGTH, the last of them the newest. */
+  /** Fills a queue with jobs 1 to LENGTH; the last one is the newest. */
   const FILL = `for i = 1, ARGV[1] do redis.call('LPUSH', KEYS[1], string.format('{"class":"Do","jid":"%024d","args":[]}', i)) end`
   const jidOf = (n: number) => String(n).padStart(24, '0')
   const textOf = (n: number) => `{"class":"Do","jid":"${jidOf(n)}","args":[]}`
 
-  test('a queue of 250,000 is searched and changed in short steps', async (context) => {
+  test('a queue of 250,000 jobs is searched and changed in short steps', async (context) => {
     const { redis, store, callsOf } = await stage(context)
     const hq = new Highkiq({ store, logger: recorder() })
     await redis.eval(FILL, 1, 'queue:q', LENGTH)
@@ -71,7 +71,7 @@ onRedis('much of one kind', () => {
       return (await callsOf('evalsha')) - before
     }
 
-    // Each step looks at 2,000 jobs.
+    // Each step reads 2,000 jobs.
     const looked = await stepsOf(async () => expect(await hq.cancel('unknown')).toBe('marked'))
     expect(looked).toBeLessThan(60)
     expect(
@@ -87,7 +87,7 @@ onRedis('much of one kind', () => {
     expect(far).toBeGreaterThan(50)
     const absent = await stepsOf(async () => expect(await pull('absent')).toEqual(['gone']))
     expect(absent).toBeGreaterThan(100)
-    // A job that stood near the end of the queue is known to be gone without reading the rest.
+    // A job that was near the end of the queue is known to be gone without reading the rest.
     expect(await stepsOf(async () => expect(await pull(textOf(4000), '3999')).toEqual(['gone']))).toBe(1)
     expect(await pull(textOf(4001), '4000')).toEqual(['ok'])
     expect(await redis.llen('queue:q')).toBe(LENGTH - 4000 - 3)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 const PAGE = new URL('../../docs/redis.md', import.meta.url)
 
-/** The rights of the user that docs/redis.md makes, for the namespace `app`. */
+/** The rights of the user that docs/redis.md creates, for the namespace `app`. */
 export const leastRights: readonly string[] = (() => {
   const [, command = ''] = /ACL SETUSER highkiq on '>SECRET' ((?:.*\\\n)*.*)\n/.exec(readFileSync(PAGE, 'utf8')) ?? []
   const rights = command.replaceAll(/[\\']/g, '').split(/\s+/)

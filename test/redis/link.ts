@@ -1,30 +1,30 @@
 import type { Socket } from 'node:net'
+import { Direction } from './direction.ts'
 import type { Weather } from './faults.ts'
-import { Lane } from './lane.ts'
 import { type Message, Reader } from './resp.ts'
 import type { Request, Step } from './step.ts'
 
-/** Their answers are pushes, one for each channel, between the replies of other requests. */
+/** Commands that are answered by pushes, one for each channel, between the replies of other requests. */
 const SUBSCRIPTIONS = new Set(['SUBSCRIBE', 'UNSUBSCRIBE', 'PSUBSCRIBE', 'PUNSUBSCRIBE', 'SSUBSCRIBE', 'SUNSUBSCRIBE'])
 /** Protocol 2 has no type of its own for pushes. */
 const PUSHES = new Set(['message', 'pmessage', 'smessage', ...[...SUBSCRIPTIONS].map((name) => name.toLowerCase())])
 
-/** How a random cut comes: at once, or at the next message. */
+/** The kinds of random cuts: at once, or at the next message. */
 export const MANNERS = ['now', 'half-request', 'after-request', 'before-reply', 'half-reply'] as const
 export type Manner = (typeof MANNERS)[number]
 
 /**
- * A client's connection and its own one to the server. Knows which reply belongs to which request; only whole messages
- * are sent on, so that a cut has an exact place.
+ * A client's connection and its counterpart to the server. It matches replies with requests and sends only whole
+ * messages on, so that a cut has an exact position.
  */
 export class Link {
   readonly #client: Socket
   readonly #server: Socket
   readonly #weather: Weather
   readonly #stepOf: (request: Request) => Step | undefined
-  readonly #up: Lane
-  readonly #down: Lane
-  /** What is sent on and not answered, in order. */
+  readonly #up: Direction
+  readonly #down: Direction
+  /** Requests that were sent on and have no reply yet, in order. */
   readonly #expected: { request: Request; step: Step | undefined }[] = []
   #subscribes = false
   #armed: Manner | undefined
@@ -35,36 +35,36 @@ export class Link {
     this.#server = server
     this.#weather = weather
     this.#stepOf = stepOf
-    this.#up = new Lane(server, weather)
-    this.#down = new Lane(client, weather)
+    this.#up = new Direction(server, weather)
+    this.#down = new Direction(client, weather)
     this.#pump(client, this.#up, (message) => this.#request(message))
     this.#pump(server, this.#down, (message) => this.#reply(message))
   }
 
-  /** Cuts it: at once, or at the next message. */
+  /** Cuts the connection at once, or at the next message. */
   cut(manner: Manner = 'now'): void {
     if (manner !== 'now') {
       this.#armed ??= manner
       return
     }
     this.#cut = true
-    // The end of a connection is seen as an end or as an error.
+    // The end of a connection shows as an end or as an error.
     if (this.#weather.random() < 0.5) this.#client.resetAndDestroy()
     else this.#client.destroy()
     this.#server.destroy()
   }
 
-  #pump(from: Socket, lane: Lane, pass: (message: Message) => Promise<void>): void {
+  #pump(from: Socket, direction: Direction, pass: (message: Message) => Promise<void>): void {
     const reader = new Reader()
     from.setNoDelay(true)
     from.on('data', (chunk) => {
-      lane.packet()
-      for (const message of reader.read(chunk)) lane.add(async () => (this.#cut ? undefined : pass(message)))
+      direction.packet()
+      for (const message of reader.read(chunk)) direction.add(async () => (this.#cut ? undefined : pass(message)))
     })
-    // `close` comes after it; what is on its way arrives first.
+    // `close` follows; data on its way arrives first.
     from.on('error', () => {})
-    from.on('end', () => lane.end())
-    from.on('close', () => lane.end())
+    from.on('end', () => direction.end())
+    from.on('close', () => direction.end())
   }
 
   async #request(message: Message): Promise<void> {
@@ -112,7 +112,7 @@ export class Link {
     if (!(await this.#down.write(message.bytes))) this.cut()
   }
 
-  /** The client's end is cut; the server's is closed in order, so that it reads what was sent. */
+  /** Cuts the client's side. The server's side closes in order, so that the server reads what was sent. */
   #leave(): void {
     this.#cut = true
     this.#client.destroy()

@@ -9,7 +9,7 @@ import { contents, faultsOf, placesOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** A server whose memory is used up, and that drops nothing for new keys: what would grow is refused. */
+/** A server whose memory is used up, and that evicts no keys: it refuses commands that need memory. */
 onRedis('a server without memory', () => {
   let server: RedisServer
   let redis: Redis
@@ -26,15 +26,15 @@ onRedis('a server without memory', () => {
   })
   afterAll(() => server.remove())
 
-  /** All memory is used, and stays so, whatever is removed. */
+  /** Uses up all memory, and keeps it used whatever is removed. */
   const choke = () => redis.config('SET', 'maxmemory', '1')
   const free = () => redis.config('SET', 'maxmemory', '0')
   const app = (url = server.url(database)) => bench({ url })
   const full = { code: 'STORE_FULL', message: expect.stringContaining('maxmemory') }
 
-  /** Fills the memory with ever smaller texts until the smallest is refused. */
+  /** Fills the memory with smaller and smaller texts until the server refuses the smallest. */
   async function fill(): Promise<void> {
-    // What scripts have left behind would go while we look, and make room.
+    // Garbage of scripts would be collected during the test, and make room.
     await redis.eval("collectgarbage('collect') collectgarbage('stop')", 0)
     const [, used = '0'] = /used_memory:(\d+)/.exec(await redis.info('memory')) ?? []
     await redis.config('SET', 'maxmemory', String(Number(used) + 4_000_000))
@@ -42,11 +42,11 @@ onRedis('a server without memory', () => {
       const stored = await redis.set(`filler:${++n}`, 'x'.repeat(bytes)).catch((thrown: Error) => thrown.message)
       if (stored !== 'OK') bytes = bytes === 1 ? 0 : Math.ceil(bytes / 8)
     }
-    // The buffers of connections shrink by themselves, and would make room, too.
+    // The buffers of connections shrink by themselves and would make room as well.
     await redis.config('SET', 'maxmemory', String(Number(used) + 2_000_000))
   }
 
-  test('a push is refused, says so, and stores nothing', async () => {
+  test('a push is refused with STORE_FULL and stores nothing', async () => {
     const { hq } = app()
     const { store } = hq
     await store.open()
@@ -94,7 +94,7 @@ onRedis('a server without memory', () => {
     expect(await store.metrics.totals()).toMatchObject({ enqueued: 3 + 1003, scheduled: 1, backlog: 7 })
   })
 
-  test('a task is paused and cancelled to its end, and what would make more of it is refused', async () => {
+  test('a task can be paused and cancelled to its end, but gets no more rows', async () => {
     const { hq } = app()
     const { store } = hq
     const { id, producer: adder } = spec(1)
@@ -135,7 +135,7 @@ onRedis('a server without memory', () => {
     expect(faultsOf(await contents(redis))).toEqual([])
   })
 
-  test('a cron entry is paused, goes on and is kept by who defines it, and a lock is freed', async () => {
+  test('a cron entry can be paused, resumed and defined again, and a lock can be released', async () => {
     const { hq } = app()
     const { store } = hq
     const owner = { queues: ['q'], seconds: 60, host: 'here' }
@@ -157,7 +157,7 @@ onRedis('a server without memory', () => {
     expect(await redis.keys('hk:lock:*')).toEqual([])
   })
 
-  test('a push by the app tells which jobs it was', async () => {
+  test('the error of a push names its jobs', async () => {
     const { hq } = app()
     const Job = hq.job('Job', () => {})
     await hq.store.open()
@@ -167,7 +167,7 @@ onRedis('a server without memory', () => {
     expect((await Job.performIn('1m').catch((thrown) => thrown)).maybePushed).toBe(false)
   })
 
-  test('one can look at it', async () => {
+  test('queries work', async () => {
     const { hq } = app()
     await hq.store.jobs.push([toQueue('q', job(1)), { to: 'dead', text: job(2), score: NOW }], NOW)
     await choke()
@@ -176,7 +176,7 @@ onRedis('a server without memory', () => {
     expect(await hq.store.jobSets.page('dead', { limit: 10 })).toHaveLength(1)
   })
 
-  test('leases hold: a job that runs all the time keeps its worker, and who is idle does not spin', async () => {
+  test('leases are renewed: a running job keeps its worker, and an idle worker does not spin', async () => {
     const [busy, idle] = [app(), app()]
     const heard = new Heard<string>()
     const { opened, open } = gate()
@@ -193,12 +193,12 @@ onRedis('a server without memory', () => {
     await idle.work({ leaseSeconds: 1 })
     await choke()
     const [began, before] = [await leases(idle), await connections()]
-    // Both are renewed, again and again, and both look for others who are lost.
+    // Both leases are renewed again and again, and both processes search for dead owners.
     await until(async () => (await leases(idle)).every(({ ends }, i) => ends > (began[i]?.ends ?? 0) + 1500))
     expect(await leases(idle)).toMatchObject([{ claimed: false }, { claimed: false }])
     expect((await connections()) - before).toBeLessThan(10)
 
-    // With memory again all goes on, soon.
+    // With free memory everything continues soon.
     await free()
     const at = performance.now()
     await idle.hq.jobNamed('Quick').performAsync()
@@ -212,7 +212,7 @@ onRedis('a server without memory', () => {
     expect([...busy.errors, ...idle.errors].filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
   })
 
-  test('a worker works all off: jobs, retries and rows, each once', async () => {
+  test('a worker runs all jobs, retries and rows, each once', async () => {
     const { hq, work, errors } = app()
     const runs = new Map<string, number>()
     const ran = (what: string) => runs.set(what, (runs.get(what) ?? 0) + 1)
@@ -240,11 +240,11 @@ onRedis('a server without memory', () => {
     expect(runs.size).toBe(401)
     expect([...runs].filter(([what, times]) => times !== (/^(plain \d*3|row \d*5)$/.test(what) ? 2 : 1))).toEqual([])
     expect(faultsOf(await contents(redis))).toEqual([])
-    // Its trouble is told, and is no flood.
+    // The trouble is logged, but not over and over.
     expect(errors.filter(({ error }) => error.message !== 'once').length).toBeLessThan(10)
   })
 
-  test('what a dead process held is given back, and an idle worker runs it', async () => {
+  test('jobs of a dead process are rescued, and an idle worker runs them', async () => {
     const { hq, work } = app()
     const heard = new Heard<number>()
     hq.job('HardJob', (_ctx, n: number) => heard.say(n))
@@ -268,7 +268,7 @@ onRedis('a server without memory', () => {
     return Number(/total_connections_received:(\d+)/.exec(await redis.info('stats'))?.[1])
   }
 
-  /** No job is anywhere. (Not asked of the store: that it can be asked is a test of its own.) */
+  /** Waits until no job is anywhere. It does not ask the store, because queries are a test of their own. */
   const workedOff = () => until(async () => placesOf(await contents(redis)).size === 0)
 
   async function leases({ hq }: Pick<ReturnType<typeof bench>, 'hq'>) {

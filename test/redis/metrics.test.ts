@@ -3,11 +3,11 @@ import type { Sidekiq } from '#dist/job/payload.js'
 import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { counts } from '../conformance/metrics.ts'
-import { words } from './ask.ts'
+import { stringsOf } from './ask.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** What Sidekiq's own pages look for: keys, fields and times to live, asked of the server without our code. */
+/** Checks the keys, fields and times to live that Sidekiq's own pages read, without our code. */
 onRedis('metrics on Sidekiq’s keys', () => {
   let server: RedisServer
   let databases = 0
@@ -16,7 +16,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
   })
   afterAll(() => server.remove())
 
-  /** Ten minutes to nine, of a day and an hour with one digit. */
+  /** A minute before nine o'clock: hour and day have one digit. */
   const AT = Date.UTC(2025, 1, 4, 8, 5, 59)
 
   type Ask = (...command: string[]) => Promise<string[]>
@@ -26,14 +26,14 @@ onRedis('metrics on Sidekiq’s keys', () => {
     const url = server.url(database)
     const store = openStore(url, { wire })
     try {
-      const ask: Ask = async (...command) => (await words(server.port, ['SELECT', `${database}`], command))[1] ?? []
+      const ask: Ask = async (...command) => (await stringsOf(server.port, ['SELECT', `${database}`], command))[1] ?? []
       await use(store, ask, url)
     } finally {
       await store.close()
     }
   }
 
-  /** The keys that hold what was recorded, with the seconds that they live. */
+  /** Returns the keys of the recorded counts, with their time to live in seconds. */
   async function recorded(store: Store, ask: Ask) {
     const jobs = [counts('A::Job', 3, 1, 48, { 0: 1, 1: 2, 25: 1 }), counts('B', 1, 1)]
     await store.metrics.record({ source: 'x', number: 1, at: AT, jobs })
@@ -78,7 +78,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
     }, 7)
   })
 
-  test('version 6 has hours and days beside', async () => {
+  test('version 6 has hours and days as well', async () => {
     await withStore(async (store, ask) => {
       expect(await recorded(store, ask)).toEqual({
         'A::Job-04-08:5': HOURS_8,
@@ -90,7 +90,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
     }, 6)
   })
 
-  test('what any version wrote is read, all together', async () => {
+  test('counts of all versions are read and added up', async () => {
     await withStore(async (store, _ask, url) => {
       for (const wire of [8, 7, 6] as const) {
         const one = openStore(url, { wire })
@@ -106,7 +106,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
     })
   })
 
-  test('garbage in a field spoils this field alone, and is told', async () => {
+  test('an invalid field is reported, and does not stop the others', async () => {
     await withStore(async (store, ask) => {
       await ask('HSET', 'j|250204|8:05', 'A::Job|p', 'many', 'what', 'ever')
       await expect(recorded(store, ask)).rejects.toThrow('j|250204|8:05')
@@ -115,7 +115,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
     })
   })
 
-  test('deploys are marked by the minute, as Sidekiq has them', async () => {
+  test('deploys are recorded by the minute, as in Sidekiq', async () => {
     await withStore(async (store, ask) => {
       await store.metrics.recordDeploy({ at: Date.UTC(2025, 1, 4, 8, 5), label: 'abc123 Fix it' }, AT)
       expect(pairs(await ask('HGETALL', '20250204-marks'))).toEqual({ '2025-02-04T08:05:00Z': 'abc123 Fix it' })
@@ -125,7 +125,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
     })
   })
 
-  test('an iteration’s hash has Sidekiq’s fields, and thirty days from the first time on', async () => {
+  test('an iteration’s hash has Sidekiq’s fields, and is kept for thirty days from the first time on', async () => {
     await withStore(async (store, ask) => {
       await store.jobs.saveIteration('j', { executions: 2, runtime: 1.25, cursor: '[7,"x"]' }, AT)
       expect(pairs(await ask('HGETALL', 'it-j'))).toEqual({ ex: '2', c: '[7,"x"]', rt: '1.25' })
@@ -133,7 +133,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
       await ask('EXPIRE', 'it-j', '1000')
       await store.jobs.saveIteration('j', { executions: 3, runtime: 2, cursor: '8' }, AT)
       expect(Number((await ask('TTL', 'it-j'))[0])).toBe(1000)
-      // By Ruby, before it ran: then there is nothing else.
+      // Ruby cancelled the job before it ran: then the hash has no other field.
       await ask('HSET', 'it-other', 'cancelled', '1723900000')
       expect(await store.jobs.iterations(['other'])).toEqual([
         { executions: 0, runtime: 0, cursor: null, cancelled: 1_723_900_000_000 },

@@ -15,7 +15,9 @@ onRedis('leases of version 0.1', () => {
   })
   afterAll(() => server.remove())
 
-  /** A database in which version 0.1 has an owner of two queues, whose lease ends in so many milliseconds. */
+  /**
+   * Makes a database in which version 0.1 has an owner of two queues, whose lease ends after this many milliseconds.
+   */
   async function stage(ms: number, query = '') {
     const url = server.url(++database)
     const prefix = query === '' ? '' : 'app:'
@@ -125,7 +127,7 @@ onRedis('leases of version 0.1', () => {
       now: Date.now(),
       maxPayloads: 9,
     })
-    // As version 0.1 would have it.
+    // The keys as version 0.1 writes them.
     await redis.del('hk:leases', `hk:owner:${OLD}`)
     const [seconds] = await redis.time()
     await redis.zadd(key('ordered', 'leases'), Number(seconds) * 1000 + 2000, OLD)

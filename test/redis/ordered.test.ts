@@ -15,7 +15,7 @@ import { onRedis } from './suite.ts'
 
 const MS = 1_000_000
 const item = (id: string, payload: string, score = 1, performIn = 900) => ({ id, payload, score, performIn })
-/** Ids of either shard. */
+/** Ids of each of the two shards. */
 const [ZERO, ONE] = [0, 1].map((shard) =>
   Array.from({ length: 60 }, (_, n) => `id${n}`).filter((id) => shardOf(id, 2) === shard),
 ) as [string[], string[]]
@@ -32,8 +32,9 @@ const [w1, w2, failed, f1, f2, f3, dead, extra] = ZERO as [
 const page = { limit: 50, payloads: 9 }
 
 /**
- * A queue of two shards. A owns the first, where one id waits, one with two payloads, one that failed, and three are in
- * flight, one of them with something behind it; of the other one its owner died with an id in flight, and one waits.
+ * A queue of two shards. A owns the first one: one id waits there, one with two payloads, one that failed; three are
+ * in flight, one of them with payloads waiting behind it. The owner of the second one died with an id in flight; one
+ * id waits there.
  */
 class Scene {
   readonly store: Store
@@ -99,7 +100,7 @@ class Scene {
     return { id, ticket, shard: 0, token: this.token, end }
   }
 
-  /** What no two scenes share is left out, the numbers of tickets; and rings, which may be lost. */
+  /** Leaves out what differs between two runs, the numbers of tickets; and notifications, which may be lost. */
   async contents(): Promise<string> {
     const found = Object.entries(await contents(this.redis))
     const all = Object.fromEntries(found.filter(([key]) => !key.includes(':bell:')))
@@ -128,7 +129,7 @@ function turn(settlements: OrderedSettlement[], takes: { shard: number; token: n
   return { now: MS, settlements, fetch: takes, maxPayloads: 9 }
 }
 
-/** Does what is left to be done; answers what kept it from being done: '' is all done. */
+/** Does what is not done yet. Returns why it is not done, or '' when all is done. */
 const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
   define: ({ store }) => store.ordered.define('new', 3),
   push: ({ store }) =>
@@ -185,7 +186,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
   },
 }
 
-/** Of these, each part is all or nothing for itself. */
+/** Operations of which each part is all or nothing. */
 const inParts = new Set(['define', 'turn', 'take', 'leave', 'move', 'forget'])
 
 onRedis('ordered queues', () => {
@@ -199,7 +200,7 @@ onRedis('ordered queues', () => {
   const scene = () => Scene.make(server.url(++scenes))
 
   describe.each(Object.entries(operations))('%s', (name, run) => {
-    test('a key that holds something else is named, keeps it from being done, and is overcome', async () => {
+    test('a key of the wrong type is named in an error; once it is mended the operation succeeds', async () => {
       const well = await scene()
       const keys = new Set<string>()
       await hear(
@@ -231,7 +232,7 @@ onRedis('ordered queues', () => {
           if (told && !inParts.has(name) && (await one.contents()) !== before)
             found.push(`${key}: something was changed`)
           await one.mend(key)
-          // What it has no use for keeps nothing from being done.
+          // A key that the operation does not need does not stop it.
           if (told) await run(one)
           const after = await one.contents()
           if (after !== end) found.push(`${key}: ends as ${after}, not as ${end}`)
@@ -243,12 +244,12 @@ onRedis('ordered queues', () => {
     })
   })
 
-  test('are tried with every key of every script', () => {
+  test('every key of every script is tried with the wrong type', () => {
     const ours = Object.keys(lua).filter((name) => name.startsWith('ordered'))
     expect([...scriptsSeen].filter((name) => name.startsWith('ordered')).sort()).toEqual(ours.sort())
   })
 
-  test('on a server without memory what was taken is settled, more is taken, owners change, and a push is refused', async () => {
+  test('a server without memory settles and fetches, changes owners, and refuses a push', async () => {
     const one = await scene()
     const { store, redis } = one
     await redis.config('SET', 'maxmemory', '1')
@@ -281,7 +282,7 @@ onRedis('ordered queues', () => {
     }
   })
 
-  test('a push whose answer is lost may be there, one that was not sent is not', async () => {
+  test('a push whose answer is lost is maybePushed, and one that was not sent is not', async () => {
     const proxy = new FaultProxy(await freePort(), server.port, 1)
     await proxy.listen()
     const { redis } = await scene()
@@ -307,7 +308,7 @@ onRedis('ordered queues', () => {
     }
   })
 
-  test('who lost the answer that a shard is his hears again what died, until he takes something', async () => {
+  test('an owner that repeats acquireShard gets the same deaths until it fetches', async () => {
     const one = await scene()
     const { store } = one
     try {
@@ -326,7 +327,7 @@ onRedis('ordered queues', () => {
     }
   })
 
-  test('names are written down while somebody goes through them, and forgotten when nobody did for long', async () => {
+  test('the index of names is kept while it is used, and dropped after a while', async () => {
     const one = await scene()
     const { store, redis } = one
     const root = 'hk:{queue:many}:ordered'
@@ -344,11 +345,11 @@ onRedis('ordered queues', () => {
     try {
       await push(ids.slice(0, 2000))
       expect(await redis.exists(`${root}:names`)).toBe(0)
-      // Somebody has begun, on a server that was started again since: how far he came means nothing.
+      // Another process has begun, before the server was restarted: its cursor is not valid any more.
       await redis.hset(root, { named: Date.now() + 60_000, naming: '0123abc 4711' })
       await push(ids.slice(2000, 2100))
       expect(await named()).toEqual(ids.slice(0, 2100))
-      // What comes and goes meanwhile.
+      // Ids are added and removed meanwhile.
       await push(ids.slice(2100, 2200))
       await store.ordered.act('many', 'delete', ids.slice(0, 50), { now: MS })
       await store.workers.join('W', { queues: ['many'], seconds: 600, host: 'here' })
@@ -360,13 +361,13 @@ onRedis('ordered queues', () => {
       const left = ids.slice(50, 2200).filter((id) => !taken.has(id))
       expect(await redis.zcard(`${root}:names`)).toBe(left.length)
       expect(await named()).toEqual(left)
-      // Nobody has asked for long.
+      // The index has not been used for long.
       await redis.hset(root, 'named', 1)
       await push(ids.slice(2200, 2250))
       expect(await redis.exists(`${root}:names`)).toBe(0)
       expect(await redis.hmget(root, 'named', 'naming')).toEqual([null, null])
       expect(await named()).toEqual([...left, ...ids.slice(2200, 2250)])
-      // They are forgotten in the middle of moving shards: all are moved all the same.
+      // The index is dropped while ids are moved between shards: all are moved all the same.
       await store.ordered.reshard('many', 5)
       expect(await store.ordered.moveShards('many')).toBeGreaterThan(0)
       await redis.hset(root, 'named', 1)
@@ -383,7 +384,7 @@ onRedis('ordered queues', () => {
     }
   })
 
-  test('who waits hears of which shard there is news, and of all where there is more than that', async () => {
+  test('a wait names the shard that was changed, and all shards when there are several', async () => {
     const one = await scene()
     const { store, redis } = one
     const push = (id: string, performIn: number) => store.ordered.push('o', 2, [item(id, '"1"', 1, performIn)], MS)
@@ -404,7 +405,7 @@ onRedis('ordered queues', () => {
     await one.close()
   })
 
-  test('a push asks for what is in its shard, and no other queue for anything', async () => {
+  test('after a push the worker fetches only from the shard and queue of that push', async () => {
     const hq = new Highkiq({ url: server.url(++scenes) })
     const heard = new Heard<string>()
     const [one] = ['One', 'Two'].map((name) => hq.ordered(name, { shards: 4 }, () => heard.say(name)))
@@ -423,7 +424,7 @@ onRedis('ordered queues', () => {
     }
     const { queue } = sure(one)
     const shard = shardOf(sure(ONE[0]), 4)
-    // Now and then all are asked anyway.
+    // At intervals the worker asks for all shards anyway.
     let isAlone = false
     for (let n = 2; n < 6 && !isAlone; n++) {
       asked.splice(0)
@@ -436,7 +437,7 @@ onRedis('ordered queues', () => {
     await hq.close()
   })
 
-  test('a queue that is begun anew while it is forgotten is still found', async () => {
+  test('a queue that is created again while it is deleted is still listed', async () => {
     const proxy = new FaultProxy(await freePort(), server.port, 1)
     await proxy.listen()
     const { redis, store: direct } = await scene()
@@ -467,7 +468,7 @@ async function openStoreFor<T>(url: string, use: (store: Store) => Promise<T>): 
   }
 }
 
-/** The commands that reach the server while something is done. */
+/** Returns the commands that reach the server during `work`. */
 async function hear(redis: Redis, work: () => Promise<unknown>, each: (words: string[]) => void): Promise<void> {
   const monitor = await redis.monitor()
   const database = String(redis.options.db)

@@ -10,23 +10,23 @@ import { startProxy } from './proxy.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** How long each trouble goes on; HIGHKIQ_CHAOS_SECONDS=60 for a thorough search. */
+/** How long each trouble lasts; HIGHKIQ_CHAOS_SECONDS=60 for a thorough run. */
 const SECONDS = Number(process.env.HIGHKIQ_CHAOS_SECONDS ?? 1)
-/** After it, what was lost on its way is looked for by and by. */
+/** After this time the search for jobs of lost answers has ended. */
 const TIMEOUT_MS = 30_000 + SECONDS * 3000
-/** Shorter than each outage: pushes are refused while it lasts. */
+/** Shorter than each outage, so that pushes reject while it lasts. */
 const COMMAND_MS = 600
-/** Who waits for jobs goes on so soon when the server is back. */
+/** Waiting workers continue within this time after the server is back. */
 const SOON_MS = 3000
 /** Longer than a lease. */
 const OUTAGE_MS = 1600
 
 /**
- * Nobody is killed here but the server: so each job that was stored runs once – not "at least once" – whatever befalls the
- * server and the connections, and nobody's lease is taken away.
+ * Only the server fails here, never a worker. So each stored job runs exactly once, whatever happens to the server
+ * and the connections, and no lease is lost.
  */
 onRedis('a server in trouble', () => {
-  test('scripts that are forgotten all the time are sent again', { timeout: TIMEOUT_MS }, async (context) => {
+  test('scripts that the server forgets are sent again', { timeout: TIMEOUT_MS }, async (context) => {
     const scene = await Scene.make(context)
     await scene.during(() => scene.server.ask('SCRIPT', 'FLUSH'))
     expect([...scene.unsure, ...scene.refused]).toEqual([])
@@ -34,7 +34,7 @@ onRedis('a server in trouble', () => {
     expect(scene.errors).toEqual([])
   })
 
-  test.concurrent('connections that are cut all the time lose and double nothing', {
+  test.concurrent('connections that are cut again and again lose and repeat no job', {
     timeout: TIMEOUT_MS,
   }, async (context) => {
     const scene = await Scene.make(context)
@@ -45,7 +45,7 @@ onRedis('a server in trouble', () => {
     await scene.expectOnce()
   })
 
-  test.concurrent('a server that crashes again and again has all that it said it has', {
+  test.concurrent('a server that crashes again and again keeps every job that it has acknowledged', {
     timeout: TIMEOUT_MS,
   }, async (context) => {
     const scene = await Scene.make(context)
@@ -58,7 +58,7 @@ onRedis('a server in trouble', () => {
     await scene.expectOnce()
   })
 
-  test.concurrent('a worker whose connection is cut while it begins, begins all the same', async (context) => {
+  test.concurrent('a worker whose connection is cut during its start starts all the same', async (context) => {
     const server = await startServer()
     const proxy = await startProxy(server)
     const hq = new Highkiq({ url: proxy.url(), logger: recorder() })
@@ -86,7 +86,7 @@ onRedis('a server in trouble', () => {
     ['frozen', async (server: RedisServer) => server.freeze(), async (server: RedisServer) => server.thaw()],
   ] as const
   for (const [name, begin, end] of outages) {
-    test.concurrent(`while a server is ${name} workers keep their jobs, and pushes say what became of them`, {
+    test.concurrent(`while a server is ${name} workers keep their jobs, and pushes report whether they were stored`, {
       timeout: TIMEOUT_MS,
     }, async (context) => {
       const scene = await Scene.make(context, COMMAND_MS / 1000)
@@ -96,11 +96,11 @@ onRedis('a server in trouble', () => {
       const before = unsure.length + refused.length
       await begin(server)
       const over = sleep(OUTAGE_MS)
-      // What is sent to one that is frozen may be done when it thaws.
+      // A frozen server may carry out what it was sent when it continues.
       await Promise.all([scene.push(), scene.push()])
       expect(unsure.length + refused.length - before).toBe(2)
       const sent = unsure.length
-      // By now it is known that nobody is there to be sent anything.
+      // By now the client knows that it cannot send anything.
       await Promise.all([scene.push(), scene.push()])
       expect(unsure).toHaveLength(sent)
       await over
@@ -113,13 +113,13 @@ onRedis('a server in trouble', () => {
       const at = performance.now()
       await until(() => scene.ran.all.includes(scene.stored.at(-1) as number))
       expect(performance.now() - at).toBeLessThan(SOON_MS)
-      scene.letGo()
+      scene.finish()
       await scene.expectOnce()
       if (name === 'frozen') expect(unsure.slice(-1).every((n) => scene.ran.all.includes(n))).toBe(true)
     })
   }
 
-  test("a line that breaks while it begins to listen is nobody's end", async ({ onTestFinished }) => {
+  test('a connection that breaks while it subscribes ends nothing', async ({ onTestFinished }) => {
     const server = await startServer()
     onTestFinished(() => server.remove())
     const proxy = await startProxy(server)
@@ -136,7 +136,7 @@ onRedis('a server in trouble', () => {
     const again = proxy.onRequest(isListening, 'cut-before')
     const last = proxy.onRequest(isListening, 'pass')
     await server.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')
-    // Whoever waits next listens again, if not sooner.
+    // The next wait subscribes again, if nothing has before.
     for (const step of [again, last]) {
       await until(async () => {
         await store.jobSets.waitUntilDue(10, over.signal)
@@ -146,16 +146,16 @@ onRedis('a server in trouble', () => {
   })
 })
 
-/** A server, two workers and one who pushes, as processes of their own would have it. */
+/** A server, two workers and a client that pushes, each with connections of its own. */
 class Scene {
   readonly server: RedisServer
-  /** The numbers of the jobs, by what was said to who pushed them. */
+  /** The numbers of the jobs, by the answer to their push. */
   readonly stored: number[] = []
   readonly unsure: number[] = []
   readonly refused: number[] = []
   readonly ran = new Heard<number>()
   readonly errors: string[] = []
-  letGo = () => {}
+  finish = () => {}
   #tried = 0
   readonly #job: Job<[n: number], void>
   readonly #apps: Highkiq[]
@@ -165,7 +165,7 @@ class Scene {
     const app = (more = {}) => new Highkiq({ url: server.url(1), logger: recorder(), ...more })
     this.#apps = [app({ redisTimeout }), app(), app()]
     const { opened, open } = gate()
-    this.letGo = open
+    this.finish = open
     for (const hq of this.#apps) {
       hq.onError((error) => void this.errors.push(String((error as { code?: string }).code ?? error)))
       hq.job('Held', async (_ctx, n: number) => {
@@ -197,18 +197,18 @@ class Scene {
     said.push(n)
   }
 
-  /** Jobs that run until `letGo`. */
+  /** Jobs that run until `finish` is called. */
   async hold(): Promise<void> {
     const held = this.#apps[0]?.jobNamed('Held') as unknown as Job<[n: number], void>
     while (this.stored.length < 6) await this.push(held)
     await until(() => this.stored.every((n) => this.ran.all.includes(n)))
   }
 
-  /** Pushes while something happens again and again. */
+  /** Pushes while a trouble is repeated. */
   async during(trouble: () => Promise<unknown>): Promise<void> {
     const end = performance.now() + SECONDS * 1000
     const again = async (work: () => Promise<unknown>) => {
-      // On a busy machine it takes longer until some are through.
+      // On a busy machine it takes longer until some pushes succeed.
       while (performance.now() < end || this.stored.length < 20) await work()
     }
     const lanes = Array.from({ length: 5 }, () =>
@@ -220,7 +220,7 @@ class Scene {
     await Promise.all([again(trouble), ...lanes])
   }
 
-  /** Waits until no job is left, and counts. */
+  /** Waits until no job is left, and checks the counts. */
   async expectOnce(): Promise<void> {
     const redis = new Redis(this.server.url(1))
     await until(async () => placesOf(await contents(redis)).size === 0)
@@ -237,7 +237,7 @@ class Scene {
   }
 
   async close(): Promise<void> {
-    this.letGo()
+    this.finish()
     await Promise.all(this.#apps.map((hq) => hq.close()))
   }
 }

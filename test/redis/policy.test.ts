@@ -3,7 +3,7 @@ import { bench } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** A worker says when its server is one that throws jobs away. */
+/** A worker warns when its server may evict jobs. */
 onRedis('the maxmemory-policy', () => {
   let server: RedisServer
   beforeAll(async () => {
@@ -11,7 +11,7 @@ onRedis('the maxmemory-policy', () => {
   })
   afterAll(() => server.remove())
 
-  /** What a worker warns of that starts there. */
+  /** Returns the warnings of a worker that starts there. */
   async function warnings(url = server.url()): Promise<string[]> {
     const t = bench({ url })
     const worker = await t.work()
@@ -20,12 +20,12 @@ onRedis('the maxmemory-policy', () => {
     return t.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
   }
 
-  test('is right where nothing is evicted', async () => {
+  test('gives no warning when no key can be evicted', async () => {
     await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
     expect(await warnings()).toEqual([])
   })
 
-  test('is warned of where jobs may be evicted, with what to do, unless the server hides it', async () => {
+  test('gives a warning with a remedy when jobs may be evicted, unless the server hides the setting', async () => {
     await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru')
     const [warning, ...more] = await warnings()
     expect(warning).toMatch(/maxmemory-policy allkeys-lru.* CONFIG SET maxmemory-policy noeviction/)

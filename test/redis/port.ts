@@ -2,10 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /**
- * A port of 127.0.0.1 that nobody listens on.
- *
- * Below those that the system gives to clients: a client that tries again and again to reach a port of that range where
- * nobody listens is given the same port some time, and so reaches itself.
+ * Returns a port of 127.0.0.1 on which nobody listens. It is below the range from which the system gives ports to
+ * clients: a client that tries to connect to a free port of that range may be given the same port, and so connect to
+ * itself.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -19,7 +18,7 @@ export async function freePort(): Promise<number> {
       await once(server, 'close')
       return port
     } catch {
-      // Taken: another one.
+      // The port is in use: try another one.
     }
   }
 }

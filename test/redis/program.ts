@@ -2,7 +2,7 @@ import { type Program, versionOf } from '../programs/program.ts'
 
 const OLDEST = 6.2
 
-/** A Redis server, or a Valkey, which is one too. */
+/** A Redis or Valkey server. */
 export const redis: Program = {
   name: 'redis',
   executables: ['redis-server', 'valkey-server'],

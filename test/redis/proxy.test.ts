@@ -21,7 +21,7 @@ onRedis('a proxy before a Redis server', () => {
     onTestFinished(() => proxy.close())
   })
 
-  /** A client that tries nothing twice. */
+  /** A client that repeats nothing. */
   function client(options: RedisOptions = {}): Redis {
     const redis = new Redis(proxy.url(), { maxRetriesPerRequest: 0, retryStrategy: () => 1, ...options })
     redis.on('error', () => {})
@@ -29,7 +29,7 @@ onRedis('a proxy before a Redis server', () => {
     return redis
   }
 
-  test.each([2, 3] as const)('passes on everything as it is (protocol %i)', async (protocol) => {
+  test.each([2, 3] as const)('passes all bytes on unchanged (protocol %i)', async (protocol) => {
     const redis = client({ protocol })
     const value = Buffer.from(Array.from({ length: 300_000 }, (_, i) => i % 256))
     await redis.set('key', value)
@@ -58,14 +58,14 @@ onRedis('a proxy before a Redis server', () => {
     expect(await redis.incr('n')).toBe(2)
   })
 
-  test('cut-after-request: the server does it, and nobody hears of it', async () => {
+  test('cut-after-request: the server carries it out, and the reply is lost', async () => {
     const redis = client()
     proxy.onRequest(is('INCR'), 'cut-after-request')
     await expect(redis.incr('n')).rejects.toThrow()
     await until(async () => (await server.ask('GET', 'n'))[0] === '1')
   })
 
-  test('cut-after-request: a blocked request is given up by the server', async () => {
+  test('cut-after-request: the server ends a blocked request', async () => {
     const redis = client()
     const step = proxy.onRequest(is('BLMOVE'), 'cut-after-request')
     await expect(redis.blmove('from', 'to', 'RIGHT', 'LEFT', 0)).rejects.toThrow()
@@ -135,7 +135,7 @@ onRedis('a proxy before a Redis server', () => {
     await until(async () => (await server.ask('GET', 'n'))[0] === '1')
   })
 
-  test('pass: the test hears of the request; a step is taken once, the oldest first', async () => {
+  test('pass: the test sees the request; each step happens once, the oldest first', async () => {
     const redis = client()
     const steps = [proxy.onRequest(is('GET'), 'pass'), proxy.onRequest(is('GET'), 'cut-before')]
     expect(await redis.get('n')).toBe(null)
@@ -144,10 +144,10 @@ onRedis('a proxy before a Redis server', () => {
     expect(await redis.get('n')).toBe(null)
   })
 
-  test.each([2, 3])('pushes between the replies are not taken for replies (protocol %i)', async (protocol) => {
+  test.each([2, 3])('pushes between replies do not count as replies (protocol %i)', async (protocol) => {
     const raw = rawClient(proxy.port)
     await raw.answers(1, encode('HELLO', String(protocol)))
-    // Pushes: two confirmations, one message; then the answer that is lost.
+    // Pushes: two confirmations and one message; then the reply that is lost.
     await raw.answers(2, encode('SUBSCRIBE', 'a', 'b'))
     await server.ask('PUBLISH', 'a', 'hello')
     await raw.answers(1)
@@ -169,7 +169,7 @@ onRedis('a proxy before a Redis server', () => {
     expect(words).toEqual([pong, ['message', 'b', 'bye']])
   })
 
-  test('refuse cuts everybody until accept', async () => {
+  test('refuse cuts every connection until accept', async () => {
     const redis = client()
     await redis.ping()
     expect(proxy.connections).toBe(1)
@@ -192,7 +192,7 @@ onRedis('a proxy before a Redis server', () => {
     },
   )
 
-  test('a packet is held back for seconds where that is asked for', async () => {
+  test('a packet is held for seconds when that fault is set', async () => {
     const redis = client()
     await redis.ping()
     proxy.set({ stall: 1 })
@@ -204,10 +204,10 @@ onRedis('a proxy before a Redis server', () => {
     expect(performance.now() - began).toBeLessThan(8000)
   })
 
-  test('connections that are cut at random lose answers and invent none', async () => {
+  test('connections that are cut at random lose replies, and no reply is made up', async () => {
     proxy.set({ cut: 10, delay: 2, halve: 0.1, sever: 0.1 })
     let [answered, lost] = [0, 0]
-    const lane = async () => {
+    const direction = async () => {
       const redis = client()
       let last = 0
       for (let i = 0; i < 200; i++) {
@@ -218,12 +218,12 @@ onRedis('a proxy before a Redis server', () => {
         last = Math.max(last, n)
       }
     }
-    await Promise.all([lane(), lane(), lane()])
+    await Promise.all([direction(), direction(), direction()])
     proxy.calm()
     const n = Number(await client().get('n'))
     expect(lost).toBeGreaterThan(10)
     expect(answered).toBeGreaterThan(100)
-    // Some of what was not answered was done, and some was not.
+    // Some of the commands without a reply were carried out, and some were not.
     expect(n).toBeGreaterThan(answered)
     expect(n).toBeLessThan(answered + lost)
   })
@@ -237,7 +237,7 @@ async function until(holds: () => Promise<unknown>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Says bytes and hears messages, on one connection for everything. */
+/** Sends bytes and reads messages over one connection. */
 function rawClient(port: number) {
   const socket = connect({ port, host: '127.0.0.1' })
   const reader = new Reader()
@@ -253,7 +253,7 @@ function rawClient(port: number) {
   return {
     send,
     closed: new Promise((resolve) => socket.on('close', resolve)),
-    /** The next `n` messages. */
+    /** Returns the next `n` messages. */
     async answers(n: number, bytes?: Buffer): Promise<Message[]> {
       if (bytes) send(bytes)
       while (messages.length < n) {

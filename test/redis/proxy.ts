@@ -9,9 +9,9 @@ import { type Act, type Match, type Request, Step } from './step.ts'
 const SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 20260517)
 
 /**
- * Stands between clients and a Redis server and does to their connections what a bad network does. It runs in the
- * test's own process, so that a test can say with a function of its own what shall befall which request: what keeps the
- * event loop busy belongs into a child process.
+ * Stands between clients and a Redis server, and behaves like a bad network. It runs in the process of the test, so
+ * that the test chooses requests with functions of its own. Work that blocks the event loop belongs into a child
+ * process.
  */
 export class FaultProxy {
   readonly port: number
@@ -28,7 +28,7 @@ export class FaultProxy {
     this.#server = createServer((client) => this.#connect(client, target))
   }
 
-  /** How many clients are connected. */
+  /** The number of connected clients. */
   get connections(): number {
     return this.#links.size
   }
@@ -43,21 +43,21 @@ export class FaultProxy {
     await listening
   }
 
-  /** Changes the faults named; the others stay. */
+  /** Changes the given faults; the others stay. */
   set(faults: Partial<Faults>): void {
     this.#weather.faults = { ...this.#weather.faults, ...faults }
     clearTimeout(this.#cutter)
     this.#cutLater()
   }
 
-  /** No more faults of chance. What is held back by a step stays so. */
+  /** Ends all random faults. A message that a step holds stays held. */
   calm(): void {
     this.set(NO_FAULTS)
   }
 
   /**
-   * Lets something befall the next request that matches, once. `match` is asked when a request is about to be sent on,
-   * for every request until it says yes; of several steps the oldest that matches is taken.
+   * Makes something happen to the next request that matches, once. `match` is called for every request just before it
+   * is sent on, until it returns true. Of several steps the oldest that matches is used.
    */
   onRequest(match: Match, act: Act): Step {
     const step = new Step(act)
@@ -70,7 +70,7 @@ export class FaultProxy {
     for (const link of this.#links) link.cut()
   }
 
-  /** Like a server that is down: cuts all connections, and every new one at once, until `accept`. */
+  /** Behaves like a server that is down: cuts all connections, and every new one at once, until `accept`. */
   refuse(): void {
     this.#refuses = true
     this.cutAll()
@@ -109,7 +109,7 @@ export class FaultProxy {
   #cutLater(): void {
     const { faults, random } = this.#weather
     if (faults.cut <= 0) return
-    // As often in any moment as in any other.
+    // The probability is the same at any moment.
     const ms = -Math.log(1 - random()) * faults.cut
     this.#cutter = setTimeout(() => {
       const links = [...this.#links]
@@ -120,7 +120,7 @@ export class FaultProxy {
   }
 }
 
-/** Starts a proxy in front of a server. HIGHKIQ_TEST_SEED seeds its chance, unless the test does. */
+/** Starts a proxy in front of a server. HIGHKIQ_TEST_SEED seeds its random numbers, unless the test does. */
 export async function startProxy(server: { port: number }, seed = SEED): Promise<FaultProxy> {
   const proxy = new FaultProxy(await freePort(), server.port, seed)
   await proxy.listen()

@@ -23,7 +23,7 @@ onRedis('a push in several parts of which one fails', () => {
     return { hq, redis }
   }
 
-  test('pushes of one turn: each error names the state of its own job', async () => {
+  test('pushes in the same moment: each error tells the state of its own job', async () => {
     const { hq, redis } = open()
     await redis.set('queue:spoilt', 'no list')
     const push = (queue: string) => hq.push({ class: 'J', args: [], queue })
@@ -40,7 +40,7 @@ onRedis('a push in several parts of which one fails', () => {
     expect(await redis.zcard('schedule')).toBe(1)
   })
 
-  test('a bulk: the jobs before are stored, those of the part that failed are surely not', async () => {
+  test('a bulk: the parts before the failed one are stored, and its own jobs certainly are not', async () => {
     const { hq, redis } = open()
     async function* rows() {
       for (let n = 0; n < 6; n++) {
@@ -64,11 +64,11 @@ onRedis('a push in several parts of which one fails', () => {
     expect(error.jids).toEqual(error.notPushed)
   })
 
-  test('tracked jobs and others in one bulk: what the first part stored is not among those that failed', async () => {
+  test('tracked and other jobs in one bulk: jobs of a stored part are not in notPushed', async () => {
     const { hq, redis } = open()
     await redis.set('queue:spoilt', 'no list')
     hq.job('Tracked', { track: true, queue: 'good' }, () => {})
-    // Client middleware sends every second job somewhere else, and keeps no record of it.
+    // Client middleware sends every second job to another queue, without an event.
     hq.client.use(async (payload, next) => {
       const after = await next()
       if (!after || payload.args[0] !== 'else') return after

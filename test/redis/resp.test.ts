@@ -28,7 +28,7 @@ const messages = [
 ]
 
 describe('the reader of the Redis protocol', () => {
-  test('finds every message, at once and byte by byte', () => {
+  test('finds every message, in one piece and byte by byte', () => {
     const all = Buffer.concat(messages)
     const whole = new Reader().read(all).map(({ bytes }) => bytes.toString('latin1'))
     expect(whole).toEqual(messages.map((bytes) => bytes.toString('latin1')))
@@ -38,7 +38,7 @@ describe('the reader of the Redis protocol', () => {
     expect(bitten.map(({ bytes }) => bytes.toString('latin1'))).toEqual(whole)
   })
 
-  test('finds them whatever the pieces are', () => {
+  test('finds every message in any pieces', () => {
     const all = Buffer.concat(messages)
     for (let size = 2; size < all.length; size++) {
       const reader = new Reader()
@@ -51,7 +51,7 @@ describe('the reader of the Redis protocol', () => {
     }
   })
 
-  test('gives the type and the words', () => {
+  test('returns the type and the strings', () => {
     const [set, pushed, nested] = new Reader().read(
       Buffer.concat([
         encode('SET', 'key', 'two words'),

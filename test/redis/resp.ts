@@ -1,10 +1,10 @@
 /** One request or reply of the Redis protocol, version 2 or 3. */
 export interface Message {
-  /** Its first byte: `*` an array (every request is one), `+`, `-`, `:`, `$`, `>` a push, … */
+  /** The first byte: `*` an array (every request is one), `+`, `-`, `:`, `$`, `>` a push, … */
   type: string
-  /** The strings and simple values in it, in order, however deep. */
+  /** The strings and simple values in it, in order, at any depth. */
   words: Buffer[]
-  /** All of it, as it came. */
+  /** The raw bytes. */
   bytes: Buffer
 }
 
@@ -16,15 +16,15 @@ export function encode(...words: (string | Buffer)[]): Buffer {
   return Buffer.concat([Buffer.from(`*${words.length}\r\n`), ...parts])
 }
 
-/** Finds the messages in a stream, in whatever pieces it comes. */
+/** Finds the messages in a stream that arrives in any pieces. */
 export class Reader {
   #buffer: Buffer = Buffer.alloc(0)
   #at = 0
   #words: Buffer[] = []
-  /** Elements still to come of what is open, innermost last. The first is the message itself. */
+  /** The number of missing elements of each open array, innermost last. The first one is the message itself. */
   #open: { left: number; attribute?: boolean }[] = [{ left: 1 }]
 
-  /** Those that are complete with this piece. */
+  /** Returns the messages that this piece completes. */
   read(chunk: Buffer): Message[] {
     const messages: Message[] = []
     this.#buffer = this.#buffer.length > 0 ? Buffer.concat([this.#buffer, chunk]) : chunk
@@ -41,7 +41,7 @@ export class Reader {
     return messages
   }
 
-  /** Passes one line, with the string that belongs to it; false: it is not all here. */
+  /** Reads one line, with the string that belongs to it. Returns false when a part is missing. */
   #pass(): boolean {
     const end = this.#buffer.indexOf('\r\n', this.#at)
     if (end < 0) return false
@@ -69,13 +69,13 @@ export class Reader {
     return true
   }
 
-  /** A value is complete; so may be those that it is the last one of. */
+  /** Ends a value, and each array whose last element it is. */
   #ended(): void {
     for (let inner = this.#open.at(-1); inner; inner = this.#open.at(-1)) {
       inner.left--
       if (inner.left > 0) return
       this.#open.pop()
-      // What an attribute is about still follows.
+      // The value that an attribute describes still follows.
       if (inner.attribute) return
     }
   }

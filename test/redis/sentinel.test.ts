@@ -5,7 +5,7 @@ import { Heard, recorder, until } from '../engine/bench.ts'
 import { type RedisServer, startSentinel, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** HIGHKIQ_SENTINEL_PUSHES=5000 for a thorough search, which also waits until the old master is a replica. */
+/** HIGHKIQ_SENTINEL_PUSHES=5000 for a thorough run, which also waits until the old master is a replica. */
 const THOROUGH = process.env.HIGHKIQ_SENTINEL_PUSHES
 const PUSHES = Number(THOROUGH ?? 200)
 const NAME = 'main'
@@ -20,7 +20,7 @@ const SOON_MS = 300
 const TIMEOUT_MS = 90_000
 
 onRedis('a failover by Sentinel', () => {
-  test.concurrent('that is planned loses pushes of its last second alone, and none that waited for a replica', {
+  test.concurrent('a planned one loses only pushes of its last second, and none that waited for a replica', {
     timeout: TIMEOUT_MS,
   }, async (context) => {
     const scene = await Scene.make(context)
@@ -31,7 +31,7 @@ onRedis('a failover by Sentinel', () => {
     await scene.expectWork()
   })
 
-  test.concurrent('after a crash loses what had not reached the replica, and none that waited for it', {
+  test.concurrent('one after a crash loses only pushes that had not reached the replica, and none that waited for it', {
     timeout: TIMEOUT_MS,
   }, async (context) => {
     const scene = await Scene.make(context)
@@ -50,7 +50,7 @@ onRedis('a failover by Sentinel', () => {
 })
 
 onRedis('a push that waits for replicas', () => {
-  test('is refused as unsure when there is none', async ({ onTestFinished }) => {
+  test('rejects as maybePushed when there is no replica', async ({ onTestFinished }) => {
     const server = await startServer()
     onTestFinished(() => server.remove())
     const hq = new Highkiq({ url: `${server.url()}?waitForReplicas=1`, redisTimeout: 1, logger: recorder() })

@@ -20,13 +20,13 @@ onRedis('a Redis server of a test', () => {
     expect(existsSync(folder)).toBe(false)
   })
 
-  test('two of them have nothing in common', async () => {
+  test('two servers share nothing', async () => {
     const [one, other] = await Promise.all([started(), started()])
     await one.ask('SET', 'key', 'value')
     expect(await other.ask('GET', 'key')).toEqual([])
   })
 
-  test('keeps what it was told through stop, kill and restart when it writes a file', async () => {
+  test('with a file it keeps its data through stop, kill and restart', async () => {
     const server = await started({ appendonly: true, appendfsync: 'always' })
     const { port, pid } = server
     await server.ask('SET', 'one', '1')
@@ -40,14 +40,14 @@ onRedis('a Redis server of a test', () => {
     expect(await server.ask('MGET', 'one', 'two')).toEqual(['1', '2'])
   })
 
-  test('forgets all at a restart otherwise', async () => {
+  test('without a file a restart loses its data', async () => {
     const server = await started()
     await server.ask('SET', 'one', '1')
     await server.restart()
     expect(await server.ask('DBSIZE')).toEqual(['0'])
   })
 
-  test('answers nobody while it is frozen, and can be stopped all the same', async () => {
+  test('a frozen server does not answer, and can be stopped', async () => {
     const server = await started()
     server.freeze()
     const answer = server.ask('PING')
@@ -59,11 +59,11 @@ onRedis('a Redis server of a test', () => {
     await expect(server.ask('PING')).rejects.toThrow('ECONNREFUSED')
   })
 
-  test('says what it wrote when it does not start', async () => {
+  test('a server that does not start rejects with its log', async () => {
     await expect(startServer({ 'no-such-directive': 1 })).rejects.toThrow('Bad directive')
   })
 
-  test('ends with the process that started it, also when that is killed', async () => {
+  test('it ends with the process that started it, also when that is killed', async () => {
     const module = fileURLToPath(new URL('./server.ts', import.meta.url))
     const program = `
       const { startServer } = await import(${JSON.stringify(module)})

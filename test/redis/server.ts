@@ -6,33 +6,33 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { pathOf } from '../programs/program.ts'
-import { words } from './ask.ts'
+import { stringsOf } from './ask.ts'
 import { freePort } from './port.ts'
 import { redis } from './program.ts'
 
 const WATCHDOG = fileURLToPath(new URL('./watchdog.js', import.meta.url))
-/** Loading a large file takes its time. */
+/** Loading a large file takes this long at most. */
 const START_SECONDS = 15
 
-/** Directives of redis.conf by their names; `true` is `yes`. Nothing is kept on disk unless `appendonly` is. */
+/** Directives of redis.conf by name; `true` means `yes`. Nothing is kept on disk unless `appendonly` is set. */
 export type ServerOptions = { appendonly?: boolean; maxmemory?: string; databases?: number } & {
   [directive: string]: string | number | boolean | undefined
 }
 
 /**
- * A Redis server of a test's own, on 127.0.0.1. It ends when the process that started it does, in whatever way; who is
- * done sooner says `remove`.
+ * A Redis server of one test, on 127.0.0.1. It ends together with the process that started it, in whatever way that
+ * ends; `remove` ends it sooner.
  */
 export class RedisServer {
   readonly port: number
-  /** Holds its append-only file and its log. */
+  /** The folder of its append-only file and its log. */
   readonly folder: string
   readonly #program: string
   readonly #options: ServerOptions
   readonly #sentinel: readonly string[] | undefined
   #run: Run | undefined
 
-  /** `sentinel`: the process is a Sentinel, configured by these lines. */
+  /** `sentinel`: the process is a Sentinel with this configuration. */
   constructor(program: string, port: number, options: ServerOptions, sentinel?: readonly string[]) {
     this.#program = program
     this.port = port
@@ -41,7 +41,7 @@ export class RedisServer {
     this.folder = mkdtempSync(join(tmpdir(), 'highkiq-redis-'))
   }
 
-  /** Of the process that runs now. */
+  /** The pid of the running process. */
   get pid(): number {
     if (!this.#run) throw new Error('the Redis server does not run')
     return this.#run.pid
@@ -51,21 +51,21 @@ export class RedisServer {
     return `redis://127.0.0.1:${this.port}/${database}`
   }
 
-  /** Sends one command; answers the words of the reply. */
+  /** Sends one command. Returns the strings of the reply. */
   async ask(...command: string[]): Promise<string[]> {
-    const [reply = []] = await words(this.port, command)
+    const [reply = []] = await stringsOf(this.port, command)
     return reply
   }
 
-  /** Starts it; resolves when it answers. It has not been started or has ended before. */
+  /** Starts a server that is not running. Resolves when it answers. */
   async start(): Promise<void> {
     const run = await startRun(this.folder, [this.#program, ...this.#directives()])
-    // The one before has nothing to watch but the folder, which this one watches now.
+    // The process before watches only the folder, which this one watches now.
     this.#run?.watchdog.kill('SIGKILL')
     this.#run = run
     const answers = async () => {
-      const [, info = []] = await words(this.port, ['PING'], ['INFO', 'server'])
-      // It could be a stranger who got the port first.
+      const [, info = []] = await stringsOf(this.port, ['PING'], ['INFO', 'server'])
+      // Another program may have got the port first.
       return info.join().includes(`process_id:${run.pid}\r`)
     }
     for (const end = performance.now() + START_SECONDS * 1000; ; await sleep(5)) {
@@ -74,23 +74,23 @@ export class RedisServer {
     }
   }
 
-  /** Ends it in order; resolves when it has ended. It writes what it keeps. */
+  /** Stops it in order, so that it writes its file. Resolves when it has ended. */
   async stop(): Promise<void> {
     await this.#end('SIGTERM')
   }
 
-  /** As a crash would. Resolves when it has ended. */
+  /** Kills it, like a crash. Resolves when it has ended. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')
   }
 
-  /** Starts it again on the same port and folder, stopping it first if it runs. */
+  /** Starts it again on the same port and folder; stops it first if it runs. */
   async restart(): Promise<void> {
     await this.stop()
     await this.start()
   }
 
-  /** It goes on listening and answers nobody. */
+  /** Freezes it: it listens, but does not answer. */
   freeze(): void {
     process.kill(this.pid, 'SIGSTOP')
   }
@@ -99,7 +99,7 @@ export class RedisServer {
     process.kill(this.pid, 'SIGCONT')
   }
 
-  /** Ends it for good and removes its folder. */
+  /** Ends it and removes its folder. */
   async remove(): Promise<void> {
     await this.kill()
     const watchdog = this.#run?.watchdog
@@ -111,7 +111,7 @@ export class RedisServer {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** What it has written to its log. */
+  /** Returns its log. */
   log(): string {
     const path = join(this.folder, 'log')
     return existsSync(path) ? readFileSync(path, 'utf8') : ''
@@ -120,11 +120,11 @@ export class RedisServer {
   async #end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     if (!this.#run || this.#run.hasEnded) return
     try {
-      // A frozen one hears nothing else; the kill goes through.
+      // A frozen process gets no other signal; SIGKILL works.
       if (signal === 'SIGTERM') this.thaw()
       process.kill(this.#run.pid, signal)
     } catch (error) {
-      // It has ended by itself, and that is not told yet.
+      // It has ended by itself, and the event has not arrived yet.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
     await this.#run.ended
@@ -146,7 +146,7 @@ export class RedisServer {
   }
 }
 
-/** Starts a Sentinel on a free port; `lines` say what it watches. */
+/** Starts a Sentinel on a free port, with these lines of configuration. */
 export function startSentinel(lines: readonly string[]): Promise<RedisServer> {
   return startServer({}, lines)
 }
@@ -170,11 +170,11 @@ export async function startServer(options: ServerOptions = {}, sentinel?: readon
 
 let lasting: Promise<RedisServer> | undefined
 
-/** The one server of all test files that a process runs one after the other: it holds nothing, and knows no script. */
+/** The server that all test files of a process share, one after the other: it is empty and knows no script. */
 export async function emptyServer(): Promise<RedisServer> {
   lasting ??= startServer({ databases: 10_000 })
   const server = await lasting
-  await words(server.port, ['FLUSHALL'], ['SCRIPT', 'FLUSH'])
+  await stringsOf(server.port, ['FLUSHALL'], ['SCRIPT', 'FLUSH'])
   return server
 }
 
@@ -186,7 +186,10 @@ interface Run {
   ended: Promise<void>
 }
 
-/** In a session of its own: a signal to the test's group, as Ctrl-C is, does not reach it before the test has its say. */
+/**
+ * Runs it in a session of its own, so that a signal to the group of the test, like Ctrl-C, does not reach it before
+ * the test does.
+ */
 async function startRun(folder: string, command: string[]): Promise<Run> {
   const stdio = ['pipe', 'pipe', 'inherit'] as const
   const watchdog = spawn(process.execPath, [WATCHDOG, folder, ...command], { stdio: [...stdio], detached: true })
@@ -199,7 +202,7 @@ async function startRun(folder: string, command: string[]): Promise<Run> {
     lines.once('line', (pid) => {
       if (pid === 'ended') return reject(new Error(`${command[0]} could not be run`))
       const run: Run = { pid: Number(pid), watchdog, hasEnded: false, ended }
-      // Either the server or what watched it is gone.
+      // Either the server or its watchdog has ended.
       const end = () => {
         run.hasEnded = true
         told()

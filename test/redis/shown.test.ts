@@ -4,15 +4,15 @@ import { gate, recorder, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-/** What Sidekiq Web reads, as it is on the wire. */
-onRedis('a worker, as Sidekiq shows it', () => {
+/** The keys that Sidekiq Web reads. */
+onRedis('a worker in the keys of Sidekiq Web', () => {
   let server: RedisServer
   beforeAll(async () => {
     server = await startServer()
   })
   afterAll(() => server.remove())
 
-  test('its process, what it works on, its counts, and the signals that it obeys', async () => {
+  test('shows its process, its running jobs and its counts, and obeys signals', async () => {
     const hq = new Highkiq({ url: server.url(), logger: recorder() })
     const begun = gate()
     const end = gate()
@@ -25,7 +25,7 @@ onRedis('a worker, as Sidekiq shows it', () => {
     const worker = hq.worker({ concurrency: 7, tag: 'shop', queues: ['default', 'low'] })
     await worker.start()
     await begun.opened
-    // Being quiet is told at once, and what runs with it.
+    // The worker reports at once that it is quiet, and its running job.
     await worker.quiet()
 
     expect(await server.ask('SMEMBERS', 'processes')).toEqual([worker.identity])
@@ -81,7 +81,7 @@ onRedis('a worker, as Sidekiq shows it', () => {
     await hq.close()
   })
 
-  test('what is left when everything has ended is what Sidekiq would leave, and names', async () => {
+  test('after all jobs only the keys remain that Sidekiq would leave, and our names', async () => {
     await server.ask('FLUSHALL')
     const hq = new Highkiq({ url: server.url(), logger: recorder() })
     const Quick = hq.job('Quick', () => {})

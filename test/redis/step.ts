@@ -10,7 +10,7 @@
  */
 export type Act = 'pass' | 'cut-before' | 'cut-after-request' | 'cut-before-reply' | 'hold' | 'hold-reply'
 
-/** `commandName` in capitals; `args` without it. */
+/** `commandName` is in capitals; `args` is without it. */
 export type Match = (commandName: string, args: Buffer[]) => boolean
 
 export interface Request {
@@ -18,12 +18,12 @@ export interface Request {
   args: Buffer[]
 }
 
-/** A fault that befalls the next request that matches, once. */
+/** Something that happens to the next request that matches, once. */
 export class Step {
   readonly act: Act
   /**
-   * Resolves when it has happened: the request was sent on (`pass`), the connection was cut, the request or its answer
-   * is held.
+   * Resolves when it has happened: the request was sent on (`pass`), the connection was cut, or the request or its
+   * reply is held.
    */
   readonly happened: Promise<Request>
   #tell: (request: Request) => void = () => {}
@@ -40,22 +40,22 @@ export class Step {
     })
   }
 
-  /** What is held goes on, or will not be held. */
+  /** Sends the held message on, or does not hold it. */
   release(): void {
     this.#release('go')
   }
 
-  /** The connection of what is held is cut. */
+  /** Cuts the connection of the held message. */
   cut(): void {
     this.#release('cut')
   }
 
-  /** For the proxy: it has happened. */
+  /** For the proxy: reports that it has happened. */
   tell(request: Request): void {
     this.#tell(request)
   }
 
-  /** For the proxy: what shall become of what is held. */
+  /** For the proxy: what happens to the held message. */
   get released(): Promise<'go' | 'cut'> {
     return this.#released
   }

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest'
 import { type RedisServer, startServer } from './server.ts'
-import { aparts } from './steps/apart.ts'
-import { forgotten } from './steps/forgotten.ts'
-import { found } from './steps/found.ts'
-import { longest } from './steps/hand.ts'
+import { forgottenScripts } from './steps/forgotten-scripts.ts'
 import { pushes } from './steps/pushes.ts'
+import { recovered } from './steps/recovered.ts'
 import { repeats } from './steps/repeats.ts'
 import { resend } from './steps/resend.ts'
+import { settleAndFetch } from './steps/settle-and-fetch.ts'
+import { splitJobs } from './steps/split-jobs.ts'
 import { loadScripts } from './steps/stage.ts'
 import { starts } from './steps/starts.ts'
-import { turns } from './steps/turns.ts'
+import { longest } from './steps/test-owner.ts'
 import { waits } from './steps/waits.ts'
 import { worker } from './steps/worker.ts'
 import { onRedis } from './suite.ts'
@@ -25,14 +25,14 @@ onRedis('a fault at each step between a request and its answer', () => {
     console.log(`a job whose answer was lost was handed out after ${Math.round(longest.ms)} ms at worst`)
   })
 
-  turns(() => server)
-  aparts(() => server)
+  settleAndFetch(() => server)
+  splitJobs(() => server)
   waits(() => server)
-  found(() => server)
+  recovered(() => server)
   starts(() => server)
   pushes(() => server)
   repeats(() => server)
   resend(() => server)
   worker(() => server)
-  forgotten(() => server)
+  forgottenScripts(() => server)
 })

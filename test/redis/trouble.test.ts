@@ -6,7 +6,7 @@ import { onRedis } from './suite.ts'
 
 const NEVER = new AbortController().signal
 
-onRedis('what can be wrong with a server, and what goes on for long', () => {
+onRedis('a misconfigured server, and a long run', () => {
   let server: RedisServer
   beforeAll(async () => {
     server = await startServer({ databases: 5 })
@@ -20,7 +20,7 @@ onRedis('what can be wrong with a server, and what goes on for long', () => {
     return store
   }
 
-  test('a database that is not there is refused each time, and nothing goes into another one', async () => {
+  test('a database that does not exist is refused each time, and nothing goes into another one', async () => {
     const store = open(7)
     for (let i = 0; i < 3; i++) {
       await expect(store.jobs.push([toQueue('q', job(i))], NOW)).rejects.toMatchObject({
@@ -32,13 +32,13 @@ onRedis('what can be wrong with a server, and what goes on for long', () => {
     expect(await open(0).metrics.totals()).toMatchObject({ enqueued: 0 })
   })
 
-  test('a wrong password is told, and not shown', async () => {
+  test('a wrong password is reported without showing it', async () => {
     const opening = open(0, 'sesame').open()
     await expect(opening).rejects.toMatchObject({ code: 'STORE_UNUSABLE', message: expect.stringMatching(/WRONGPASS/) })
     await expect(opening).rejects.not.toMatchObject({ message: expect.stringMatching(/:sesame/) })
   })
 
-  test('jobs that come one by one for long leave nothing behind', { timeout: 60_000 }, async () => {
+  test('a long series of single jobs leaves nothing behind', { timeout: 60_000 }, async () => {
     const store = open(1)
     await store.workers.join('o', { queues: ['q'], seconds: 60, host: '' })
     for (let n = 0; n < 2000; n++) {

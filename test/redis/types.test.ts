@@ -11,26 +11,26 @@ import { onRedis } from './suite.ts'
 import { TASK, World } from './world.ts'
 
 /**
- * Another program may have put anything anywhere. Each operation is done once in a world where all is well: which keys it
- * gives to scripts, and which ones it writes itself, is heard from the server. Then, for each of these keys, it is done in
- * a world where that key holds something else, and done again when the key is mended. No job may be lost or doubled on the
- * way, the key is named, and in the end everything is as in the world where all was well.
+ * Another program may have stored anything in any key. Each operation first runs in a world where all is well; the
+ * server shows which keys it gives to scripts, and which ones it writes itself. Then it runs in worlds where one of
+ * these keys has another type, and again when that key is mended. No job may be lost or doubled, the key is named,
+ * and in the end everything is as in the world where all was well.
  */
 interface Operation {
   name: string
-  /** Part of the commands is done, the others are not: who pushed is told that the job may be there. */
+  /** A part of the commands is carried out: the error of the push says that the job may be stored. */
   inParts?: true
-  /** Of a transaction Redis does not say which of its commands failed. */
+  /** Redis does not say which command of a transaction failed. */
   unnamed?: true
-  /** Does what is left to be done; answers what kept it from being done: '' is all done. */
+  /** Does what is not done yet. Returns why it is not done, or '' when all is done. */
   run(w: World): Promise<string>
 }
 
-const UNMARK = { kind: 'clear-cancellation', jid: 'a', at: NOW, dropped: true } as const
+const CLEAR_CANCELLATION = { kind: 'clear-cancellation', jid: 'a', at: NOW, dropped: true } as const
 
 const operations: Operation[] = [
   {
-    name: 'turn: begins, settles in every way, and takes',
+    name: 'settleAndFetch: starts, settles in every way, and fetches',
     async run(w) {
       const answer = await w.store.workers.settleAndFetch(
         'A',
@@ -45,7 +45,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'turn: settles a job of several rows, which falls apart to all places',
+    name: 'settleAndFetch: splits a job of several rows',
     async run(w) {
       const task = spec(6, { queue: 'several', rowsPerJob: 5 })
       await w.store.tasks.create(task)
@@ -70,12 +70,12 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'turn: enters a queue that is new to the owner',
+    name: 'settleAndFetch: adds a queue to the owner',
     run: async (w) =>
       (await w.store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['more'], n: 1 } }))).problem ?? '',
   },
   {
-    name: 'swap: promotes, buries and drops',
+    name: 'swap: promotes, kills and drops',
     async run(w) {
       const answers = await w.store.jobSets.swap('retry', w.swaps, NOW)
       w.swaps = w.swaps.filter((_, i) => answers[i] !== 'ok')
@@ -100,7 +100,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'clearQueue: of rows and others',
+    name: 'clearQueue: rows and other jobs',
     async run(w) {
       const { done, kept: met } = await w.store.search.clearQueue('rows', ['"hk_run"'], 100)
       return done && met.length === 1 ? '' : `met ${met.length}`
@@ -111,7 +111,7 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.search.clearQueue('q', ['"hk_run"'], 100)).done ? '' : 'some are left'),
   },
   {
-    name: 'clearSet: with a mark',
+    name: 'clearSet: with a needle',
     run: async (w) => ((await w.store.search.clearSet('retry', ['"hk_run"'])).done ? '' : 'some are left'),
   },
   {
@@ -119,7 +119,7 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.search.clearSet('dead', [])).done ? '' : 'some are left'),
   },
   {
-    name: 'trim',
+    name: 'prune',
     async run(w) {
       await w.store.jobSets.prune('dead', 0, 0)
       return (await w.store.jobSets.size('dead')) === 0 ? '' : 'some are left'
@@ -131,16 +131,16 @@ const operations: Operation[] = [
       (await w.store.search.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing',
   },
   {
-    name: 'entries: behind one that is not there',
+    name: 'page: after an entry that is gone',
     async run(w) {
       const page = await w.store.jobSets.page('retry', { after: { score: 2, text: 'x' }, limit: 9 })
       return page.length > 0 ? '' : 'some are missing'
     },
   },
   {
-    name: 'restore: gives back what an owner held who died',
+    name: 'rescue: jobs of a dead owner',
     async run(w) {
-      const items = w.stranded.map((one) => ({
+      const items = w.orphaned.map((one) => ({
         ...one,
         to:
           one.text === job(5)
@@ -149,12 +149,12 @@ const operations: Operation[] = [
         effects: one.queue === 'rows' ? [change(one, { status: 'enqueued', window: 'keep' })] : [],
       }))
       const answers = await w.store.workers.rescue(items, NOW)
-      w.stranded = w.stranded.filter((_, i) => answers[i] !== 'ok')
-      return w.stranded.length > 0 ? answers.join() : ''
+      w.orphaned = w.orphaned.filter((_, i) => answers[i] !== 'ok')
+      return w.orphaned.length > 0 ? answers.join() : ''
     },
   },
   {
-    name: 'stranded',
+    name: 'orphaned',
     run: async (w) => ((await w.store.workers.orphaned(100)).length === 3 ? '' : 'some are missing'),
   },
   {
@@ -164,7 +164,7 @@ const operations: Operation[] = [
   },
   { name: 'push: to a set', run: (w) => w.push([{ to: 'schedule', text: job('c'), score: 8 }]) },
   {
-    name: 'push: here and there',
+    name: 'push: to queues and sets',
     inParts: true,
     run: (w) => w.push([toQueue('fresh', job('a')), toQueue('q', job('b')), { to: 'dead', text: job('c'), score: 8 }]),
   },
@@ -177,7 +177,7 @@ const operations: Operation[] = [
       ]),
   },
   {
-    name: 'push: of rows',
+    name: 'push: rows',
     run: (w) =>
       w.push([
         {
@@ -191,7 +191,7 @@ const operations: Operation[] = [
       ]),
   },
   {
-    name: 'createTask',
+    name: 'create',
     async run(w) {
       const made = await w.store.tasks.create(spec(2, { queue: 'others' }))
       return made ? '' : 'the id is taken'
@@ -211,14 +211,14 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.tasks.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
   },
   {
-    name: 'openAdding: in the place of another',
+    name: 'openAdding: takes over from another producer',
     async run(w) {
       const answer = await w.store.tasks.openAdding(TASK.id, 'other', NOW, 'adder')
       return answer.ok ? '' : JSON.stringify(answer)
     },
   },
   {
-    name: 'changeTask',
+    name: 'change',
     async run(w) {
       const tolerance = { percent: 50 }
       return String(
@@ -229,7 +229,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'cancelTask and cancelRows: to the end',
+    name: 'cancel and cancelRows: to the end',
     async run(w) {
       await w.store.tasks.cancel(TASK.id, { at: NOW, code: 'enough', params: {} }, NOW)
       for (let done = false; !done; ) done = (await w.store.tasks.cancelRows(TASK.id, 3, NOW)).done
@@ -255,7 +255,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'deleteTask: one without jobs',
+    name: 'delete: a task without jobs',
     async run(w) {
       if (!w.extra) {
         await w.store.tasks.create(spec(3, { queue: 'others' }))
@@ -266,7 +266,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'changeEvents and freePlaces',
+    name: 'changeEvents and leaveWindow',
     async run(w) {
       await w.store.tasks.changeEvents([changeOf(1, { status: 'error', code: 'lost' })], NOW)
       return (await w.store.tasks.leaveWindow(TASK.id, [0, 1], NOW)) ?? ''
@@ -305,7 +305,7 @@ const operations: Operation[] = [
   },
   { name: 'remember', run: async (w) => ((await w.store.results.remember('k', 'v', 60)) ?? 'v').replace('v', '') },
   {
-    name: 'message',
+    name: 'addMessage',
     run: async (w) => (await w.store.tasks.addMessage(jidOf(TASK.id, 4), { at: NOW, code: 'hi', params: {} })) ?? '',
   },
   {
@@ -336,9 +336,9 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'claim: of one who adds rows',
+    name: 'claim: a producer',
     async run(w) {
-      // Who claims looks for what is stranded then, which ends what the claim did not.
+      // After a claim a process reads the orphaned jobs, which completes what the claim did not.
       if (!(await w.store.workers.claim('adder', null))) await w.store.workers.orphaned(1)
       const { state } = (await w.store.tasks.find(TASK.id)) ?? {}
       return state === 'interrupted' ? unclaimed(w, 'adder') : 'the task is not interrupted'
@@ -354,9 +354,9 @@ const operations: Operation[] = [
       return owners.length === 0 && isThere === 0 ? '' : `answers ${owners}, the name is ${isThere ? 'there' : 'gone'}`
     },
   },
-  { name: 'leave', run: async (w) => ((await w.store.workers.release('idle')) ? '' : 'not struck off') },
+  { name: 'release', run: async (w) => ((await w.store.workers.release('idle')) ? '' : 'not removed') },
   {
-    name: 'hold and letGo',
+    name: 'acquireLock and releaseLock',
     async run(w) {
       if (!(await w.store.workers.acquireLock('duty', 'A', 60))) return 'not held'
       await w.store.workers.releaseLock('duty', 'A')
@@ -364,7 +364,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'recordMetrics',
+    name: 'record',
     async run(w) {
       const jobs = [
         { name: 'A', processed: 2, failed: 1, ms: 3, histogram: [1] },
@@ -374,7 +374,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'markDeploy',
+    name: 'recordDeploy',
     run: async (w) => ((await w.store.metrics.recordDeploy({ at: NOW, label: 'v1' }, NOW)) ? '' : 'marked before'),
   },
   {
@@ -383,7 +383,7 @@ const operations: Operation[] = [
       (await w.store.jobs.saveIteration('j', { executions: 1, runtime: 1, cursor: '1' }, NOW)) ? '' : 'overtaken',
   },
   {
-    name: 'markCancelled and unmark',
+    name: 'request and withdraw',
     async run(w) {
       await w.store.cancellations.request('a', NOW)
       await w.store.cancellations.request('b', NOW)
@@ -391,18 +391,18 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'turn: takes a mark with its job',
+    name: 'settleAndFetch: clears a cancellation with its job',
     async run(w) {
       if (w.settlements.length === 0) return ''
       await w.store.cancellations.request('a', NOW)
-      const settlements = w.settlements.slice(0, 1).map((one) => ({ ...one, effects: [UNMARK] }))
+      const settlements = w.settlements.slice(0, 1).map((one) => ({ ...one, effects: [CLEAR_CANCELLATION] }))
       const answer = await w.store.workers.settleAndFetch('A', turnOf({ settlements }))
       if (answer.settled[0] === 'ok') w.settlements = []
       return answer.problem ?? answer.settled.filter((one) => one !== 'ok').join()
     },
   },
   {
-    name: 'pause',
+    name: 'pauseQueue',
     unnamed: true,
     async run(w) {
       await w.store.jobs.pauseQueue('q', true)
@@ -412,8 +412,8 @@ const operations: Operation[] = [
     },
   },
   {
-    // A queue that can't be waited on is named by the next turn.
-    name: 'wait: is handed a job',
+    // The next settleAndFetch names a queue that cannot be waited on.
+    name: 'waitForJobs: gets a job',
     unnamed: true,
     async run(w) {
       const handed = await w.store.workers.waitForJobs('A', ['q'], 1, 1000, new AbortController().signal)
@@ -421,20 +421,20 @@ const operations: Operation[] = [
     },
   },
   {
-    // What can't be counted is no reason to show nothing.
-    name: 'stats',
+    // A key that cannot be counted does not hide the others.
+    name: 'totals',
     unnamed: true,
     run: async (w) => ((await w.store.metrics.totals()) ? '' : 'nothing'),
   },
   {
-    name: 'defineCron: one that is new',
+    name: 'define: a new cron entry',
     async run(w) {
       await w.store.crons.define('fresh', { old: null, text: 'fresh', tick: NOW }, 60)
       return (await w.store.crons.list()).length === 2 ? '' : 'not defined'
     },
   },
   {
-    name: 'tickCron: with a lock',
+    name: 'tick: with a lock',
     async run(w) {
       const push = { jid: 'c2', item: toQueue('fresh', job('c2')), lock: 'free' }
       const answer = await w.store.crons.tick('nightly', { text: 'nightly', from: 2, to: 3, push }, NOW)
@@ -443,22 +443,22 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'pauseCron',
+    name: 'pause',
     async run(w) {
       await w.store.crons.pause('nightly', true, NOW)
       return (await w.store.crons.pause('nightly', false, NOW)) ? '' : 'not there'
     },
   },
   {
-    name: 'forgetCron',
+    name: 'remove',
     async run(w) {
       await w.store.crons.remove('nightly')
       return (await w.store.crons.list()).length === 0 ? '' : 'still there'
     },
   },
-  { name: 'unlock', run: async (w) => (await w.store.crons.releaseLock('mine', 'c1')) ?? '' },
+  { name: 'releaseLock', run: async (w) => (await w.store.crons.releaseLock('mine', 'c1')) ?? '' },
   {
-    name: 'beat',
+    name: 'heartbeat',
     unnamed: true,
     async run(w) {
       const record = { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }
@@ -470,7 +470,7 @@ const operations: Operation[] = [
   },
 ]
 
-/** Of a row of the task, told from outside. */
+/** An effect on a row of the task that comes from outside. */
 function changeOf(index: number, more: Partial<EventEffect>): EventEffect {
   const text = JSON.stringify({ jid: jidOf(TASK.id, index), hk_run: 1 })
   return change({ text }, { attempt: 1, ...more })
@@ -481,7 +481,7 @@ async function unclaimed({ redis }: World, owner: string): Promise<string> {
   return Number(stamp ?? 0) < 0 ? '' : 'not claimed'
 }
 
-/** An operation where all is well. */
+/** Runs an operation in a world where all is well. */
 interface Course {
   keys: string[]
   scripts: Set<string>
@@ -489,7 +489,7 @@ interface Course {
   end: Contents
 }
 
-onRedis('a key that holds something else', () => {
+onRedis('a key of the wrong type', () => {
   let server: RedisServer
   let worlds = 0
   const scriptsSeen = new Set<string>()
@@ -500,7 +500,9 @@ onRedis('a key that holds something else', () => {
   const world = () => World.make(server.url(++worlds))
 
   describe.each(operations)('$name', (operation) => {
-    test('loses and doubles nothing, is told, and is overcome', { timeout: 60_000 }, async () => {
+    test('loses and repeats no job, is named in the error, and once it is mended all is done', {
+      timeout: 60_000,
+    }, async () => {
       const well = await course(operation)
       for (const script of well.scripts) scriptsSeen.add(script)
       const breaks = well.keys.flatMap((key) => {
@@ -512,7 +514,7 @@ onRedis('a key that holds something else', () => {
     })
   })
 
-  test('is tried with every key of every script', () => {
+  test('every key of every script is tried', () => {
     // Ordered queues have a world of their own: ordered.test.ts.
     const ours = Object.keys(lua).filter((name) => !name.startsWith('ordered'))
     expect([...scriptsSeen].sort()).toEqual(ours.sort())
@@ -548,7 +550,7 @@ onRedis('a key that holds something else', () => {
     if (told && !unnamed && !told.includes(key) && !/\berror\b/.test(told))
       complain(`the key is not named in “${told}”`)
     for (const fault of faultsOf(between)) complain(`then ${fault}`)
-    // What is gone must be what is gone when all is well.
+    // Only what is gone when all is well may be gone.
     for (const jid of placesOf(begin).keys()) {
       if (!placesOf(between).has(jid) && placesOf(end).has(jid)) complain(`${Buffer.from(jid, 'hex')} is lost`)
     }
@@ -560,7 +562,8 @@ onRedis('a key that holds something else', () => {
     const after = await w.contents()
     for (const fault of faultsOf(after)) complain(`at last ${fault}`)
     for (const one of new Set([...Object.keys(end), ...Object.keys(after)])) {
-      // What could not be written there is told: a count, and the name of a queue that has its job all the same.
+      // The problem names a key that could not be written: a count, or the name of a queue that has its job all the
+      // same.
       if (one === key && told && (/^stat:/.test(key) || (inParts && key === 'queues'))) continue
       const [is, should] = [JSON.stringify(after[one]), JSON.stringify(end[one])]
       if (is !== should) complain(`${one} is ${differing(is, should)}, and should be ${differing(should, is)}`)
@@ -570,7 +573,7 @@ onRedis('a key that holds something else', () => {
   }
 })
 
-/** The commands that reach the server while something is done. */
+/** Returns the commands that reach the server during `work`. */
 async function hear(redis: Redis, work: () => Promise<unknown>): Promise<string[][]> {
   const heard: string[][] = []
   const monitor = await redis.monitor()
@@ -598,7 +601,7 @@ function writtenKeys([word = '', ...rest]: string[]): string[] {
   return WRITES.test(name) ? rest.slice(0, 1) : []
 }
 
-/** From where it differs on. */
+/** Returns the rest of a text from the first difference on. */
 function differing(text = 'nothing', other = 'nothing'): string {
   let at = 0
   while (at < text.length && text[at] === other[at]) at++

@@ -28,18 +28,18 @@ export const TASK = spec(1, {
 
 const UNLOCK = { kind: 'release-lock', lock: 'mine', holder: 'c1' } as const
 
-/** A database with jobs and rows in all places. */
+/** A database with jobs and rows in all states. */
 export class World {
   readonly store: Store
   readonly redis: Redis
   started: Started[] = []
   settlements: Settlement[] = []
   swaps: Swap[] = []
-  stranded: OrphanedJob[] = []
+  orphaned: OrphanedJob[] = []
   taken = { q: 0, rows: 0 }
-  /** Whether an operation has made what it needs besides. */
+  /** True once an operation has made what else it needs. */
   extra = false
-  /** A job of several rows, once it was taken. */
+  /** A fetched job of several rows. */
   several: FetchedJob | 'settled' | undefined
   readonly #broken = new Map<string, string>()
 
@@ -49,8 +49,8 @@ export class World {
   }
 
   /**
-   * Of the task, row 0 is finished, 3 rejected, 2 dead, 1 in the retry set; 4 runs with A, to whom 7 came while it waited;
-   * 6 belongs to B, who died; 8 is in the queue, 5 in the backlog, and 9 to 11 were never placed.
+   * Row 0 of the task is finished, 3 rejected, 2 dead, 1 in the retry set; 4 runs with A, for whom 7 arrived during a
+   * wait; 6 belongs to B, who died; 8 is in the queue, 5 in the backlog, and 9 to 11 were never in the window.
    */
   static async make(url: string): Promise<World> {
     const w = new World(url)
@@ -104,7 +104,7 @@ export class World {
     await take('B', 'rows', 1)
     await wait('B', 'q')
     await store.workers.claim('B', null)
-    w.stranded = await store.workers.orphaned(10)
+    w.orphaned = await store.workers.orphaned(10)
     const arrived = await wait('A', 'q')
     const row7 = await wait('A', 'rows')
 
@@ -136,7 +136,7 @@ export class World {
     return w
   }
 
-  /** Not more than are still wanted, whatever was taken before. */
+  /** Fetches no more jobs than are still missing. */
   takes(queue: 'q' | 'rows') {
     return { fetch: { queues: [queue], n: 3 - this.taken[queue] } }
   }
@@ -145,7 +145,7 @@ export class World {
     return JSON.stringify({ class: 'RowJob', args: [index], jid: jidOf(TASK.id, index), hk_run: 1 })
   }
 
-  /** Pulls those that are still there; answers what kept it from that. */
+  /** Removes the jobs that are still there. Returns what kept it from that. */
   async pull(queue: string, pulls: Pull[]): Promise<string> {
     const waiting = await this.store.jobs.peek(queue, 0, 100)
     const left = pulls.filter(({ text }) => waiting.includes(text))
@@ -153,7 +153,7 @@ export class World {
     return answers.every((answer) => answer === 'ok') ? '' : answers.join()
   }
 
-  /** Pushes those that are nowhere yet. */
+  /** Pushes the jobs that are nowhere yet. */
   async push(items: PushItem[]): Promise<string> {
     const before = placesOf(await this.contents())
     const idOf = ({ text }: PushItem) => (JSON.parse(text) as { jid: string }).jid
@@ -173,7 +173,7 @@ export class World {
     }
   }
 
-  /** Puts something else in the place of what belongs there. */
+  /** Replaces a key by one of another type. */
   async break(key: string, value: 'a stream' | 'no number'): Promise<void> {
     this.#broken.set(key, (await this.redis.exists(key)) ? `away ${key}` : '')
     if (this.#broken.get(key)) await this.redis.rename(key, `away ${key}`)
@@ -192,7 +192,7 @@ export class World {
     this.#broken.clear()
   }
 
-  /** With what belongs there in its place, unless that was put there anew. */
+  /** Restores the replaced key, unless it was created anew. */
   async contents(): Promise<Contents> {
     const all = await contents(this.redis)
     for (const [key, away] of this.#broken) {

@@ -5,8 +5,8 @@ import { job, NOW, toQueue } from '../../conformance/bench.ts'
 import { counts, eventOf, expectExact, jidOf, PRODUCER, rows, spec } from '../../conformance/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
-import { until } from './hand.ts'
 import { command, openStage, type Stage, script } from './stage.ts'
+import { until } from './test-owner.ts'
 
 const FAULTS: { act: Act; stored: boolean }[] = [
   { act: 'cut-before', stored: false },
@@ -18,7 +18,7 @@ const FAULTS: { act: Act; stored: boolean }[] = [
 
 const TASK = spec(1)
 const SAID = { at: NOW, code: 'said', params: {} }
-/** A row that is cancelled while another job is pushed. */
+/** An effect that cancels a row while another job is pushed. */
 const EFFECT: EventEffect = {
   kind: 'event',
   jid: jidOf(TASK.id, 0),
@@ -43,7 +43,7 @@ const KINDS: { name: string; match: Match; items: PushItem[] }[] = [
   { name: 'a job with effects', match: script('push'), items: [{ ...toQueue('p', job(0)), effects: [EFFECT] }] },
 ]
 
-/** What was pushed is there wholly or not at all. */
+/** Expects that the pushed jobs are stored wholly or not at all. */
 async function stored(stage: Stage, items: PushItem[]): Promise<boolean> {
   const { schedule } = await stage.truth()
   const there = [...(await stage.direct.jobs.peek('p', 0, 10)), ...schedule]
@@ -63,7 +63,7 @@ async function refused(work: Promise<void>): Promise<PushError> {
 export function pushes(server: () => RedisServer): void {
   for (const { name, match, items } of KINDS) {
     for (const { act, stored: arrives } of FAULTS) {
-      test.concurrent(`a push of ${name}, ${act}: it tells that it may be stored, and is stored at most once`, async (t) => {
+      test.concurrent(`a push of ${name}, ${act}: it is maybePushed, and stored at most once`, async (t) => {
         const stage = await openStage(server(), t, { impatient: act.startsWith('hold') })
         await withTask(stage)
         await stage.store.open()
@@ -87,12 +87,12 @@ export function pushes(server: () => RedisServer): void {
       })
     }
 
-    test.concurrent(`a push of ${name} that was never written says so, and the next one comes through`, async (t) => {
+    test.concurrent(`a push of ${name} that was never written is not maybePushed, and the next one succeeds`, async (t) => {
       const stage = await openStage(server(), t, { impatient: true })
       await withTask(stage)
       await stage.store.open()
       stage.proxy.refuse()
-      // It knows that it has no connection.
+      // The store knows that it has no connection.
       await expect(stage.store.jobSets.size('dead')).rejects.toThrow()
       expect((await refused(stage.store.jobs.push(items, NOW))).maybePushed).toBe(false)
       expect(await stored(stage, items)).toBe(false)
@@ -120,7 +120,7 @@ export function pushes(server: () => RedisServer): void {
     expect((await stage.truth()).waiting.length).toBeLessThan(2)
   })
 
-  test.concurrent('pushes at the same time: those of one lost answer tell it, all others are stored once', async (t) => {
+  test.concurrent('pushes at the same time: those of a lost answer reject, all others are stored once', async (t) => {
     const stage = await openStage(server(), t)
     await stage.store.open()
     stage.fault((name, [, text]) => name === 'LPUSH' && String(text) === job(5), 'cut-before-reply')

@@ -4,34 +4,34 @@ import { job, NOW, toQueue } from '../../conformance/bench.ts'
 import { counts, expectExact, PRODUCER, rows, spec, taskId } from '../../conformance/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
-import { insist, openHand } from './hand.ts'
 import { command, openStage, type Stage, script } from './stage.ts'
+import { insist, openOwner } from './test-owner.ts'
 
 const TASK = spec(1, { window: 2 })
 const OWNER = 'here:1:1.0'
 const JOIN = { queues: ['q', 'p'], seconds: 60, host: 'here' }
-/** A push says more than that. */
+/** Pushes reject with more details than this. */
 const AWAY = /^(STORE_(UNREACHABLE|TIMEOUT)|PUSH_FAILED)$/
 const FAULTS: Act[] = ['cut-before', 'cut-before-reply', 'hold', 'hold-reply']
 
 interface Repeat {
   name: string
   match: Match
-  /** Its answer is given to `ask`. */
+  /** Prepares the call; its result is passed to `ask`. */
   before?: (stage: Stage) => Promise<unknown>
   ask: (store: Store, given: unknown) => Promise<unknown>
-  /** The answer to the first that was carried out, and to one after it. */
+  /** The answer to the first call that was carried out, and to a repeated one. */
   first: unknown
   again: unknown
-  /** The request is not the last one of what is asked. */
+  /** True: the request is not the last one of the call. */
   half?: boolean
-  /** What holds then, however often it was asked. */
+  /** Checks the state, which does not depend on the number of calls. */
   holds: (stage: Stage) => Promise<unknown>
 }
 
 const REPEATS: Repeat[] = [
   {
-    name: 'making a task',
+    name: 'creating a task',
     match: script('taskCreate'),
     ask: (store) => store.tasks.create(TASK),
     first: true,
@@ -42,11 +42,11 @@ const REPEATS: Repeat[] = [
     },
   },
   {
-    name: 'noting where a task will be',
+    name: 'storing the queue of a task',
     match: command('HSETNX'),
     ask: (store) => store.tasks.create(TASK),
     first: true,
-    // It is only half of it.
+    // The request is only half of the call.
     again: false,
     half: true,
     holds: async ({ direct }) => {
@@ -91,11 +91,11 @@ const REPEATS: Repeat[] = [
     holds: async (stage) => expect(await stage.truth()).toMatchObject({ schedule: [], waiting: [job(1)] }),
   },
   {
-    name: 'restoring jobs',
+    name: 'rescuing jobs',
     match: script('rescue'),
     async before(stage) {
       await stage.direct.jobs.push([toQueue('q', job(1))], NOW)
-      await (await openHand(stage)).turn({ n: 1 })
+      await (await openOwner(stage)).turn({ n: 1 })
       await stage.direct.workers.claim(OWNER, null)
       return (await stage.direct.workers.orphaned(10))[0]?.ticket
     },
@@ -169,7 +169,7 @@ const REPEATS: Repeat[] = [
     },
   },
   {
-    name: 'letting a cron entry go on',
+    name: 'resuming a cron entry',
     match: script('cronPause'),
     async before({ direct }) {
       await direct.crons.define('nightly', { old: null, text: 'x', tick: 1 }, 60)
@@ -181,7 +181,7 @@ const REPEATS: Repeat[] = [
     holds: async ({ direct }) => expect(await direct.crons.list()).toMatchObject([{ tick: NOW, paused: false }]),
   },
   {
-    name: 'freeing a lock',
+    name: 'releasing a lock of a cron entry',
     match: script('releaseLock'),
     ask: (store) => store.crons.releaseLock('l', 'me'),
     first: undefined,
@@ -189,7 +189,7 @@ const REPEATS: Repeat[] = [
     holds: async () => {},
   },
   {
-    name: 'taking a duty',
+    name: 'acquiring a leader lock',
     match: script('leaderLock'),
     ask: (store) => store.workers.acquireLock('due', OWNER, 60),
     first: true,
@@ -200,7 +200,7 @@ const REPEATS: Repeat[] = [
     },
   },
   {
-    name: 'giving a duty up',
+    name: 'releasing a leader lock',
     match: script('leaderLock'),
     before: ({ direct }) => direct.workers.acquireLock('due', OWNER, 60),
     ask: (store) => store.workers.releaseLock('due', OWNER),
@@ -210,11 +210,11 @@ const REPEATS: Repeat[] = [
   },
 ]
 
-/** What may be asked again when its answer was lost. */
+/** Calls that may be repeated when their answer was lost. */
 export function repeats(server: () => RedisServer): void {
   for (const { name, match, before, ask, first, again, half, holds } of REPEATS) {
     for (const act of FAULTS) {
-      test.concurrent(`${name}, ${act}: asked again it does no harm`, async (t) => {
+      test.concurrent(`${name}, ${act}: a repeated call does no harm`, async (t) => {
         const stage = await openStage(server(), t, { impatient: act.startsWith('hold') })
         const given = await before?.(stage)
         await stage.store.open()
@@ -224,7 +224,7 @@ export function repeats(server: () => RedisServer): void {
         const done = !half && (act === 'cut-before-reply' || act === 'hold-reply')
         expect(await insist(() => ask(stage.store, given))).toEqual(done ? again : first)
         stage.release(step)
-        // Behind the late one.
+        // Waits until the server has carried out the late request.
         await stage.ask(['PING'])
         await holds(stage)
         expect(await ask(stage.store, given)).toEqual(again)

@@ -3,8 +3,8 @@ import { expect, type TestContext, test } from 'vitest'
 import { recorder } from '../../engine/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
-import { until } from './hand.ts'
 import { openStage, type Stage, script } from './stage.ts'
+import { until } from './test-owner.ts'
 
 const ACTS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply', 'hold', 'hold-reply']
 
@@ -15,10 +15,10 @@ async function appOn(server: RedisServer, t: TestContext): Promise<{ stage: Stag
   return { stage, hq }
 }
 
-/** A push that may be repeated is repeated, and stored once. */
+/** An idempotent push is repeated, and stored once. */
 export function resend(server: () => RedisServer): void {
   for (const act of ACTS) {
-    test.concurrent(`an idempotent push, ${act}: it is sent again and stored once`, async (t) => {
+    test.concurrent(`an idempotent push, ${act}: the store repeats it and stores it once`, async (t) => {
       const { stage, hq } = await appOn(server(), t)
       for (const [class_, at] of [
         ['Now', undefined],
@@ -30,7 +30,7 @@ export function resend(server: () => RedisServer): void {
         const jid = await push
         const { waiting, schedule } = await stage.truth()
         expect([...waiting, ...schedule].some((text) => text.includes(`"jid":"${jid}"`))).toBe(true)
-        // What was held arrives now, after what was sent in its stead.
+        // The held request arrives now, after the repeated one.
         stage.release(step)
       }
       for (let i = 0; i < 5; i++) await stage.direct.metrics.totals()
@@ -41,7 +41,7 @@ export function resend(server: () => RedisServer): void {
     })
   }
 
-  test.concurrent('an idempotent push whose job has already run when it is sent again does not run it twice', async (t) => {
+  test.concurrent('a repeated idempotent push does not run a job twice that has run already', async (t) => {
     const { stage, hq } = await appOn(server(), t)
     const other = new Highkiq({ store: stage.direct, logger: recorder() })
     const ran: string[] = []
@@ -59,9 +59,9 @@ export function resend(server: () => RedisServer): void {
     expect(ran).toHaveLength(1)
   })
 
-  test.concurrent('an idempotent bulk is sent again whole, and each of it is stored once', async (t) => {
+  test.concurrent('a repeated idempotent bulk stores each job once', async (t) => {
     const { stage, hq } = await appOn(server(), t)
-    // The second script of it: the first hundred are stored by then.
+    // The second script of the bulk: the first hundred jobs are stored by then.
     stage.fault(script('pushOnce'), 'pass')
     stage.fault(script('pushOnce'), 'cut-before-reply')
     const args = Array.from({ length: 250 }, (_, n) => [n])
@@ -70,7 +70,7 @@ export function resend(server: () => RedisServer): void {
     expect(waiting.map((text) => JSON.parse(text).jid)).toEqual(jids)
   })
 
-  test.concurrent('any other push is not repeated', async (t) => {
+  test.concurrent('a push that is not idempotent is not repeated', async (t) => {
     const { stage, hq } = await appOn(server(), t)
     stage.fault((name) => name === 'LPUSH', 'cut-before-reply')
     await expect(hq.push({ class: 'J', args: [], queue: 'p' })).rejects.toMatchObject({
@@ -81,7 +81,7 @@ export function resend(server: () => RedisServer): void {
     expect((await stage.truth()).waiting).toHaveLength(1)
   })
 
-  test.concurrent('what remembers an idempotent push is gone after a while', async (t) => {
+  test.concurrent('the key that remembers an idempotent push expires', async (t) => {
     const { stage, hq } = await appOn(server(), t)
     await hq.push({ class: 'J', args: [], queue: 'p', idempotent: true })
     const [[key = ''] = []] = await stage.ask(['KEYS', 'hk:once:*'])

@@ -2,38 +2,38 @@ import type { TestContext } from 'vitest'
 import type { PushItem, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
-import { words } from '../ask.ts'
+import { stringsOf } from '../ask.ts'
 import { type FaultProxy, startProxy } from '../proxy.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match, Step } from '../step.ts'
 
 const IMPATIENT_MS = 500
 
-/** What is on the server, whoever was told of it. Texts in any order. */
+/** What the server stores, whatever its clients know of it. Texts are in any order. */
 export interface Truth {
   waiting: string[]
-  /** With owners: under tickets, and as arrivals. */
+  /** Jobs of owners: under tickets, and arrivals. */
   held: string[]
   retry: string[]
   schedule: string[]
   dead: string[]
   processed: number
   failed: number
-  /** Keys of owners under which jobs lie. */
+  /** Keys of owners with settled arrivals. */
   owned: string[]
   /** Keys of owners that say what was settled. */
-  marks: string[]
+  settledArrivals: string[]
 }
 
-/** A store behind a proxy, another one beside it that sees the truth, on a database of their own. */
+/** A store behind a proxy, and one beside it without a proxy, on a database of their own. */
 export class Stage {
   readonly proxy: FaultProxy
   readonly store: Store
   readonly direct: Store
-  /** When the last fault came, on the monotonic clock. */
+  /** When the last fault happened, on the monotonic clock. */
   faultAt = 0
-  /** Commands that something befell. */
-  readonly struck = new Set<string>()
+  /** Commands that had a fault. */
+  readonly faulted = new Set<string>()
   readonly #port: number
   readonly #database: number
 
@@ -45,17 +45,17 @@ export class Stage {
     this.direct = openStore(server.url(database))
   }
 
-  /** Something befalls the next request that matches. */
+  /** Makes something happen to the next request that matches. */
   fault(match: Match, act: Act): Step {
     const step = this.proxy.onRequest(match, act)
     void step.happened.then(({ name }) => {
       this.faultAt = performance.now()
-      this.struck.add(name)
+      this.faulted.add(name)
     })
     return step
   }
 
-  /** What was held goes on. */
+  /** Releases a held message. */
   release(step: Step): void {
     this.faultAt = performance.now()
     step.release()
@@ -67,19 +67,19 @@ export class Stage {
   }
 
   async ask(...commands: string[][]): Promise<string[][]> {
-    return (await words(this.#port, ['SELECT', String(this.#database)], ...commands)).slice(1)
+    return (await stringsOf(this.#port, ['SELECT', String(this.#database)], ...commands)).slice(1)
   }
 
-  /** Clients whose BLMOVE waits on the server. */
+  /** Returns the number of clients whose BLMOVE waits on the server. */
   async blocked(): Promise<number> {
     const [list = ['']] = await this.ask(['CLIENT', 'LIST'])
     const waits = new RegExp(` flags=\\S*b\\S* db=${this.#database} `)
     return (list[0] ?? '').split('\n').filter((line) => waits.test(line)).length
   }
 
-  /** In one step: what moves meanwhile is seen in one place. */
+  /** Reads the state in one step, so that a job that moves meanwhile is seen once. */
   async truth(): Promise<Truth> {
-    const [[text = '{}'] = []] = await this.ask(['EVAL', LOOK, '0'])
+    const [[text = '{}'] = []] = await this.ask(['EVAL', READ_ALL, '0'])
     const found = JSON.parse(text) as Record<string, Record<string, string[]>>
     const of = (kind: string, name: string | RegExp) =>
       Object.entries(found[kind] ?? {}).filter(([key]) => (typeof name === 'string' ? key === name : name.test(key)))
@@ -94,13 +94,13 @@ export class Stage {
       processed: Number(texts('string', 'stat:processed')[0] ?? 0),
       failed: Number(texts('string', 'stat:failed')[0] ?? 0),
       owned: [...keys('hash', /}:working:/), ...keys('list', /}:arriving:/)],
-      marks: keys('set', /}:settled:/),
+      settledArrivals: keys('set', /}:settled:/),
     }
   }
 }
 
-/** All that holds texts, by type and key, as JSON. */
-const LOOK = `
+/** Reads all keys with texts, by type and key, as JSON. */
+const READ_ALL = `
 local read = {
   list = function(key) return redis.call('LRANGE', key, 0, -1) end,
   zset = function(key) return redis.call('ZRANGE', key, 0, -1) end,
@@ -120,7 +120,7 @@ return cjson.encode(found)`
 
 let databases = 0
 
-/** Taken down at the end of the test. `impatient`: its store soon gives a command up. */
+/** Makes a stage that is closed at the end of the test. `impatient`: commands of its store time out soon. */
 export async function openStage(
   server: RedisServer,
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
@@ -136,7 +136,7 @@ export async function openStage(
   return stage
 }
 
-/** So that the first call of a script is as any other. */
+/** Loads all scripts, so that the first call of a script is like any other. */
 export async function loadScripts(server: RedisServer): Promise<void> {
   for (const { source } of Object.values(lua)) await server.ask('SCRIPT', 'LOAD', source)
 }

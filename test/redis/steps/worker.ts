@@ -3,17 +3,17 @@ import { expect, test } from 'vitest'
 import { recorder } from '../../engine/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
-import { until } from './hand.ts'
 import { command, openStage, type Stage, script } from './stage.ts'
+import { until } from './test-owner.ts'
 
 const ACTS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply']
 const REQUESTS: { name: string; match: Match }[] = [
   { name: 'BLMOVE', match: command('BLMOVE') },
-  { name: 'the turn', match: script('settleAndFetch') },
-  { name: 'the turn after it', match: script('settleAndFetch') },
+  { name: 'settleAndFetch', match: script('settleAndFetch') },
+  { name: 'the settleAndFetch after it', match: script('settleAndFetch') },
 ]
 
-/** The app of a worker behind the proxy; it notes what runs. */
+/** The app of a worker behind the proxy; it records the jobs that run. */
 function appOn(stage: Stage, t: Parameters<typeof openStage>[1]) {
   const hq = new Highkiq({ url: stage.store.url, logger: recorder(), random: () => 0 })
   t.onTestFinished(() => hq.close())
@@ -25,10 +25,10 @@ function appOn(stage: Stage, t: Parameters<typeof openStage>[1]) {
   return { hq, ran, refused }
 }
 
-/** Whole workers, with everything that they do beside. */
+/** Whole workers, with all their background services. */
 export function worker(server: () => RedisServer): void {
   for (const concurrency of [1, 4]) {
-    test.concurrent(`a worker of ${concurrency} slots runs each job once, whatever answer is lost`, async (t) => {
+    test.concurrent(`a worker of ${concurrency} slots runs each job once, whichever answer is lost`, async (t) => {
       const stage = await openStage(server(), t)
       const { hq, ran, refused } = appOn(stage, t)
       hq.job('Note', async (_ctx, n: number) => {
@@ -41,9 +41,9 @@ export function worker(server: () => RedisServer): void {
       for (const { name, match } of REQUESTS) {
         for (const act of ACTS) {
           await until(async () => (await stage.blocked()) > 0)
-          if (name === 'the turn after it') stage.fault(match, 'pass')
+          if (name === 'the settleAndFetch after it') stage.fault(match, 'pass')
           const step = stage.fault(match, act)
-          // The wait that is going on was asked for before.
+          // The current wait began before the fault was set.
           const texts = [0, 0, 0, pushed.length + 1, pushed.length + 2].map((n) =>
             JSON.stringify({ class: 'Note', args: [n], jid: `${n}`.padStart(24, '0'), queue: 'q', retry: true }),
           )
@@ -67,7 +67,7 @@ export function worker(server: () => RedisServer): void {
     })
   }
 
-  test.concurrent('a task is made, worked off and told exactly, whatever answer is lost', async (t) => {
+  test.concurrent('a task is created and run to its end with exact counts, whichever answer is lost', async (t) => {
     const stage = await openStage(server(), t)
     const { hq, ran, refused } = appOn(stage, t)
     const Row = hq.job('Row', { queue: 'q' }, async (ctx, n: number) => {
@@ -80,7 +80,7 @@ export function worker(server: () => RedisServer): void {
     for (const name of ['join', 'taskCreate', 'taskAddRows', 'taskEndAdding'] as const) {
       for (const act of ACTS) stage.fault(script(name), act)
     }
-    // Every fifth turn is lost in one way or another.
+    // Every fifth step loses its answer in one way or another.
     for (let n = 0; n < 12; n++) {
       for (let passed = 0; passed < 4; passed++) stage.fault(script('settleAndFetch'), 'pass')
       stage.fault(script('settleAndFetch'), ACTS[n % 3] as Act)

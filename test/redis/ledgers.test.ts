@@ -13,7 +13,7 @@ import { onRedis } from './suite.ts'
 const TASK = spec(1, { rowsPerJob: 5, window: 3 })
 const [HEADER = '', EVENTS = ''] = keysOf('').task('q', TASK.id)
 
-onRedis('books of a task that somebody has spoilt', () => {
+onRedis('a damaged ledger of a task', () => {
   let server: RedisServer
   let databases = 0
   beforeAll(async () => {
@@ -21,7 +21,7 @@ onRedis('books of a task that somebody has spoilt', () => {
   })
   afterAll(() => server.remove())
 
-  /** An owner with the first job, of five rows; one more is in the queue. */
+  /** Runs `use` with an owner of the first job, of five rows; one more job is in the queue. */
   async function withJob(use: (store: Store, redis: Redis, taken: FetchedJob) => Promise<void>): Promise<void> {
     const url = server.url(++databases)
     const [store, redis] = [openStore(url), new Redis(url)]
@@ -37,7 +37,7 @@ onRedis('books of a task that somebody has spoilt', () => {
     }
   }
 
-  test.each(['enqueued', 'finished', 'placed', 'held'])('with a header whose %s is no number nothing moves', (field) =>
+  test.each(['enqueued', 'finished', 'placed', 'held'])('a header whose %s is no number: nothing changes', (field) =>
     withJob(async (store, redis, taken) => {
       const sound = await redis.hget(HEADER, field)
       await redis.hset(HEADER, field, 'many')
@@ -61,7 +61,7 @@ onRedis('books of a task that somebody has spoilt', () => {
     }),
   )
 
-  test('with a record that is cut off within, its job goes its way, and each text stands once', () =>
+  test('a truncated record: its job is settled, and each job exists once', () =>
     withJob(async (store, redis, taken) => {
       const records = await redis.getBuffer(EVENTS)
       await redis.set(EVENTS, (records as Buffer).subarray(0, 4 * 20 + 7))

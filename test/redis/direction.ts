@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Weather } from './faults.ts'
 
-/** One direction of a connection: what goes in comes out in order, some time. */
-export class Lane {
+/** One direction of a connection: keeps messages in order and delays them. */
+export class Direction {
   readonly #to: Socket
   readonly #weather: Weather
   readonly #queue: (() => Promise<void>)[] = []
@@ -15,7 +15,7 @@ export class Lane {
     this.#weather = weather
   }
 
-  /** A packet has come: what is added after this arrives when it does. */
+  /** Begins a packet: work that is added after this waits for its arrival. */
   packet(): void {
     const { faults, random } = this.#weather
     const held = random() < faults.stall ? 1000 + 2000 * random() : faults.delay * random()
@@ -27,13 +27,13 @@ export class Lane {
     })
   }
 
-  /** Adds something to do when all before it is done. */
+  /** Adds work that begins when all earlier work has ended. */
   add(work: () => Promise<void>): void {
     this.#queue.push(work)
     if (!this.#moves) void this.#move()
   }
 
-  /** Writes a message, whole or in pieces; answers false when it was cut off between them. */
+  /** Writes a message, whole or in pieces. Returns false when the connection was cut between two pieces. */
   async write(bytes: Buffer): Promise<boolean> {
     const { faults, random } = this.#weather
     if (random() >= faults.halve) {
@@ -52,12 +52,12 @@ export class Lane {
     return severed === pieces
   }
 
-  /** Writes the first half, and the end of the connection after it. */
+  /** Writes the first half, and then closes the connection. */
   half(bytes: Buffer): void {
     this.#to.end(bytes.subarray(0, Math.ceil(bytes.length / 2)))
   }
 
-  /** No more comes after what was added. */
+  /** Closes the connection after all added work. */
   end(): void {
     this.add(async () => {
       this.#to.end()

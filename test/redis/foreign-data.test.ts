@@ -10,8 +10,8 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-/** What others have written on the same keys, in whatever version, and what nobody should have. */
-onRedis('looking at what others wrote', () => {
+/** Data that other programs wrote into the same keys: Sidekiq in any version, and invalid data. */
+onRedis('data of other programs', () => {
   let server: RedisServer
   let hq: Highkiq
   beforeAll(async () => {
@@ -30,7 +30,7 @@ onRedis('looking at what others wrote', () => {
     if (fields.length > 0) await server.ask('HSET', identity, ...fields)
   }
 
-  test('what Ruby processes work on is shown, whichever version wrote it; nonsense is left out', async () => {
+  test('running jobs of Ruby processes are listed, from any version; invalid fields are left out', async () => {
     await ruby('new:1', 'info', '{"version":"8.1.7"}', 'busy', '2', 'quiet', 'false', 'beat', '1779019200.5')
     await ruby('old:1', 'info', '{"concurrency":7,"weights":{"default":1}}', 'busy', '1', 'quiet', 'true')
     const work = (payload: unknown, more: object = {}) =>
@@ -70,7 +70,7 @@ onRedis('looking at what others wrote', () => {
     expect(await hq.find('jid-2')).toMatchObject({ state: 'running', queue: 'default' })
   })
 
-  test('names of processes that are gone are removed by one cleaner a minute, as Sidekiq has it', async () => {
+  test('one process a minute removes the names of dead processes, as in Sidekiq', async () => {
     await ruby('gone:1')
     await ruby('there:1', 'info', '{}')
     await server.ask('SET', 'process_cleanup', '1', 'EX', '60')
@@ -82,14 +82,14 @@ onRedis('looking at what others wrote', () => {
     expect(Number(await server.ask('TTL', 'process_cleanup'))).toBeGreaterThan(50)
   })
 
-  test('the leader that Sidekiq Enterprise elected is shown', async () => {
+  test('the leader of Sidekiq Enterprise is returned', async () => {
     await ruby('a:1', 'info', '{}')
     await ruby('b:1', 'info', '{}')
     await server.ask('SET', 'dear-leader', 'b:1')
     expect((await all(hq.processes())).map(({ leader }) => leader)).toEqual([false, true])
   })
 
-  test('a key of a queue or a process that holds something else hides nothing but itself', async () => {
+  test('a queue or process whose key has the wrong type hides only itself', async () => {
     await server.ask('SADD', 'queues', 'default', 'odd')
     await server.ask('LPUSH', 'queue:default', job(1))
     await server.ask('SET', 'queue:odd', 'what')
@@ -109,7 +109,7 @@ onRedis('looking at what others wrote', () => {
     await expect(hq.queue('odd').page()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
   })
 
-  test('what is no valid text is shown, and removed byte by byte as it is', async () => {
+  test('a job that is not valid UTF-8 is listed, and removed by its exact bytes', async () => {
     for (const [command, ...rest] of [
       ['RPUSH', 'queue:default'],
       ['ZADD', 'dead', '5'],
@@ -128,14 +128,14 @@ onRedis('looking at what others wrote', () => {
     expect(await hq.stats()).toMatchObject({ enqueued: 0, dead: 0 })
   })
 
-  test('clearing leaves Sidekiq what it would leave itself: nothing', async () => {
+  test('clearing removes all keys, as in Sidekiq', async () => {
     await hq.push({ class: 'A', args: [] })
     await hq.push({ class: 'A', args: [], at: 4e9 })
     expect([await hq.queue('default').clear(), await hq.scheduled.clear()]).toEqual([1, 1])
     expect(await server.ask('KEYS', '*')).toEqual([])
   })
 
-  test('at its memory limit jobs can still be deleted, killed and cleared', async () => {
+  test('jobs of a server at its memory limit can be deleted, killed and cleared', async () => {
     for (let n = 0; n < 20; n++) await hq.push({ class: 'A', args: [n, 'x'.repeat(1000)] })
     for (let n = 0; n < 20; n++) await hq.push({ class: 'A', args: [n, 'x'.repeat(1000)], at: 4e9 })
     await server.ask('CONFIG', 'SET', 'maxmemory', '1')

@@ -3,17 +3,17 @@ import type { FetchedJob, Settlement } from '#dist/store/contract.js'
 import { done, job, release, retry, toQueue } from '../../conformance/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Step } from '../step.ts'
-import { census, type Hand, openHand } from './hand.ts'
 import { openStage, type Stage, script } from './stage.ts'
+import { census, openOwner, type TestOwner } from './test-owner.ts'
 
-/** What can befall a turn, and when what was held back goes on. */
-const FAULTS: { act: Act; late?: 'before it is repeated' | 'after it was repeated' | 'after the next turn' }[] = [
+/** Faults of settleAndFetch, and when a held message is released. */
+const FAULTS: { act: Act; late?: 'before it is repeated' | 'after it was repeated' | 'after the next step' }[] = [
   { act: 'cut-before' },
   { act: 'cut-after-request' },
   { act: 'cut-before-reply' },
   { act: 'hold', late: 'before it is repeated' },
   { act: 'hold', late: 'after it was repeated' },
-  { act: 'hold', late: 'after the next turn' },
+  { act: 'hold', late: 'after the next step' },
   { act: 'hold-reply', late: 'after it was repeated' },
 ]
 
@@ -23,49 +23,49 @@ const ENDS: { name: string; of: (taken: FetchedJob) => Settlement }[] = [
   { name: 'put back', of: (taken) => release(taken) },
 ]
 
-/** A worker that has two jobs that came while it waited and two that it took, and one more waits. */
+/** Makes an owner with two arrivals and two fetched jobs; one more job waits. */
 async function busy(
   stage: Stage,
   twins: boolean,
-): Promise<{ hand: Hand; texts: string[]; came: FetchedJob; took: FetchedJob }> {
-  const hand = await openHand(stage)
+): Promise<{ owner: TestOwner; texts: string[]; came: FetchedJob; took: FetchedJob }> {
+  const owner = await openOwner(stage)
   const texts = [1, 2, 3, 4, 5].map((n) => job(twins ? 0 : n))
   const [a = '', b = '', c = '', d = '', e = ''] = texts
-  const came = await hand.receive(a)
-  await hand.receive(b)
-  const [took] = await hand.take(c, d)
+  const came = await owner.receive(a)
+  await owner.receive(b)
+  const [took] = await owner.take(c, d)
   await stage.push(e)
-  expect(hand.running).toHaveLength(4)
-  return { hand, texts, came, took: took as FetchedJob }
+  expect(owner.running).toHaveLength(4)
+  return { owner, texts, came, took: took as FetchedJob }
 }
 
-/** A late request or answer comes at the right time; what is lost is told again, and then nothing is owed. */
-async function tellAgain(stage: Stage, hand: Hand, step: Step, late?: string): Promise<void> {
+/** Releases the held message at its time, and repeats lost settlements until all are answered. */
+async function repeatLost(stage: Stage, owner: TestOwner, step: Step, late?: string): Promise<void> {
   if (late === 'before it is repeated') stage.release(step)
-  await hand.insist()
+  await owner.insist()
   if (late === 'after it was repeated') stage.release(step)
-  if (late === 'after the next turn') {
-    await hand.turn()
+  if (late === 'after the next step') {
+    await owner.turn()
     stage.release(step)
   }
 }
 
-export function turns(server: () => RedisServer): void {
+export function settleAndFetch(server: () => RedisServer): void {
   for (const { act, late } of FAULTS) {
     for (const source of ['came', 'took'] as const) {
       for (const twins of [true, false]) {
         for (const { name, of } of twins ? ENDS : ENDS.slice(1, 2)) {
-          const what = `${act}${late ? `, it goes on ${late}` : ''}: the end of a job that ${source}, ${name}`
-          test.concurrent(`turn, ${what}${twins ? ', with twins' : ''}`, async (t) => {
+          const what = `${act}${late ? `, released ${late}` : ''}: settling a job that ${source}, ${name}`
+          test.concurrent(`settleAndFetch, ${what}${twins ? ', with twins' : ''}`, async (t) => {
             const stage = await openStage(server(), t, { impatient: late !== undefined })
-            const { hand, texts, [source]: job } = await busy(stage, twins)
+            const { owner, texts, [source]: job } = await busy(stage, twins)
             const step = stage.fault(script('settleAndFetch'), act)
-            // What a late request takes is found only some seconds later: that is looked at below.
-            await hand.lose({ settle: [of(job)], n: late?.startsWith('after') ? 0 : 1 })
+            // Jobs that a late request fetches are recovered only after some seconds: see below.
+            await owner.loseAnswer({ settle: [of(job)], n: late?.startsWith('after') ? 0 : 1 })
             await step.happened
-            await tellAgain(stage, hand, step, late)
-            await hand.workOff()
-            await census(stage, hand, {
+            await repeatLost(stage, owner, step, late)
+            await owner.workOff()
+            await census(stage, owner, {
               handed: name === 'put back' ? [...texts, job.text] : texts,
               processed: 5,
               ...(name === 'retried' ? { failed: 1, retry: [job.text], processed: 5 } : {}),
@@ -91,22 +91,22 @@ export function turns(server: () => RedisServer): void {
   ]
   for (const { first, second, late } of PAIRS) {
     for (const twins of [true, false]) {
-      const what = `first ${first}, second ${second}${late ? `, it goes on ${late}` : ''}`
-      test.concurrent(`two turns outstanding, ${what}${twins ? ', with twins' : ''}`, async (t) => {
+      const what = `first ${first}, second ${second}${late ? `, released ${late}` : ''}`
+      test.concurrent(`two settleAndFetch outstanding, ${what}${twins ? ', with twins' : ''}`, async (t) => {
         const stage = await openStage(server(), t, { impatient: late !== undefined })
-        const { hand, texts, came, took } = await busy(stage, twins)
+        const { owner, texts, came, took } = await busy(stage, twins)
         const more = [job(twins ? 0 : 6), job(twins ? 0 : 7)]
         await stage.push(...more)
         const steps = [first, second].map((act) => stage.fault(script('settleAndFetch'), act))
         const answers = await Promise.allSettled([
-          hand.turn({ settle: [done(came)], n: 1 }),
-          hand.turn({ settle: [retry(took, 2e9)], n: 1 }),
+          owner.turn({ settle: [done(came)], n: 1 }),
+          owner.turn({ settle: [retry(took, 2e9)], n: 1 }),
         ])
         expect(answers.map(({ status }) => status)).toContain('rejected')
         const held = steps.find(({ act }) => act.startsWith('hold'))
-        if (held) await tellAgain(stage, hand, held, late)
-        await hand.workOff()
-        await census(stage, hand, { handed: [...texts, ...more], failed: 1, retry: [took.text] })
+        if (held) await repeatLost(stage, owner, held, late)
+        await owner.workOff()
+        await census(stage, owner, { handed: [...texts, ...more], failed: 1, retry: [took.text] })
       })
     }
   }
@@ -115,17 +115,17 @@ export function turns(server: () => RedisServer): void {
     { act: 'cut-before', applied: 0 },
     { act: 'cut-before-reply', applied: 1 },
   ] as const) {
-    test.concurrent(`a turn and then the lease is lost, ${act}: each job is with others or done`, async (t) => {
+    test.concurrent(`an answer and then the lease is lost, ${act}: each job is done or orphaned`, async (t) => {
       const stage = await openStage(server(), t)
-      const { hand, texts, came } = await busy(stage, true)
+      const { owner, texts, came } = await busy(stage, true)
       const step = stage.fault(script('settleAndFetch'), act)
-      await hand.lose({ settle: [done(came)], n: 1 })
+      await owner.loseAnswer({ settle: [done(came)], n: 1 })
       await step.happened
-      expect(await stage.direct.workers.claim(hand.owner, null)).toBe(true)
-      await hand.insist()
-      expect(hand.complaints).toEqual(['fenced'])
-      const stranded = await stage.direct.workers.orphaned(10)
-      const items = stranded.map(({ text, ...one }) => ({ ...one, to: toQueue('q', text, 'front') }))
+      expect(await stage.direct.workers.claim(owner.name, null)).toBe(true)
+      await owner.insist()
+      expect(owner.complaints).toEqual(['fenced'])
+      const orphaned = await stage.direct.workers.orphaned(10)
+      const items = orphaned.map(({ text, ...one }) => ({ ...one, to: toQueue('q', text, 'front') }))
       expect(new Set(await stage.direct.workers.rescue(items, Date.now()))).toEqual(new Set(['ok']))
       expect(await stage.truth()).toMatchObject({
         waiting: texts.slice(applied),

@@ -5,29 +5,29 @@ import { apart } from '../../conformance/task-apart.ts'
 import { counts, expectExact, taskWith } from '../../conformance/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
-import { insist, openHand } from './hand.ts'
 import { openStage, script } from './stage.ts'
+import { insist, openOwner } from './test-owner.ts'
 
 const FAULTS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply', 'hold', 'hold-reply']
 
-/** A job of several rows falls apart, and nobody hears of it. */
-export function aparts(server: () => RedisServer): void {
+/** A settlement that splits a job of several rows, and whose answer is lost. */
+export function splitJobs(server: () => RedisServer): void {
   for (const act of FAULTS) {
-    test.concurrent(`a job of several rows falls apart, ${act}: told again it does so once`, async (t) => {
+    test.concurrent(`a job of several rows is split, ${act}: a repeated settlement splits it once`, async (t) => {
       const stage = await openStage(server(), t, { impatient: act.startsWith('hold') })
-      const hand = await openHand(stage)
+      const owner = await openOwner(stage)
       const task = await taskWith({ store: stage.direct } as Parameters<typeof taskWith>[0], 1, 5, { rowsPerJob: 5 })
       const taking = turnOf({ fetch: { queues: ['q'], n: 1 } })
-      const [taken] = (await insist(() => stage.store.workers.settleAndFetch(hand.owner, taking))).fetched
+      const [taken] = (await insist(() => stage.store.workers.settleAndFetch(owner.name, taking))).fetched
       const settlement: Settlement = apart(taken as FetchedJob)
       const settle = async () =>
-        (await stage.store.workers.settleAndFetch(hand.owner, turnOf({ settlements: [settlement] }))).settled
+        (await stage.store.workers.settleAndFetch(owner.name, turnOf({ settlements: [settlement] }))).settled
       const step = stage.fault(script('settleAndFetch'), act)
       await expect(settle()).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/) })
       await step.happened
       expect(await insist(settle)).toEqual(['ok'])
       stage.release(step)
-      // Behind the late one.
+      // Waits until the server has carried out the late request.
       await stage.ask(['PING'])
       const [two, three, four, five] = (settlement.also as Branch[]).map(({ to }) => to.text) as string[]
       const holds = async () => {

@@ -5,49 +5,49 @@ import type { Stage } from './stage.ts'
 
 const NEVER = new AbortController().signal
 const ENOUGH_MS = 15_000
-/** A connection that is cut is noticed at once, and not only when commands are given up. */
+/** A cut connection is noticed within this time, and not only by the timeout of commands. */
 const SOON_MS = 3000
 
-/** How long, at worst, after a fault a job was handed out that was there. */
+/** The longest time after a fault until a waiting job was handed out. */
 export const longest = { ms: 0 }
 
-/** Works as a worker does: keeps what it was handed, and tells again what nobody answered. */
-export class Hand {
-  readonly owner: string
+/** An owner that works like a worker: it keeps its fetched jobs, and repeats settlements without an answer. */
+export class TestOwner {
+  readonly name: string
   readonly queues: string[]
   readonly running: FetchedJob[] = []
-  /** Texts of all that it was handed. */
+  /** The texts of all jobs that it was handed. */
   readonly handed: string[] = []
-  /** Settlements that were refused. */
+  /** Settlements that were fenced. */
   readonly fenced: Settlement[] = []
-  /** It was struck off in the end. */
+  /** True once the store has removed the owner. */
   left = false
-  /** Of the store. */
+  /** Problems that the store has reported. */
   readonly complaints: string[] = []
   readonly #stage: Stage
   readonly #tickets = new Set<string>()
-  #untold: Settlement[] = []
+  #unanswered: Settlement[] = []
   #started: Started[] = []
 
-  constructor(stage: Stage, owner: string, queues: string[]) {
+  constructor(stage: Stage, name: string, queues: string[]) {
     this.#stage = stage
-    this.owner = owner
+    this.name = name
     this.queues = queues
   }
 
-  /** Settles what it tells to; all that it was handed is running until then. */
+  /** Runs one step. Every fetched job runs until it is settled. */
   async turn(what: { settle?: Settlement[]; started?: Started[]; n?: number } = {}): Promise<SettleAndFetchAnswer> {
     const { settle = [], n = 0 } = what
-    const settlements = [...this.#untold, ...settle]
+    const settlements = [...this.#unanswered, ...settle]
     const started = [...this.#started, ...(what.started ?? [])]
     const ended = new Set(settle.map(({ ticket }) => ticket))
     this.running.splice(0, Infinity, ...this.running.filter(({ ticket }) => !ended.has(ticket)))
-    this.#untold = []
+    this.#unanswered = []
     this.#started = []
     const fetch = { queues: this.queues, n }
     const turn = { now: Date.now(), started, settlements, fetch }
-    const answer = await this.#stage.store.workers.settleAndFetch(this.owner, turn).catch((thrown) => {
-      this.#untold = [...settlements, ...this.#untold]
+    const answer = await this.#stage.store.workers.settleAndFetch(this.name, turn).catch((thrown) => {
+      this.#unanswered = [...settlements, ...this.#unanswered]
       this.#started = [...started, ...this.#started]
       throw thrown
     })
@@ -59,8 +59,8 @@ export class Hand {
     return answer
   }
 
-  /** A turn that nobody answers, which is soon known. */
-  async lose(what: Parameters<Hand['turn']>[0]): Promise<void> {
+  /** Runs a step whose answer is lost, and expects that this is noticed soon. */
+  async loseAnswer(what: Parameters<TestOwner['turn']>[0]): Promise<void> {
     const begun = performance.now()
     await expect(this.turn(what)).rejects.toMatchObject({
       code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/),
@@ -68,18 +68,18 @@ export class Hand {
     expect(performance.now() - begun).toBeLessThan(SOON_MS)
   }
 
-  /** A turn that is asked for until it is answered. */
-  async insist(what: Parameters<Hand['turn']>[0] = {}): Promise<void> {
+  /** Repeats a step until it is answered. */
+  async insist(what: Parameters<TestOwner['turn']>[0] = {}): Promise<void> {
     await insist(() => this.turn(what))
   }
 
   async wait(ms = 1000, signal = NEVER, n = 1): Promise<FetchedJob[]> {
-    const taken = await this.#stage.store.workers.waitForJobs(this.owner, this.queues, n, ms, signal)
+    const taken = await this.#stage.store.workers.waitForJobs(this.name, this.queues, n, ms, signal)
     this.#receive(taken)
     return taken
   }
 
-  /** Pushes a job and receives it by waiting. */
+  /** Pushes a job and receives it in a wait. */
   async receive(text: string): Promise<FetchedJob> {
     await this.#stage.push(text)
     const [taken] = await this.wait()
@@ -87,24 +87,24 @@ export class Hand {
     return taken
   }
 
-  /** Pushes jobs and takes them. */
+  /** Pushes jobs and fetches them. */
   async take(...texts: string[]): Promise<FetchedJob[]> {
     await this.#stage.push(...texts)
     return (await this.turn({ n: texts.length })).fetched
   }
 
-  /** Works until there is nothing in the queue and nothing with any owner, and leaves. */
+  /** Works until no job is in the queue or with any owner, and leaves. */
   async workOff(ended: (taken: FetchedJob) => Settlement = (taken) => done(taken)): Promise<void> {
     const end = performance.now() + ENOUGH_MS
     for (;;) {
       await this.turn({ settle: this.running.map(ended), n: 10 }).catch(() => {})
-      if (this.running.length > 0 || this.#untold.length > 0) continue
+      if (this.running.length > 0 || this.#unanswered.length > 0) continue
       const { waiting, held } = await this.#stage.truth()
       if (waiting.length + held.length === 0) break
       if (performance.now() > end) throw new Error(`left behind: ${JSON.stringify({ waiting, held })}`)
       await this.wait(100).catch(() => {})
     }
-    this.left = await this.#stage.store.workers.release(this.owner)
+    this.left = await this.#stage.store.workers.release(this.name)
   }
 
   #receive(taken: FetchedJob[]): void {
@@ -118,13 +118,13 @@ export class Hand {
   }
 }
 
-/** An owner that has joined. */
-export async function openHand(stage: Stage, queues = ['q'], owner = 'here:1:1.0'): Promise<Hand> {
-  expect(await stage.store.workers.join(owner, { queues, seconds: 60, host: 'here' })).toBe(true)
-  return new Hand(stage, owner, queues)
+/** Makes an owner that has joined. */
+export async function openOwner(stage: Stage, queues = ['q'], name = 'here:1:1.0'): Promise<TestOwner> {
+  expect(await stage.store.workers.join(name, { queues, seconds: 60, host: 'here' })).toBe(true)
+  return new TestOwner(stage, name, queues)
 }
 
-/** Asks until it is answered. */
+/** Repeats a call until it is answered. */
 export async function insist<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -140,20 +140,23 @@ export async function until(holds: () => Promise<unknown>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-/** Every job was handed out as often as it should, all ends counted, and nothing is left of the owner. */
+/**
+ * Expects that every job was handed out as often as it should, all settlements were counted, and no key of the owner
+ * is left.
+ */
 export async function census(
   stage: Stage,
-  hand: Hand,
+  owner: TestOwner,
   expected: { handed: string[]; processed?: number; failed?: number; retry?: string[]; dead?: string[] },
 ): Promise<void> {
   const { handed, processed = handed.length, failed = 0, retry = [], dead = [] } = expected
-  expect(hand.complaints).toEqual([])
-  expect(hand.fenced).toEqual([])
-  // One whose wait broke may still be served: it is claimed, so that others look after it.
+  expect(owner.complaints).toEqual([])
+  expect(owner.fenced).toEqual([])
+  // The server may still serve a broken wait, so its owner is claimed and other processes rescue its jobs.
   const leases = await stage.direct.workers.leases()
-  if (hand.left || !stage.struck.has('BLMOVE')) expect(leases).toEqual([])
-  else expect(leases).toMatchObject([{ owner: hand.owner, claimed: true }])
-  expect([...hand.handed].sort()).toEqual([...handed].sort())
+  if (owner.left || !stage.faulted.has('BLMOVE')) expect(leases).toEqual([])
+  else expect(leases).toMatchObject([{ owner: owner.name, claimed: true }])
+  expect([...owner.handed].sort()).toEqual([...handed].sort())
   expect(await stage.truth()).toEqual({
     waiting: [],
     held: [],
@@ -163,6 +166,6 @@ export async function census(
     processed,
     failed,
     owned: [],
-    marks: hand.left ? [] : expect.anything(),
+    settledArrivals: owner.left ? [] : expect.anything(),
   })
 }

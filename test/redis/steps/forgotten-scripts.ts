@@ -2,11 +2,11 @@ import { afterAll, expect, test } from 'vitest'
 import { done, job } from '../../conformance/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
-import { census, openHand } from './hand.ts'
 import { loadScripts, openStage, script } from './stage.ts'
+import { census, openOwner } from './test-owner.ts'
 
-/** A server that has forgotten the scripts. One at a time: it concerns all that it serves. */
-export function forgotten(server: () => RedisServer): void {
+/** A server that has forgotten the scripts. These tests run one at a time, because they flush the scripts of all. */
+export function forgottenScripts(server: () => RedisServer): void {
   afterAll(() => loadScripts(server()))
 
   const FAULTS: { first: Act; second: Act }[] = [
@@ -18,25 +18,25 @@ export function forgotten(server: () => RedisServer): void {
   ]
   for (const asked of ['EVALSHA', 'EVAL']) {
     for (const { first, second } of FAULTS) {
-      test(`two turns at a server that has forgotten the scripts, ${asked} ${first} and ${second}`, async (t) => {
+      test(`two settleAndFetch at a server that has forgotten the scripts, ${asked} ${first} and ${second}`, async (t) => {
         const stage = await openStage(server(), t)
-        const hand = await openHand(stage)
+        const owner = await openOwner(stage)
         const texts = [0, 0, 0, 0].map((n) => job(n))
         const [a = '', ...more] = texts
-        const came = await hand.receive(a)
-        const [took] = await hand.take(...more.slice(0, 1))
+        const came = await owner.receive(a)
+        const [took] = await owner.take(...more.slice(0, 1))
         await stage.push(...more.slice(1))
         await stage.ask(['SCRIPT', 'FLUSH'])
         const turn = script('settleAndFetch')
         for (const act of [first, second]) stage.fault((name, args) => name === asked && turn(name, args), act)
         const answers = await Promise.allSettled([
-          hand.turn({ settle: [done(came)], n: 1 }),
-          hand.turn({ settle: took ? [done(took)] : [], n: 1 }),
+          owner.turn({ settle: [done(came)], n: 1 }),
+          owner.turn({ settle: took ? [done(took)] : [], n: 1 }),
         ])
         const lost = first !== 'pass' || second !== 'pass'
         expect(answers.some(({ status }) => status === 'rejected')).toBe(lost)
-        await hand.workOff()
-        await census(stage, hand, { handed: texts })
+        await owner.workOff()
+        await census(stage, owner, { handed: texts })
       })
     }
   }

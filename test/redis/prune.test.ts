@@ -6,8 +6,8 @@ import { startProxy } from './proxy.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
-onRedis('trimming the dead set', () => {
-  test('counts what others take out at the last moment', async ({ onTestFinished }) => {
+onRedis('pruning the dead set', () => {
+  test('counts entries that others remove at the last moment', async ({ onTestFinished }) => {
     const server = await startServer()
     onTestFinished(() => server.remove())
     const proxy = await startProxy(server)
@@ -18,8 +18,11 @@ onRedis('trimming the dead set', () => {
     })
     const dead = [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: job(n), score: NOW / 1000 + n }) as const)
     await other.jobs.push([...dead], NOW)
-    // This matches the removal, whether it is a command or a script.
-    const removal = proxy.onRequest((name, [sha]) => name === 'ZREMRANGEBYRANK' || String(sha) === lua.pruneSet.sha, 'hold')
+    // Matches the removal, whether it is a command or a script.
+    const removal = proxy.onRequest(
+      (name, [sha]) => name === 'ZREMRANGEBYRANK' || String(sha) === lua.pruneSet.sha,
+      'hold',
+    )
     const trimmed = store.jobSets.prune('dead', 3, 0)
     await removal.happened
     const swaps = dead.slice(0, 2).map(({ text, score }) => ({ text, score, to: null }))

@@ -6,7 +6,7 @@ import { onRedis } from './suite.ts'
 
 const DAY = 86_400_000
 
-/** Marks and pauses as Sidekiq has them. */
+/** Cancellations and pauses as Sidekiq stores them. */
 onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
   let server: RedisServer
   let redis: Redis
@@ -21,7 +21,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
   afterAll(() => server.remove())
   const app = () => bench({ url: server.url(database) })
 
-  test('a mark is one for iterable jobs, too: in whole seconds, for 30 days, and the first time stands', async () => {
+  test('a cancellation also cancels iterable jobs: in whole seconds, for 30 days, with the time of the first call', async () => {
     const { store } = app().hq
     await store.cancellations.request('a', 1_700_000_000_999)
     const first = await redis.hgetall('it-a')
@@ -35,7 +35,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await redis.exists('it-a')).toBe(0)
   })
 
-  test('how far an iterable job has come is kept, and when Sidekiq cancelled it', async () => {
+  test('the progress of an iterable job is kept, and the time when Sidekiq cancelled it', async () => {
     const { store } = app().hq
     await redis.hset('it-a', { ex: 2, c: '7', rt: '1.5' })
     await store.cancellations.request('a', 1_700_000_000_000)
@@ -70,7 +70,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await t.hq.stats()).toMatchObject({ processed: 1, failed: 0, retries: 0 })
   })
 
-  test('while nothing is cancelled, a worker asks for the newest mark and for none of the jobs that it runs', async () => {
+  test('while nothing is cancelled a worker reads only the version of the cancellations', async () => {
     const t = app()
     const began = new Heard<string>()
     const told = new Heard<string>()
@@ -97,7 +97,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await t.settled()
   })
 
-  test('a job that a process of Sidekiq may have taken since its last beat is marked as its own cancel! does', async () => {
+  test('a job that a Sidekiq process may have fetched since its last beat is cancelled like with its own cancel!', async () => {
     const { hq } = app()
     expect(await hq.cancel('nowhere')).toBe('not-found')
     expect(await redis.exists('it-nowhere')).toBe(0)
@@ -108,7 +108,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await redis.ttl('it-taken')).toBeGreaterThan(2_591_990)
   })
 
-  test('the newest 100,000 marks are kept', async () => {
+  test('the newest 100,000 cancellations are kept', async () => {
     const { store } = app().hq
     const began = Date.now() - 200_000
     for (let from = 0; from < 100_000; from += 1000) {
@@ -121,7 +121,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await store.cancellations.among(['0', '1', 'new'])).toEqual(['1', 'new'])
   })
 
-  test("how old a mark is goes by the server's clock, whatever those of the callers say", async () => {
+  test("cancellations expire by the server's clock, not by those of the callers", async () => {
     const { store } = app().hq
     const ago = (ms: number) => Date.now() - ms
     await redis.zadd('hk:cancelled', ago(31 * DAY), 'old', ago(29 * DAY), 'young')
@@ -151,7 +151,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
       await ran.atLeast(1)
       await t.settled()
       await redis.sadd('paused', 'default')
-      // The worker waits on the queue, and does not know.
+      // The worker waits on the queue, and does not know of the pause.
       await J.performBulk([[1], [2]])
       await until(async () => (await t.queue()).length === 2)
       expect((await t.queue()).map(({ args }) => args[0])).toEqual([1, 2])
@@ -165,7 +165,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     },
   )
 
-  test("who pauses a queue hears which of Sidekiq's processes serve it, for they may not know of pauses", async () => {
+  test('pausing a queue returns the Sidekiq processes that serve it, which may not know of pauses', async () => {
     const t = app()
     const worker = await t.work({ queues: ['default', 'low'] })
     const show = (identity: string, info: object) =>
@@ -183,7 +183,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(worker.identity).not.toBe('')
   })
 
-  test('a job that a process of Sidekiq shows as its own is signalled; one that ours showed and has ended is not', async () => {
+  test('cancelling a running job of a Sidekiq process says signalled; a job of ours that has ended does not', async () => {
     const t = app()
     const J = t.hq.job('J', async () => {})
     const show = async (identity: string, jid: string) => {
@@ -207,7 +207,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await t.hq.cancel(jid)).toBe('not-found')
   })
 
-  test('where no queue is paused nobody listens for pauses, and nothing is left of what was', async () => {
+  test('workers listen to the channel for pauses only while a queue is paused', async () => {
     const t = app()
     const J = t.hq.job('J', async () => {})
     const worker = await t.work()
@@ -222,7 +222,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await redis.exists('paused', 'hk:marks', 'hk:cancelled')).toBe(0)
   })
 
-  test('several idle workers hand a job of a paused queue back, and none of them begins it', async () => {
+  test('idle workers requeue a job of a paused queue, and none starts it', async () => {
     const t = app()
     const ran = new Heard<number>()
     const apps = [t, app(), app(), app()]
@@ -239,7 +239,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await ran.atLeast(4)
   })
 
-  test('what was taken when the marks can not be read is given back, and begins when they can', async () => {
+  test('jobs fetched while the cancellations cannot be read are requeued, and start once they can', async () => {
     const t = app()
     const { opened, open } = gate()
     const ran = new Heard<number>()
