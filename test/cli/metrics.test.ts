@@ -33,7 +33,7 @@ test('highkiq metrics lists classes by run time, and shows the run times of one 
     /success +40\nfailure +1\ntime +5\.2 s\naverage +130 ms\np50 +133 ms\np95 +210 ms\np99 +222 ms\n\nbelow 150ms +█{40} 30\nbelow 225ms +█{14} 10\n\n.* deployed v1\.2\n$/,
   )
   expect(nobody).toMatch(/^Nobody, from .* to .*: no jobs ended\n$/)
-  expect((await folder.run(['deploy', 'v1.2'])).stdout).toMatch(/^marked before/)
+  expect((await folder.run(['deploy', 'v1.2'])).stdout).toMatch(/^already recorded/)
   expect(await folder.json('metrics', 'Bad')).toMatchObject({ name: 'Bad', failed: 1, p50: null })
 })
 
