@@ -292,14 +292,14 @@ class Submission {
   /** Repeats the hint while no row ends. Returns the function that stops it. */
   #remind(task: Task): () => void {
     let seen = 0
-    const look = async () => {
+    const check = async () => {
       const status = await task.status()
       const ended = status ? endedOf(status.counts) : 0
       if (ended === seen) await this.#warnWithoutWorker()
       seen = ended
     }
     // The watcher of the task reports a store that can't be reached.
-    const timer = setInterval(() => void look().catch(() => {}), REMIND_MS)
+    const timer = setInterval(() => void check().catch(() => {}), REMIND_MS)
     return () => clearInterval(timer)
   }
 
