@@ -188,7 +188,7 @@ export const taskCancel: Case[] = [
       // Recovered from a dead owner.
       await t.store.workers.claim(owner, null)
       const [item] = await t.store.workers.orphaned(9)
-      if (!item) throw new Error('nothing is stranded')
+      if (!item) throw new Error('no job is orphaned')
       const effects = [change(item, { status: 'enqueued', window: 'keep' })]
       const to = toQueue('q', item.text, 'front')
       expect(await t.store.workers.rescue([{ owner, queue: 'q', ticket: item.ticket, to, effects }], NOW)).toEqual([

@@ -56,8 +56,8 @@ export const taskFaults: Fault[] = [
     wrap: (store) => ({ tasks: { openAdding: (task, producer, now) => store.tasks.openAdding(task, producer, now) } }),
     cases: taskAdders,
     seen: [
-      'who takes the place of a producer that broke off goes on where that one was, and the task is adding again',
-      'one that lives can be taken over too; of two who want that only one does',
+      'a producer that replaces one that broke off resumes at its cursor, and the task is adding again',
+      'a live producer can be replaced too, by only one of two that try',
     ],
   },
   {

@@ -53,7 +53,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'what is said about the last row of a chunk stays with the task, until the next chunk says it anew',
+    name: 'the fingerprint of the last row stays with the task until the next chunk replaces it',
     async run(t) {
       const task = await taskWith(t, 1, 0, { open: true })
       expect((await record(t, task)).lastRow).toBe(null)
@@ -70,7 +70,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'a task that has ended is not opened again, nor one that is not there',
+    name: 'an ended or unknown task cannot be opened for adding',
     async run(t) {
       const task = await taskWith(t, 1, 0)
       const before = await record(t, task)
@@ -82,7 +82,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'who has ended adding does not begin anew by a late repeat of its opening',
+    name: 'a late repeat of openAdding does not reopen a producer that has ended',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       await t.store.tasks.openAdding(task.id, 'a', NOW)
@@ -92,7 +92,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'a chunk that is repeated after adding has ended, or the task, is answered as the first time',
+    name: 'a chunk repeated after the end of adding, or of the task, gets the same answer as before',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       const again = () => t.store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 2), NOW)
@@ -109,7 +109,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'who takes the place of a producer that broke off goes on where that one was, and the task is adding again',
+    name: 'a producer that replaces one that broke off resumes at its cursor, and the task is adding again',
     async run(t) {
       const task = await taskWith(t, 1, 3, { open: true })
       await twice(t, task, () => t.store.tasks.endAdding(task.id, PRODUCER, NOW, true))
@@ -135,7 +135,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'one that lives can be taken over too; of two who want that only one does',
+    name: 'a live producer can be replaced too, by only one of two that try',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       expect(await t.store.tasks.openAdding(task.id, 'a', NOW, PRODUCER)).toEqual({ ok: true, total: 2 })
@@ -184,7 +184,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'why it broke off is said no more when somebody goes on',
+    name: 'the reason of an interruption goes when another producer resumes',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
@@ -268,7 +268,7 @@ export const taskAdders: Case[] = [
     },
   },
   {
-    name: 'what a row adds in its last attempt and its end keep the task running until those have ended',
+    name: 'rows added in the last attempt of a row keep the task running until they have ended',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()

@@ -59,7 +59,7 @@ describe('retry', () => {
     await sound(task)
   })
 
-  test('what was cancelled in the queue, where nobody came by, runs once and with its new arguments', async () => {
+  test('a row cancelled in a queue without workers runs once, with its new arguments', async () => {
     const { hq, work, queue } = bench()
     const ran: string[] = []
     const Row = hq.job('Row', async ({ payload }, text: string) => void ran.push(`${text} in run ${payload.hk_run}`))
@@ -105,7 +105,7 @@ describe('retry', () => {
     ])
   })
 
-  test('of two who retry at once one puts the rows back', async () => {
+  test('of two concurrent retries one runs the rows', async () => {
     const { hq, work } = bench()
     const ran = new Heard<number>()
     let strict = true
@@ -128,7 +128,7 @@ describe('retry', () => {
 })
 
 describe('pause and limits', () => {
-  test('paused, no row comes into the queue; resumed, all run', async () => {
+  test('a paused task queues no rows; after resume all run', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, rows(50), { window: 10 })
@@ -166,7 +166,7 @@ describe('pause and limits', () => {
     expect(most).toBe(5)
   })
 
-  test('beyond what is tolerated it pauses and says why; told to go on, it does', async () => {
+  test('beyond maxFailures the task pauses with a reason; after resume it goes on', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => {
       if (n < 5) throw new BusinessFailure('no')
@@ -199,7 +199,7 @@ describe('pause and limits', () => {
 })
 
 describe('cancel and delete', () => {
-  test('rows that wait are cancelled, a running one hears of it, and the end is told', async () => {
+  test('waiting rows are cancelled, and a running row gets an abort', async () => {
     const { hq, work } = bench()
     const begun = new Heard<number>()
     const heard = new Heard<unknown>()
@@ -252,7 +252,7 @@ describe('cancel and delete', () => {
     expect(await task?.status()).toMatchObject({ state: 'cancelled', counts: { cancelled: 1000 } })
   })
 
-  test('deleted, it is nowhere, and its jobs leave nothing behind', async () => {
+  test('a deleted task is gone, and its jobs leave nothing behind', async () => {
     const { hq, work, settled } = bench()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, rows(1500))
@@ -298,7 +298,7 @@ describe('growing', () => {
     expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', total: 1510, counts: { finished: 1510 } })
   })
 
-  test('rows from outside have what their job says by now, not what it said when the task was made', async () => {
+  test('rows added later have the present options of their job', async () => {
     const { hq, work } = bench()
     const retries = new Heard<unknown>()
     const Row = hq.job('Row', async (ctx, _n: number) => retries.say(ctx.payload.retry))
@@ -310,7 +310,7 @@ describe('growing', () => {
     expect(retries.all).toEqual([true, 3, true])
   })
 
-  test('somebody goes on where a submitter broke off', async () => {
+  test('another producer resumes adding where the first one broke off', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => n)
     async function* broken() {
@@ -360,7 +360,7 @@ describe('callbacks', () => {
     expect(failures.all).toEqual([[1]])
   })
 
-  test('a task of no rows is done, and says so', async () => {
+  test('a task without rows is done and pushes its callbacks', async () => {
     const { hq, work } = bench()
     const done = new Heard<string>()
     const Done = hq.job('Done', async (_ctx, id: string, _run: number) => done.say(id))
@@ -391,7 +391,7 @@ describe('a single tracked job', () => {
     expect((await hq.tasks.list()).items).toEqual([])
   })
 
-  test('also when it is scheduled, fails and is tried again', async () => {
+  test('a scheduled job that fails and is retried has one event', async () => {
     const { hq, work } = bench()
     const Report = hq.job('Report', { track: true, retry: 1, retryIn: () => 0.01 }, async (ctx) => {
       if (ctx.attempt === 1) throw new Error('not yet')
@@ -426,7 +426,7 @@ describe('an export', () => {
       '5,"ß, ""quoted"""',
     ])
   })
-  test('a page of which no file can be made ends as an error at once, and says what is wrong', async () => {
+  test('a page that fits no file ends as error at once, with the fault', async () => {
     const { hq, work } = bench()
     const pages: unknown[][] = [
       [[1, 'a']],
@@ -463,7 +463,7 @@ describe('an export', () => {
       code: 'INVALID_OPTION',
     })
   })
-  test('into a folder: where that is, its task says, and no payload', async () => {
+  test('an export into a folder takes the path from its task, not from a payload', async () => {
     const { hq, work } = bench()
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-parts-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -68,7 +68,7 @@ test('rows that validation refuses again stay as they are, the others run', asyn
   expect((await task.wait({ every: 10 })).counts).toMatchObject({ finished: 2, failed: 1 })
 })
 
-test('the same bytes twice are refused with the first task, unless that is wanted', async () => {
+test('the same bytes are refused with the id of the first task, unless allowDuplicate is set', async () => {
   let ahead = 0
   const { hq } = newApp({ clock: { now: () => Date.now() + ahead } })
   const Row = hq.job('Row', async (_ctx, _row: object) => {})

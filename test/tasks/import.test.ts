@@ -73,7 +73,7 @@ test('rows that the business refused are reported with their columns, row number
   }
 })
 
-test('a row that validation refuses has failed at once, and no job is made of it', async () => {
+test('a row refused by validation fails at once, without a job', async () => {
   const { hq, folder } = newApp()
   const path = join(folder, 'products.csv')
   writeFileSync(path, products)
@@ -111,7 +111,7 @@ test('a row that validation refuses has failed at once, and no job is made of it
   ])
 })
 
-test('a file that breaks off in the middle says where, and what was added before it is shown', async () => {
+test('a truncated file is refused with the position, and the rows before it stay', async () => {
   const { hq, folder } = newApp()
   const path = join(folder, 'broken.csv')
   const lines = Array.from({ length: 20_000 }, (_, i) => `sku-${i},name ${i}`)
@@ -130,7 +130,7 @@ test('a file that breaks off in the middle says where, and what was added before
   expect((await hq.tasks.list()).items).toHaveLength(1)
 })
 
-test('the report gives rows as they came, also when validation had made something else of them', async () => {
+test('the report has rows as they were read, also if validation changed them', async () => {
   const { hq, folder } = newApp()
   const path = join(folder, 'products.csv')
   writeFileSync(path, 'SKU,Price,Note\n bad ,1.50,keep me\nodd,oops,and me\n')

@@ -5,7 +5,7 @@ import { BusinessFailure, Discard, Kill, Snooze, type TaskStatus } from 'highkiq
 import { expect, test } from 'vitest'
 import { collect, newApp } from './bench.ts'
 
-test('what set() says of a job holds for the rows of its task, but for what is of one push alone', async () => {
+test('options of set() hold for the rows of a task, except those of a single push', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', { tags: ['mine'] }, async () => {})
   const said = Row.set({ queue: 'slow', retry: 2, tags: ['said'], wait: 60, jid: 'ours' })
@@ -230,7 +230,7 @@ test('the arguments of rows are kept as keepArgs says', async () => {
   }
 })
 
-test('waiting can be given up, tells progress, and says so when the task does not exist', async () => {
+test('wait can be aborted, reports progress, and rejects for an unknown task', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async () => {})
   const task = await hq.tasks.create(Row, [[]])
@@ -277,7 +277,7 @@ test('a message from outside is kept with its event; of many the first and the l
   await expect(hq.tasks.message('f'.repeat(24), 'hello')).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
 })
 
-test('a producer that is killed while it adds leaves a task that says so, and its rows run', async () => {
+test('a producer killed while adding leaves an interrupted task whose rows run', async () => {
   const { hq, url } = newApp()
   const Row = hq.job('Row', async () => {})
   const producer = fork(fileURLToPath(new URL('producer.js', import.meta.url)), [url], { silent: true })
@@ -304,7 +304,7 @@ test('a row that is no list of arguments is refused with its number, and no task
   expect((await hq.tasks.list()).items).toEqual([])
 })
 
-test('rows that wait for a retry are told apart, and there is no guess at the time they need', async () => {
+test('rows waiting for a retry are counted apart, and have no estimated time', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, n: number) => {
     if (n === 1) throw new Error('db down')
@@ -343,7 +343,7 @@ test('of many messages of one attempt the first and the last are kept', async ()
   expect(texts.at(-1)).toBe('m1000')
 })
 
-test('an error without a code of its own is found by the name of its class', async () => {
+test('an error without a code has the name of its class as code', async () => {
   const { hq } = newApp()
   class OutOfStock extends Error {}
   class UnknownSku extends BusinessFailure {}

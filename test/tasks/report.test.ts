@@ -285,7 +285,7 @@ test('a report of all rows needs a task that keeps them all', async () => {
   expect(report[1]).toBe(`a,2,${all.id}:0:1,finished,,,1`)
 })
 
-test('a report that nobody reads to its end asks for no more events', async () => {
+test('a report that is not read to its end reads no further events', async () => {
   const { hq } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from(`sku\n${'bad\n'.repeat(5)}`))
   await ended(hq, task)
@@ -337,26 +337,29 @@ test.for(FORMATS)('a report in %s goes out in each language and comes back, its 
   }
 })
 
-test.for(FORMATS)('columns of a file that have one of our names in any language keep it in %s', async (format) => {
-  const { hq, folder } = newApp()
-  const own = LANGUAGES.flatMap((language) => SAID[language][0])
-  const row = Object.fromEntries([...own, 'task row key'].map((name, i) => [name, i === 0 ? 'bad' : `value ${i}`]))
-  const Row = picky(hq)
-  const tasks = [
-    await hq.tasks.import(Row, Buffer.from(`${Object.keys(row).join(',')}\n${Object.values(row).join(',')}\n`)),
-    await hq.tasks.import(Row, Buffer.from(JSON.stringify(row))),
-    await hq.tasks.create(Row, [[row]]),
-  ]
-  await hq.worker().start()
-  for (const task of tasks) {
-    await task.wait({ every: 10 })
-    for (const lang of LANGUAGES) {
-      const path = join(folder, `out.${format}`)
-      await task.report(path, { lang })
-      expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual([[row]])
+test.for(FORMATS)(
+  'columns of a file named like an added column in any language keep their name in %s',
+  async (format) => {
+    const { hq, folder } = newApp()
+    const own = LANGUAGES.flatMap((language) => SAID[language][0])
+    const row = Object.fromEntries([...own, 'task row key'].map((name, i) => [name, i === 0 ? 'bad' : `value ${i}`]))
+    const Row = picky(hq)
+    const tasks = [
+      await hq.tasks.import(Row, Buffer.from(`${Object.keys(row).join(',')}\n${Object.values(row).join(',')}\n`)),
+      await hq.tasks.import(Row, Buffer.from(JSON.stringify(row))),
+      await hq.tasks.create(Row, [[row]]),
+    ]
+    await hq.worker().start()
+    for (const task of tasks) {
+      await task.wait({ every: 10 })
+      for (const lang of LANGUAGES) {
+        const path = join(folder, `out.${format}`)
+        await task.report(path, { lang })
+        expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual([[row]])
+      }
     }
-  }
-})
+  },
+)
 
 test('lists of arguments, and objects with a key that is called job, come back in each language', async () => {
   const { hq, folder } = newApp()
@@ -384,7 +387,7 @@ test('lists of arguments, and objects with a key that is called job, come back i
   }
 })
 
-test('what is wrong with a report is said in the names of its own columns', async () => {
+test('faults of a report are reported with the names of its own columns', async () => {
   const { hq } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,bad\n'))
   await ended(hq, task)
@@ -399,7 +402,7 @@ test('what is wrong with a report is said in the names of its own columns', asyn
   )
 })
 
-test('messages that are ours follow the language of the report, those of the app do not', async () => {
+test("Highkiq's messages follow the language of the report, the app's do not", async () => {
   const { hq, folder } = newApp()
   const workbook = join(folder, 'in.xlsx')
   await writeSpreadsheet(workbook, {
@@ -421,7 +424,7 @@ test('messages that are ours follow the language of the report, those of the app
   expect(await texts('ru')).toEqual(['looks bad', 'price: у формулы нет результата (#REF!)'])
 })
 
-test('a language that is none of ours is refused', async () => {
+test('an unknown language is refused', async () => {
   const { hq } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku\nbad\n'))
   const lang = 'fr' as 'en'

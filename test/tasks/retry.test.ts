@@ -17,7 +17,7 @@ async function csv(task: Task, options: object = {}): Promise<string> {
   return new Response((await task.report({ format: 'csv', ...options })) as never).text()
 }
 
-test('a retry that selects nothing begins no run and calls nothing, whatever it was asked by', async () => {
+test('a retry that selects no rows begins no run and pushes no callback', async () => {
   const { hq, work, queue } = bench()
   const Row = refusing(hq, [1])
   const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
@@ -46,7 +46,7 @@ test('a retry that selects nothing begins no run and calls nothing, whatever it 
   expect(await queue('calls')).toHaveLength(2)
 })
 
-test('rows of a report are counted by what becomes of them', async () => {
+test('rows of a report are counted by their outcome', async () => {
   const { hq, work } = bench()
   const Row = refusing(hq, [1, 2, 4, 9])
   const task = await hq.tasks.create(Row, rows(5), { keepArgs: 'all' })
@@ -63,7 +63,7 @@ test('rows of a report are counted by what becomes of them', async () => {
   expect(await open.retry({ rows: given })).toEqual({ ...NOTHING, run: 1, open: 1 })
 })
 
-test('a row that does not exist, comes twice, or is none is refused before anything runs', async () => {
+test('an unknown, repeated or malformed row is refused before any row runs', async () => {
   const { hq, work } = bench()
   const Row = refusing(hq, [1, 2])
   const task = await hq.tasks.create(Row, rows(3))
@@ -182,7 +182,7 @@ test.each(['csv', 'xlsx', 'ndjson'] as const)(
   },
 )
 
-test('a row of another job that can not be made again is refused with its row number', async () => {
+test('a row of another job whose options are gone is refused with its row number', async () => {
   const { hq, work } = bench()
   const Row = hq.job('Row', async (_ctx, _row: object) => {
     throw new BusinessFailure('no')
@@ -220,7 +220,7 @@ test('a row of another job that can not be made again is refused with its row nu
   await expect(none.retry({ rows: [{ index: 1, args: [1] }] })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('a task that was interrupted is so again after a retry, and can still be gone on with', async () => {
+test('an interrupted task stays interrupted after a retry, and can still be resumed', async () => {
   const { hq, work } = bench()
   let strict = true
   const Row = hq.job('Row', async (_ctx, n: number) => {
@@ -262,7 +262,7 @@ test('rate and time after a retry are of its run alone', async () => {
   expect(status.ratePerSecond).toBeCloseTo(2 / Math.max(seconds, 0.001), 5)
 })
 
-test('a task beyond what is tolerated whose rows have all ended is done, and its retry runs', async () => {
+test('a task beyond maxFailures whose rows have all ended is done, and its retry runs', async () => {
   const { hq, work } = bench()
   let strict = true
   const Row = hq.job('Row', async (_ctx, _n: number) => {
@@ -279,7 +279,7 @@ test('a task beyond what is tolerated whose rows have all ended is done, and its
   expect(again.reason).toBe(undefined)
 })
 
-test('rows that broke leave the dead set, and it is not read for others', async () => {
+test('retried error rows leave the dead set, which is not read for other rows', async () => {
   const { hq, work } = bench()
   let strict = true
   const Row = hq.job('Row', { retry: 0 }, async (_ctx, n: number) => {
@@ -307,7 +307,7 @@ test('rows that broke leave the dead set, and it is not read for others', async 
   expect((await all(task.events())).map(({ status }) => status)).toEqual(Array(3).fill('finished'))
 })
 
-test('rows that somebody else put to work while they were chosen begin no run', async () => {
+test('rows that another retry took meanwhile begin no run', async () => {
   const { hq, work, queue } = bench()
   let strict = true
   const Row = hq.job('Row', { retry: 0 }, async (_ctx, _n: number) => {

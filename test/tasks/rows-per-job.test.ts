@@ -43,7 +43,7 @@ test('ten rows with rowsPerJob 5 are two calls of five, and ten events', async (
   expect(await hq.stats().then(({ processed, failed }) => [processed, failed])).toEqual([2, 0])
 })
 
-test('a row of several arguments is the list of them, and one of a list of its own', async () => {
+test('with rowsPerJob a row of several arguments is a list', async () => {
   const { hq, work } = bench()
   const calls: unknown[] = []
   const Pairs = hq.job('Pairs', async (_, rows: [string, number][]) => void calls.push(rows))
@@ -59,7 +59,7 @@ test('a row of several arguments is the list of them, and one of a list of its o
   ])
 })
 
-test('what a BatchFailure names fails, each with its own error, and the others are finished', async () => {
+test('rows named by a BatchFailure fail, each with its own error, and the others finish', async () => {
   const { hq, work, errors } = bench()
   const calls: [rows: number[], attempt: number][] = []
   const Rows = hq.job('Rows', { retry: 1, retryIn: () => 0.01 }, async (ctx, rows: number[]) => {
@@ -168,7 +168,7 @@ test.each([
   expect(calls).toEqual([[1, 2], [1], [2]])
 })
 
-test('a call whose process was killed is broken apart, so that a row that kills takes no others with it', async () => {
+test('a call whose process was killed is split, so that one row cannot crash the others', async () => {
   const t = bench()
   const ran: unknown[] = []
   const Long = t.hq.job('Long', { maxCrashes: 2 }, async (ctx, rows: number[]) => {
@@ -195,7 +195,7 @@ test('a call whose process was killed is broken apart, so that a row that kills 
   )
 })
 
-test('of a task that is cancelled the call that runs is told, and no other row begins', async () => {
+test('cancelling a task aborts its running call, and no other row starts', async () => {
   const { hq, work, settled } = bench()
   const began = new Heard<number[]>()
   const Rows = hq.job('Rows', async ({ signal }, rows: number[]) => {
@@ -223,7 +223,7 @@ test('of a task that is cancelled the call that runs is told, and no other row b
   await task.wait({ every: 10 })
 })
 
-test('of a task that was cancelled while a call of two waited neither row begins', async () => {
+test('cancelling a task while a call of two waits starts neither row', async () => {
   const { hq, work, settled } = bench()
   const calls: number[][] = []
   const Rows = hq.job('Rows', async (_, rows: number[]) => void calls.push(rows))
@@ -253,7 +253,7 @@ test('rows that are one job with others do not count as waiting for a retry', as
   await task.cancel()
 })
 
-test('a row that was cancelled is left out, whichever it is, told and logged, and the others run', async () => {
+test('a cancelled row is left out of its call and logged, and the others run', async () => {
   const { hq, work, log } = bench()
   const calls: number[][] = []
   const Rows = hq.job('Rows', { keepResult: 60 }, async ({ task }, rows: number[]) => {
@@ -282,7 +282,7 @@ test('a row that was cancelled is left out, whichever it is, told and logged, an
   expect(await hq.store.cancellations.among(jids)).toEqual([])
 })
 
-test('a row that runs again elsewhere by now is left out of an old call, and the others run', async () => {
+test('a row that already runs again is left out of an old call, and the others run', async () => {
   const t = bench()
   const { hq, work } = t
   const calls: number[][] = []
@@ -304,7 +304,7 @@ test('a row that runs again elsewhere by now is left out of an old call, and the
   expect(status?.counts).toMatchObject({ finished: 4 })
 })
 
-test('rows that are put off, given back or interrupted stay together', async () => {
+test('rows that are snoozed, released or interrupted stay together', async () => {
   const t = bench()
   const calls: [rows: number[], attempt: number][] = []
   const began = new Heard<number>()
@@ -328,7 +328,7 @@ test('rows that are put off, given back or interrupted stay together', async () 
   expect(events.map(({ attempts }) => attempts)).toEqual([4, 4])
 })
 
-test('concurrency counts calls, also once they were broken apart', async () => {
+test('concurrency counts calls, also after they were split', async () => {
   const { hq, work } = bench()
   let running = 0
   let most = 0
@@ -414,7 +414,7 @@ test('rows that middleware changed run alone, in a list; so do those of another 
   await expectExact(hq, task)
 })
 
-test('what is together too large for one job are several', async () => {
+test('rows that are too large for one job become several jobs', async () => {
   const { hq, work } = bench()
   const calls: number[] = []
   const Rows = hq.job('Rows', async (_, rows: string[]) => void calls.push(rows.length))
@@ -463,7 +463,7 @@ test('a page of an export is a job of its own', async () => {
   await expect(hq.tasks.export(Page, [1, 2], options)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('an iterable job takes no list', async () => {
+test('an iterable job refuses rowsPerJob', async () => {
   const { hq, work } = bench()
   const Items = hq.iterable<[rows: number[]], number, number>('Items', { enumerate: () => [], each: async () => {} })
   const task = await hq.tasks.create(Items, [[1], [2]], { rowsPerJob: 2 })

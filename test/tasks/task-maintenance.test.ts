@@ -56,7 +56,7 @@ function keeperOf(
   return keeper
 }
 
-test('all idle tasks are looked for in one walk along the way that jobs go; a row that is nowhere gives its place', async () => {
+test('one walk finds the rows of all idle tasks, and a missing row frees its place in the window', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
   const rows = Array.from({ length: 4 }, (_, i): [number] => [i])
@@ -75,7 +75,7 @@ test('all idle tasks are looked for in one walk along the way that jobs go; a ro
   expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
 })
 
-test('a row that is nowhere is found behind any number of tracked jobs that are scheduled for later or wait', async () => {
+test('a missing row is found among any number of scheduled or waiting tracked jobs', async () => {
   const { hq, clock } = bench()
   const Later = hq.job('Later', { queue: 'later', track: true }, async (_ctx, _n: number) => {})
   const args = Array.from({ length: 1100 }, (_, i): [number] => [i])
@@ -97,7 +97,7 @@ test('a row that is nowhere is found behind any number of tracked jobs that are 
   expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
 })
 
-test('a row whose job was moved to another queue stays open; one in the dead set ends, and says so', async () => {
+test('a row whose job moved to another queue stays open; one in the dead set ends as dead', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
   const task = await hq.tasks.create(Row, [[0], [1], [2]], { lostAfter: 60 })

@@ -35,7 +35,7 @@ test('the schema of a job checks its imports, their dry runs and corrected repor
   expect(await all(task.events({ status: ['finished'] }))).toHaveLength(2)
 })
 
-test('a schema that is named at the import, or at the retry, goes before that of the job', async () => {
+test('the schema of an import or retry overrides that of the job', async () => {
   const { hq, work } = bench()
   const Price = hq.job('Price', { validate: schema(() => ({ issues: [{ message: 'never' }] })) }, async () => {})
   const any = schema((value) => ({ value }))
@@ -50,7 +50,7 @@ test('a schema that is named at the import, or at the retry, goes before that of
   expect(await other.wait({ every: 10 })).toMatchObject({ counts: { finished: 1 } })
 })
 
-test('what a corrected row came from is told of what it is by now', async () => {
+test('the source of a corrected row is its corrected form', async () => {
   const { hq, work } = bench()
   const Row = hq.job('Row', async () => {
     throw new BusinessFailure('no')
@@ -67,7 +67,7 @@ test('what a corrected row came from is told of what it is by now', async () => 
   expect(await report(task)).toContain('\nc,')
 })
 
-test('a schema that throws is told with its row and its task, which is interrupted; a dry run throws, too', async () => {
+test('a schema that throws ends the import with its row and an interrupted task; a dry run throws, too', async () => {
   const { hq, work } = bench()
   const boom = new TypeError('price.trim is no function')
   const validate = schema(({ n }) => {
@@ -97,7 +97,7 @@ test('a schema that throws is told with its row and its task, which is interrupt
   })
 })
 
-test('a schema is said where a job is defined, and must be one', async () => {
+test('validate must be a schema, set where the job is defined', async () => {
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   const wrong = { code: 'INVALID_OPTION', message: expect.stringContaining('Standard Schema') }
   expect(() => hq.job('Bad', { validate: (() => true) as never }, async () => {})).toThrow(
@@ -109,7 +109,7 @@ test('a schema is said where a job is defined, and must be one', async () => {
   await hq.close()
 })
 
-test('a report without its row keys finds its rows by the column that rowKey named', async () => {
+test('a report without row keys finds its rows by the rowKey column', async () => {
   const { hq, work } = bench()
   const Row = hq.job('Row', async (_ctx, { name }: { sku: string; name: string }) => {
     if (name.startsWith('bad')) throw new BusinessFailure('no')
@@ -139,7 +139,7 @@ test('a report without its row keys finds its rows by the column that rowKey nam
   })
 })
 
-test('without the schema at hand that an import had, its report is refused, and what was refused stays so', async () => {
+test('without the schema of the import its report is refused, and refused rows stay refused', async () => {
   const { hq, work, another } = bench()
   const ran = new Heard<unknown>()
   const handler = async (_ctx: unknown, row: object) => ran.say(row)
@@ -171,7 +171,7 @@ test('without the schema at hand that an import had, its report is refused, and 
   expect(ran.all).toEqual([{ price: 3 }, { price: 1 }])
 })
 
-test('a plain retry validates again what was refused before any attempt; other rows run as they are', async () => {
+test('a plain retry validates rows again that were refused before any attempt; other rows run unchanged', async () => {
   const { hq, work } = bench()
   const ran = new Heard<unknown>()
   let limit = 5
