@@ -76,11 +76,11 @@ const APP: unique symbol = Symbol.for('highkiq.app')
 export const TESTING: unique symbol = Symbol.for('highkiq.testing')
 
 export interface TestHost {
-  /** Who keeps what is pushed instead of the store. */
-  readonly outlet: Override<PushTarget>
+  /** Replaces the store as the target of pushes. */
+  readonly target: Override<PushTarget>
   /** Runs a job in this process, inside the chain. */
   run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown>
-  /** Which app-wide mode is on. */
+  /** The app-wide mode, if one is on. */
   mode: string | undefined
 }
 
@@ -193,7 +193,7 @@ export class Highkiq {
     this.dead = new JobSet(this.#host, 'dead')
     this.#otherStores = new OtherStores(this.#client, (url) => this.#setup.open(url))
     this[TESTING] = {
-      outlet: this.#client.testing,
+      target: this.#client.testing,
       run: (payload, chain) => this.#runtime.run(payload, chain),
       mode: undefined,
     }

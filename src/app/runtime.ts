@@ -178,9 +178,9 @@ export class Runtime {
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
     const clocks = this.#parts.setup.isDraining ? [] : [clock]
-    const tell = () => collector.flush(store, now).catch((thrown) => report(thrown, { during: 'telling what ended' }))
+    const flush = () => collector.flush(store, now).catch((thrown) => report(thrown, { during: 'recording metrics' }))
     const keeper = new TaskMaintenance({ store: () => store, now, report }, { everySeconds: pollSeconds })
-    return [new StoreAdvice(engine), new WireCheck(engine), new MetricsFlusher(tell), ...clocks, keeper]
+    return [new StoreAdvice(engine), new WireCheck(engine), new MetricsFlusher(flush), ...clocks, keeper]
   }
 
   /** The ordered queues, if there are any. */

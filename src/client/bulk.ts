@@ -1,4 +1,4 @@
-/** Many jobs of one class: which pushes they are, when each is due, and how many are stored in one step. */
+/** Plans a bulk push: the request of each row, when each is due, and how many are stored in one step. */
 
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -7,11 +7,11 @@ import { BULK } from './push-target.ts'
 import type { PushRequest } from './request.ts'
 
 export interface BulkOptions {
-  /** When they are due: one time for all, or one for each. A number below 1,000,000,000: seconds from now. */
+  /** When the jobs are due: one time for all, or one for each. A number below 1,000,000,000 means seconds from now. */
   at?: number | Date | readonly (number | Date)[]
-  /** Each at a moment of chance within so many seconds from now, at least 5. */
+  /** Spreads the jobs randomly over this many seconds from now, at least 5. */
   spreadInterval?: number
-  /** Jobs that are stored in one step, at most (and by default) 1,000; with times 100 by default. */
+  /** Jobs stored in one step: at most 1,000. Default 1,000, or 100 for jobs with times. */
   batchSize?: number
 }
 
@@ -22,17 +22,17 @@ export interface Bulk<Args extends unknown[] = unknown[]> {
   name: string
   rows: Rows<Args>
   options: BulkOptions
-  /** Of the one job that a bulk with it may have. */
+  /** The id, for a bulk of one job. */
   jid?: string | undefined
-  /** The push of a row, without its time. */
+  /** Returns the push of a row, without its time. */
   requestOf(args: Args): PushRequest
 }
 
 export interface BulkPlan {
   batchSize: number
-  /** The push of the i-th row. @throws INVALID_JOB */
+  /** Returns the push of the i-th row. @throws INVALID_JOB */
   request(args: unknown, i: number): PushRequest
-  /** To be told when there are no more rows. @throws INVALID_JOB */
+  /** Call it after the last row. @throws INVALID_JOB */
   end(rows: number): void
 }
 
@@ -42,7 +42,7 @@ interface Clock {
 }
 
 interface Times {
-  /** Seconds since the epoch at which the i-th job is due. @throws INVALID_JOB */
+  /** Returns the seconds since the epoch at which the i-th job is due. @throws INVALID_JOB */
   due(i: number): number
   end(rows: number): void
 }

@@ -22,13 +22,13 @@ export interface ClientOptions extends RequestContext {
   maxArgsBytes: { warn: number; refuse: number }
 }
 
-/** Jobs of one class, whose other members are the same. */
+/** A bulk push: jobs of one class that share all options. */
 export interface BulkRequest extends PushOptions, BulkOptions {
   class: string
   args: Rows
 }
 
-/** What can be pushed through. */
+/** Pushes jobs: a client, or one with further middleware. */
 export interface Pusher {
   /** @returns the job's id; null when client middleware stopped it */
   push(request: PushRequest): Promise<string | null>
@@ -38,7 +38,7 @@ export interface Pusher {
 
 export type ClientMiddleware = Middleware<Payload, Payload | null>
 
-/** What middleware answers is the payload that is pushed; a falsy answer stops the push. */
+/** Returns the payload to push; a falsy value stops the push. */
 export class ClientChain extends Chain<Payload, Payload | null> {
   readonly #with: (links: readonly ClientMiddleware[]) => Pusher
 
@@ -47,20 +47,20 @@ export class ClientChain extends Chain<Payload, Payload | null> {
     this.#with = pusherWith
   }
 
-  /** For single pushes: through this chain, and inside it through these. */
+  /** Returns a pusher with further middleware inside this chain. */
   with(...links: ClientMiddleware[]): Pusher {
     return this.#with(links)
   }
 }
 
-/** What a client shares with those that were made from it. */
+/** State that a client shares with those derived from it. */
 interface Shared {
   readonly chain: ClientChain
-  /** Of everything that is pushed. */
+  /** Replaces the target of every push (highkiq/testing). */
   readonly testing: Override<PushTarget>
-  /** Of a part of the program that pushes to another store. */
+  /** Replaces the target within a part of the program that pushes to another store. */
   readonly elsewhere: Override<PushTarget>
-  /** While its function runs. */
+  /** Set while the function of `hq.transaction` runs. */
   transaction: Transaction | undefined
 }
 
@@ -72,9 +72,9 @@ export class Client implements Pusher {
   readonly #options: ClientOptions
   readonly #shared: Shared
   readonly #target: PushTarget
-  /** For another store, whatever stands in the place of the app's own. */
+  /** Whether this client pushes to another store, so that replacements do not apply. */
   readonly #elsewhere: boolean
-  /** Inside the chain. */
+  /** Middleware inside the app's chain. */
   readonly #inner: Chain<Payload, Payload | null> | undefined
 
   constructor(
@@ -101,22 +101,22 @@ export class Client implements Pusher {
     return this.#options.wire
   }
 
-  /** Put there by highkiq/testing. */
+  /** The replacement that highkiq/testing sets. */
   get testing(): Override<PushTarget> {
     return this.#shared.testing
   }
 
-  /** Whether a push waits for nothing but its store. */
+  /** Whether there is no middleware, so that a push only waits for its store. */
   get isPlain(): boolean {
     return this.chain.size === 0 && this.#inner === undefined
   }
 
-  /** The same, for another store. */
+  /** Returns a client for another store. */
   via(store: () => Store): Client {
     return new Client({ ...this.#options, store }, { shared: this.#shared })
   }
 
-  /** Within `work`, and all that it calls and awaits, what is pushed goes the way of `client`. */
+  /** Runs `work`; its pushes, and those of all that it calls and awaits, use the target of `client`. */
   within<T>(client: Client, work: () => T): T {
     return this.#shared.elsewhere.within(client.#target, work)
   }
@@ -126,7 +126,7 @@ export class Client implements Pusher {
     this.#shared.elsewhere.everywhere = new StoreTarget(() => store, this.#options.now)
   }
 
-  /** While `work` runs, what is pushed joins the transaction. */
+  /** Runs `work`; its pushes join the transaction. */
   joining<T>(transaction: Transaction, work: () => T): T {
     this.#shared.transaction = transaction
     try {
@@ -136,7 +136,7 @@ export class Client implements Pusher {
     }
   }
 
-  /** Does what can't be part of a transaction: within one it is refused, and that is rolled back. */
+  /** Runs work that a transaction can't include. Inside a transaction it is refused, which rolls that back. */
   apart<T>(what: string, work: () => Promise<T>): Promise<T> {
     const refused = () =>
       new HighkiqError('INVALID_OPTION', `${what} inside hq.transaction can't be part of it: do it after the commit`)
@@ -148,11 +148,11 @@ export class Client implements Pusher {
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
   push(request: PushRequest): Promise<string | null> {
-    // Whose push this is must be asked now: when its middleware has run, the transaction or the scope may be over.
+    // Read the transaction and the target now: after an await they may have changed.
     return this.transaction?.push(this, request) ?? this.#push(request, this.#current)
   }
 
-  /** Pushes a job for each list of arguments, a batch in a step, and reads no further ahead than that. */
+  /** Pushes one job for each list of arguments, batch by batch, and reads at most one batch ahead. */
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
     const { class: name, jid } = rest
     const requestOf = (args: unknown[]) => ({ ...rest, args })
@@ -167,21 +167,24 @@ export class Client implements Pusher {
     )
   }
 
-  /** The finished job and where it goes, not yet stored; null when middleware stopped it. */
+  /** Returns the job and where to store it; null when middleware stopped it. */
   async prepare(request: PushRequest): Promise<PreparedPush | null> {
     const payload = this.normalise(request)
     const passed = this.isPlain ? payload : await this.pass(payload)
     return passed && this.write(passed, request.idempotent)
   }
 
-  /** A payload with everything that a job must have. @throws INVALID_JOB, INVALID_OPTION */
+  /** Returns a complete payload for a request. @throws INVALID_JOB, INVALID_OPTION */
   normalise(request: PushRequest): Payload {
     const payload = payloadOf(request, this.#options)
     if (this.#mayBeOrdered(request.class) && orderedNamesOf(this.store).has(request.class)) refuseOrdered(request.class)
     return payload
   }
 
-  /** Through the client middleware; null when it was stopped there. @throws INVALID_JOB when its answer is no job */
+  /**
+   * Runs the client middleware; returns null when it stopped the push. @throws INVALID_JOB when its answer is not a
+   * job
+   */
   async pass(payload: Payload): Promise<Payload | null> {
     if (this.isPlain) return payload
     const inner = this.#inner
@@ -194,17 +197,17 @@ export class Client implements Pusher {
     if (typeof name !== 'string' || !Array.isArray(args)) {
       throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
     }
-    // Middleware did not choose this name: another program made the queue.
+    // Another program may have made the queue, so only a changed name is checked.
     if (queue !== payload.queue) checkQueueName(queue)
     return after
   }
 
-  /** @throws INVALID_ARGS, ARGS_TOO_LARGE */
+  /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
   write(payload: Payload, once = false): PreparedPush {
     this.check(payload)
     const { jid, queue, at } = payload
     const now = this.#options.now()
-    // What middleware answered is not ours to change.
+    // The object may belong to middleware, so it is copied before it changes.
     const job = this.isPlain ? payload : { ...payload }
     if (at !== undefined) delete job.at
     let destination: PushItem
@@ -220,7 +223,7 @@ export class Client implements Pusher {
     return track ? { jid, destination, track } : { jid, destination }
   }
 
-  /** @throws INVALID_ARGS */
+  /** Checks that the arguments survive JSON. @throws INVALID_ARGS */
   check(payload: Pick<Payload, 'class' | 'args' | 'jid' | 'wrapped'>): void {
     const { strictArgs, log } = this.#options
     if (!strictArgs) return
@@ -232,7 +235,7 @@ export class Client implements Pusher {
     }
   }
 
-  /** Warns of what is large. @throws ARGS_TOO_LARGE */
+  /** Warns about large jobs. @throws ARGS_TOO_LARGE */
   weigh(job: string, text: string): void {
     const { maxArgsBytes, log } = this.#options
     if (text.length <= maxArgsBytes.warn) return
@@ -267,27 +270,27 @@ export class Client implements Pusher {
       if (given.get(field) !== stringifyJson(value)) changes[field] = value
     }
     for (const field of given.keys()) if (!Object.hasOwn(after, field)) changes[field] = undefined
-    // Not for middleware to say.
+    // Middleware can't change these.
     Object.assign(changes, ours)
     const edited = editPayload(text, changes, this.wire)
     checkReadable(edited, before.class)
     return { text: edited, queue: after.queue ?? queue }
   }
 
-  /** The one that a push of this very moment belongs to. */
+  /** The transaction that a push at this moment joins. */
   get transaction(): Transaction | undefined {
     const { elsewhere, transaction } = this.#shared
     return this.#elsewhere || elsewhere.current ? undefined : transaction
   }
 
-  /** Of what is pushed now, whatever a test has put in its place. */
+  /** The store of a push at this moment, ignoring test modes. */
   get store(): Store {
     const { elsewhere } = this.#shared
     const target = (this.#elsewhere ? undefined : elsewhere.current) ?? this.#target
     return (target.store ?? this.#options.store)()
   }
 
-  /** Who stores what is pushed now. */
+  /** The target of a push at this moment. */
   get #current(): PushTarget {
     const { testing, elsewhere } = this.#shared
     return testing.current ?? (this.#elsewhere ? undefined : elsewhere.current) ?? this.#target

@@ -1,4 +1,4 @@
-/** Who stores the jobs that are pushed: the app's store, unless something else stands in its place for a while. */
+/** Where a push goes: the app's store, another store, or a test mode. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Chain } from '../job/chain.ts'
@@ -12,11 +12,11 @@ import { resend } from './resend.ts'
 export interface PreparedPush {
   jid: string
   destination: PushItem
-  /** The record that it gets. */
+  /** The task record of a tracked job. */
   track?: TaskSpec
 }
 
-/** An item of an ordered queue, as it would be stored. */
+/** An item that was pushed to an ordered queue. */
 export interface OrderedPushed {
   id: string
   payload: unknown
@@ -25,22 +25,22 @@ export interface OrderedPushed {
   performIn: number
 }
 
-/** What was pushed to an ordered queue, for who keeps or runs it instead of storing it. */
+/** Items of an ordered queue for a target that keeps or runs them instead of storing them. */
 export interface OrderedPushBatch {
-  /** Of the ordered queue. */
+  /** The name of the ordered queue. */
   name: string
   items: readonly OrderedPushed[]
-  /** In this process, inside the chain, one batch after another. @throws what the handler throws */
+  /** Runs items in this process inside the chain, one batch after another. @throws what the handler throws */
   run(items: readonly OrderedPushed[], chain: Chain<JobContext, unknown>): Promise<void>
 }
 
-/** The jobs that highkiq/testing keeps instead of storing them. */
+/** The jobs that `fake` of highkiq/testing keeps in memory. */
 export interface FakeQueues {
   jobs(name: string): Payload[]
   drain(name: string): Promise<number>
   performOne(name: string): Promise<unknown>
   clear(name: string): void
-  /** Of an ordered queue. */
+  /** Returns the items of an ordered queue. */
   ordered(name: string): readonly OrderedPushed[]
 }
 
@@ -48,15 +48,15 @@ export interface FakeQueues {
 export interface PushTarget {
   push(job: PreparedPush): Promise<void>
   pushAll(jobs: PreparedPush[]): Promise<void>
-  /** Of those that stand in the store's place. */
+  /** Takes ordered items, in targets that do not store. */
   pushOrdered?(pushes: OrderedPushBatch): Promise<void>
-  /** Of one that stores. */
+  /** The store, in targets that store. */
   readonly store?: () => Store
-  /** What it keeps, if it keeps jobs for a test. */
+  /** The kept jobs, in targets that keep them for a test. */
   readonly collected?: FakeQueues
 }
 
-/** Jobs of one bulk push, or of one turn of the event loop, that are stored in one step. */
+/** The most jobs that are stored in one step. */
 export const BULK = 1000
 
 interface Batch {
@@ -76,7 +76,7 @@ export class StoreTarget implements PushTarget {
 
   push({ destination, track }: PreparedPush): Promise<void> {
     if (track) return this.store().tasks.pushTracked([{ task: track, item: destination }], this.#now())
-    // In steps of their own: what is wrong with one that is stored once must not reject those that were stored.
+    // An idempotent push gets a call of its own, so that its error does not reject other pushes.
     return destination.once
       ? resend(() => this.store().jobs.push([destination], this.#now()))
       : this.#batched(destination)
@@ -93,10 +93,10 @@ export class StoreTarget implements PushTarget {
     await inSteps(steps.filter((step) => step.items.length > 0))
   }
 
-  /** Everything that is pushed in one turn of the event loop is stored in one call, or in one for each thousand. */
+  /** Stores all pushes of one turn of the event loop in one call, at most BULK jobs each. */
   #batched(item: PushItem): Promise<void> {
     let batch = this.#batch
-    // A store may store more than a thousand in several steps, and of its error nobody could tell whom it concerns.
+    // Above BULK a store may need several steps, and its error would not say which jobs failed.
     if (!batch || batch.items.length >= BULK) {
       const items: PushItem[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
@@ -111,10 +111,10 @@ export class StoreTarget implements PushTarget {
   }
 }
 
-/** What stands in the place of something: everywhere, or within one function and all that it calls and awaits. */
+/** A value that can be replaced everywhere, or within one function and all that it calls and awaits. */
 export class Override<Thing> {
   #everywhere: Thing | undefined
-  /** Made when it is first needed: it makes every promise of the process a little dearer. */
+  /** Created on first use, because AsyncLocalStorage makes every promise slower. */
   #scopes: AsyncLocalStorage<{ thing: Thing | undefined }> | undefined
 
   get current(): Thing | undefined {
@@ -135,7 +135,7 @@ export class Override<Thing> {
     return this.#everywhere
   }
 
-  /** Undefined: within `work` nothing stands in its place. */
+  /** Runs `work` with `thing` as the current value; undefined means no replacement. */
   within<T>(thing: Thing | undefined, work: () => T): T {
     this.#scopes ??= new AsyncLocalStorage()
     return this.#scopes.run({ thing }, work)

@@ -4,13 +4,13 @@ import { HighkiqError } from '../job/errors.ts'
 import type { Store } from '../store/contract.ts'
 import { Client, type Pusher } from './client.ts'
 
-/** Where to push to instead: a store's URL, another app, or what `hq.via()` and `hq.client.with()` answer. */
+/** Where to push: a store's URL, another app, or what `hq.via()` and `hq.client.with()` return. */
 export type Target = string | { readonly store: Store } | Pusher
 
 export class OtherStores {
   readonly #client: Client
   readonly #open: (url: string) => Store
-  /** By their URLs. */
+  /** Opened stores by their URLs. */
   readonly #opened = new Map<string, Store>()
 
   constructor(client: Client, open: (url: string) => Store) {
@@ -18,7 +18,7 @@ export class OtherStores {
     this.#open = open
   }
 
-  /** A client for that place. @throws INVALID_OPTION, UNKNOWN_STORE */
+  /** Returns a client for a target. @throws INVALID_OPTION, UNKNOWN_STORE */
   clientOf(target: Target): Client {
     if (target instanceof Client) return target
     if (typeof target === 'string') {
@@ -30,7 +30,7 @@ export class OtherStores {
     throw new HighkiqError('INVALID_OPTION', 'via: name a store by its URL, or give another app')
   }
 
-  /** Stores of other apps are theirs to close. */
+  /** Closes the stores that this app opened; stores of other apps stay open. */
   async close(): Promise<void> {
     for (const store of this.#opened.values()) await store.close()
   }

@@ -1,4 +1,4 @@
-/** Jobs and rows of one's own, stored in one commit or not at all. */
+/** `hq.transaction`: stores jobs and rows of your own in one commit, or not at all. */
 
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedPushes, PushItem, SqlConnection, Store } from '../store/contract.ts'
@@ -41,7 +41,7 @@ async function begin<T>(host: TransactionHost, work: (connection: SqlConnection)
   const run = async (connection: SqlConnection): Promise<(PushItem | OrderedPushes)[]> => {
     result = client.joining(transaction, () => work(connection))
     if (isThenable(result)) {
-      // It can't be stopped, and its end is of no interest any more.
+      // The work can't be stopped, and its result no longer matters.
       result.then(undefined, () => {})
       throw notSynchronous()
     }

@@ -1,4 +1,4 @@
-/** The pushes that are made in a transaction: what becomes of them until it is committed or rolled back. */
+/** Collects the pushes of one transaction until it is committed or rolled back. */
 
 import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
@@ -7,10 +7,10 @@ import type { BulkPlan, Rows } from './bulk.ts'
 import type { PreparedPush, PushTarget } from './push-target.ts'
 import type { PushRequest } from './request.ts'
 
-/** Middleware that has not answered after so many steps waits for something, for which a transaction can't. */
+/** Microtasks after which middleware counts as waiting for something, which it can't do in a transaction. */
 const STEPS = 1000
 
-/** What it needs of the client that is pushed through. */
+/** What a transaction needs of the client. */
 export interface JoiningClient {
   readonly isPlain: boolean
   normalise(request: PushRequest): Payload
@@ -18,28 +18,28 @@ export interface JoiningClient {
   write(payload: Payload): PreparedPush
 }
 
-/** A push that was made while the function ran. */
+/** A push made while the function ran. */
 interface Joined {
   client: JoiningClient
   payload: Payload
-  /** What the middleware made of it; undefined: it has not answered yet. */
+  /** The payload after middleware; undefined until it has answered. */
   passed: Payload | null | undefined
-  /** What the caller is told. */
+  /** The id that the caller gets. */
   jid: string | null
   resolve: (jid: string | null) => void
   reject: (thrown: unknown) => void
 }
 
-/** What an ordered push comes to. */
+/** The batches of one ordered push. */
 export interface OrderedPlan {
   batches: OrderedPushes[]
-  /** In the store's place. */
+  /** Pushes the items to a target that does not store. */
   pushInto(target: PushTarget): Promise<void>
 }
 
-/** An ordered push that was made while the function ran. */
+/** An ordered push made while the function ran. */
 interface JoinedOrdered {
-  /** undefined: it is not known yet. */
+  /** Undefined until it is known. */
   plan: OrderedPlan | undefined
   resolve: (count: number) => void
   reject: (thrown: unknown) => void
@@ -68,7 +68,7 @@ export class Transaction {
     return toldElsewhere(told)
   }
 
-  /** The same for ordered jobs; resolves with how many they are. `make` may compute, and waits for nothing. */
+  /** Joins an ordered push; resolves with the number of items. `make` must not wait for anything. */
   pushOrdered(make: () => Promise<OrderedPlan>): Promise<number> {
     const told = new Promise<number>((resolve, reject) => {
       const joined: JoinedOrdered = { plan: undefined, resolve, reject }
@@ -86,7 +86,7 @@ export class Transaction {
     return toldElsewhere(Promise.all(this.#eachOf(client, rows, planned)))
   }
 
-  /** Something was asked for that can't be part of it. */
+  /** Rolls the transaction back, because something was asked for that can't be part of it. */
   refuse(thrown: unknown): Promise<never> {
     this.fail(thrown)
     return toldElsewhere(Promise.reject(thrown))
@@ -120,7 +120,7 @@ export class Transaction {
     return all
   }
 
-  /** Once it is finished. */
+  /** The plans of ordered pushes; complete after `finished`. */
   get ordered(): OrderedPlan[] {
     return this.#ordered.flatMap(({ plan }) => plan ?? [])
   }
@@ -137,7 +137,7 @@ export class Transaction {
     for (const { reject, plan } of this.#ordered) reject(why(plan ? idsOf(plan) : []))
   }
 
-  /** Middleware begins at once, where its push is made; if it does, what surrounds the push is what it sees. */
+  /** Starts the middleware at once, so that it sees the async context of the push. */
   #pass(joined: Joined): void {
     this.#begin(
       joined.client.pass(joined.payload).then((passed) => {
@@ -180,7 +180,7 @@ function dueNow({ jid, destination }: PreparedPush, now: number): PreparedPush {
   return { jid, destination: { to: 'schedule', text, score: now / 1000 } }
 }
 
-/** Who makes a push in a transaction can't wait for it there: the transaction tells what went wrong. */
+/** Marks a promise as handled: the transaction itself reports the error. */
 function toldElsewhere<T>(told: Promise<T>): Promise<T> {
   told.catch(() => {})
   return told

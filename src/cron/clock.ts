@@ -1,6 +1,6 @@
 /**
- * What makes cron entries run. Every worker has one and none leads: each looks at its own clock, and of all that find a
- * tick due the store lets one decide it.
+ * Runs cron entries. Every worker has a CronClock and none leads: each checks its own clock, and the store lets one of
+ * them decide a due tick.
  */
 
 import { within } from '../job/wait.ts'
@@ -9,26 +9,26 @@ import type { BackgroundService } from '../worker/background-service.ts'
 import { type Entry, readSchedule, readShown } from './entry.ts'
 import { type TickHost, Ticks } from './ticks.ts'
 
-/** Whoever defines an entry says so, and is believed to live for so many leases; he says it again three times in it. */
+/** A definition is valid for this many leases. Its process renews it three times within that. */
 const LEASES = 4
-const FIRST_REST_MS = 1000
-const LONGEST_REST_MS = 60_000
+const FIRST_PAUSE_MS = 1000
+const LONGEST_PAUSE_MS = 60_000
 const STOP_MS = 3000
 
-/** What this process knows of an entry. `lookAt` is of the app's clock, what ends in `On` of the monotonic one. */
+/** The state of an entry in this process. `nextCheckAt` is by the app's clock; the other times are by the monotonic clock. */
 interface State {
   readonly entry: Entry
-  /** The entry is defined as it is here; else others have said otherwise. */
-  stands: boolean
-  /** It has stood so before. */
-  stood: boolean
-  saysOn: number
-  /** It is not worth looking sooner. */
-  lookAt: number
+  /** Whether the stored definition is that of this process; otherwise another process has changed it. */
+  isCurrent: boolean
+  /** Whether it was so at any time before. */
+  wasCurrent: boolean
+  defineAt: number
+  /** When to check the entry again. */
+  nextCheckAt: number
   busy: boolean
-  /** In a row. */
+  /** Failures in a row. */
   failures: number
-  restsOn: number
+  pausedUntil: number
 }
 
 export class CronClock implements BackgroundService {
@@ -38,9 +38,9 @@ export class CronClock implements BackgroundService {
   readonly #lifeSeconds: number
   readonly #ticks: Ticks
   readonly #states = new Map<string, State>()
-  readonly #underWay = new Set<Promise<void>>()
+  readonly #running = new Set<Promise<void>>()
   #stopped = false
-  #wakeUp = () => {}
+  #wake = () => {}
   #loop: Promise<void> | undefined
 
   /** `entries`: those of the app, also ones that it defines later. `pollSeconds`: between looks at the app's clock. */
@@ -62,12 +62,12 @@ export class CronClock implements BackgroundService {
 
   quiet(): void {
     this.#stopped = true
-    this.#wakeUp()
+    this.#wake()
   }
 
   async stop(): Promise<void> {
     this.quiet()
-    await within(STOP_MS, Promise.all([this.#loop, ...this.#underWay]))
+    await within(STOP_MS, Promise.all([this.#loop, ...this.#running]))
   }
 
   async #run(): Promise<void> {
@@ -76,12 +76,12 @@ export class CronClock implements BackgroundService {
       const now = this.#host.now()
       let wait = this.#pollMs
       for (const state of this.#states.values()) {
-        const { busy, restsOn, saysOn, stands, lookAt } = state
-        if (busy || performance.now() < restsOn) continue
-        if (performance.now() >= saysOn || (stands && now >= lookAt)) this.#begin(state)
-        else if (stands) wait = Math.min(wait, lookAt - now)
+        const { busy, pausedUntil, defineAt, isCurrent, nextCheckAt } = state
+        if (busy || performance.now() < pausedUntil) continue
+        if (performance.now() >= defineAt || (isCurrent && now >= nextCheckAt)) this.#begin(state)
+        else if (isCurrent) wait = Math.min(wait, nextCheckAt - now)
       }
-      // Clocks are set, and machines sleep: so it does not wait for the tick, but looks at the clock until it has come.
+      // Clocks are changed and machines sleep, so the loop checks the clock again and again instead of waiting for the tick.
       await this.#wait(Math.max(wait, 1))
     }
   }
@@ -89,7 +89,7 @@ export class CronClock implements BackgroundService {
   #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
-      this.#wakeUp = () => {
+      this.#wake = () => {
         clearTimeout(timer)
         resolve()
       }
@@ -100,91 +100,103 @@ export class CronClock implements BackgroundService {
     for (const name of this.#states.keys()) if (!this.#entries.has(name)) this.#states.delete(name)
     for (const [name, entry] of this.#entries) {
       if (this.#states.get(name)?.entry === entry) continue
-      const never = { stands: false, stood: false, saysOn: 0, lookAt: 0, busy: false, failures: 0, restsOn: 0 }
+      const never = {
+        isCurrent: false,
+        wasCurrent: false,
+        defineAt: 0,
+        nextCheckAt: 0,
+        busy: false,
+        failures: 0,
+        pausedUntil: 0,
+      }
       this.#states.set(name, { entry, ...never })
     }
   }
 
   #begin(state: State): void {
     state.busy = true
-    const attending = this.#attend(state)
+    const processing = this.#process(state)
       .then(() => {
         state.failures = 0
       })
       .catch((thrown) => {
-        const ms = Math.min(FIRST_REST_MS * 2 ** state.failures++, LONGEST_REST_MS)
-        state.restsOn = performance.now() + ms
+        const ms = Math.min(FIRST_PAUSE_MS * 2 ** state.failures++, LONGEST_PAUSE_MS)
+        state.pausedUntil = performance.now() + ms
         this.#host.report(thrown, { during: `cron ${state.entry.name}`, again: `in ${ms / 1000} s` })
       })
       .finally(() => {
         state.busy = false
-        this.#underWay.delete(attending)
-        this.#wakeUp()
+        this.#running.delete(processing)
+        this.#wake()
       })
-    this.#underWay.add(attending)
+    this.#running.add(processing)
   }
 
-  async #attend(state: State): Promise<void> {
-    if (performance.now() >= state.saysOn) await this.#say(state)
-    if (state.stands && !this.#stopped) await this.#look(state)
+  async #process(state: State): Promise<void> {
+    if (performance.now() >= state.defineAt) await this.#define(state)
+    if (state.isCurrent && !this.#stopped) await this.#decideTicks(state)
   }
 
-  /** The last one to say how an entry is defined has the word; and whoever lives, when nobody else does who said so. */
-  async #say(state: State): Promise<void> {
+  /** Stores the definition of this process. The last process to define an entry wins while it is alive. */
+  async #define(state: State): Promise<void> {
     const { store, now, log } = this.#host
-    const { entry, stood } = state
+    const { entry, wasCurrent } = state
     const { name, text } = entry
     const [record] = await store.crons.list([name])
     const again = performance.now() + (this.#lifeSeconds * 1000) / 3
     const define = (old: string | null, tick: number | null) =>
       store.crons.define(name, { old, text, tick }, this.#lifeSeconds)
     if (!record) {
-      state.stands = await define(null, now())
+      state.isCurrent = await define(null, now())
     } else if (record.text === text) {
-      state.stands = await define(text, null)
-    } else if (!stood || !record.alive) {
-      const end = await this.#endOf(record, entry)
-      state.stands = end !== undefined && (await define(record.text, end))
+      state.isCurrent = await define(text, null)
+    } else if (!wasCurrent || !record.alive) {
+      const end = await this.#endPrevious(record, entry)
+      state.isCurrent = end !== undefined && (await define(record.text, end))
     } else {
-      if (state.stands)
-        log.warn({ cron: name }, `cron ${name}: another process defines it differently, and has the word`)
-      state.stands = false
-      state.saysOn = again
+      if (state.isCurrent)
+        log.warn(
+          { cron: name },
+          `cron ${name}: another process has defined it differently, and that definition is used`,
+        )
+      state.isCurrent = false
+      state.defineAt = again
       return
     }
-    // If it was changed in this very moment, it is said again at once.
-    if (!state.stands) return
-    state.stood = true
-    state.saysOn = again
+    // If another process changed it at the same moment, the next round defines it again.
+    if (!state.isCurrent) return
+    state.wasCurrent = true
+    state.defineAt = again
   }
 
   /**
-   * The definition before this one ends: what it still owed is made good by its own rule. Answers where this one begins:
-   * another schedule now, the same one where it was (null). Undefined: somebody else is at what is owed.
+   * Ends the previous definition: decides the ticks it still owes by its own rule. Returns the time at which the new
+   * definition begins; null keeps the time of the old one, for the same schedule. Returns undefined while another process
+   * decides these ticks.
    */
-  async #endOf(record: CronRecord, entry: Entry): Promise<number | null | undefined> {
+  async #endPrevious(record: CronRecord, entry: Entry): Promise<number | null | undefined> {
     const shown = readShown(record.text)
     const { spec, timeZone } = entry.shown
     if (shown?.spec === spec && shown.timeZone === timeZone) return null
     const schedule = shown && readSchedule(shown)
-    // This one begins where that one ends: what comes due in between would be nobody's.
+    // The new definition begins where the old one ends, so that no tick is lost in between.
     const now = this.#host.now()
     const isOver = async () => !schedule || (await this.#ticks.decide(record, schedule, shown.missed, entry, now)) > now
     return record.paused || (await isOver()) ? now : undefined
   }
 
-  async #look(state: State): Promise<void> {
+  async #decideTicks(state: State): Promise<void> {
     const { store, now } = this.#host
     const { entry } = state
     const [record] = await store.crons.list([entry.name])
     if (record?.text !== entry.text) {
-      state.stands = false
-      // One that was removed is entered again.
-      if (!record) state.saysOn = 0
+      state.isCurrent = false
+      // An entry that was removed is defined again.
+      if (!record) state.defineAt = 0
     } else if (record.paused) {
-      state.lookAt = entry.schedule.next(now()) ?? Number.POSITIVE_INFINITY
+      state.nextCheckAt = entry.schedule.next(now()) ?? Number.POSITIVE_INFINITY
     } else {
-      state.lookAt = await this.#ticks.decide(record, entry.schedule, entry.shown.missed, entry)
+      state.nextCheckAt = await this.#ticks.decide(record, entry.schedule, entry.shown.missed, entry)
     }
   }
 }

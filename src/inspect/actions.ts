@@ -1,4 +1,4 @@
-/** What can be done with a job that waits: each is one move of exactly the text that was read. */
+/** Actions on waiting jobs. Each one moves exactly the text that was read (compare-and-swap). */
 
 import { HighkiqError } from '../job/errors.ts'
 import { editPayload } from '../job/payload.ts'
@@ -8,7 +8,7 @@ import { jobOf } from './record.ts'
 
 export const KILLED = 'Job killed by API'
 
-/** To its queue, through the client middleware. `again`: as a retry, which is taken off the count of retries. @throws INVALID_JOB */
+/** Requeues an entry through the client middleware. `again` takes one off its count of retries. @throws INVALID_JOB */
 export async function requeued(host: InspectHost, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = jobOf({ text })
   const count = job?.retry_count
@@ -22,7 +22,7 @@ export async function requeued(host: InspectHost, { text, score }: Entry, again:
   return { text, score, to, ...effectsOf(host, text, { kind: 'requeued' }) }
 }
 
-/** For people. Nothing else of it is told: its text may hold what is not to be shown. */
+/** Names an entry in messages. It shows nothing else of the text, which may be confidential. */
 export function nameOf(text: string): string {
   const job = jobOf({ text })
   return job ? `job ${job.jid.slice(0, 100)}` : `an entry of ${text.length} characters that is no job`
@@ -33,30 +33,30 @@ export function killed(host: InspectHost, { text, score }: Entry): Swap {
   return { text, score, to, ...effectsOf(host, text, { kind: 'killed' }) }
 }
 
-/** Of what is dead the outcome is known, and stays. */
+/** Deletes an entry. A dead job has no effects, since its outcome is already stored. */
 export function deleted(host: InspectHost, set: SetName, { text, score }: Entry): Swap {
   return { text, score, to: null, ...(set === 'dead' ? {} : effectsOf(host, text, { kind: 'deleted' })) }
 }
 
-export function effectsOf(host: InspectHost, text: string, deed: Action): { effects?: Effect[] } {
+export function effectsOf(host: InspectHost, text: string, action: Action): { effects?: Effect[] } {
   const job = jobOf({ text })
-  const effects = job && host.effects(job, deed)
+  const effects = job && host.effects(job, action)
   return effects ? { effects } : {}
 }
 
-/** Tells whoever waits for the job's result. */
+/** Rejects the promises that wait for the job's result. */
 export async function notifyOver(host: InspectHost, text: string, kind: 'deleted' | 'killed'): Promise<void> {
   const job = jobOf({ text })
   if (job) await host.over(job, { kind })
 }
 
-/** Tells the death handlers, who are for jobs alone. */
+/** Calls the death handlers, which are only for jobs. */
 export async function notifyDeath(host: InspectHost, text: string, error: unknown = new Error(KILLED)): Promise<void> {
   const job = jobOf({ text })
   if (job) await host.died(job, error)
 }
 
-/** What a killed job came on top of. */
+/** Prunes the dead set after a job was killed. */
 export async function trimDead(host: InspectHost): Promise<void> {
   const { dead, deadSeconds } = host.limits()
   await host.store().jobSets.prune('dead', dead, host.now() / 1000 - deadSeconds)

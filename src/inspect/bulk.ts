@@ -1,4 +1,4 @@
-/** Doing the same with all entries of a set, or with all that match: a batch at a time, each entry by compare-and-swap. */
+/** Acts on all entries of a set, or on all that match: batch by batch, each entry by compare-and-swap. */
 
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
@@ -13,25 +13,25 @@ import { pages } from './walk.ts'
 const BATCH = 100
 
 export interface SweepOptions {
-  /** Only those whose text matches; see `JobSet.scan`. */
+  /** Acts only on entries whose text matches; see `JobSet.scan`. */
   matching?: string
-  /** Only those of which this is true. */
+  /** Acts only on entries for which this returns true. */
   where?: (entry: { text: string }) => boolean
-  /** Stops between two batches, and throws its reason. */
+  /** Stops between two batches and throws its reason. */
   signal?: AbortSignal
-  /** After each batch. */
+  /** Called after each batch. */
   onProgress?: (sofar: BulkResult) => void
 }
 
 export interface BulkResult {
   done: number
-  /** Entries that could not be moved and are still there. */
+  /** The number of entries that could not be moved and are still there. */
   refused: number
   /** Why the first of them was refused. */
   error?: unknown
 }
 
-/** Without the pattern that was meant, all would be met. @throws INVALID_OPTION */
+/** Refuses unknown options: a misspelled filter would mean all entries. @throws INVALID_OPTION */
 function check(options: object): void {
   refuseUnknown('acting on all', options, ['matching', 'where', 'signal', 'onProgress'])
   if ('where' in options && typeof options.where !== 'function') {
@@ -42,7 +42,7 @@ function check(options: object): void {
   }
 }
 
-/** `done` hears of the entries of each batch that were moved. */
+/** Calls `done` with the entries of each batch that were moved. */
 export async function forAll(
   host: InspectHost,
   set: SetName,
@@ -77,11 +77,11 @@ export async function forAll(
   return result
 }
 
-/** Then it is none of those that were there: what was retried may be back before the end is, and would be met again. */
+/** Whether the job failed after the action began: a retried job may be back already, and must not be met again. */
 function hasFailedSince(host: InspectHost, began: number, { text }: Entry): boolean {
   const { failedAt, retriedAt } = new JobRecord(text, host)
   const failed = (retriedAt ?? failedAt)?.getTime() ?? 0
-  // What says to fail in the future tells nothing.
+  // A time in the future says nothing.
   return failed > began && failed <= host.now()
 }
 
@@ -89,7 +89,7 @@ function meant(host: InspectHost, set: SetName, { matching, where, signal }: Swe
   return matching === undefined ? ordered(host, set, where, signal) : found(host, set, matching, where)
 }
 
-/** From the highest score down: what comes in meanwhile, with a higher one, is not met. */
+/** Yields from the highest score down, so that entries added meanwhile with a higher score are not met. */
 async function* ordered(
   host: InspectHost,
   set: SetName,

@@ -1,16 +1,16 @@
-/** Walking down (or up) a set in the order of its scores, some megabytes at a time. */
+/** Reads a set in the order of its scores, some megabytes at a time. */
 
 import type { Entry, SetName, Store } from '../store/contract.ts'
 
 const FIRST = 16
 const MOST = 500
-/** Characters that one chunk should have. */
+/** The number of characters that one chunk should have. */
 const SIZE = 1_000_000
 
-/** A look of a limited time sees so much all the same, so that a slow moment is not taken for a large set. */
+/** A limited scan always reads this much, so that a slow moment does not make a set look large. */
 const LEAST = { entries: 1000, characters: 2_000_000 }
 
-/** How much was looked at, and whether there is time for more. */
+/** Counts what was scanned, and tells when the limits are reached. */
 export class ScanBudget {
   entries = 0
   #characters = 0
@@ -35,10 +35,10 @@ export class ScanBudget {
 }
 
 export interface ChunkOptions {
-  /** Begins behind it. */
+  /** Starts after this entry. */
   after?: Entry | undefined
   desc?: boolean
-  /** Entries of the first chunk. */
+  /** The number of entries in the first chunk. */
   first?: number
   signal?: AbortSignal | undefined
 }

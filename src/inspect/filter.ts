@@ -32,10 +32,10 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
   if ([search, name, error, cause, queue].every((one) => one === undefined)) return undefined
   const searches = search === undefined ? [] : textsOf(search).map(searchOf)
   const failure = error === undefined ? undefined : searchOf(error)
-  const words = [searches[0]?.needle, name, failure?.needle, cause, queue].map(longestWord)
+  const needles = [searches[0]?.needle, name, failure?.needle, cause, queue].map(longestWord)
   const matches = (text: string) => {
     // Most are none of them, and that is seen without reading them.
-    if (!words.every((word) => text.includes(word))) return false
+    if (!needles.every((needle) => text.includes(needle))) return false
     const seen = shown(text)
     if (searches.length > 0 && !searches.some(({ matches }) => matches(seen))) return false
     const job = new JobRecord(seen, { now: () => 0 })
@@ -44,7 +44,7 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
     if (cause !== undefined && causeOf(job)?.text !== cause) return false
     return !failure || failure.matches(errorOf(job))
   }
-  return { needle: longestWord(words.join(' ')), matches }
+  return { needle: longestWord(needles.join(' ')), matches }
 }
 
 /** What the error of a filter is held against. */

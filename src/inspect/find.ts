@@ -34,23 +34,23 @@ export async function findJob(
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<Found> {
   const store = host.store()
-  for (let look = 1; ; look++) {
+  for (let attempt = 1; ; attempt++) {
     const event = await store.tasks.event(jid)
     const isOver = event !== null && event.status !== 'enqueued' && event.status !== 'working'
-    const found = await lookFor(host, jid, isOver ? ['dead'] : PLACES, signal)
+    const found = await search(host, jid, isOver ? ['dead'] : LOCATIONS, signal)
     if (found) return found
     if (isOver) return nothing('ended')
-    if (look === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'backlog')
+    if (attempt === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'backlog')
   }
 }
 
-type Place = 'sets' | 'queues' | 'owners' | 'dead'
-const PLACES: readonly Place[] = ['sets', 'queues', 'owners', 'dead']
+type Location = 'sets' | 'queues' | 'owners' | 'dead'
+const LOCATIONS: readonly Location[] = ['sets', 'queues', 'owners', 'dead']
 
-async function lookFor(
+async function search(
   host: InspectHost,
   jid: string,
-  places: readonly Place[],
+  locations: readonly Location[],
   signal?: AbortSignal,
 ): Promise<Found | null> {
   const how = signal ? { signal } : {}
@@ -58,7 +58,7 @@ async function lookFor(
     const job = await new JobSet(host, set).find(jid, how)
     return job && foundAs(state, job)
   }
-  const looks: Record<Place, () => Promise<Found | null>> = {
+  const searches: Record<Location, () => Promise<Found | null>> = {
     sets: async () => (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry')),
     queues: async () => {
       for (const { name, size } of await host.store().jobs.queues()) {
@@ -73,8 +73,8 @@ async function lookFor(
     },
     dead: () => inSet('dead', 'dead'),
   }
-  for (const place of places) {
-    const found = await looks[place]()
+  for (const location of locations) {
+    const found = await searches[location]()
     if (found) return found
   }
   return null

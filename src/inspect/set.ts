@@ -96,8 +96,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** A page from the highest score down, or with `desc: false` from the lowest up. @throws INVALID_OPTION */
   async page({ after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
-    const place = after ? placeOf(after) : undefined
-    const about = { ...(place ? { after: place } : {}), desc, limit: limit + 1 }
+    const cursor = after ? cursorOf(after) : undefined
+    const about = { ...(cursor ? { after: cursor } : {}), desc, limit: limit + 1 }
     const entries = await this.#host.store().jobSets.page(this.name, about)
     const [last, next] = entries.slice(limit - 1)
     return {
@@ -118,7 +118,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const items: SetEntry[] = []
     const looked = new ScanBudget({ most: MOST_SEARCHED, ms: SEARCH_MS })
     let last: Entry | undefined
-    for await (const chunk of chunksOf(store, this.name, { after: after ? placeOf(after) : undefined, desc })) {
+    for await (const chunk of chunksOf(store, this.name, { after: after ? cursorOf(after) : undefined, desc })) {
       for (const entry of chunk) {
         if (items.length === limit) break
         if (matches(entry.text)) items.push(this.#entry(entry))
@@ -290,7 +290,7 @@ function writeNew(job: NewEntry, wire: Wire): string {
   return writePayload(rest, wire)
 }
 
-/** A short name of the place between two entries. */
+/** Returns a short cursor for the position between two entries. */
 function nameOf(last: Entry, next: Entry, desc: boolean): string {
   const isCrowd = last.score === next.score
   if (desc) return `${last.score}:${isCrowd ? between(next.text, last.text) : ''}`
@@ -299,10 +299,10 @@ function nameOf(last: Entry, next: Entry, desc: boolean): string {
 }
 
 /** @throws INVALID_OPTION */
-function placeOf(name: string): Entry {
+function cursorOf(name: string): Entry {
   const [, score, text] = /^([^:]+):(.*)$/s.exec(name) ?? []
   if (score === undefined || text === undefined || Number.isNaN(Number(score))) {
-    throw new HighkiqError('INVALID_OPTION', `${JSON.stringify(name)} is no place in a list: use the next of a page`)
+    throw new HighkiqError('INVALID_OPTION', `${JSON.stringify(name)} is not a cursor: pass the next of a page`)
   }
   return { score: Number(score), text }
 }

@@ -16,20 +16,20 @@ interface Counts {
   histogram: number[]
 }
 
-/** Classes that are told at once. */
-const MOST_CLASSES = 100
+/** The most classes in one batch. */
+const MAX_CLASSES = 100
 
 export class MetricsCollector implements Plugin {
   readonly #source = newJid()
   #counts = new Map<string, Counts>()
-  /** A batch keeps its number and its counts: it may have been recorded though no answer came. */
-  #untold: MetricsBatch[] = []
+  /** Batches without an answer. A batch keeps its number and counts, since it may be recorded already. */
+  #unsent: MetricsBatch[] = []
   #number = 0
-  #telling: Promise<void> = Promise.resolve()
+  #flushing: Promise<void> = Promise.resolve()
 
   ended(payload: Payload, { kind }: Outcome, ms: number): void {
     const failed = kind === 'retry' || kind === 'dead' || kind === 'discarded'
-    // As in Sidekiq each stretch of an iterable job counts: or the longest jobs would seem to take no time.
+    // As in Sidekiq each stretch of an iterable job counts; otherwise the longest jobs would seem to take no time.
     if (!failed && kind !== 'done' && kind !== 'business-failure' && kind !== 'paused') return
     const counts = this.#countsOf(typeof payload.wrapped === 'string' ? payload.wrapped : payload.class)
     counts.processed++
@@ -37,45 +37,48 @@ export class MetricsCollector implements Plugin {
       counts.failed++
       return
     }
-    // What failed may have taken any time: only the others tell how fast a class is.
+    // Failed runs may take any time, so only successful ones measure how fast a class is.
     counts.ms += ms
     const bucket = bucketOf(ms)
     counts.histogram[bucket] = (counts.histogram[bucket] as number) + 1
   }
 
-  /** Nothing is written when nothing has ended. What can't be told now is kept for the next time, and thrown. */
+  /**
+   * Records what ended; writes nothing when nothing has ended. On an error it keeps the counts for the next call and
+   * throws.
+   */
   flush(store: Store, now: () => number): Promise<void> {
-    const telling = async () => {
+    const flush = async () => {
       await this.#send(store)
       this.#cut(now())
       await this.#send(store)
     }
-    // Workers of one app share this.
-    const told = this.#telling.then(telling, telling)
-    this.#telling = told
-    return told
+    // Workers of one app share this collector.
+    const flushed = this.#flushing.then(flush, flush)
+    this.#flushing = flushed
+    return flushed
   }
 
   #cut(at: number): void {
     const jobs = [...this.#counts].map(([name, counts]) => ({ name, ...counts, ms: Math.round(counts.ms) }))
     this.#counts = new Map()
-    for (let from = 0; from < jobs.length; from += MOST_CLASSES) {
-      const some = jobs.slice(from, from + MOST_CLASSES)
-      this.#untold.push({ source: this.#source, number: ++this.#number, at, jobs: some })
+    for (let from = 0; from < jobs.length; from += MAX_CLASSES) {
+      const some = jobs.slice(from, from + MAX_CLASSES)
+      this.#unsent.push({ source: this.#source, number: ++this.#number, at, jobs: some })
     }
   }
 
   async #send(store: Store): Promise<void> {
     let refused: unknown
-    for (let batch = this.#untold[0]; batch; batch = this.#untold[0]) {
+    for (let batch = this.#unsent[0]; batch; batch = this.#unsent[0]) {
       try {
         await store.metrics.record(batch)
       } catch (thrown) {
-        // Refused for what is there already: it would be again.
+        // The store refuses this batch for good, so it is dropped.
         if (!hasCode(thrown, 'STORE_UNUSABLE')) throw thrown
         refused = thrown
       }
-      this.#untold.shift()
+      this.#unsent.shift()
     }
     if (refused) throw refused
   }

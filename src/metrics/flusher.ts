@@ -1,27 +1,27 @@
 import type { BackgroundService } from '../worker/background-service.ts'
 
-/** As often as the heart beats. */
-const TELL_MS = 10_000
+/** As often as a heartbeat. */
+const FLUSH_MS = 10_000
 
-/** Tells what was counted, as long as a worker runs and when it ends. */
+/** Flushes the collected metrics every ten seconds while a worker runs, and once more when it stops. */
 export class MetricsFlusher implements BackgroundService {
-  readonly #tell: () => Promise<void>
+  readonly #flush: () => Promise<void>
   #timer: NodeJS.Timeout | undefined
 
-  /** `tell` never throws. */
-  constructor(tell: () => Promise<void>) {
-    this.#tell = tell
+  /** `flush` never rejects. */
+  constructor(flush: () => Promise<void>) {
+    this.#flush = flush
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.#tell(), TELL_MS)
+    this.#timer = setInterval(() => void this.#flush(), FLUSH_MS)
   }
 
-  /** What runs goes on, and ends. */
+  /** Running jobs still end, so the timer goes on. */
   quiet(): void {}
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#tell()
+    await this.#flush()
   }
 }

@@ -1,4 +1,4 @@
-/** Runs one batch, and says how each of its ids ended. */
+/** Runs one batch and decides how each of its ids ended. */
 
 import { DELAY_WORDS, delayOf, jitter } from '../job/backoff.ts'
 import { runLinks } from '../job/chain.ts'
@@ -20,7 +20,7 @@ const REQUEUE: OrderedEnd = { kind: 'requeue' }
 const CANCELLED: OrderedEnd = { kind: 'cancelled' }
 /** The outcome that plugins get for a failed batch: each id has its own error and time. */
 const FAILED: Outcome = { kind: 'retry', error: undefined, at: 0, count: 0 }
-/** Seconds until a batch that was released is due again. */
+/** Seconds until a released batch is due again. */
 const RELEASE_SECONDS = 1
 
 export interface BatchOptions {
@@ -37,9 +37,9 @@ export class Batch implements Running {
   readonly ctx: OrderedContext
   readonly startedAt: number
   readonly slot: number
-  /** On the monotonic clock: when its handler was called; 0 before. */
+  /** The time at which the handler was called, on the monotonic clock; 0 before. */
   began = 0
-  /** Nobody asks any more how it ends: what it took belongs to others. */
+  /** The result of the batch is ignored, because its ids belong to another owner now. */
   isLost = false
   readonly #engine: Engine
   #cancelled: Set<string> | undefined
@@ -78,7 +78,7 @@ export class Batch implements Running {
     if (this.#cancelled.size === this.ids.length) this.ctx.abort('JOB_CANCELLED', 'all of the batch was cancelled')
   }
 
-  /** How each of its ids ended, in their order. Never rejects. */
+  /** Runs the handler and returns how each id ended, in their order. Never rejects. */
   async run(): Promise<readonly OrderedEnd[]> {
     this.began = performance.now()
     const ends = await this.#run()
@@ -86,7 +86,7 @@ export class Batch implements Running {
     return ends
   }
 
-  /** It is one run, and failed if one of its ids did. */
+  /** Tells plugins that the batch ended. A batch counts as one run, which failed if one of its ids did. */
   #notifyEnded(ends: readonly OrderedEnd[]): void {
     const ms = performance.now() - this.began
     const hasFailed = ends.some(({ kind }) => kind === 'failed' || kind === 'dead')
@@ -105,17 +105,17 @@ export class Batch implements Running {
     } catch (thrown) {
       if (this.isLost) return []
       try {
-        // Of several ids it discards none.
+        // A batch of several ids discards none of them.
         jobLog?.threw(this, this.ids.length > 1 && verdictOf(thrown) === 'discard' ? undefined : thrown)
         return this.#failed(thrown)
       } catch {
-        // An error whose own members throw when they are read: it is a failure like any other.
+        // An error whose own members throw when they are read counts as a failure like any other.
         return this.#failed(new Error('the handler threw something that can not be read'))
       }
     }
   }
 
-  /** For tests. @throws what the handler throws, or the first error given to `ctx.fail` */
+  /** Runs the handler for a test. @throws what the handler throws, or the first error given to `ctx.fail` */
   async runInline(): Promise<void> {
     await this.#handle()
     for (const error of this.ctx.failures?.values() ?? []) throw error
@@ -133,7 +133,7 @@ export class Batch implements Running {
           payloads.map(([text]) => parseJson(text)),
         )
       } catch (thrown) {
-        // A stranger wrote it: the other ids have no part in that.
+        // Another program wrote a payload that is not JSON. Only this id fails.
         ctx.fail(id, thrown)
       }
     }
@@ -157,14 +157,14 @@ export class Batch implements Running {
     return this.#allFailed(thrown, failed)
   }
 
-  /** `named`: what is known of single ids. */
+  /** Fails all ids. `named` has the errors of single ids. */
   #allFailed(thrown: unknown, named: ReadonlyMap<string, unknown>): OrderedEnd[] {
     const others = this.ids.filter(({ id }) => !named.has(id)).map(({ id }) => [id, thrown] as const)
     const isNamed = this.ids.length === 1 ? () => true : (id: string) => named.has(id)
     return this.#ends(DONE, new Map([...named, ...others]), isNamed)
   }
 
-  /** What a BatchFailure says of ids of this batch; `mistake`: it can not be taken at its word. */
+  /** Returns the errors that a BatchFailure names; `mistake` is set when it is not usable. */
   #named(thrown: unknown): { named: Map<string, unknown>; mistake?: HighkiqError } {
     const { failures } = thrown as { failures?: unknown }
     const named = new Map<string, unknown>()
@@ -190,7 +190,10 @@ export class Batch implements Running {
       : wrong(`names what is no id of the batch (${idFields(strangers).ids.join(', ')})`)
   }
 
-  /** `usual`: of those that did not fail. `isNamed`: whose error is about this id alone. */
+  /**
+   * Ends each id: `usual` applies to ids that did not fail, and `isNamed` tells whether an error is about one id
+   * alone.
+   */
   #ends(usual: OrderedEnd, failures: ReadonlyMap<string, unknown>, isNamed = (_id: string) => true): OrderedEnd[] {
     const failed: Failed[] = []
     const discarded: string[] = []
@@ -209,7 +212,7 @@ export class Batch implements Running {
     return ends
   }
 
-  /** One line for all that failed in the same way. */
+  /** Collects ids that failed in the same way, so that they are logged in one line. */
   #add(failed: Failed[], { id, retryCount }: FetchedBatch, error: unknown, end: OrderedEnd): void {
     const attempt = retryCount + 2
     const at = end.kind === 'failed' ? end.state.performIn : undefined
@@ -230,7 +233,7 @@ export class Batch implements Running {
     const verdict = verdictOf(error) ?? (this.#engine.isBusiness(error) ? 'business-failure' : undefined)
     switch (verdict) {
       case 'discard':
-        // Of several nobody knows which one was meant.
+        // With several ids nobody knows which one was meant.
         if (isNamed) return CANCELLED
         break
       case 'business-failure':
@@ -295,7 +298,7 @@ export class Batch implements Running {
   }
 }
 
-/** What failed with one error. `at`: when the first of them is due again, in seconds; undefined: they are dead. */
+/** Ids that failed with one error. `at`: when the first of them is due again, in seconds; undefined when they died. */
 interface Failed {
   ids: string[]
   error: unknown
@@ -305,13 +308,13 @@ interface Failed {
 
 const NONE: ReadonlyMap<string, unknown> = new Map()
 
-/** `retryIn` may answer what no clock shows. */
+/** `retryIn` may return a time that no Date can hold. */
 function timeOf(seconds: number): string {
   const at = new Date(seconds * 1000)
   return Number.isNaN(at.getTime()) ? `${seconds} s since 1970` : at.toISOString()
 }
 
-/** What of an id dies: its first payload. */
+/** Returns what of an id dies: its first payload. */
 export function deathOf({ id, payloads }: FetchedBatch, error: string): OrderedDeath {
   const [first] = payloads
   return { id, payloads: first ? [scoredValue(first)] : [], error }

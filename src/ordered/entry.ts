@@ -1,4 +1,4 @@
-/** What waits and what died, as people and programs see it. */
+/** Waiting and dead ids as the API returns them. */
 
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
@@ -10,19 +10,19 @@ export interface ScoredValue {
   score: number
 }
 
-/** An id that waits; it may be in flight beside. */
+/** An id that waits. It may be in flight at the same time. */
 export interface WaitingId {
   id: string
   shard: number
-  /** When it is due: seconds since the epoch. */
+  /** When the id is due, in seconds since the epoch. */
   performIn: number
   /** -1: fresh; 0: it failed once; … */
   retryCount: number
-  /** Of the last failure. */
+  /** The error of the last failure. */
   error: string | null
-  /** In the order of their scores; at most as many as were asked for. */
+  /** Sorted by score; at most as many as were asked for. */
   payloads: ScoredValue[]
-  /** How many there are. */
+  /** The number of payloads. */
   size: number
 }
 
@@ -30,27 +30,27 @@ export interface WaitingId {
 export interface DeadId {
   id: string
   payloads: ScoredValue[]
-  /** Seconds since the epoch: when something of it came here last. */
+  /** When a payload of the id died last, in seconds since the epoch. */
   updatedAt: number
   error: string | null
-  /** How often something of it came here since it was last empty. */
+  /** How often a payload of the id died since its entry in the morgue was last empty. */
   deaths: number
 }
 
-/** A page; `next` is the `after` of the page behind it, null at the end. */
+/** One page of a list. Pass `next` as `after` to get the next page; it is null at the end. */
 export interface OrderedList<Item> {
   items: Item[]
   next: string | null
 }
 
 export interface OrderedListOptions<By extends string> {
-  /** What it is sorted by; default the first of them. */
+  /** The sort key; default the first one. */
   by?: By
-  /** From the highest value down. */
+  /** Whether to sort from the highest value down. */
   desc?: boolean
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after?: string | null
-  /** Begin with this value: an id, seconds since the epoch, or a number of retries. */
+  /** Start at this value: an id, seconds since the epoch, or a number of retries. */
   from?: string | number
   /** Default 50, at most 1,000. */
   limit?: number
@@ -75,7 +75,7 @@ export function pageOf<By extends string>(
   return { by, page: { desc, limit, ...(cursor ? { after: cursor } : {}) } }
 }
 
-/** The place just before a value. */
+/** Returns the cursor just before a value. */
 function cursorBefore(by: string, desc: boolean, from: string | number, wrong: (what: string) => Error) {
   if (by === 'id') return { value: 0, id: before(String(from), desc) }
   const value = Number(from)
@@ -83,10 +83,10 @@ function cursorBefore(by: string, desc: boolean, from: string | number, wrong: (
   return { value, id: desc ? LAST : '' }
 }
 
-/** Behind every id. */
+/** Sorts after every id. */
 const LAST = '\u{10ffff}'.repeat(4)
 
-/** An id that sorts just before this one, or just behind it. */
+/** Returns an id that sorts just before this one, or just after it when descending. */
 function before(id: string, desc: boolean): string {
   if (desc) return `${id}\u0000`
   const letters = [...id]
@@ -97,7 +97,7 @@ function before(id: string, desc: boolean): string {
   return `${letters.join('')}${String.fromCodePoint(previous)}${LAST}`
 }
 
-/** One item more is asked for than is shown: it says whether there is a next page. */
+/** Reads one item more than the page holds, to know whether there is a next page. */
 export async function listOf<Stored extends { id: string }, Item>(
   page: OrderedPage,
   itemOf: (stored: Stored) => Item,
@@ -126,7 +126,7 @@ export function deadId({ payloads, ...rest }: MorgueEntry): DeadId {
   return { ...rest, payloads: payloads.map(scoredValue) }
 }
 
-/** What is not JSON is shown as the text that it is. */
+/** Parses a payload; text that is not JSON is returned as it is. */
 export function scoredValue([text, score]: ScoredPayload): ScoredValue {
   try {
     return { payload: parseJson(text), score }

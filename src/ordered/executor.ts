@@ -1,4 +1,6 @@
-/** A worker's ordered queues: which batch runs next, and what is waited for when there is nothing to do. */
+/**
+ * Runs the ordered queues of one worker: starts batches while slots are free, and waits for work when there is none.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../job/wait.ts'
@@ -21,14 +23,14 @@ export interface ExecutorOptions {
   leaseSeconds: number
 }
 
-/** Between looks for what an answer that was lost has left with us. */
+/** Milliseconds between two searches for ids that a lost answer assigned to this process. */
 const RECONCILE_MS = 30_000
-/** A wait is asked anew at least so often. */
+/** Milliseconds after which a wait is started again. */
 const WAIT_MS = 10_000
-/** A store that is away is not waited for. */
+/** Milliseconds that `stop` waits for a store that does not answer. */
 const STOP_MS = 2000
 
-/** A shard, and who runs it. */
+/** A shard and the runner of its queue. */
 type Owned = { shard: Shard; runner: QueueRunner }
 
 export class OrderedExecutor implements Executor {
@@ -38,17 +40,17 @@ export class OrderedExecutor implements Executor {
   readonly #options: ExecutorOptions
   readonly #runners: readonly QueueRunner[]
   readonly #scheduler: Scheduler
-  /** Those of all queues. */
+  /** The shards of all queues that this worker owns. */
   #shards: Shard[] = []
   readonly #owners = new Map<Shard, QueueRunner>()
-  /** How many shards each queue has, as far as it was looked at. */
+  /** The number of shards of each queue, as last read from the store. */
   readonly #counts = new Map<string, number>()
   readonly #assignments = new Map<string, { key: string; share: readonly number[] }>()
   #busy = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
   #waitLoop: Promise<void> | undefined
-  /** The wait that is under way, and for whom. */
+  /** The current wait, and the runners it is for. */
   #currentWait: { queues: ReadonlySet<QueueRunner>; controller: AbortController; until: number } | undefined
   #wakeWaitLoop: (() => void) | undefined
   #rebalanceTimer: NodeJS.Timeout | undefined
@@ -69,7 +71,7 @@ export class OrderedExecutor implements Executor {
     const sharing = {
       pollMs: options.pollSeconds * 1000,
       leaseMs: options.leaseSeconds * 1000,
-      // A function may mean that nobody has a shard.
+      // A splitter function may leave a shard unassigned on purpose.
       adoptsUnowned: typeof options.splitter !== 'function',
     }
     this.#runners = definitions.map((definition) => {
@@ -112,7 +114,7 @@ export class OrderedExecutor implements Executor {
     this.#reconcileTimer = setInterval(() => {
       for (const runner of this.#runners) runner.reconcile()
     }, RECONCILE_MS)
-    // A ring may be lost. With the waits and the looks around it comes to a call a second.
+    // A notification may be lost. With the waits and the rebalancing this makes about one call a second.
     const pollMs = this.#options.pollSeconds * 1500
     this.#pollTimer = setInterval(() => {
       for (const runner of this.#runners) if (runner.isWaiting) runner.poll(false)
@@ -207,7 +209,7 @@ export class OrderedExecutor implements Executor {
     return splitShards(splitter, queues).get(queue) ?? []
   }
 
-  /** More shards than all processes together can work on wait for each other. */
+  /** Warns when there are more shards than all processes together can run, because shards then wait for each other. */
   #warn({ members }: ShardAssignments): void {
     const { concurrency } = this.#options
     let shards = 0
@@ -225,7 +227,7 @@ export class OrderedExecutor implements Executor {
 
   #runnerIsIdle(runner: QueueRunner): void {
     const waiting = this.#currentWait
-    // What its last call has told may be due before the wait ends.
+    // The last call may have shown that an id becomes due before the wait ends.
     if (waiting?.queues.has(runner) && performance.now() + this.#waitMs([runner]) >= waiting.until - 1) return
     waiting?.controller.abort()
     this.#wake()
@@ -236,7 +238,7 @@ export class OrderedExecutor implements Executor {
     this.#wakeWaitLoop = undefined
   }
 
-  /** Waits for those that have nothing to do; the others are asked by whatever they do. */
+  /** Waits for the runners that are idle. The other runners poll while they work. */
   async #runWaitLoop(): Promise<void> {
     while (this.#state !== 'stopped') {
       const idle = this.#runners.filter(({ isWaiting }) => isWaiting)
@@ -263,7 +265,7 @@ export class OrderedExecutor implements Executor {
     }
   }
 
-  /** Until something is due of which we know, but not for ever. */
+  /** Returns the milliseconds until the next known id is due, at most WAIT_MS. */
   #waitMs(idle: readonly QueueRunner[]): number {
     const now = this.#engine.now()
     let ms = WAIT_MS

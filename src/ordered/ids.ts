@@ -2,7 +2,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { ORDERED_PAGE } from '../store/contract.ts'
 
-/** Ids as they are pushed, or one of them. @throws INVALID_OPTION */
+/** Returns the ids as texts. @throws INVALID_OPTION */
 export function idsOf(what: string, ids: OrderedIds): string[] {
   const list: readonly unknown[] = Array.isArray(ids) ? ids : [ids]
   return list.map((id) => idOf(what, id))
@@ -14,7 +14,7 @@ export function idOf(what: string, id: unknown): string {
   throw new HighkiqError('INVALID_OPTION', `${what}: an id is a text or a number, not ${shown(id)}`)
 }
 
-/** Where no `'all'` is: an id of that name is given in a list. @throws INVALID_OPTION */
+/** Refuses `'all'` where ids are expected; an id of that name is given in a list. @throws INVALID_OPTION */
 export function refuseAll(what: string, ids: OrderedIds, instead: string): void {
   if (ids !== 'all') return
   throw new HighkiqError('INVALID_OPTION', `${what}: takes ids; for all there is ${instead} (for the id: ['all'])`)
@@ -22,7 +22,7 @@ export function refuseAll(what: string, ids: OrderedIds, instead: string): void 
 
 export type OrderedIds = string | number | bigint | readonly (string | number | bigint)[]
 
-/** A bounded number at a time. @returns the sum */
+/** Calls `act` with at most ORDERED_PAGE ids at a time. @returns the sum */
 export async function inPages(ids: readonly string[], act: (ids: string[]) => Promise<number>): Promise<number> {
   let sum = 0
   for (let from = 0; from < ids.length; from += ORDERED_PAGE) sum += await act(ids.slice(from, from + ORDERED_PAGE))

@@ -1,4 +1,4 @@
-/** Runs what was pushed to an ordered queue in this process, without a store: for tests. */
+/** Runs pushed items of an ordered queue in this process, without a store. Tests use it. */
 
 import type { OrderedPushed } from '../client/push-target.ts'
 import type { FetchedBatch } from '../store/contract.ts'
@@ -7,7 +7,7 @@ import { Batch } from './batch.ts'
 import { canonicalJson } from './canonical.ts'
 import type { OrderedDefinition } from './definition.ts'
 
-/** As a worker would that finds it all at once; whatever is for later, too. @throws what the handler throws */
+/** Runs all items at once, also those that are due later. @throws what the handler throws */
 export async function runOrderedInline(
   engine: Engine,
   definition: OrderedDefinition,

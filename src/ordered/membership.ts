@@ -1,4 +1,7 @@
-/** Which shards of one queue this process owns: it joins, takes its share, and hands over at a batch's end. */
+/**
+ * Decides which shards of one queue this process owns: joins, acquires its share, and hands shards over after their
+ * batches.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MorgueEntry, ShardAssignments } from '../store/contract.ts'
@@ -10,15 +13,18 @@ import { Shard } from './shard.ts'
 export interface MembershipHost {
   owner(): string
   onFenced(): Promise<void>
-  /** Of this queue, by the splitter or as a fair share. */
+  /** Returns the shards that this process should own, by the splitter or as a fair share. */
   wanted(assignments: ShardAssignments, owner: string): readonly number[]
-  /** A shard is ours. */
+  /** Called when this process has acquired a shard. */
   acquired(shard: Shard): void
-  /** Nothing of it begins any more; what has not begun is to go back. */
+  /**
+   * Called when a shard is about to be handed over. No new batch of it starts; ids that have not started are
+   * requeued.
+   */
   leaving(shard: Shard): void
-  /** A shard is not ours any more. */
+  /** Called when this process no longer owns a shard. */
   lost(shard: Shard): void
-  /** It was looked at. */
+  /** Called after each rebalancing. */
   rebalanced(assignments: ShardAssignments): void
   died(deaths: OrderedDeath[]): void
 }
@@ -26,11 +32,11 @@ export interface MembershipHost {
 export interface MembershipOptions {
   pollMs: number
   leaseMs: number
-  /** What nobody takes for long is taken, whoever should have it. */
+  /** Whether to acquire shards that their owner has left unowned for long. */
   adoptsUnowned: boolean
 }
 
-/** So often in a row a lease may seem lost. */
+/** Attempts to join before the lease counts as lost. */
 const JOIN_ATTEMPTS = 3
 const JOIN_RETRY_MS = 50
 
@@ -42,12 +48,12 @@ export class Membership {
   readonly #options: MembershipOptions
   #rebalancing: Promise<void> | undefined
   #rebalanceAgain = false
-  /** Under whose name we joined. */
+  /** The owner name under which this process joined. */
   #joined: string | undefined
   #timer: NodeJS.Timeout | undefined
-  /** Since when a shard that should have another owner has none, on the monotonic clock. */
+  /** By shard of another owner: since when nobody owns it, on the monotonic clock. */
   #freeSince = new Map<number, number>()
-  /** Taken because its owner does not; until the members change. */
+  /** Shards acquired because their owner does not acquire them, until the members change. */
   #adopted = { members: '', shards: new Set<number>() }
   #hasWarned = false
   #isFailing = false
@@ -64,7 +70,10 @@ export class Membership {
     return this.#joined !== undefined
   }
 
-  /** Looks who is there, and takes or hands over. One at a time; a call meanwhile is another look behind it. */
+  /**
+   * Reads the members and acquires or hands over shards. One run at a time; a call during a run starts another one
+   * after it.
+   */
   rebalance(): void {
     if (this.#rebalancing) {
       this.#rebalanceAgain = true
@@ -92,7 +101,7 @@ export class Membership {
       })
   }
 
-  /** Takes no more, and lets go of each shard when its batch has ended. */
+  /** Acquires no more shards, and releases each shard when its batch has ended. */
   quiet(): void {
     this.isQuiet = true
     clearTimeout(this.#timer)
@@ -100,12 +109,12 @@ export class Membership {
     this.rebalance()
   }
 
-  /** Something of it ended, and was told: is it time to hand over? */
+  /** Hands the shard over if it is leaving and idle. Call it after settlements of the shard were sent. */
   settled(shard: Shard): void {
     if (shard.leaving && shard.isIdle && this.shards.get(shard.shard) === shard) this.rebalance()
   }
 
-  /** Lets go of everything. */
+  /** Leaves the queue, which releases all shards. */
   async stop(): Promise<void> {
     clearTimeout(this.#timer)
     this.isQuiet = true
@@ -117,7 +126,7 @@ export class Membership {
     await this.#engine.store.ordered.leave(this.#queue, owner, this.#engine.now())
   }
 
-  /** What the owner holds belongs to others now. */
+  /** Drops all shards: they belong to other processes now. */
   dropAll(): void {
     this.#joined = undefined
     for (const shard of [...this.shards.values()]) this.#drop(shard)
@@ -140,7 +149,7 @@ export class Membership {
       if (this.isQuiet || !(await this.#join(owner))) return
     }
     const assignments = await store.ordered.assignments(this.#queue)
-    // Another epoch began meanwhile.
+    // This process changed its owner name meanwhile.
     if (this.#joined !== owner) return
     if (!assignments?.members.includes(owner)) {
       this.#joined = undefined
@@ -155,7 +164,7 @@ export class Membership {
     }
   }
 
-  /** False: there is no lease, and another epoch begins. */
+  /** Returns false when the lease is lost; the worker then joins under a new owner name. */
   async #join(owner: string): Promise<boolean> {
     const { store, log } = this.#engine
     const { shards, reshard } = this.#definition.options
@@ -172,7 +181,7 @@ export class Membership {
       if (attempt > 0) await sleep(JOIN_RETRY_MS)
       if (owner !== this.#host.owner()) break
       if (await store.ordered.join(this.#queue, owner)) {
-        // Another epoch may have begun meanwhile.
+        // This process may have changed its owner name meanwhile.
         if (owner === this.#host.owner()) this.#joined = owner
         this.#rebalanceAgain = this.#joined !== owner
         return this.#joined === owner
@@ -198,7 +207,7 @@ export class Membership {
       } else if (wanted.has(number) && by === null) {
         if (!(await this.#acquire(number, owner))) this.#rebalanceSoon()
       } else if (by === owner) {
-        // We asked for it, and the answer was lost: it says what died, too.
+        // The answer to an earlier acquireShard was lost. The second one also reports the deaths.
         await this.#acquire(number, owner)
         const acquired = this.shards.get(number)
         if (acquired && !wanted.has(number)) await this.#handOver(acquired, owner)
@@ -207,14 +216,14 @@ export class Membership {
       }
       if (this.#joined !== owner) return
     }
-    // Of more shards than there are.
+    // Shards above the current number of shards.
     for (const shard of [...this.shards.values()]) {
       if (shard.shard >= assignments.owners.length) await this.#handOver(shard, owner)
     }
     this.#host.rebalanced(assignments)
   }
 
-  /** What nobody has taken for two thirds of a lease: its owner is there, but takes no more. */
+  /** Acquires shards that nobody has owned for two thirds of a lease: their owner lives but acquires no more. */
   #adopt(assignments: ShardAssignments, wanted: Set<number>): void {
     const members = assignments.members.join('\n')
     if (this.#adopted.members !== members) {

@@ -1,4 +1,6 @@
-/** What the owner of a queue's first shard does for all: it goes on with a change of shards, and keeps the morgue small. */
+/**
+ * Maintains a queue for all its workers, in the owner of its first shard: continues resharding and prunes the morgue.
+ */
 
 import type { ShardAssignments, Store } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
@@ -18,7 +20,7 @@ export class MorguePruner {
     this.#definition = definition
   }
 
-  /** One at a time. */
+  /** Starts a run unless one is in progress. */
   run(assignments: ShardAssignments): void {
     this.#working ??= this.#run(assignments)
       .catch((thrown) =>
@@ -45,7 +47,7 @@ export class MorguePruner {
   }
 }
 
-/** Moves what waits to where it belongs now, a page at a time. */
+/** Moves all waiting ids to their current shard, one page at a time. */
 export async function moveAllShards(
   store: Store,
   queue: string,

@@ -1,4 +1,4 @@
-/** Pushing to an ordered queue: all is checked before anything is stored. */
+/** Pushes items to an ordered queue. All items are checked before any is stored. */
 
 import type { Client } from '../client/client.ts'
 import type { OrderedPushed, PushTarget } from '../client/push-target.ts'
@@ -19,7 +19,7 @@ export interface PushHost {
   client: Client
   store(): Store
   now(): number
-  /** In this process, as one push: for tests. */
+  /** Runs the items in this process, for tests. */
   runInline(
     definition: OrderedDefinition,
     items: readonly OrderedPushed[],
@@ -29,12 +29,12 @@ export interface PushHost {
 
 const MOST_SCORE = 2 ** 53
 
-/** The one score of a process that was given last, in microseconds. */
+/** The last score of this process, in microseconds. */
 let lastScore = 0
 
 const BATCHES_AT_ONCE = 20
 
-/** Now in seconds; each call answers more than the one before. */
+/** Returns the time in seconds; each call returns more than the one before. */
 function nextScore(nowMs: number): number {
   lastScore = Math.max(Math.round(nowMs * 1000), lastScore + 1)
   return lastScore / 1e6
@@ -49,7 +49,7 @@ export function pushOrdered(
   definition: OrderedDefinition,
   items: OrderedItem | Iterable<OrderedItem>,
 ): Promise<number> {
-  // Whose push this is must be asked now: later the transaction, or the scope, may be over.
+  // Read the transaction now: after an await it may be over.
   const { transaction } = host.client
   return transaction
     ? transaction.pushOrdered(async () => planOf(host, definition, await pushesOf(host, definition, items)))
@@ -69,7 +69,7 @@ async function pushAlone(
     return pushes.length
   }
   const batches = [...batchesOf(definition, pushes)]
-  // Some at a time: a store may put them into one commit.
+  // A store may write several batches in one commit.
   for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
     const some = batches.slice(from, from + BATCHES_AT_ONCE)
     const sent = some.map(({ queue, shards, items: piece }) => store.ordered.push(queue, shards, piece, host.now()))
@@ -87,7 +87,7 @@ async function pushAlone(
   return pushes.length
 }
 
-/** All is checked here. */
+/** Prepares and checks all items. */
 async function pushesOf(
   host: PushHost,
   definition: OrderedDefinition,
@@ -96,7 +96,7 @@ async function pushesOf(
   const { prepare } = definition.options
   const list = (Symbol.iterator in Object(items) ? [...(items as Iterable<OrderedItem>)] : [items]) as OrderedItem[]
   const prepared = prepare ? await Promise.all(list.map(async (item) => prepare(item))) : list
-  // Checked before the middleware, which may rely on it, and what it answers again.
+  // Checked before the middleware, which may rely on it, and again afterwards.
   const pushes = prepared.map((item, i) => {
     try {
       return pushOf(host, definition, item)
@@ -136,7 +136,7 @@ async function pushToTarget(
   })
 }
 
-/** Through the client middleware, each as the only argument of a job. */
+/** Passes each item through the client middleware as the only argument of a job. */
 async function pass(
   host: PushHost,
   definition: OrderedDefinition,
@@ -147,7 +147,7 @@ async function pass(
   for (const item of items) {
     const after = await host.client.pass({ class: name, queue, args: [item], jid: newJid() })
     if (!after) continue
-    // It may have changed the item itself.
+    // The middleware may have changed the item itself.
     passed.push(pushOf(host, definition, after.args[0] as OrderedItem))
   }
   return passed
@@ -162,7 +162,7 @@ function unknownMember(name: string, member: string): HighkiqError {
   return invalid(name, `an item has no ${member}; ${hint} are ${[...MEMBERS].join(', ')}`)
 }
 
-/** The same error, and which of many items it is about. */
+/** Adds to an error which of many items it is about. */
 function atIndex(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem, i: number): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
   const { code, message, details } = thrown

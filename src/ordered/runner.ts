@@ -1,4 +1,4 @@
-/** One ordered queue in one process: what it owns of it, its calls, and its batches. */
+/** Runs one ordered queue in one process: its shards, its store calls and its batches. */
 
 import type { FetchedBatch, OrderedEnd, ShardAssignments } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
@@ -17,11 +17,11 @@ export interface RunnerHost {
   worker: WorkerHandle
   wanted(assignments: ShardAssignments, owner: string): readonly number[]
   rebalanced(assignments: ShardAssignments): void
-  /** The shards of all queues have changed. */
+  /** Called when the shards of a queue have changed. */
   shardsChanged(): void
-  /** Batches may begin. */
+  /** Called when batches can start. */
   ready(): void
-  /** There is nothing to do before the clock or a bell says so. */
+  /** Called when the queue has nothing to do until an id is due or the store notifies. */
   idle(): void
 }
 
@@ -76,12 +76,12 @@ export class QueueRunner {
     return this.#membership.shards.values()
   }
 
-  /** It may wait for its bell. */
+  /** Whether the queue can wait for a notification of the store. */
   get isWaiting(): boolean {
     return this.#settleAndFetch.isIdle && this.#membership.hasJoined
   }
 
-  /** When something is due of which we know, in seconds. */
+  /** The time at which the next known id is due, in seconds. */
   get nextDue(): number {
     return this.#settleAndFetch.nextDue
   }
@@ -94,7 +94,7 @@ export class QueueRunner {
     this.#settleAndFetch.poll(notified, shard)
   }
 
-  /** Asks for what is due by now. */
+  /** Fetches the ids that are due by now. */
   plan(): void {
     this.#settleAndFetch.plan()
   }
@@ -140,14 +140,14 @@ export class QueueRunner {
     for (const shard of this.shards) for (const { ctx } of shard.running) ctx.abort(code, message)
   }
 
-  /** Puts back what still runs, and leaves; answers what that was. */
+  /** Requeues the batches that still run, leaves the queue, and returns these batches. */
   async stop(): Promise<Batch[]> {
     this.quiet()
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
     await this.#settleAndFetch.flush()
     await this.#pruner.stop()
-    // Leaving puts back what is in flight.
+    // Leaving the queue requeues what is in flight.
     if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left
     try {
       await this.#membership.stop()

@@ -1,14 +1,14 @@
-/** Which of the shards that are ready runs its next batch when a place is free. */
+/** Chooses which ready shard runs its next batch. */
 
 import type { ReadyShard, ShardScheduler } from '../worker/options.ts'
 
 /** A shard as the scheduler sees it. */
 export interface Candidate extends ReadyShard {
-  /** Something of it is at hand, and may run now. */
+  /** Whether the shard has an id that can start now. */
   readonly isReady: boolean
-  /** When the first of that was due, in seconds since the epoch. */
+  /** When its first id was due, in seconds since the epoch. */
   readonly due: number
-  /** The round in which it was chosen last. */
+  /** The last round in which the shard was chosen. */
   round: number
 }
 
@@ -16,7 +16,7 @@ export class Scheduler {
   readonly #strategy: ShardScheduler
   readonly #report: (error: unknown) => void
   #round = 1
-  /** Behind whom it goes on in turn. */
+  /** The index of the shard that round robin chose last. */
   #lastIndex = -1
   #hasFailed = false
 
@@ -25,7 +25,7 @@ export class Scheduler {
     this.#report = report
   }
 
-  /** undefined: none is ready. */
+  /** Returns undefined when no shard is ready. */
   pick<Shard extends Candidate>(shards: readonly Shard[]): Shard | undefined {
     if (this.#strategy === 'seq') return this.#roundRobin(shards)
     if (this.#strategy !== 'lag') {
@@ -35,7 +35,7 @@ export class Scheduler {
     return this.#byLag(shards)
   }
 
-  /** Who has waited longest, but nobody twice before everybody who is ready had a turn. */
+  /** Chooses the shard that has waited longest, and none twice before every ready shard was chosen once. */
   #byLag<Shard extends Candidate>(shards: readonly Shard[]): Shard | undefined {
     let best: Shard | undefined
     let first: Shard | undefined
@@ -62,7 +62,7 @@ export class Scheduler {
     return undefined
   }
 
-  /** A function that breaks, or chooses nothing, must not hold up what is due. */
+  /** Calls the user's function. When it throws or chooses nothing, the shard that has waited longest is next. */
   #choose<Shard extends Candidate>(
     choose: Exclude<ShardScheduler, string>,
     shards: readonly Shard[],

@@ -14,19 +14,19 @@ import type { Shard } from './shard.ts'
 
 export interface SettleAndFetchHost {
   owner(): string
-  /** Ids may be at hand. */
+  /** Called when batches may be able to start. */
   ready(): void
-  /** Nothing is under way, and nothing to be told or asked before the clock or a bell says so. */
+  /** Called when no call runs, and none is needed until an id is due or the store notifies. */
   idle(): void
-  /** A shard was lost, or their number has changed, or it is not known why the bell rang. */
+  /** Called when a shard was lost, the number of shards changed, or a notification brought no ids. */
   rebalance(): void
-  /** Something of it ended, and was told. */
+  /** Called after a call that included the shard. */
   settled(shard: Shard): void
-  /** Of one batch. */
+  /** Called with the deaths of one batch. */
   died(deaths: OrderedDeath[]): void
 }
 
-/** What a call asked, and when: by the app's clock, and on the monotonic one. */
+/** What a call asked for, and when: by the app's clock (`at`) and by the monotonic clock (`sentAt`). */
 interface Sent {
   shards: readonly Shard[]
   requests: readonly { n: number }[]
@@ -34,9 +34,9 @@ interface Sent {
   sentAt: number
 }
 
-/** Most that one call tells. */
+/** The most settlements in one call. */
 const MAX_SETTLEMENTS = 500
-/** So often in a row a call may fail when nothing is left to do but to tell. */
+/** Failed calls in a row after which `flush` gives up. */
 const MAX_FAILURES = 5
 
 const NONE: ReadonlySet<Shard> = new Set()
@@ -47,22 +47,22 @@ export class SettleAndFetch {
   readonly #host: SettleAndFetchHost
   readonly #shards: ReadonlyMap<number, Shard>
   readonly #settlements = new OrderedSettlementBuffer()
-  /** Another one when all was forgotten. */
+  /** Grows with each reset, so that answers to earlier calls are ignored. */
   #generation = 0
   #callsInFlight = 0
   #planned = false
-  /** A call failed: what it may have fetched is looked for. */
+  /** A call failed, so ids that it may have fetched must be requeued. */
   #mustReconcile = false
   #reconciling: Promise<void> | undefined
   readonly #outage: Outage
   #pauseTimer: NodeJS.Timeout | undefined
   #paused = false
   #problem: string | undefined
-  /** The bell rang, and nothing came of it yet. */
+  /** The store has notified, and no ids have come since. */
   #isNotified = false
   #shardCount: number | undefined
   #flushWaiters: (() => void)[] = []
-  /** Takes nothing any more. */
+  /** Whether this queue fetches no more ids. */
   isQuiet = false
 
   constructor(
@@ -82,7 +82,7 @@ export class SettleAndFetch {
     return this.#callsInFlight === 0 && !this.#planned && !this.#reconciling && !this.#pauseTimer
   }
 
-  /** When something is due of which we know, in seconds. */
+  /** The time at which the next known id is due, in seconds. */
   get nextDue(): number {
     let next = Number.POSITIVE_INFINITY
     if (this.#paused || this.isQuiet) return next
@@ -98,7 +98,7 @@ export class SettleAndFetch {
     this.plan()
   }
 
-  /** Somebody rang, or it is time to look: asks what there is in a shard, or in all. */
+  /** Polls one shard, or all of them, after a notification or because it is time to. */
   poll(notified: boolean, only?: number): void {
     const shards = [...this.#shards.values()].filter(({ shard }) => only === undefined || shard === only)
     if (shards.length === 0) {
@@ -113,7 +113,7 @@ export class SettleAndFetch {
     this.plan()
   }
 
-  /** A call in the next turn of the event loop, if there is anything to say or to ask. */
+  /** Schedules a call after the current turn of the event loop if there is something to settle or to fetch. */
   plan(): void {
     if (this.#planned || this.#pauseTimer || this.#reconciling || this.#outage.isFinal) return
     if (this.#callsInFlight >= this.#engine.store.maxConcurrentCalls) return
@@ -123,14 +123,14 @@ export class SettleAndFetch {
     }
     if (!this.#hasWork) return
     this.#planned = true
-    // Handlers that take no time have ended after this, and are told in the same call.
+    // Handlers that take no time have ended by then, and are settled in the same call.
     setImmediate(() => {
       this.#planned = false
       void this.#call()
     })
   }
 
-  /** Looks for what lies with us and we do not know, and gives it back: an answer was lost. */
+  /** Requeues ids that are in flight for this owner but unknown to it, because an answer was lost. */
   async reconcile(): Promise<void> {
     if (this.#reconciling || this.#callsInFlight > 0 || this.#planned) {
       this.#mustReconcile = true
@@ -149,14 +149,14 @@ export class SettleAndFetch {
     await this.#reconciling
   }
 
-  /** Resolves when all is told, or the store is away. */
+  /** Resolves when all settlements are stored, or the store stays away. */
   async flush(): Promise<void> {
     this.plan()
     if (this.#isFlushed) return
     await new Promise<void>((resolve) => this.#flushWaiters.push(resolve))
   }
 
-  /** What the owner holds belongs to others now. */
+  /** Drops all settlements: the ids belong to other owners now. */
   reset(): void {
     this.#generation++
     this.#settlements.reset()
@@ -164,7 +164,7 @@ export class SettleAndFetch {
     this.#afterCall()
   }
 
-  /** A shard is not ours any more: nothing of it is told. */
+  /** Drops the settlements of a shard that this process no longer owns. */
   dropShard(shard: number): void {
     this.#settlements.dropShard(shard)
   }
@@ -188,7 +188,7 @@ export class SettleAndFetch {
     return this.#settlements.size === 0 || (isVain && this.isQuiet)
   }
 
-  /** Who has least at hand is asked first: a call hands out so many bytes, and no more. */
+  /** Returns the shards with the fewest ready ids first, since an answer has a limited size. */
   #byNeed(): Shard[] {
     return [...this.#shards.values()].sort((a, b) => a.size - b.size || a.fetchedAt - b.fetchedAt)
   }
@@ -270,18 +270,18 @@ export class SettleAndFetch {
     let lost = false
     for (const [i, shard] of shards.entries()) {
       const fetched = answer.fetched[i]
-      // Released, lost or forgotten meanwhile: what came goes back with the shard.
+      // The shard was released or lost meanwhile. Its ids are requeued with it.
       if (!fetched || this.#shards.get(shard.shard) !== shard) continue
       if (fetched.lost) {
         lost = true
         continue
       }
-      // What others got may be all that a call hands out.
+      // Ids of earlier shards may have used up the size of the answer.
       const isAnswered = (requests[i]?.n ?? 0) > 0 && fetchedInAll === 0
       fetchedInAll += fetched.ids.length
       if (fetched.ids.length > 0) shard.fetchedAt = sentAt
       received += this.#accept(shard, fetched)
-      // By the clock of the call: what has become due since then, nobody was asked for.
+      // Compare with the time of the call: ids that became due since then were not asked for.
       if (isAnswered && fetched.ids.length === 0 && fetched.next !== null && fetched.next <= at / 1000)
         shard.stuck = true
     }
@@ -297,7 +297,7 @@ export class SettleAndFetch {
     if (refused > 0) this.#pause()
   }
 
-  /** @returns how many could not be settled */
+  /** Returns how many settlements the store could not apply. */
   #applySettled(settlements: readonly OrderedSettlement[], answer: OrderedSettleAndFetchAnswer): number {
     const { refused, fenced, dead } = this.#settlements.applyAnswer(settlements, answer, ({ shard: number, token }) => {
       const shard = this.#shards.get(number)
@@ -310,7 +310,7 @@ export class SettleAndFetch {
     return refused
   }
 
-  /** @returns how many ids came */
+  /** Returns how many ids were accepted. */
   #accept(shard: Shard, fetched: OrderedSettleAndFetchAnswer['fetched'][number]): number {
     shard.nextDue = fetched.next ?? Number.POSITIVE_INFINITY
     let { ids } = fetched
@@ -321,7 +321,7 @@ export class SettleAndFetch {
     }
     const suspect = ids.some((one) => one.suspect)
     if (suspect && (shard.inFlight > 0 || ids.length > 1)) {
-      // It must not be in flight beside others, or nobody knows whom the next crash is to blame on.
+      // Requeue it: next to others in flight, the next crash could not be blamed on one id.
       shard.inFlight += ids.length
       for (const one of ids) this.settle(shard, one, { kind: 'requeue' })
       ids = []
@@ -343,7 +343,7 @@ export class SettleAndFetch {
     }
   }
 
-  /** What has not begun goes back. */
+  /** Requeues the ids that have not started. */
   #requeueReady(): void {
     for (const shard of this.#shards.values()) {
       for (const one of shard.dropReady()) this.settle(shard, one, { kind: 'requeue' })

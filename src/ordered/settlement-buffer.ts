@@ -1,4 +1,4 @@
-/** What ended and is not yet told: as long as no answer came it is told again, and only then what died with it is heard. */
+/** Holds the settlements of ordered ids until the store has confirmed them, and reports deaths only after that. */
 
 import type { OrderedSettleAndFetchAnswer, OrderedSettlement } from '../store/contract.ts'
 import type { Batch } from './batch.ts'
@@ -9,21 +9,21 @@ export interface BatchDeath {
   death: OrderedDeath
 }
 
-/** What became of what a call told. */
+/** The effect of one answer of the store. */
 export interface AppliedAnswer {
-  /** Could not be settled, and is told again. */
+  /** The number of settlements that the store could not apply. They are sent again. */
   refused: number
-  /** The shard is somebody else's, or the ticket was settled by somebody else. */
+  /** Settlements without effect: the shard has another owner, or the ticket is already settled. */
   fenced: OrderedSettlement[]
-  /** By batch. */
+  /** The ids that died, grouped by batch. */
   dead: OrderedDeath[][]
 }
 
 export class OrderedSettlementBuffer {
   #pending: OrderedSettlement[] = []
-  /** By ticket: what dies when that is settled, and the batch that it was in. */
+  /** By ticket: the death that its settlement causes. */
   readonly #deaths = new Map<string, BatchDeath>()
-  /** Tickets whose settlement was sent before, and not answered: by now it may be no news. */
+  /** Tickets whose settlement was sent before without an answer, so that it may be stored already. */
   readonly #resent = new Set<string>()
 
   get size(): number {
@@ -39,18 +39,18 @@ export class OrderedSettlementBuffer {
     this.#pending.push(settlement)
   }
 
-  /** It lies with us, and we do not know why: an answer was lost, maybe this one's, too. */
+  /** Adds the settlement of an id that this process does not know. It may be settled already. */
   addUncertain(settlement: OrderedSettlement): void {
     this.#resent.add(settlement.ticket)
     this.#pending.push(settlement)
   }
 
-  /** True: the ticket is still in flight, so no earlier call has settled it, and the next call is no repeat. */
+  /** Marks a ticket as still in flight: no earlier call has settled it. */
   confirmUnsettled(ticket: string): void {
     this.#resent.delete(ticket)
   }
 
-  /** The next ones, to be told. */
+  /** Removes and returns the next settlements to send. */
   drain(most: number): OrderedSettlement[] {
     return this.#pending.splice(0, most)
   }
@@ -75,7 +75,7 @@ export class OrderedSettlementBuffer {
     this.#pending = [...ours, ...this.#pending]
   }
 
-  /** `ended`: called with each that is settled, by us or by others. */
+  /** Applies an answer. `ended` is called with each settlement that is settled, by this process or by another one. */
   applyAnswer(
     settlements: readonly OrderedSettlement[],
     { settled }: OrderedSettleAndFetchAnswer,
@@ -107,7 +107,7 @@ export class OrderedSettlementBuffer {
     return { refused: refused?.length ?? 0, fenced, dead: [...(dead?.values() ?? [])] }
   }
 
-  /** A shard is not ours any more: nothing of it is told. */
+  /** Drops the settlements of a shard that this process no longer owns. */
   dropShard(shard: number): void {
     this.#pending = this.#pending.filter((settlement) => {
       if (settlement.shard !== shard) return true

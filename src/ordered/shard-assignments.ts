@@ -1,4 +1,4 @@
-/** Who should own which shard. Every process answers this for itself, and all come to the same answer. */
+/** Computes who should own which shard. Every process computes the same answer. */
 
 import { crc32 } from 'node:zlib'
 import type { QueueShard, Splitter } from '../worker/options.ts'
@@ -16,7 +16,7 @@ export function fairShare(queue: string, shards: number, members: readonly strin
   const key = order.map((shard) => hash(String(shard)))
   order.sort((a, b) => (key[a] as number) - (key[b] as number) || a - b)
   for (const shard of order) {
-    // Those with room, by how much they are drawn to this shard: so few shards change hands when somebody comes or goes.
+    // Rendezvous hashing: few shards change their owner when a member comes or goes.
     let best: string | undefined
     let pull = -1
     for (const member of ranked) {
@@ -33,12 +33,12 @@ export function fairShare(queue: string, shards: number, members: readonly strin
   return mine.sort((a, b) => a - b)
 }
 
-/** Of the i-th of n. */
+/** The number of shards of the i-th of n members. */
 function countOf(shards: number, n: number, i: number): number {
   return Math.floor(shards / n) + (i < shards % n ? 1 : 0)
 }
 
-/** All shards of all queues in order, dealt round robin; or what a function chooses. By queue. */
+/** Returns the shards of this node by queue: dealt round robin, or chosen by the splitter function. */
 export function splitShards(
   splitter: Exclude<Splitter, undefined>,
   queues: readonly { queue: string; shards: number }[],

@@ -1,10 +1,10 @@
-/** A shard that this process owns, and what it has at hand of it. */
+/** A shard that this process owns, with its fetched ids that have not started. */
 
 import type { FetchedBatch } from '../store/contract.ts'
 import type { Batch } from './batch.ts'
 import type { Candidate } from './scheduler.ts'
 
-/** Ids at hand beside those that run, unless a batch needs more. */
+/** The number of ids to hold ready beside those that run, unless a batch needs more. */
 const PREFETCH = 50
 
 export interface ShardSettings {
@@ -21,27 +21,27 @@ export class Shard implements Candidate {
   readonly token: number
   readonly running = new Set<Batch>()
   round = 0
-  /** When the store has something next, in seconds; undefined: not known. */
+  /** The time at which the store has the next id of this shard, in seconds; undefined when it is unknown. */
   nextDue: number | undefined
-  /** It is to be asked what it has, even if there is no room. */
+  /** Whether the next call must ask for this shard even when there is no room. */
   mustPoll = true
-  /** A take is under way. */
+  /** Whether a fetch for this shard is in progress. */
   isFetching = false
-  /** The last take brought nothing, though something is due: something must end first, or a bell ring. */
+  /** The last fetch returned nothing though an id is due. The shard waits until a batch ends or the store notifies. */
   stuck = false
-  /** On the monotonic clock: when the last take that brought something was sent. */
+  /** The time of the last fetch that returned ids, on the monotonic clock. */
   fetchedAt = 0
-  /** A suspect is near: nothing is prefetched. */
+  /** A suspect runs or is next, so nothing is prefetched. */
   alone = false
-  /** It goes to another process: nothing begins any more. */
+  /** The shard is being handed to another process: no new batch starts. */
   leaving = false
-  /** That was said, and may reach the store at any time: under this token nothing begins any more, whatever the share is. */
+  /** A release was sent and may reach the store at any time: no batch starts under this token any more. */
   released = false
-  /** Ids that are in flight as far as the store knows: at hand, running, and ended without an answer. */
+  /** The number of ids in flight according to the store: ready, running, or ended without a confirmed settlement. */
   inFlight = 0
   readonly #settings: ShardSettings
   #ready: FetchedBatch[] = []
-  /** Where the first of them stands. */
+  /** The index of the first ready id. */
   #start = 0
 
   constructor(shard: number, token: number, settings: ShardSettings) {
@@ -51,7 +51,7 @@ export class Shard implements Candidate {
     this.#settings = settings
   }
 
-  /** Ids at hand. */
+  /** The number of ready ids. */
   get size(): number {
     return this.#ready.length - this.#start
   }
@@ -68,23 +68,23 @@ export class Shard implements Candidate {
     return Math.max(this.#settings.now() / 1000 - this.due, 0)
   }
 
-  /** How many more are worth taking; 0 while enough are at hand. */
+  /** The number of ids to fetch; 0 while enough are ready. */
   get room(): number {
     if (this.leaving || this.isFetching || this.stuck) return 0
     if (this.alone) return this.inFlight === 0 ? 1 : 0
     const { batchSize } = this.#settings
     const most = Math.max(PREFETCH, batchSize)
     if (this.size > most / 2) return 0
-    // Where nothing runs, a batch of them begins at once.
+    // Where nothing runs, a batch starts at once.
     return most - this.size + (this.running.size === 0 ? batchSize : 0)
   }
 
-  /** Nothing of it runs, and nothing waits for an answer. */
+  /** Nothing runs, and no settlement waits for its answer. */
   get isIdle(): boolean {
     return this.inFlight === 0 && this.running.size === 0 && !this.isFetching
   }
 
-  /** What was taken is at hand. */
+  /** Adds fetched ids. */
   add(ids: readonly FetchedBatch[]): void {
     this.inFlight += ids.length
     if (this.#start === this.#ready.length) {
@@ -93,12 +93,12 @@ export class Shard implements Candidate {
     } else this.#ready.push(...ids)
   }
 
-  /** The ids of the next batch. */
+  /** Removes and returns the ids of the next batch. */
   nextBatch(): FetchedBatch[] {
     const { batchSize } = this.#settings
     let end = this.#start
     while (end < this.#ready.length && end - this.#start < batchSize) {
-      // Alone.
+      // A suspect runs alone.
       if (this.#ready[end]?.suspect && end > this.#start) break
       end++
       if (this.#ready[end - 1]?.suspect) break
@@ -112,7 +112,7 @@ export class Shard implements Candidate {
     return ids
   }
 
-  /** Those at hand that have not begun: they are not, any more. */
+  /** Removes and returns the ids that have not started. */
   dropReady(): FetchedBatch[] {
     const ids = this.#ready.slice(this.#start)
     this.#ready = []
@@ -120,7 +120,7 @@ export class Shard implements Candidate {
     return ids
   }
 
-  /** Takes one that has not begun out; undefined: it has, or is not there. */
+  /** Removes one id that has not started; returns undefined if it has started or is not here. */
   dropOne(ticket: string): FetchedBatch | undefined {
     const at = this.#ready.findIndex((one, i) => i >= this.#start && one.ticket === ticket)
     return at < 0 ? undefined : this.#ready.splice(at, 1)[0]

@@ -1,4 +1,4 @@
-/** Keeps what is pushed in memory, until a test runs it. */
+/** Keeps pushed jobs in memory until a test runs them. */
 
 import type { FakeQueues, OrderedPushBatch, OrderedPushed, PreparedPush, PushTarget } from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
@@ -7,19 +7,19 @@ import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { Mode } from './mode.ts'
 
-/** Runs a job in this process, inside the chain. */
+/** Runs a job in this process inside the chain. */
 export type Run = (payload: Payload, chain: Chain<JobContext, unknown>) => Promise<unknown>
 
 export class Fake extends Mode implements PushTarget, FakeQueues {
-  /** Around the jobs that are run; those of the app's own chain are not. */
+  /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly collected = this
   readonly #run: Run
   readonly #all: Payload[] = []
-  /** Of each job, and of each queue: always the same array. */
+  /** By job, and by queue: each always the same array. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
-  /** Of each ordered queue. */
+  /** By ordered queue. */
   readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushBatch['run'] }>()
 
   constructor(run: Run) {
@@ -42,12 +42,12 @@ export class Fake extends Mode implements PushTarget, FakeQueues {
     else this.#ordered.set(name, { items: [...items], run })
   }
 
-  /** Items of an ordered queue that were pushed and have not run, in order. */
+  /** Returns pushed items of an ordered queue that have not run, in order. */
   ordered(name: string): readonly OrderedPushed[] {
     return this.#ordered.get(name)?.items ?? []
   }
 
-  /** All that were pushed and have not run, or those of a job, in order. */
+  /** Returns pushed jobs that have not run, of one job or of all, in order. */
   jobs(name?: string): Payload[] {
     return name === undefined ? this.#all : listOf(this.#byName, name)
   }
@@ -56,7 +56,7 @@ export class Fake extends Mode implements PushTarget, FakeQueues {
     return listOf(this.#byQueue, name)
   }
 
-  /** Runs them, and what they push meanwhile, until none is left. @returns how many; @throws what a handler throws */
+  /** Runs jobs, and those that they push, until none is left. @returns how many; @throws what a handler throws */
   async drain(name?: string): Promise<number> {
     const jobs = this.jobs(name)
     let n = 0
@@ -68,7 +68,7 @@ export class Fake extends Mode implements PushTarget, FakeQueues {
     }
   }
 
-  /** @returns of how many items */
+  /** Returns the number of items that ran. */
   async #drainOrdered(name?: string): Promise<number> {
     let n = 0
     for (const [one, { items, run }] of this.#ordered) {
@@ -80,7 +80,7 @@ export class Fake extends Mode implements PushTarget, FakeQueues {
     return n
   }
 
-  /** Runs the next one. @returns what its handler answers; @throws EMPTY_QUEUE, and what the handler throws */
+  /** Runs the next job. @returns what its handler returns; @throws EMPTY_QUEUE, and what the handler throws */
   async performOne(name?: string): Promise<unknown> {
     const [next] = this.jobs(name)
     if (!next) {
@@ -108,7 +108,7 @@ export class Fake extends Mode implements PushTarget, FakeQueues {
   }
 }
 
-/** As a worker would read it; a scheduled one has its time. */
+/** Returns a job as a worker would read it; a scheduled one has its time in `at`. */
 export function arrived({ destination }: PreparedPush): Payload {
   const payload = readPayload(destination.text) as Payload
   if (destination.to !== 'queue') payload.at = destination.score

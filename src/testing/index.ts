@@ -33,7 +33,7 @@ export function fake<T>(hq: Highkiq, work?: (mode: Fake) => T): Fake | Promise<A
   return begin(hq, 'fake', mode, mode, work)
 }
 
-/** Pushes run at once, also those for later; what a handler throws is thrown where it was pushed. */
+/** Runs pushes at once, also those for later. What a handler throws is thrown by the push. */
 export function inline(hq: Highkiq): Inline
 export function inline<T>(hq: Highkiq, work: (mode: Inline) => T): Promise<Awaited<T>>
 export function inline<T>(hq: Highkiq, work?: (mode: Inline) => T): Inline | Promise<Awaited<T>> {
@@ -41,42 +41,42 @@ export function inline<T>(hq: Highkiq, work?: (mode: Inline) => T): Inline | Pro
   return begin(hq, 'inline', mode, mode, work)
 }
 
-/** Pushes are stored as ever: for a part of a test, while the app is in another mode. */
+/** Stores pushes as usual, for a part of a test while the app is in another mode. */
 export function disable(hq: Highkiq): Mode
 export function disable<T>(hq: Highkiq, work: (mode: Mode) => T): Promise<Awaited<T>>
 export function disable<T>(hq: Highkiq, work?: (mode: Mode) => T): Mode | Promise<Awaited<T>> {
   return begin(hq, 'disable', new Mode(), undefined, work)
 }
 
-/** Runs all that was pushed, of every job, until nothing is left. @returns how many; @throws what a handler throws */
+/** Runs all pushed jobs until none is left. @returns how many; @throws what a handler throws */
 export async function drainAll(hq: Highkiq): Promise<number> {
-  const collecting = hq[TESTING].outlet.current
+  const collecting = hq[TESTING].target.current
   if (collecting instanceof Fake) return collecting.drain()
   throw new HighkiqError('INVALID_OPTION', 'drainAll: nothing is collected here: call fake(hq) first')
 }
 
-/** A scope may stand inside the app-wide mode; there is one of each. */
+/** Starts a mode. One scoped mode may run inside one app-wide mode. */
 function begin<Which extends Mode, T>(
   hq: Highkiq,
   name: string,
   mode: Which,
-  outlet: PushTarget | undefined,
+  target: PushTarget | undefined,
   work: ((mode: Which) => T) | undefined,
 ): Which | Promise<Awaited<T>> {
   const testing = hq[TESTING]
   const refuse = (where: string) => new HighkiqError('INVALID_OPTION', `${name}(hq) ${where}: end that one first`)
-  if (testing.outlet.isScoped) {
+  if (testing.target.isScoped) {
     const refused = refuse('inside the function of another mode')
     if (work) return Promise.reject(refused)
     throw refused
   }
-  if (work) return testing.outlet.within(outlet, async () => work(mode)) as Promise<Awaited<T>>
+  if (work) return testing.target.within(target, async () => work(mode)) as Promise<Awaited<T>>
   if (testing.mode) throw refuse(`while ${testing.mode}(hq) is on`)
   testing.mode = name
-  testing.outlet.everywhere = outlet
+  testing.target.everywhere = target
   mode.onEnd(() => {
     testing.mode = undefined
-    testing.outlet.everywhere = undefined
+    testing.target.everywhere = undefined
   })
   return mode
 }

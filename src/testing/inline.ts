@@ -1,4 +1,4 @@
-/** Runs what is pushed at once, where it is pushed. */
+/** Runs jobs at once, where they are pushed. */
 
 import type { OrderedPushBatch, PreparedPush, PushTarget } from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
@@ -7,7 +7,7 @@ import { arrived, type Run } from './fake.ts'
 import { Mode } from './mode.ts'
 
 export class Inline extends Mode implements PushTarget {
-  /** Around the jobs that are run; those of the app's own chain are not. */
+  /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly #run: Run
 

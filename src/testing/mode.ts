@@ -1,8 +1,8 @@
-/** How pushes are dealt with while a test runs; it ends with `using`, or `dispose()`. */
+/** A test mode. It ends with `using`, or with `dispose()`. */
 export class Mode implements Disposable {
   #end: () => void = () => {}
 
-  /** Runs once, when it ends. */
+  /** Sets a function that runs once, when the mode ends. */
   onEnd(end: () => void): void {
     this.#end = end
   }

@@ -136,7 +136,7 @@ async function workedOff(queue: Queue): Promise<string[]> {
     if (length === 0 && busy === 0) {
       return shards.length === 3 ? [] : [`it has ${shards.length} shards, not 3`]
     }
-    if (performance.now() > end) return [`stranded: ${length} wait, ${busy} are in flight: ${JSON.stringify(shards)}`]
+    if (performance.now() > end) return [`left over: ${length} wait, ${busy} are in flight: ${JSON.stringify(shards)}`]
     await sleep(50)
   }
 }

@@ -38,29 +38,29 @@ const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
 /** All that the store tells of a queue fits together, and what was counted is what was settled. */
 export async function expectInOrder(queue: OrderedQueue): Promise<void> {
   const { store, name } = queue
-  const board = sure(await store.ordered.assignments(name))
+  const assignments = sure(await store.ordered.assignments(name))
   const numbers = sure(await store.ordered.counts(name, queue.ms))
   const waiting = await queue.all('id', false, 7)
   const inFlight = await store.ordered.inFlight(name)
   const busy = new Set(inFlight.map(({ id }) => id))
 
-  expect(board.owners.map(({ shard }) => shard)).toEqual(
-    Array.from({ length: Math.max(board.shards, board.from ?? 0) }, (_, shard) => shard),
+  expect(assignments.owners.map(({ shard }) => shard)).toEqual(
+    Array.from({ length: Math.max(assignments.shards, assignments.from ?? 0) }, (_, shard) => shard),
   )
-  for (const { owner } of board.owners) if (owner !== null) expect(board.members).toContain(owner)
-  expect(numbers.paused).toBe(board.paused)
+  for (const { owner } of assignments.owners) if (owner !== null) expect(assignments.members).toContain(owner)
+  expect(numbers.paused).toBe(assignments.paused)
 
   for (const one of waiting) {
     expect(one.size, `payloads of ${one.id}`).toBeGreaterThan(0)
     expect(one.payloads).toHaveLength(Math.min(one.size, 1000))
     expectSorted(one.payloads)
-    if (board.from === null) expect(one.shard, `shard of ${one.id}`).toBe(shardOf(one.id, board.shards))
+    if (assignments.from === null) expect(one.shard, `shard of ${one.id}`).toBe(shardOf(one.id, assignments.shards))
   }
 
   // An id is in flight once, under a token that was given, and each ticket is another one.
   expect(busy.size).toBe(inFlight.length)
   expect(new Set(inFlight.map(({ ticket }) => ticket)).size).toBe(inFlight.length)
-  for (const { shard, token } of inFlight) expect(token).toBeLessThanOrEqual(board.owners[shard]?.token ?? token)
+  for (const { shard, token } of inFlight) expect(token).toBeLessThanOrEqual(assignments.owners[shard]?.token ?? token)
   for (const owner of new Set(inFlight.map(({ owner }) => owner))) {
     const theirs = inFlight.filter((one) => one.owner === owner)
     expect(byId(await store.ordered.inFlight(name, owner))).toEqual(byId(theirs))
@@ -83,13 +83,13 @@ export async function expectInOrder(queue: OrderedQueue): Promise<void> {
     processed: queue.processed,
     failed: queue.failed,
   })
-  if (board.from === null) {
-    for (const { shard, ...said } of numbers.shards.filter(({ shard }) => shard < board.shards)) {
+  if (assignments.from === null) {
+    for (const { shard, ...said } of numbers.shards.filter(({ shard }) => shard < assignments.shards)) {
       const mine = ready.filter((one) => one.shard === shard)
       const earliest = Math.min(...mine.map(({ performIn }) => performIn))
       expect(said.length).toBe(mine.length)
       expect(said.busy).toBe(inFlight.filter((one) => one.shard === shard).length)
-      expect(said.owner).toBe(board.owners[shard]?.owner)
+      expect(said.owner).toBe(assignments.owners[shard]?.owner)
       expect(said.lag).toBeCloseTo(Math.max(0, mine.length > 0 ? queue.now - earliest : 0), 3)
     }
   }

@@ -345,7 +345,7 @@ class Life {
       const one = sure(this.model.waiting.get(id))
       if (act === 'now') one.performIn = Math.min(one.performIn, this.queue.now)
       else this.model.waiting.delete(id)
-      if (act === 'kill') this.model.bury(id, one.payloads, 'k')
+      if (act === 'kill') this.model.addDead(id, one.payloads, 'k')
     }
   }
 
@@ -365,9 +365,9 @@ class Life {
     const { shards, from } = sure(await this.store.ordered.assignments(this.name))
     const target = 1 + this.dice(4)
     expect(await this.store.ordered.reshard(this.name, target)).toBe(from === null || shards === target)
-    const board = sure(await this.store.ordered.assignments(this.name))
-    if (from === null) this.shardCount = board.shards
-    expect(board.shards).toBe(from === null ? target : shards)
+    const assignments = sure(await this.store.ordered.assignments(this.name))
+    if (from === null) this.shardCount = assignments.shards
+    expect(assignments.shards).toBe(from === null ? target : shards)
   }
 
   async move(): Promise<void> {
@@ -384,15 +384,15 @@ class Life {
       store.ordered.morgue(name, 'id', { limit: 100 }),
       this.queue.sums(),
     ])
-    const board = sure(found)
-    this.resharding = board.from !== null
+    const assignments = sure(found)
+    this.resharding = assignments.from !== null
     // A shard that is no more has no owner; who lost one knows by the token.
     for (const shard of [...this.owners.keys()]) {
-      if (board.owners[shard]) continue
+      if (assignments.owners[shard]) continue
       expect(this.runs.filter(([, one]) => one.shard === shard)).toEqual([])
       this.owners.delete(shard)
     }
-    for (const { shard, owner, token } of board.owners) {
+    for (const { shard, owner, token } of assignments.owners) {
       const its = this.owners.get(shard)
       expect(owner, `owner of ${shard} after ${after}`).toBe(its?.name ?? null)
       if (its) expect(its.tokens.get(shard)).toBe(token)

@@ -57,11 +57,11 @@ export class OrderedModel {
     if ('state' in end) this.merge(id, payloads, { ...end.state, ...clear })
     if (end.kind !== 'dead') return
     const [first, ...rest] = inOrder(payloads)
-    this.bury(id, [sure(first)], end.error)
+    this.addDead(id, [sure(first)], end.error)
     if (rest.length > 0) this.merge(id, rest, { performIn: now, retryCount: -1, error: end.error, ...clear })
   }
 
-  bury(id: string, payloads: Iterable<ScoredPayload>, error: string | null): void {
+  addDead(id: string, payloads: Iterable<ScoredPayload>, error: string | null): void {
     const one = this.morgue.get(id) ?? { payloads: new Map(), deaths: 0, error }
     for (const [text, score] of payloads) one.payloads.set(text, one.payloads.get(text) ?? score)
     this.morgue.set(id, Object.assign(one, { deaths: one.deaths + 1, error }))
@@ -78,7 +78,7 @@ export class OrderedModel {
         continue
       }
       this.running.delete(id)
-      this.bury(id, one.payloads, `crashed ${crashes} times`)
+      this.addDead(id, one.payloads, `crashed ${crashes} times`)
     }
     return lost.length
   }

@@ -7,16 +7,16 @@ import { ordered } from './ordered-check.ts'
 /** What died, and how it comes back. */
 export const orderedMorgue: Case[] = [
   ordered('[39] what is resurrected is due now, fresh, with its scores and its error', async (o) => {
-    await bury(o, '1', [['v1', 10]], 'no')
+    await addDead(o, '1', [['v1', 10]], 'no')
     o.now = 2000
     expect(await o.store.ordered.resurrect(o.name, ['1'], o.ms)).toBe(1)
     expect(await o.dead()).toEqual([])
     expect(await o.waiting()).toEqual(['1{2000,-1,{v1:10},"no"}'])
   }),
   ordered('[39] what is resurrected is merged with what waits: the smaller score, due now, fresh', async (o) => {
-    await bury(o, '1', [['v1', 1010]])
-    await bury(o, '2', [['v1', 10]])
-    await bury(o, '3', [['v1', 10]])
+    await addDead(o, '1', [['v1', 1010]])
+    await addDead(o, '2', [['v1', 10]])
+    await addDead(o, '3', [['v1', 10]])
     await o.push(item('1', 'v1', 1000, { performIn: 5000 }), item('2', 'v1', 30), item('2', 'v2', 5))
     const owner = await o.owner()
     await o.push(item('3', 'v3', 3, { performIn: 1 }))
@@ -29,7 +29,7 @@ export const orderedMorgue: Case[] = [
     ])
   }),
   ordered('[39] what is resurrected while its id is in flight waits until that is settled', async (o) => {
-    await bury(o, '1', [['v1', 10]])
+    await addDead(o, '1', [['v1', 10]])
     const owner = await o.owner()
     await o.push(item('1', 'v2', 20))
     const [taken] = await owner.take()
@@ -41,7 +41,7 @@ export const orderedMorgue: Case[] = [
     expect(words((await owner.take())[0].payloads)).toBe('{v1:10}')
   }),
   ordered('[39] of ids that are not in the morgue nothing comes', async (o) => {
-    await bury(o, '1', [['v1', 10]])
+    await addDead(o, '1', [['v1', 10]])
     expect(await o.store.ordered.resurrect(o.name, ['2', '__proto__'], o.ms)).toBe(0)
     expect(await o.store.ordered.resurrect(o.name, [], o.ms)).toBe(0)
     expect(await o.store.ordered.resurrect(o.name, ['1', '2', '1'], o.ms)).toBe(1)
@@ -50,22 +50,22 @@ export const orderedMorgue: Case[] = [
     expect(await o.store.ordered.deleteDead(o.name, ['1'])).toBe(0)
   }),
   ordered('[39] a payload that dies again keeps its first score; when it died and why is new', async (o) => {
-    await bury(o, '1', [['v1', 10]], 'first')
+    await addDead(o, '1', [['v1', 10]], 'first')
     o.now = 1500
-    await bury(o, '1', [['v1', 30]], 'second')
+    await addDead(o, '1', [['v1', 30]], 'second')
     expect(await o.dead()).toEqual(['1{1500,{v1:10},"second"}'])
     o.now = 1600
-    await bury(o, '1', [['v1', 5]], 'third')
-    await bury(o, '1', [['v0', 7]], 'fourth')
+    await addDead(o, '1', [['v1', 5]], 'third')
+    await addDead(o, '1', [['v0', 7]], 'fourth')
     expect(await o.dead()).toEqual(['1{1600,{v0:7,v1:10},"fourth"}'])
     expect(await o.store.ordered.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 4 }])
     await o.store.ordered.resurrect(o.name, ['1'], o.ms)
     await o.store.ordered.act(o.name, 'delete', ['1'], { now: o.ms })
-    await bury(o, '1', [['v1', 5]])
+    await addDead(o, '1', [['v1', 5]])
     expect(await o.store.ordered.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 1 }])
   }),
   ordered('what is dead is deleted by its ids, and only there', async (o) => {
-    for (const id of ['1', '2', '3']) await bury(o, id, [['v', 1]])
+    for (const id of ['1', '2', '3']) await addDead(o, id, [['v', 1]])
     await o.push(item('2', 'w', 1))
     expect(await o.store.ordered.deleteDead(o.name, ['2', '2', '9'])).toBe(1)
     expect(await o.store.ordered.deleteDead(o.name, [])).toBe(0)
@@ -76,7 +76,7 @@ export const orderedMorgue: Case[] = [
     const ids = ['b', 'a', '～', '😀', 'c', 'B']
     for (const [n, id] of ids.entries()) {
       o.now = T0 + Math.floor(n / 2)
-      await bury(o, id, [['v', n]])
+      await addDead(o, id, [['v', n]])
     }
     const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b))
     const byId = [...ids].sort(byBytes)
@@ -113,7 +113,7 @@ export const orderedMorgue: Case[] = [
   ordered('the morgue is trimmed to the newest, and of those to the ones that are new enough', async (o) => {
     for (let n = 0; n < 10; n++) {
       o.now = T0 + n
-      await bury(o, `${n}`, [['v', n]])
+      await addDead(o, `${n}`, [['v', n]])
     }
     expect(await o.store.ordered.pruneMorgue(o.name, 100, 0)).toBe(0)
     expect(await o.store.ordered.pruneMorgue(o.name, 8, 0)).toBe(2)
@@ -170,7 +170,7 @@ export const orderedMorgue: Case[] = [
     },
   ),
   ordered('a queue with something in its morgue is not empty', async (o) => {
-    await bury(o, '1', [['v', 1]])
+    await addDead(o, '1', [['v', 1]])
     for (const { name } of sure(await o.store.ordered.assignments(o.name)).members.map((name) => ({ name }))) {
       await o.store.ordered.leave(o.name, name, o.ms)
     }
@@ -182,7 +182,7 @@ export const orderedMorgue: Case[] = [
 const T0 = 3000
 
 /** These payloads die, one after the other; what else waits of the id is left. */
-async function bury(o: OrderedQueue, id: string, payloads: [string, number][], error = 'x'): Promise<void> {
+async function addDead(o: OrderedQueue, id: string, payloads: [string, number][], error = 'x'): Promise<void> {
   const owner = await o.owner()
   for (const [payload, score] of payloads) {
     await o.push(item(id, payload, score, { performIn: 0 }))

@@ -101,8 +101,8 @@ export const orderedOwners: Case[] = [
       await o.store.workers.renew(name, 0.05)
       await until('the lease is over', async () => (await o.store.workers.leases()).every(({ ended }) => ended))
       expect(await o.store.workers.renew(name, 60)).toBe(true)
-      const takes = [{ shard: 0, token, n: 5 }]
-      const turn = { now: o.ms, settlements: [], fetch: takes, maxPayloads: 10 }
+      const fetch = [{ shard: 0, token, n: 5 }]
+      const turn = { now: o.ms, settlements: [], fetch, maxPayloads: 10 }
       expect((await o.store.ordered.settleAndFetch(o.name, name, turn)).fetched).toMatchObject([
         { lost: false, ids: [{ id: '1' }] },
       ])

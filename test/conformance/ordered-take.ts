@@ -102,10 +102,10 @@ export const orderedTake: Case[] = [
       const owner = await o.owner()
       const answer = await owner.turn({ fetch: [2, 0, 1].map((shard) => owner.takes(4, shard)) })
       expect(answer.shards).toBe(3)
-      const board = (await o.store.ordered.inFlight(o.name)).map(({ id, shard }) => [id, shard])
+      const assignments = (await o.store.ordered.inFlight(o.name)).map(({ id, shard }) => [id, shard])
       const said = answer.fetched.flatMap(({ ids }, i) => ids.map(({ id }) => [id, [2, 0, 1][i]]))
       expect(said).toHaveLength(12)
-      expect(board.sort()).toEqual(said.sort())
+      expect(assignments.sort()).toEqual(said.sort())
     },
     { shards: 3 },
   ),

@@ -96,8 +96,8 @@ async function join() {
 }
 
 async function own() {
-  const board = await store.ordered.assignments(QUEUE)
-  for (const { shard, owner: whose } of board?.owners ?? []) {
+  const assignments = await store.ordered.assignments(QUEUE)
+  for (const { shard, owner: whose } of assignments?.owners ?? []) {
     if (whose !== null) continue
     const answer = await call({ what: 'ownShard' }, () => store.ordered.acquireShard(QUEUE, shard, owner, 3, CLOCK))
     if (answer) tokens.push([shard, answer.token])

@@ -87,8 +87,8 @@ export const orderedWait: Case[] = [
     await pause(50)
     await o.store.ordered.push('p', 1, [item('1')], o.ms)
     expect((await waiting).ms).toBeLessThan(50 + PROMPT)
-    const takes = [{ shard: 0, token: owned.token, n: 1 }]
-    const turn = { now: o.ms, settlements: [], fetch: takes, maxPayloads: 9 }
+    const fetch = [{ shard: 0, token: owned.token, n: 1 }]
+    const turn = { now: o.ms, settlements: [], fetch, maxPayloads: 9 }
     const [taken] = (await o.store.ordered.settleAndFetch('p', owner.name, turn)).fetched
     const [one] = sure(taken).ids
     const settlements = [{ id: '1', ticket: sure(one).ticket, shard: 0, token: owned.token, end: done }]

@@ -558,7 +558,7 @@ describe('another definition', () => {
     expect(ticksOf(after)).toEqual([NOON + MINUTE, NOON + 2 * MINUTE])
   })
 
-  test('of two versions at once the last one that came has the word, and the other one takes it when it is gone', async () => {
+  test('of two versions at once, the definition of the last one to start is used, and the other one’s when it is gone', async () => {
     const old = cronBench()
     const fresh = cronBench(old)
     old.hq.cron('c', '* * * * *', old.Tell, { args: ['old'] })
@@ -584,7 +584,7 @@ describe('another definition', () => {
       [4, 'fresh'],
       [5, 'old'],
     ])
-    const told = 'cron c: another process defines it differently, and has the word'
+    const told = 'cron c: another process has defined it differently, and that definition is used'
     expect(old.log.lines.filter(({ message }) => message === told).length).toBeLessThan(2)
   })
 

@@ -123,7 +123,7 @@ test('what could not be told is told by and by: in its own minute, and once, tho
   await t.hq.push({ class: 'J', args: [] })
   await workOff(t)
   expect(t.errors.map(({ error, about }) => [error.code, about.during])).toEqual([
-    ['STORE_UNREACHABLE', 'telling what ended'],
+    ['STORE_UNREACHABLE', 'recording metrics'],
   ])
   clock.time = NOON + 60_000
   away = false

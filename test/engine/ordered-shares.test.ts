@@ -215,12 +215,12 @@ test('a shard that a splitter function leaves to nobody stays nobody’s; one of
   const owners = async (splitter: Splitter) => {
     const here = bench()
     const { job } = ordered(here, { shards: 2 }, () => {})
-    let boards = 0
+    let reads = 0
     let isAsked = false
-    const board = here.hq.store.ordered.assignments.bind(here.hq.store.ordered)
+    const assignments = here.hq.store.ordered.assignments.bind(here.hq.store.ordered)
     here.hq.store.ordered.assignments = async (queue) => {
-      if (!isAsked) boards++
-      return board(queue)
+      if (!isAsked) reads++
+      return assignments(queue)
     }
     const owned = async () => {
       isAsked = true
@@ -230,9 +230,9 @@ test('a shard that a splitter function leaves to nobody stays nobody’s; one of
     }
     await here.work({ leaseSeconds: 1, splitter })
     await until(async () => (await owned()).some(Boolean))
-    boards = 0
+    reads = 0
     // It looks thrice a lease: this is more than two of them.
-    await until(async () => boards >= 10 || (await owned()).every(Boolean))
+    await until(async () => reads >= 10 || (await owned()).every(Boolean))
     return owned()
   }
   expect(await owners((all) => all.filter(({ shard }) => shard === 1))).toEqual([false, true])
