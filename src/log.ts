@@ -8,28 +8,28 @@ import type { Logger } from './job/logger.ts'
 import { type Entry, type LineOptions, lineOf, lineOptions } from './log/line.ts'
 
 /**
- * Coloured lines on a terminal, JSON otherwise (HIGHKIQ_LOG_FORMAT chooses); to standard error, which is not for results,
- * or to HIGHKIQ_LOG_FILE. Level by HIGHKIQ_LOG_LEVEL.
+ * Returns the default logger: coloured lines on a terminal, JSON otherwise, or the format of HIGHKIQ_LOG_FORMAT. It writes
+ * to standard error or to HIGHKIQ_LOG_FILE, at the level of HIGHKIQ_LOG_LEVEL.
  */
 export function defaultLogger(): Logger {
   const file = variable('HIGHKIQ_LOG_FILE')
   const options = lineOptions(file === undefined && isatty(2), process.env)
-  // pino's own lines need no second hand.
+  // pino writes this format itself.
   if (options.format === 'json') {
     return pino({ level: logLevel(), ...(options.time ? {} : { timestamp: false }) }, destination(file))
   }
-  return pino({ level: logLevel() }, options.format === 'pretty' ? pretty(file, options) : reworded(file, options))
+  return pino({ level: logLevel() }, options.format === 'pretty' ? pretty(file, options) : reformatted(file, options))
 }
 
 function destination(file: string | undefined): ReturnType<typeof pino.destination> {
   const to = pino.destination({ dest: file ?? 2, sync: true, ...(file === undefined ? {} : { mkdir: true }) })
-  // Whoever moves the file away (logrotate) says so.
+  // logrotate and the like send this signal when they have moved the file.
   if (file !== undefined) process.on('SIGUSR2', () => to.reopen())
   return to
 }
 
 function pretty(file: string | undefined, { time }: LineOptions): DestinationStream {
-  // Only people need it.
+  // Loaded here, because only terminals need it.
   const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
   const prettified = prettyFactory({
     ignore: time ? 'pid,hostname' : 'pid,hostname,time',
@@ -37,23 +37,23 @@ function pretty(file: string | undefined, { time }: LineOptions): DestinationStr
     colorize: file === undefined && isatty(2),
   })
   const to = destination(file)
-  return { write: (line) => void to.write(unmarked(prettified(marked(line)))) }
+  return { write: (line) => void to.write(withIntegers(prettified(withTextIntegers(line)))) }
 }
 
-/** It would round big integers: it gets them as texts, with a mark that no text can have. */
-function marked(line: string): string {
-  const mark = (_: string, value: unknown) => (typeof value === 'bigint' ? `${BIG}${value}` : value)
-  return JSON.stringify(parseJson(line), mark)
+/** Turns big integers, which pino-pretty would round, into texts with a prefix that no other text can have. */
+function withTextIntegers(line: string): string {
+  const replace = (_: string, value: unknown) => (typeof value === 'bigint' ? `${BIG}${value}` : value)
+  return JSON.stringify(parseJson(line), replace)
 }
 
-function unmarked(text: string): string {
-  return text.replaceAll(MARKED, '$2')
+function withIntegers(text: string): string {
+  return text.replaceAll(TEXT_INTEGERS, '$2')
 }
 
 const BIG = `big-${crypto.randomUUID()}:`
-const MARKED = new RegExp(`("?)${BIG}(-?\\d+)\\1`, 'g')
+const TEXT_INTEGERS = new RegExp(`("?)${BIG}(-?\\d+)\\1`, 'g')
 
-function reworded(file: string | undefined, options: LineOptions): DestinationStream {
+function reformatted(file: string | undefined, options: LineOptions): DestinationStream {
   const to = destination(file)
   const tid = String(threadId)
   return { write: (line) => void to.write(`${lineOf(parseJson(line) as Entry, options, tid)}\n`) }

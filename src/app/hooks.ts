@@ -1,4 +1,4 @@
-/** Who wants to hear of what: errors, deaths, the points of a worker's life. */
+/** The handlers of an app: for errors, deaths, uncaught errors, and the lifecycle events of its workers. */
 
 import { HighkiqError, hasCode, messageOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
@@ -6,8 +6,8 @@ import type { Payload } from '../job/payload.ts'
 import type { Lifecycle, WorkerAbout } from '../worker/engine.ts'
 
 /**
- * `about.context` says where it comes from: 'Job raised exception' (with the job, and `jid`, `class`, `queue`, `attempt`,
- * `next`), 'Invalid JSON for job' and 'Internal exception!' (with `jobstr`), or what Highkiq was doing.
+ * `about.context` names the source of the error: 'Job raised exception' (with the job, and `jid`, `class`, `queue`,
+ * `attempt`, `next`), 'Invalid JSON for job' and 'Internal exception!' (with `jobstr`), or what Highkiq was doing.
  */
 export type ErrorHandler = (error: unknown, about: Record<string, unknown>) => unknown
 export type ErrorClass = abstract new (...about: never[]) => unknown
@@ -15,8 +15,8 @@ export type DeathHandler = (payload: Payload, error: unknown) => unknown
 export type FatalHandler = (error: unknown, worker: WorkerAbout) => unknown
 export type LifecycleHandler = (worker: WorkerAbout) => unknown
 
-/** Between lines that say that the store is away. */
-const AWAY_MS = 30_000
+/** The interval between two log lines about a store that does not answer. */
+const OUTAGE_MS = 30_000
 const LIFECYCLE = new Set<string>(['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'beat', 'reopen'])
 
 export class Hooks {
@@ -26,7 +26,7 @@ export class Hooks {
   readonly #business: ErrorClass[] = []
   readonly #lifecycle = new Map<Lifecycle, LifecycleHandler[]>()
   readonly #log: () => Logger
-  #tellAwayAt = 0
+  #logOutageAt = 0
 
   constructor(log: () => Logger) {
     this.#log = log
@@ -35,7 +35,7 @@ export class Hooks {
   /** @throws INVALID_OPTION */
   on(event: Lifecycle, handler: LifecycleHandler): void {
     if (!LIFECYCLE.has(event)) {
-      throw new HighkiqError('INVALID_OPTION', `there is no event ${event}; there are ${[...LIFECYCLE].join(', ')}`)
+      throw new HighkiqError('INVALID_OPTION', `the event must be one of ${[...LIFECYCLE].join(', ')} (got ${event})`)
     }
     this.#lifecycle.set(event, [...(this.#lifecycle.get(event) ?? []), handler])
   }
@@ -43,7 +43,10 @@ export class Hooks {
   /** @throws INVALID_OPTION */
   addBusinessErrors(classes: readonly ErrorClass[]): void {
     if (!classes.every((one) => typeof one === 'function')) {
-      throw new HighkiqError('INVALID_OPTION', 'businessErrors takes classes, for instance businessErrors(PriceError)')
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        'businessErrors: each argument must be a class, for instance businessErrors(PriceError)',
+      )
     }
     this.#business.push(...classes)
   }
@@ -55,19 +58,19 @@ export class Hooks {
   /** Never throws. */
   report(error: unknown, about: Record<string, unknown>): void {
     if (this.error.length === 0) this.#logError(error, about)
-    const told = { context: about.during, ...about }
-    for (const handler of this.error) void this.#safely(() => handler(error, told), 'onError')
+    const all = { context: about.during, ...about }
+    for (const handler of this.error) void this.#safely(() => handler(error, all), 'onError')
   }
 
-  /** While the store is away every part of a worker says so: one line now and then is enough. */
+  /** Logs an error. Errors of a store that does not answer come from every part of a worker: they are logged seldom. */
   #logError(error: unknown, { job: _, jobstr, ...rest }: Record<string, unknown>): void {
-    // What a job carries is not for the log.
+    // The arguments of a job are not logged.
     const about = jobstr === undefined ? rest : { ...rest, jobstr: String(jobstr).slice(0, 200) }
     if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
       this.#log().error({ ...about, err: error }, messageOf(error))
-    } else if (performance.now() >= this.#tellAwayAt) {
-      this.#tellAwayAt = performance.now() + AWAY_MS
-      this.#log().warn({ ...about }, `${messageOf(error)}: waiting, and going on when it is back`)
+    } else if (performance.now() >= this.#logOutageAt) {
+      this.#logOutageAt = performance.now() + OUTAGE_MS
+      this.#log().warn({ ...about }, `${messageOf(error)}: waiting until the store answers`)
     }
   }
 
@@ -84,7 +87,7 @@ export class Hooks {
   async emit(event: Lifecycle, worker: WorkerAbout): Promise<void> {
     const handlers = (this.#lifecycle.get(event) ?? []).map((handler) => () => handler(worker))
     if (event === 'quiet' || event === 'shutdown' || event === 'exit') handlers.reverse()
-    // A worker that can't get ready must not begin.
+    // A worker must not start when a `startup` handler fails.
     if (event === 'startup') for (const handler of handlers) await handler()
     else for (const handler of handlers) await this.#safely(handler, event)
   }

@@ -1,4 +1,4 @@
-/** What an app can be told. */
+/** The options of an app. */
 
 import { checkJobOptions, type JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -17,11 +17,11 @@ export interface HighkiqOptions {
    * REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
    */
   url?: string
-  /** A store that is ready, instead of `url`. */
+  /** An open store, instead of `url`. */
   store?: Store
-  /** On Redis: put before every key, with a colon. */
+  /** On Redis: a prefix of every key, followed by a colon. */
   namespace?: string
-  /** On Redis: seconds after which a command is given up; default 5, at most 600. */
+  /** On Redis: seconds after which a command fails; default 5, at most 600. */
   redisTimeout?: number
   /** On Redis, a push resolves once this many replicas have confirmed it; default 0. */
   waitForReplicas?: number
@@ -29,16 +29,16 @@ export interface HighkiqOptions {
   redis?: RedisSettings['redis']
   /** A pino logger, any other logger of its shape, or `console`. */
   logger?: Logger | BareLogger
-  /** Members of a payload that every line of its job shows; default `bid` and `tags`. */
+  /** The members of a payload that every log line of its job shows; default `bid` and `tags`. */
   loggedJobAttributes?: readonly string[]
   /** For tests: the time in milliseconds since the epoch. */
   clock?: { now(): number }
-  /** For tests: from 0 up to but not including 1. */
+  /** For tests: returns a number from 0 up to but not including 1. */
   random?: () => number
   /** Characters of a job above which a warning is logged (default 64,000), and bytes above which it is refused (10,000,000). */
   maxArgsBytes?: { warn?: number; refuse?: number }
   defaultJobOptions?: JobOptions
-  /** What happens to arguments that JSON can't carry faithfully; default `raise`. */
+  /** What to do with arguments that JSON can't carry faithfully; default `raise`. */
   strictArgs?: 'raise' | 'warn' | false
   /**
    * The major version of the Sidekiq beside this app. Jobs are written in its dialect; every dialect is read. Default
@@ -46,24 +46,24 @@ export interface HighkiqOptions {
    * later, 7 and 6 an older one).
    */
   wire?: Wire
-  /** Retries of a job that says `retry: true`; default 25. */
+  /** The retries of a job with `retry: true`; default 25. */
   maxRetries?: number
-  /** What the dead set keeps; default 10,000 jobs and 180 days. */
+  /** The limits of the dead set; default 10,000 jobs and 180 days. */
   dead?: { max?: number; seconds?: number }
-  /** Seconds after which an attempt of an iterable job that says nothing of it makes room; default none. */
+  /** Seconds after which an attempt of an iterable job makes room for other jobs, unless the job has its own limit; default none. */
   maxIterationRuntime?: number
-  /** The files that define this app's jobs (`import.meta.url` there), for those that run in threads. */
+  /** The files that define the jobs of this app (`import.meta.url` in them), for jobs that run in threads. */
   files?: readonly (string | URL)[]
-  /** Gets the lines of an error's stack and answers those worth storing, for jobs with `backtrace`. */
+  /** Gets the lines of an error's stack and returns those to store, for jobs with `backtrace`. */
   backtraceCleaner?: (lines: string[]) => string[]
 }
 
-/** What a configuration file may say of the app. */
+/** The options of an app that a configuration file may set. */
 export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes' | 'maxIterationRuntime'>
 
-/** What holds when both were heard. */
+/** The options of the app and of the file, merged. */
 export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
-  /** Seconds; Infinity: for ever. */
+  /** Seconds; Infinity without a limit. */
   maxIterationRuntime: number
 }
 
@@ -112,14 +112,14 @@ export function checkAppOptions(options: HighkiqOptions): void {
   const { logger, dead, maxArgsBytes, defaultJobOptions } = options
   const missing = logger ? missingMethods(logger) : []
   if (missing.length > 0) {
-    throw new HighkiqError('INVALID_OPTION', `new Highkiq: logger has no ${missing.join(', ')}: it is ${LOGGER}`)
+    throw new HighkiqError('INVALID_OPTION', `new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
   }
   if (dead !== undefined) checkOptions('new Highkiq: dead', dead, DEAD)
   if (maxArgsBytes !== undefined) checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, ARGS_BYTES)
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
 }
 
-/** Finds the given names that are options of a worker, or nearly, and says so. */
+/** Returns a hint for each name that is, or resembles, an option of a worker. */
 function optionsOfWorker(options: HighkiqOptions): Record<string, string> {
   const found = Object.keys(options ?? {}).flatMap((name) => {
     const meant = WORKER_OPTIONS.includes(name) ? name : meantBy(name, WORKER_OPTIONS)
@@ -128,7 +128,7 @@ function optionsOfWorker(options: HighkiqOptions): Record<string, string> {
   return Object.fromEntries(found)
 }
 
-/** What the app says, else the file, else what Sidekiq has. */
+/** Merges options. Precedence, highest first: the app, the file, Sidekiq's defaults. */
 export function settled(options: HighkiqOptions, file: FileOptions): Settled {
   const { maxRetries, dead, loggedJobAttributes, maxIterationRuntime } = options
   return {

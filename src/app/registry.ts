@@ -14,7 +14,7 @@ import type { Binding } from '../worker/lifecycle/capsules.ts'
 export class Registry {
   readonly #defaults: JobOptions
   readonly #jobs = new Map<string, JobDefinition>()
-  /** Of queues, for classes that have no job here. */
+  /** The handlers of `hq.process`, for classes without a job in this app. */
   readonly #processes = new Map<string, { definition: JobDefinition; concurrency: number | undefined }>()
 
   constructor(defaults: JobOptions) {
@@ -23,11 +23,12 @@ export class Registry {
 
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
   define(name: string, options: JobOptions, handler: Handler<never[]>): JobDefinition {
-    if (typeof name !== 'string' || name === '') throw new HighkiqError('INVALID_OPTION', 'a job needs a name')
+    if (typeof name !== 'string' || name === '')
+      throw new HighkiqError('INVALID_OPTION', 'hq.job: the name of a job must be a text that is not empty')
     if (typeof handler !== 'function') {
       throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
     }
-    if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is defined already`)
+    if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined`)
     checkJobOptions(name, options)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
     this.#jobs.set(name, definition)
@@ -42,9 +43,9 @@ export class Registry {
     checkJobOptions(name, options)
     if (typeof handler !== 'function') throw wrong('the handler must be a function')
     if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
-      throw wrong('concurrency is a whole number, at least 1')
+      throw wrong('concurrency must be a whole number, at least 1')
     }
-    if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} has a handler already`)
+    if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} already has a handler`)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, handler }
     this.#processes.set(queue, { definition, concurrency })
   }
@@ -53,7 +54,7 @@ export class Registry {
     return this.#jobs.get(name)
   }
 
-  /** @throws UNKNOWN_JOB with those that there are */
+  /** @throws UNKNOWN_JOB with the names of all jobs */
   named(name: string): JobDefinition {
     const definition = this.#jobs.get(name)
     if (definition) return definition
@@ -61,12 +62,12 @@ export class Registry {
     throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`)
   }
 
-  /** Of the class, else of the queue that is bound to a handler. */
+  /** Returns the definition of a class, or else the handler of its queue. */
   of(name: string, queue = ''): JobDefinition | undefined {
     return this.#jobs.get(name) ?? this.#processes.get(queue)?.definition
   }
 
-  /** Those that have a name, and not those of queues. */
+  /** The jobs of `hq.job`, without the handlers of queues. */
   get jobs(): JobDefinition[] {
     return [...this.#jobs.values()]
   }

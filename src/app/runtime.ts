@@ -1,4 +1,4 @@
-/** How an app's jobs are run: in workers, or here and now. */
+/** Runs the jobs of an app: in workers, or in the calling process. */
 
 import { unwrap } from '../activejob/wrapper.ts'
 import type { Client } from '../client/client.ts'
@@ -43,9 +43,9 @@ export interface RuntimeParts {
   registry: Registry
   hooks: Hooks
   client: Client
-  /** Around each run. */
+  /** The server middleware. */
   chain: Chain<JobContext, unknown>
-  /** What has its say in the running of jobs. */
+  /** The plugins of all features. */
   features: Pick<Engine, 'plugins' | 'now'>
   collector: MetricsCollector
   crons: ReadonlyMap<string, Entry>
@@ -56,7 +56,7 @@ export interface RuntimeParts {
 export class Runtime {
   readonly #parts: RuntimeParts
   readonly #workers = new Set<Worker>()
-  /** Of ActiveJob, each told once. */
+  /** The serializers of ActiveJob that the app does not know; each is logged once. */
   readonly #unknownSerializers = new Set<string>()
 
   constructor(parts: RuntimeParts) {
@@ -72,7 +72,7 @@ export class Runtime {
     if (threadApps()) {
       throw new HighkiqError(
         'INVALID_OPTION',
-        'this file starts a worker, and the thread of a job has loaded it: define jobs in a file of their own',
+        'this file starts a worker, and the thread of a job has loaded it: move the jobs to a file of their own',
       )
     }
     const { setup, registry } = this.#parts
@@ -82,23 +82,23 @@ export class Runtime {
     const { bindings } = registry
     const services = this.#services(engine, options)
     const threads = () => setup.threadSource
-    const lines = this.#lines(options)
+    const executors = this.#executors(options)
     const defined = registry.queues
     const worker = new Worker(engine, withQueues(options, defined, setup.store.url), {
-      ...{ version: VERSION, services, bindings, defined, lines, threads },
+      ...{ version: VERSION, services, bindings, defined, executors, threads },
     })
     this.#workers.add(worker)
     return worker
   }
 
-  /** Stops all workers, whatever becomes of some. @returns what they failed with */
+  /** Stops all workers. @returns the errors of those that failed to stop */
   async stop(): Promise<unknown[]> {
     const stops = await Promise.allSettled([...this.#workers].map((worker) => worker.stop()))
     this.#workers.clear()
     return stops.flatMap((stop) => (stop.status === 'rejected' ? [stop.reason] : []))
   }
 
-  /** Through the client's middleware, and then as a worker would: what the handler throws is thrown. */
+  /** Runs a push at once: through the client middleware, then as a worker would. @throws what the handler throws */
   async runInline(request: PushRequest, client: Client): Promise<unknown> {
     const payload = await client.pass(client.normalise(request))
     if (!payload) return null
@@ -106,7 +106,7 @@ export class Runtime {
     return this.run(readPayload(writePayload(payload)) as Payload, this.#parts.chain)
   }
 
-  /** In this process, inside the chain. */
+  /** Runs a job in this process, inside the chain. @throws what the handler throws */
   async run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown> {
     const engine = { ...this.#engine(), chain }
     const { log, loggedJobAttributes: attributes, now } = engine
@@ -114,7 +114,7 @@ export class Runtime {
     return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
   }
 
-  /** An ordered queue's items, in this process, inside the chain. @throws what the handler throws */
+  /** Runs items of an ordered queue in this process, inside the chain. @throws what the handler throws */
   async runOrdered(
     definition: OrderedDefinition,
     items: readonly OrderedPushed[],
@@ -123,7 +123,7 @@ export class Runtime {
     await runOrderedInline({ ...this.#engine(), chain }, definition, items)
   }
 
-  /** For who waits for the result of a job that came to its end outside of a run. Never throws. */
+  /** Keeps the outcome of a job that ended without running, for callers that wait for its result. Never throws. */
   async keepEnd(payload: Payload, outcome: Outcome): Promise<void> {
     const definition = definitionOf(
       { definition: (name, queue) => this.#parts.registry.of(name, queue) },
@@ -160,18 +160,18 @@ export class Runtime {
     }
   }
 
-  /** A class that is defined here gets what was pushed for it. */
+  /** Unwraps a job of ActiveJob, unless its class is defined in this app. */
   #unwrap(ctx: JobContext): void {
     const { registry, setup } = this.#parts
     if (registry.get(ctx.payload.class)) return
     unwrap(ctx, (serializer) => {
       if (this.#unknownSerializers.has(serializer)) return
       this.#unknownSerializers.add(serializer)
-      setup.log.warn({ serializer, class: ctx.payload.wrapped }, `arguments of ${serializer} are left as they came`)
+      setup.log.warn({ serializer, class: ctx.payload.wrapped }, `arguments of ${serializer} are passed on unread`)
     })
   }
 
-  /** What the features run beside the jobs, as long as a worker does. */
+  /** The background services that features add to a worker. */
   #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): BackgroundService[] {
     const { client, collector, crons, host } = this.#parts
     const { store, now, report } = engine
@@ -183,8 +183,8 @@ export class Runtime {
     return [new StoreAdvice(engine), new WireCheck(engine), new MetricsFlusher(flush), ...clocks, keeper]
   }
 
-  /** The ordered queues, if there are any. */
-  #lines(options: WorkerOptions): ExecutorPlan[] {
+  /** The executor of the ordered queues, if the app defines any. */
+  #executors(options: WorkerOptions): ExecutorPlan[] {
     const definitions = this.#parts.ordered.all
     if (definitions.length === 0) return []
     const settings = workerSettings(options)
@@ -205,6 +205,6 @@ function splitterFromEnvironment(): Splitter | undefined {
   }
   throw new HighkiqError(
     'INVALID_OPTION',
-    `HIGHKIQ_NODES=${nodes} and HIGHKIQ_NODE=${node}: both are whole numbers, the second from 0 to below the first`,
+    `HIGHKIQ_NODES and HIGHKIQ_NODE must be whole numbers, the second from 0 to below the first (got ${nodes} and ${node})`,
   )
 }

@@ -1,4 +1,4 @@
-/** What an app is told – by its options, by a file, by the program that loads it – and what it opens by that. */
+/** The settings of an app – from its options, a file, and the program that loads it – and the store that they name. */
 
 import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
@@ -13,12 +13,12 @@ import { type FileOptions, type HighkiqOptions, type Settled, settled } from './
 
 export class Setup {
   readonly options: HighkiqOptions
-  /** What a file says that Highkiq itself does not know. */
+  /** The settings of a file that Highkiq itself does not know. */
   readonly custom: Record<string, unknown> = {}
   #store: Store | undefined
   #refusal: string | undefined
   #log: Logger | undefined
-  /** Instead of the options' own. */
+  /** A URL that replaces that of the options. */
   #url: string | undefined
   #files: readonly (string | URL)[]
   #file: FileOptions = {}
@@ -30,7 +30,7 @@ export class Setup {
     this.#files = options.files ?? []
   }
 
-  /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION, STORE_UNUSABLE: it was refused */
+  /** The store; opened at its first use. @throws UNKNOWN_STORE, INVALID_OPTION; STORE_UNUSABLE after `refuseStore` */
   get store(): Store {
     if (this.#refusal !== undefined) throw new HighkiqError('STORE_UNUSABLE', this.#refusal)
     this.#store ??= this.options.store ?? this.open(this.options.url ?? storeUrl() ?? 'sqlite:highkiq.db')
@@ -42,17 +42,17 @@ export class Setup {
     return this.#log
   }
 
-  /** Whole milliseconds, whatever a clock of one's own gives. */
+  /** Whole milliseconds, whatever the option `clock` returns. */
   now(): number {
     return Math.floor(this.options.clock?.now() ?? Date.now())
   }
 
-  /** What the app says, else the file, else what Sidekiq has. */
+  /** The merged options. Precedence, highest first: the app, the file, Sidekiq's defaults. */
   get settled(): Settled {
     return settled(this.options, this.#file)
   }
 
-  /** Where the threads of jobs find what is defined here. */
+  /** Where the threads of jobs find the jobs of this app. */
   get threadSource(): ThreadSource {
     return { files: this.#files, url: this.#url, inMemory: this.store.url === 'sqlite::memory:' }
   }
@@ -61,9 +61,9 @@ export class Setup {
     return this.#files
   }
 
-  /** Another store than the one that the app was made for, before it is first used. @throws INVALID_OPTION */
+  /** Opens another store than the options name. @throws INVALID_OPTION when the store is already open */
   useUrl(url: string): void {
-    if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is open already`)
+    if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is already open`)
     this.#store = this.open(url)
     this.#url = url
   }
@@ -76,7 +76,7 @@ export class Setup {
   drain(url: string): Store {
     const own = this.store
     const other = this.open(url)
-    if (placeOf(own.url) === placeOf(other.url)) {
+    if (normalised(own.url) === normalised(other.url)) {
       throw new HighkiqError(
         'INVALID_OPTION',
         `--drain: ${own.url} is the app's own store: name the new store by HIGHKIQ_URL, and the one to empty by --url`,
@@ -91,17 +91,17 @@ export class Setup {
     return this.#own !== undefined
   }
 
-  /** There is no store here, and this is why. */
+  /** Makes every use of the store fail with this message. */
   refuseStore(why: string): void {
     this.#refusal = why
   }
 
-  /** The files that were loaded to have this app, where it does not name them itself. */
+  /** Sets the files that define the jobs, unless the options name them. */
   useFiles(files: readonly string[]): void {
     if (this.#files.length === 0) this.#files = files
   }
 
-  /** What a configuration file says, for workers that are made from now on: what the app says itself comes first. */
+  /** Sets the options of a configuration file, for workers that are created later. The options of the app come first. */
   useFile(options: FileOptions, custom: Record<string, unknown>): void {
     this.#file = options
     Object.assign(this.custom, custom)
@@ -125,7 +125,7 @@ export class Setup {
 }
 
 /** Returns a normalised store URL, so that different spellings of one file path are equal. */
-function placeOf(url: string): string {
+function normalised(url: string): string {
   const path = /^sqlite:([^?]*)/.exec(url)?.[1]
   return path === undefined ? url : resolve(path)
 }

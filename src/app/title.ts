@@ -1,7 +1,7 @@
 /** Text at the end of the process title. */
 export type TitlePiece = () => string | undefined
 
-/** What the app adds to the title that `highkiq work` shows in ps. */
+/** The pieces that an app adds to the title that `highkiq work` shows in ps. */
 export class Title {
   readonly #pieces: TitlePiece[] = []
 
@@ -9,13 +9,13 @@ export class Title {
     this.#pieces.push(piece)
   }
 
-  /** A title with the pieces that were added to it. */
+  /** Returns the title with all pieces. */
   of(title: string): string {
     const pieces = this.#pieces.map((piece) => {
       try {
         return piece()
       } catch {
-        // Asked every second: an error would flood the log.
+        // This runs every second: an error would flood the log.
         return undefined
       }
     })

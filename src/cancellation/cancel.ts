@@ -1,4 +1,4 @@
-/** Cancelling one job, wherever it is. */
+/** Cancels one job, wherever it is. */
 
 import { processesOf } from '../inspect/process.ts'
 import { type ReadPage, walk } from '../inspect/walk.ts'
@@ -28,43 +28,43 @@ export interface CancelOptions {
 export interface CancelHost {
   store: Store
   now(): number
-  /** What changes with a job. */
+  /** Returns what the plugins change when the job ends. */
   effects(payload: Payload, outcome: Outcome): Effect[] | undefined
 }
 
 const BUDGET_SECONDS = 10
 /** Without a `budget` the search of a queue or a set stops here: any worker that fetches the job drops it. */
-const MOST_LOOKED = 100_000
+const MAX_SCANNED = 100_000
 const PAGE = 100
 const OPEN: readonly EventStatus[] = ['enqueued', 'working']
 const CANCELLED = { kind: 'cancelled', begun: false } as const
 
 /**
- * It is marked first, so that nobody begins it from then on; then it is looked for in the direction in which jobs move,
- * and against it, so that it can't slip by.
+ * Cancels a job. It requests the cancellation first, so that no worker starts the job from then on. Then it searches in the
+ * direction in which jobs move, and back, so that it can't miss a job that moves meanwhile.
  * @throws INVALID_OPTION
  */
 export async function cancelJob(host: CancelHost, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
   refuseUnknown('cancel', options, ['queue', 'budget'])
   const { queue, budget = BUDGET_SECONDS } = options
-  const most = options.budget === undefined ? MOST_LOOKED : Number.POSITIVE_INFINITY
-  checkText('hq.cancel: the jid that performAsync answered', jid)
-  if (jid === '') throw wrong('jid is the text that performAsync answered')
-  if (!(budget >= 0)) throw wrong('budget is a number of seconds')
+  const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
+  checkText('hq.cancel: the jid', jid)
+  if (jid === '') throw wrong('the jid must be the text that performAsync returned')
+  if (!(budget >= 0)) throw wrong('budget must be a number of seconds')
   const { store, now } = host
   await store.cancellations.request(jid, now())
   const search = new Search(host, jid, queue, { end: performance.now() + budget * 1000, most })
   const found =
     (await search.inSets()) ??
     (await search.inQueues()) ??
-    (await search.amongTaken()) ??
+    (await search.amongFetched()) ??
     (await search.inQueues()) ??
     (await search.inSets())
   if (found) return found
-  // A row that waits inside its task is met when its turn comes.
+  // A row in the backlog of its task is dropped when it would start.
   const event = isRow(jid) ? await store.tasks.event(jid) : null
   if (event && OPEN.includes(event.status)) return 'marked'
-  // Somebody may have met it because of its mark while it was looked for.
+  // A worker may have dropped the job during the search.
   if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return 'removed'
   if (!search.metOthers) return 'not-found'
   // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
@@ -124,8 +124,8 @@ class Search {
     return undefined
   }
 
-  /** With owners; and with processes of other programs, as far as they have shown it. */
-  async amongTaken(): Promise<CancelAnswer | undefined> {
+  /** Searches the fetched jobs of our workers, and the running jobs that other programs show. */
+  async amongFetched(): Promise<CancelAnswer | undefined> {
     const { store } = this.#host
     const found = await this.#through((_, after) => store.workers.fetched({ after, limit: PAGE }))
     if (found) return found
@@ -137,16 +137,16 @@ class Search {
     return this.#meant(shown).length > 0 ? 'signalled' : undefined
   }
 
-  /** Page by page, until the job is met or all was seen. What can't be removed is with somebody. */
+  /** Reads pages until it finds the job. Without `remove` the job runs, and its worker learns of the cancellation. */
   async #through<Item extends { text: string }>(
     read: ReadPage<Item>,
     remove?: (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>,
   ): Promise<CancelAnswer | undefined> {
-    let looked = 0
-    const isLate = () => looked >= this.#limits.most || performance.now() >= this.#limits.end
+    let scannedSoFar = 0
+    const isLate = () => scannedSoFar >= this.#limits.most || performance.now() >= this.#limits.end
     if (isLate()) return 'marked'
     for await (const { items, next, scanned = 0 } of walk(this.#jid, read)) {
-      looked += scanned
+      scannedSoFar += scanned
       const meant = this.#meant(items)
       if (meant.length > 0) {
         if (!remove) return 'signalled'
@@ -159,11 +159,11 @@ class Search {
     return undefined
   }
 
-  /** Those that are the job: another one may have its id among its arguments. */
+  /** Returns the items that are the job: other jobs may have its id among their arguments. */
   #meant<Item extends { text: string }>(items: readonly Item[]): (Item & { payload: Payload })[] {
     return items.flatMap((item) => {
       const payload = readPayload(item.text)
-      // One of several rows of a job is left out when they begin: the others stay.
+      // A row of a job with several rows is dropped when the job starts: the other rows stay.
       return payload?.jid === this.#jid && !payload.hk_rows ? [{ ...item, payload }] : []
     })
   }
@@ -172,7 +172,7 @@ class Search {
     return { effects: this.#host.effects(payload, CANCELLED) }
   }
 
-  /** A row's own one first. */
+  /** Lists the queues to search, that of the row's task first. */
   async #queues(): Promise<string[]> {
     if (this.#queue !== undefined) return [this.#queue]
     const { store } = this.#host

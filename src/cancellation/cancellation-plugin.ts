@@ -1,7 +1,7 @@
 import { jidsOf } from '../job/rows.ts'
 import type { Plugin } from '../worker/plugin.ts'
 
-/** The mark of a job that was cancelled goes in the step in which the job goes. */
+/** Withdraws the cancellation of a job in the step that deletes the job. */
 export const cancelling: Plugin = {
   effects(payload, { kind }, at) {
     if (kind !== 'cancelled') return undefined

@@ -1,8 +1,7 @@
 import { HighkiqError } from './errors.ts'
 
 /**
- * A chain of middleware, the first one outermost. Each one calls `next` to go on; what `next` answers is what the rest
- * of the chain answers.
+ * A chain of middleware, the first one outermost. Each one calls `next` to run the rest of the chain, and gets its result.
  */
 export type Middleware<Subject, Answer> = (subject: Subject, next: () => Promise<Answer>) => Promise<Answer> | Answer
 
@@ -13,7 +12,7 @@ export class Chain<Subject, Answer> {
     return this.#links.length
   }
 
-  /** Appends; one that is there already moves to the end. @throws INVALID_OPTION */
+  /** Appends middleware; one that is in the chain moves to the end. @throws INVALID_OPTION */
   use(link: Middleware<Subject, Answer>): this {
     this.#takeOut(link)
     this.#links.push(link)
@@ -27,7 +26,7 @@ export class Chain<Subject, Answer> {
     return this
   }
 
-  /** Before `other`; first of all when that is not there. @throws INVALID_OPTION */
+  /** Inserts middleware before `other`, or at the start when `other` is not in the chain. @throws INVALID_OPTION */
   insertBefore(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
     this.#takeOut(link)
     const at = this.#links.indexOf(other)
@@ -35,7 +34,7 @@ export class Chain<Subject, Answer> {
     return this
   }
 
-  /** After `other`; last of all when that is not there. @throws INVALID_OPTION */
+  /** Inserts middleware after `other`, or at the end when `other` is not in the chain. @throws INVALID_OPTION */
   insertAfter(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
     this.#takeOut(link)
     const at = this.#links.indexOf(other)
@@ -66,7 +65,7 @@ export class Chain<Subject, Answer> {
   }
 }
 
-/** Runs `innermost` inside these, the first one outermost. */
+/** Runs `innermost` inside this middleware, the first one outermost. */
 export function runLinks<Subject, Answer>(
   links: readonly Middleware<Subject, Answer>[],
   subject: Subject,

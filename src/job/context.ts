@@ -5,24 +5,24 @@ import type { ActiveJobEnvelope, Payload } from './payload.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
 
-/** How far an attempt has come, as its handler says. */
+/** The progress of an attempt, as its handler reports it. */
 export interface Progress {
   done: number
   total?: number
   note?: string
 }
 
-/** The task that a job is a row of, or several. */
+/** The task to which the row, or rows, of a job belong. */
 export interface TaskOfJob {
   id: string
-  /** Of the row; of several, of the first. */
+  /** The index of the row, or of the first of several rows. */
   index: number
-  /** Of all rows that the job is, in the order of the list that its handler gets. */
+  /** The indexes of all rows of the job, in the order of the list that its handler gets. */
   indexes: readonly number[]
   /**
-   * More rows, of any job of this app. An attempt that runs again adds the same ones, in the same order, and they are
-   * there once. `of`: which of its rows adds them (0 = first), where the job is several.
-   * @returns how many; @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, INVALID_OPTION
+   * Adds rows to the task, for any job of this app. An attempt that runs again must add the same rows in the same order;
+   * the store keeps them once. `of` is the row of this job that adds them (0 = first), for a job with several rows.
+   * @returns the number of rows; @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, INVALID_OPTION
    */
   add(
     job: { readonly name: string },
@@ -31,34 +31,34 @@ export interface TaskOfJob {
   ): Promise<number>
 }
 
-/** What a context is made of. */
+/** The parts of a context. */
 export interface ContextParts {
   log: Logger
-  /** Members of the payload that each line shows. */
+  /** The members of the payload that each log line shows. */
   attributes: readonly string[]
   now: () => number
   task?: TaskOfJob | undefined
-  /** Whether the worker takes no more jobs. */
+  /** Returns whether the worker fetches no more jobs. */
   isStopping?: (() => boolean) | undefined
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
-/** Ruby's `unknown` is above all others. What is no level is none: a payload comes from anywhere. */
+/** Ruby's `unknown` is above all others. Any other text counts as no level, because other programs write payloads, too. */
 function levelOf(wanted: unknown): string | undefined {
   return wanted === 'unknown' ? 'fatal' : LOG_LEVELS.find((level) => level === wanted)
 }
 
-/** What a handler knows of the attempt that it is. Everything that costs something is made when it is first asked for. */
+/** What a handler knows about its attempt. Costly members are created at their first use. */
 export class JobContext {
   readonly payload: Payload
-  /** The queue it was taken from. */
+  /** The queue from which the job was fetched. */
   readonly queue: string
-  /** What the handler gets; server middleware may put other arguments here. */
+  /** The arguments of the handler; server middleware may replace them. */
   args: unknown[]
   /** Set when the job is a row of a tracked task. */
   readonly task: TaskOfJob | undefined
-  /** Set when the job came from Rails' ActiveJob. */
+  /** Set when the job comes from Rails' ActiveJob. */
   activeJob: ActiveJobEnvelope | undefined
   readonly #baseLog: Logger
   readonly #attributes: readonly string[]
@@ -67,7 +67,7 @@ export class JobContext {
   #log: Logger | undefined
   #controller: AbortController | undefined
   #aborted: HighkiqError | undefined
-  /** Given to `message`, until the attempt ends: about each of its rows, or about all of it (undefined). */
+  /** The messages of this attempt, by row; undefined for those about all rows. */
   #messages: Map<number | undefined, Messages> | undefined
   #progress: Progress | undefined
   readonly #isStopping: (() => boolean) | undefined
@@ -95,7 +95,7 @@ export class JobContext {
     return typeof retry_count === 'number' ? retry_count + 2 : 1
   }
 
-  /** Aborts when the job is cancelled, runs into its timeout, or must end because the worker stops. */
+  /** Aborts when the job is cancelled, exceeds its timeout, or must end because the worker stops. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
@@ -104,7 +104,7 @@ export class JobContext {
     return this.#controller.signal
   }
 
-  /** It runs in the process that called it, and is stored nowhere. */
+  /** True when the job runs in the process that called it, without a store. */
   get isInline(): boolean {
     return this.#isStopping === undefined
   }
@@ -114,12 +114,12 @@ export class JobContext {
     return this.#log
   }
 
-  /** Whether the attempt was told to end, or its worker takes no more jobs: for a loop that can break off and go on later. */
+  /** True when the signal has aborted or the worker fetches no more jobs: for a loop that can stop and continue later. */
   get interrupted(): boolean {
     return this.#aborted !== undefined || this.#isStopping?.() === true
   }
 
-  /** What each line of its log shows. */
+  /** The fields of each log line of the job. */
   protected get logFields(): Record<string, unknown> {
     const { payload, jid, queue } = this
     return { jid, class: payload.wrapped ?? payload.class, queue }
@@ -133,15 +133,15 @@ export class JobContext {
     return level ? this.#baseLog.child(fields, { level }) : this.#baseLog.child(fields)
   }
 
-  /** Why the attempt was told to end; undefined while it was not. */
+  /** The reason for which the signal was aborted; undefined before. */
   get abortReason(): HighkiqError | undefined {
     return this.#aborted
   }
 
   /**
-   * Kept with the job's event when it is tracked (2,000 characters at most), and stored when the attempt ends. Of more
-   * than 40 the first ten and the last thirty are kept. `row`: it is about that row only (0 = first), where the job is
-   * several rows of a task. @throws INVALID_OPTION when there is no such row
+   * Adds a message of at most 2,000 characters to the event of a tracked job; it is stored when the attempt ends. Of more
+   * than 40 messages the first ten and the last thirty are kept. In a job with several rows, `row` is the row of the message
+   * (0 = first). @throws INVALID_OPTION when there is no such row
    */
   message(text: string, row?: number): void {
     this.checkRow(row)
@@ -160,12 +160,12 @@ export class JobContext {
     throw new HighkiqError('INVALID_OPTION', `ctx.message: there is no row ${row}; the job is ${rows}, from 0 on`)
   }
 
-  /** How far it has come: shown with the running job, a few seconds later, and not stored. */
+  /** Reports progress. The dashboard shows it with the running job after a few seconds; it is not stored. */
   progress(done: number, total?: number, note?: string): void {
     this.#progress = { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note }) }
   }
 
-  /** What `progress` was told last. */
+  /** The progress that was reported last. */
   get progressed(): Progress | undefined {
     return this.#progress
   }
@@ -174,12 +174,12 @@ export class JobContext {
     return this.saidOf(0).said
   }
 
-  /** What `message` was told of a row, or of all of them together. */
+  /** Returns the messages about one row, together with those about all rows. */
   saidOf(row: number): { readonly said: readonly Said[]; readonly dropped: number } {
     return together(this.#messages?.get(undefined), this.#messages?.get(row))
   }
 
-  /** The same attempt, as far as it is about one of its rows: `payload` is what that row would be alone. */
+  /** Returns the context of one row: `payload` is that row as a job of its own. */
   ofRow(row: number, payload: Payload): JobContext {
     const own = new JobContext(payload, this.queue, { ...this.#parts, task: undefined })
     if (this.#messages)
@@ -188,7 +188,7 @@ export class JobContext {
     return own
   }
 
-  /** The first reason stays. */
+  /** Aborts the signal; only the first reason counts. */
   abort(code: AbortCode, message: string): void {
     if (this.#aborted) return
     this.#aborted = new HighkiqError(code, message)

@@ -70,7 +70,7 @@ test.each(['', ' ', 'a b', 'a\n', '{a}', 'a}', '.', '..', '\0', 'a\x1b[31m', 'a\
 
 test('a wrong value is refused with the name of the option, the value, and the right values', () => {
   const refused = (options: object) => () => checkJobOptions('J', options)
-  expect(refused({ retry: '5' })).toThrow('J: retry is true, false or a whole number of retries, not "5"')
-  expect(refused({ onExhausted: 'x' })).toThrow('J: onExhausted is a function, not "x"')
-  expect(refused({ retryIn: '5 apples' })).toThrow(/^J: retryIn is a number of seconds, .*, not "5 apples"$/)
+  expect(refused({ retry: '5' })).toThrow('J: retry must be true, false or a whole number of retries (got "5")')
+  expect(refused({ onExhausted: 'x' })).toThrow('J: onExhausted must be a function (got "x")')
+  expect(refused({ retryIn: '5 apples' })).toThrow(/^J: retryIn must be a number of seconds, .* \(got "5 apples"\)$/)
 })

@@ -7,7 +7,7 @@ import { HighkiqError } from './errors.ts'
 import { checkMiddleware, checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
-/** The answer of `retryIn`: `default`, undefined and null mean Sidekiq's delay. */
+/** What `retryIn` returns: `default`, undefined and null mean Sidekiq's delay. */
 export type RetryIn = (
   count: number,
   error: unknown,
@@ -15,64 +15,64 @@ export type RetryIn = (
 ) => RetryDelay | 'kill' | 'discard' | 'default' | undefined | null
 
 export interface ThreadOptions {
-  /** The file that defines the job; `import.meta.url` there. */
+  /** The file that defines the job: `import.meta.url` in that file. */
   file?: string | URL
-  /** Of node:worker_threads; for instance `{ maxOldGenerationSizeMb: 256 }`. Who needs more has failed. */
+  /** The limits of node:worker_threads, for instance `{ maxOldGenerationSizeMb: 256 }`. A job that exceeds them fails. */
   resourceLimits?: ResourceLimits
 }
 
-/** What a job is, beside its handler. Options that Sidekiq has are stored in the payload under Sidekiq's names. */
+/** The options of a job. Those that Sidekiq has are stored in the payload under Sidekiq's names. */
 export interface JobOptions {
   /** Default `default`. */
   queue?: string
-  /** true (25 times), a number of retries, 0 (straight to the dead set) or false (dropped). Default true. */
+  /** true (25 retries), a number of retries, 0 (to the dead set at once) or false (deleted). Default true. */
   retry?: boolean | number
-  /** Store the error's stack with the job: true, or at most so many lines. */
+  /** Stores the stack of the error with the job: true, or the largest number of lines. */
   backtrace?: boolean | number
-  /** false: never put into the dead set. */
+  /** With false, the job is deleted instead of moved to the dead set. */
   dead?: boolean
   tags?: string[]
-  /** Seconds since the first failure after which no retry is made; the number of retries does not matter then. */
+  /** Seconds after the first failure during which the job is retried, instead of a number of retries. */
   retryFor?: number
-  /** The queue that it goes to once it has failed; default the one that it was taken from. */
+  /** The queue to which retries go; default the queue from which the job was fetched. */
   retryQueue?: string
   /**
-   * The delay before the next attempt: seconds, `'5m'` or `{ minutes: 5 }`, which is kept exactly. With `{ minutes: 5,
-   * jitter: true }` up to ten random seconds for each failure are added. A function returns a delay for each failure
-   * (`count` is 0 after the first), or what to do instead.
+   * The exact delay before the next attempt: seconds, `'5m'` or `{ minutes: 5 }`. `{ minutes: 5, jitter: true }` adds up to
+   * ten random seconds for each failure. A function returns the delay after each failure (`count` is 0 after the first),
+   * or `'kill'`, `'discard'` or `'default'`.
    */
   retryIn?: RetryDelay | RetryIn
-  /** The last retry has failed. */
+  /** Called when the job has used up its retries. */
   onExhausted?: (payload: Payload, error: unknown) => unknown
-  /** Seconds; then `ctx.signal` is aborted and the attempt has failed. */
+  /** Seconds after which `ctx.signal` aborts and the attempt fails. */
   timeout?: number
-  /** Of this job's own lines: `debug`, `info`, `warn`, `error` or `fatal`. */
+  /** The log level of this job: `debug`, `info`, `warn`, `error` or `fatal`. */
   logLevel?: LogLevel
-  /** Seconds within which it must begin, from its push or the time it was scheduled for; later it is dropped. */
+  /** Seconds within which the job must start, from its push or its scheduled time; after that it is deleted. */
   expiresIn?: number
-  /** The how-many-th stall in a row (its process died) is the last; default 3. */
+  /** After this many crashes of its process in a row the job goes to the dead set; default 3. */
   maxCrashes?: number
   /**
-   * Runs the handler in a thread of its own kind, for work that keeps the CPU busy. The thread loads the file that
-   * defines the job: this one (`import.meta.url`), else (`true`) what `highkiq work -r` named or the app's `files`.
+   * Runs the handler in a thread, for work that keeps the CPU busy. The thread loads the file that defines the job: the
+   * given one (`import.meta.url`), or with `true` the files of `highkiq work -r` or of the app's option `files`.
    */
   thread?: boolean | string | URL | ThreadOptions
-  /** Seconds for which what the handler returns (16 kB of JSON at most) is kept for `hq.result(jid)`. */
+  /** Seconds for which the result (at most 16 kB of JSON) is kept for `hq.result(jid)`. */
   keepResult?: number
-  /** Keeps a record of each job (its event): how it goes, its messages and its result, found by its id. */
+  /** Keeps an event for each job, found by its jid: status, messages and result. */
   track?: boolean
   /**
-   * Checks each row of a file before a job is made of it (tasks.import, corrected reports, the command line, HTTP), unless
-   * another schema is named there: any Standard Schema (zod, valibot, …). The handler gets what it answers.
+   * Validates each row of an imported file or corrected report before it becomes a job, unless the import has a schema of
+   * its own. Any Standard Schema works (zod, valibot, …). The handler gets the validated row.
    */
   validate?: StandardSchemaV1
-  /** Middleware around the handler, inside the app's and the capsule's. */
+  /** Middleware around the handler, inside that of the app and the capsule. */
   use?: readonly Middleware<JobContext, unknown>[]
 }
 
-/** What a queue's own handler is told; options that are stored with a job at its push are of no use here. */
+/** The options of `hq.process`, without those that a push stores with the job. */
 export interface ProcessOptions extends Omit<JobOptions, 'queue'> {
-  /** Jobs of this queue at the same time; it gets a capsule of its own then. */
+  /** The number of jobs of this queue that run at the same time. With it the queue gets a capsule of its own. */
   concurrency?: number
 }
 
@@ -87,7 +87,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'fatal'] as const
 export interface JobDefinition {
   readonly name: string
   readonly options: JobOptions
-  /** The options without the app's defaults, where there are any. */
+  /** The options without the defaults of the app. */
   readonly own?: JobOptions
   readonly handler: Handler<never[]>
 }
@@ -116,7 +116,7 @@ const OPTIONS: Record<keyof JobOptions, OptionKind> = {
   use: null,
 }
 
-/** What no payload carries: it is known where the job runs, or nowhere. */
+/** The options that no payload carries: only a process that defines the job knows them. */
 const NOT_PUSHED = [
   'retryIn',
   'onExhausted',
@@ -134,12 +134,12 @@ export function refuseNotPushed(job: string, options: object): void {
     if ((options as Record<string, unknown>)[name] === undefined) continue
     throw new HighkiqError(
       'INVALID_OPTION',
-      `${job}: ${name} can't be said of a single push, for it is not stored with the job: say it where the job is defined, hq.job('${job}', { ${name}: … }, handler)`,
+      `${job}: ${name} is not an option of a push, because it is not stored with the job: set it in the definition, hq.job('${job}', { ${name}: … }, handler)`,
     )
   }
 }
 
-/** @throws INVALID_OPTION with the name of the option and what it may be */
+/** @throws INVALID_OPTION with the name of the option and its allowed values */
 export function checkJobOptions(job: string, options: JobOptions): void {
   checkOptions(job, options, OPTIONS)
   const { queue, retryQueue, thread, use } = options
@@ -160,7 +160,10 @@ function isThread(value: unknown): boolean {
 export function checkSchema(where: string, schema: unknown): void {
   const standard = typeof schema === 'object' || typeof schema === 'function' ? Object(schema)['~standard'] : undefined
   if (typeof standard?.validate === 'function') return
-  throw new HighkiqError('INVALID_OPTION', `${where}: validate is a Standard Schema, for instance of zod or valibot`)
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `${where}: validate must be a Standard Schema, for instance of zod or valibot`,
+  )
 }
 
 /** @throws INVALID_OPTION */

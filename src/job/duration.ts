@@ -6,13 +6,13 @@ export type Duration = string | { days?: number; hours?: number; minutes?: numbe
 const UNIT: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 }
 const NAMED: Record<string, number> = { seconds: 1, minutes: 60, hours: 3600, days: 86_400, weeks: 604_800 }
 
-/** Numbers below this are seconds from now, above it seconds since the epoch: Sidekiq's rule. */
+/** Numbers below this are seconds from now, numbers above it are seconds since the epoch, as in Sidekiq. */
 export const FIRST_EPOCH = 1_000_000_000
-/** Numbers from here on are meant as milliseconds: as seconds they would be in the year 5138. */
+/** Numbers from here on are probably milliseconds: as seconds they would be in the year 5138. */
 const FIRST_MILLISECONDS = 1e11
 
 /**
- * When a job is due, in seconds since the epoch, from a number (see FIRST_EPOCH), a duration from now, or a Date.
+ * Returns when a job is due, in seconds since the epoch, from a number (see FIRST_EPOCH), a duration from now, or a Date.
  * @throws INVALID_OPTION
  */
 export function dueAt(when: number | Date | Duration, nowMs: number): number {
@@ -27,16 +27,16 @@ export function dueAt(when: number | Date | Duration, nowMs: number): number {
   return when < FIRST_EPOCH ? nowMs / 1000 + when : when
 }
 
-/** @throws INVALID_OPTION: so far ahead no time in seconds is meant */
+/** @throws INVALID_OPTION for a time so far ahead that it is probably in milliseconds */
 export function refuseMilliseconds(seconds: number): void {
   if (seconds < FIRST_MILLISECONDS) return
   throw new HighkiqError(
     'INVALID_OPTION',
-    `${seconds} is no time in seconds, it looks like milliseconds: divide it by 1000, or give a Date`,
+    `a time must be in seconds (got ${seconds}, which looks like milliseconds: divide it by 1000, or give a Date)`,
   )
 }
 
-/** A duration in seconds. @throws INVALID_OPTION */
+/** Returns a duration in seconds. @throws INVALID_OPTION */
 export function seconds(duration: number | Duration): number {
   if (typeof duration === 'number') {
     if (!Number.isFinite(duration)) throw invalid(String(duration))

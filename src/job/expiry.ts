@@ -1,11 +1,11 @@
-/** Jobs that are worth nothing if they begin too late. */
+/** Decides which jobs expire because they start too late. */
 
 import { type Payload, readTime } from './payload.ts'
 
 /**
- * Whether it is too late to begin a job. Its time counts from when it came into its queue; of one that was scheduled, from
- * the time that it was scheduled for, which its promotion has written down. The text of one that has begun does not say
- * so any more (`attemptEnded`), but that of another program's retry: how long those go on says `retryFor`.
+ * Returns whether it is too late to start a job. The time counts from when the job entered its queue or, for a scheduled
+ * job, from its scheduled time, which the promotion has stored. A job that has started before does not expire: its text has
+ * no deadline any more (see `attemptEnded`), and retries of other programs are left to `retryFor`.
  */
 export function isLate(payload: Payload, text: string, now: number): boolean {
   const seconds = secondsOf(payload)
@@ -15,13 +15,13 @@ export function isLate(payload: Payload, text: string, now: number): boolean {
   return since !== undefined && since + seconds * 1000 < now
 }
 
-/** When a job must have begun (ms) that leaves the schedule, where it stood at `score`; undefined: whenever. */
+/** Returns the deadline in milliseconds of a job that was scheduled for `score`; undefined when it has none. */
 export function deadlineAt(payload: Payload, score: number): number | undefined {
   const seconds = secondsOf(payload)
   return seconds === undefined ? undefined : Math.round((score + seconds) * 1000)
 }
 
-/** Another program may have put anything there. */
+/** Another program may have written any value. */
 function secondsOf({ expires_in, retry_count }: Payload): number | undefined {
   return typeof expires_in === 'number' && retry_count === undefined ? expires_in : undefined
 }

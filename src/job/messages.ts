@@ -1,4 +1,4 @@
-/** What a handler says of its attempt. Of more than 40 messages the first ten and the last thirty are kept. */
+/** The messages of one attempt. Of more than 40 the first ten and the last thirty are kept. */
 
 export interface Said {
   at: number
@@ -10,7 +10,7 @@ export const FIRST_MESSAGES = 10
 
 export class Messages {
   readonly said: Said[] = []
-  /** How many between the first ten and the others are not kept. */
+  /** The number of messages that were dropped between the first ten and the others. */
   dropped = 0
 
   add(message: Said): void {
@@ -22,7 +22,7 @@ export class Messages {
   }
 }
 
-/** Those about one row among those about all, in order. */
+/** Merges the messages about one row with those about all rows, in order. */
 export function together(all: Messages | undefined, own: Messages | undefined): Messages {
   if (!all || !own) return all ?? own ?? new Messages()
   const both = new Messages()

@@ -1,15 +1,15 @@
 import { HighkiqError } from './errors.ts'
 import { isObject } from './json.ts'
 
-/** From how many letters on a name is told from a typing error: shorter ones are too near to other words. */
+/** A shorter name gets no suggestion: it is too close to other names. */
 const LONG_ENOUGH = 5
 
-/** @throws INVALID_OPTION for a name that is not known: a typing error would else be a default in silence */
+/** @throws INVALID_OPTION for an unknown name: a typing error would otherwise silently mean the default */
 export function refuseUnknown(
   where: string,
   options: object,
   known: readonly string[],
-  /** Names from elsewhere, and what they are here. */
+  /** Names of options of something else, with a hint for each. */
   elsewhere: Readonly<Record<string, string>> = {},
 ): void {
   for (const name of Object.keys(options)) {
@@ -23,7 +23,7 @@ export function refuseUnknown(
   }
 }
 
-/** Without what was passed as undefined; `names`: of those alone. */
+/** Returns the options that are not undefined; with `names` only these. */
 export function given<T extends object, K extends keyof T = keyof T>(
   options: T,
   names: readonly K[] = Object.keys(options) as K[],
@@ -33,7 +33,7 @@ export function given<T extends object, K extends keyof T = keyof T>(
   ) as Pick<T, K>
 }
 
-/** What the value of an option can be, each with its words. */
+/** The kinds of option values, each with its description. */
 const KINDS = {
   flag: [(value: unknown) => typeof value === 'boolean', 'true or false'],
   text: [(value: unknown) => typeof value === 'string' && value !== '', 'a text'],
@@ -51,10 +51,10 @@ const KINDS = {
   signal: [(value: unknown) => value instanceof AbortSignal, "an AbortSignal, as an AbortController's `signal` is"],
 } as const
 
-/** A test for the right values of an option, and the words for them in an error message. */
-export type OptionRule = readonly [holds: (value: unknown) => boolean, words: string]
+/** A test for the allowed values of an option, and their description in an error message. */
+export type OptionRule = readonly [holds: (value: unknown) => boolean, description: string]
 
-/** The check of an option: a kind, a rule, or the words that are allowed; null when other code checks it. */
+/** The check of an option: a kind, a rule, or the allowed values; null when other code checks it. */
 export type OptionKind = keyof typeof KINDS | OptionRule | readonly string[] | null
 
 /** Allows a number above 0, including Infinity. */
@@ -62,7 +62,7 @@ export function isAboveZero(value: unknown): boolean {
   return typeof value === 'number' && value > 0
 }
 
-/** @throws INVALID_OPTION for a name that is not known, and for a value that is not of its kind */
+/** @throws INVALID_OPTION for an unknown name and for a value of the wrong kind */
 export function checkOptions(
   where: string,
   options: unknown,
@@ -73,16 +73,16 @@ export function checkOptions(
     const names = Object.keys(known).join(', ')
     throw new HighkiqError(
       'INVALID_OPTION',
-      `${where}: options are an object, not ${shown(options)}; there are ${names}`,
+      `${where}: options must be an object (got ${shown(options)}); there are ${names}`,
     )
   }
   refuseUnknown(where, options, Object.keys(known), elsewhere)
   for (const [name, value] of Object.entries(options)) {
     const kind = known[name] ?? null
     if (value === undefined || kind === null) continue
-    const [holds, words] = ruleOf(kind)
+    const [holds, description] = ruleOf(kind)
     if (holds(value)) continue
-    throw new HighkiqError('INVALID_OPTION', `${where}: ${name} is ${words}, not ${shown(value)}`)
+    throw new HighkiqError('INVALID_OPTION', `${where}: ${name} must be ${description} (got ${shown(value)})`)
   }
 }
 
@@ -96,9 +96,10 @@ function isRule(kind: OptionRule | readonly string[]): kind is OptionRule {
   return typeof kind[0] === 'function'
 }
 
-/** What a driver can't bind would end the process. @throws INVALID_OPTION */
+/** Checks that a value is a string: any other could end the process in a database driver. @throws INVALID_OPTION */
 export function checkText(where: string, value: unknown): asserts value is string {
-  if (typeof value !== 'string') throw new HighkiqError('INVALID_OPTION', `${where} is a text, not ${shown(value)}`)
+  if (typeof value !== 'string')
+    throw new HighkiqError('INVALID_OPTION', `${where} must be a text (got ${shown(value)})`)
 }
 
 const MOST_CHARACTERS = 80
@@ -115,7 +116,7 @@ export function shown(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** The known name that this one is a typing error of: a letter too many, too few, another one, or two exchanged. */
+/** Returns the known name that differs by one typing error: a letter added, missing, changed, or two swapped. */
 export function meantBy(name: string, known: Iterable<string>): string | undefined {
   for (const one of known) {
     if (one.length >= LONG_ENOUGH && one !== name && isOneSlipFrom(name.toLowerCase(), one.toLowerCase())) return one
@@ -136,5 +137,5 @@ function isOneSlipFrom(a: string, b: string): boolean {
 /** @throws INVALID_OPTION */
 export function checkMiddleware(where: string, use: unknown): void {
   if (Array.isArray(use) && use.every((link) => typeof link === 'function')) return
-  throw new HighkiqError('INVALID_OPTION', `${where}: use is an array of middleware, functions of (ctx, next)`)
+  throw new HighkiqError('INVALID_OPTION', `${where}: use must be an array of middleware, functions of (ctx, next)`)
 }

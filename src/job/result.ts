@@ -1,13 +1,13 @@
-/** What a job's handler returned, and how the job ended, as they are kept for who asks. */
+/** The stored result of a job: what its handler returned, or how the job failed. */
 
 import { HighkiqError, messageOf } from './errors.ts'
 import { parseJson, stringifyJson } from './json.ts'
 import { checkReadable } from './readable.ts'
 
 /** A larger result is not kept. */
-const MOST_BYTES = 16_384
+const MAX_BYTES = 16_384
 
-/** A result as JSON; or why it can't be kept. Neither: there is none. */
+/** Returns a result as JSON, or why it can't be kept; neither when there is no result. */
 export function resultText(result: unknown): { text?: string; problem?: string } {
   if (result === undefined) return {}
   let text: string | undefined
@@ -22,16 +22,16 @@ export function resultText(result: unknown): { text?: string; problem?: string }
   } catch (thrown) {
     return { problem: messageOf(thrown) }
   }
-  if (Buffer.byteLength(text) > MOST_BYTES) {
-    return { problem: `its result was not kept: it is larger than ${MOST_BYTES} bytes` }
+  if (Buffer.byteLength(text) > MAX_BYTES) {
+    return { problem: `its result was not kept: it is larger than ${MAX_BYTES} bytes` }
   }
   return { text }
 }
 
-/** How a job ended that will not run again. */
+/** How a job ended that does not run again. */
 export type End =
   | { result: string | undefined }
-  /** Done, and its result could not be kept. */
+  /** The job is done, but its result could not be kept. */
   | { problem: string }
   | { failed: { message: string; class?: string; code?: string } }
 

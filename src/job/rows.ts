@@ -1,33 +1,33 @@
-/** Rows of a task that are one job: what its text looks like, and what is one row's of it. */
+/** Jobs with several rows of a task: their text, and the part of each row in it. */
 
 import { editMembers, elementTexts, memberText } from './json.ts'
 import { completeRow, editPayload, type Payload, splitTaskJid, taskJid } from './payload.ts'
 
-/** The jids of the task's rows that a job is; of any other job its own. */
+/** Returns the jids of the rows of a job; its own jid for a job without rows. */
 export function jidsOf({ jid, hk_rows }: Payload): string[] {
   return hk_rows ? hk_rows.map((index) => taskJid(splitTaskJid(jid).id, index)) : [jid]
 }
 
-/** Whether all rows that a job is are among some. */
+/** Returns whether all rows of a job are in a set. */
 export function allAmong(payload: Payload, jids: ReadonlySet<string>): boolean {
   return jidsOf(payload).every((jid) => jids.has(jid))
 }
 
-/** What a handler returned, as far as it is one row's: of a list of rows it is a list, with a value for each. */
+/** Returns the part of a result that belongs to one row: a handler of several rows returns a list with a value for each. */
 export function resultOfRow({ hk_list, hk_rows }: Payload, result: unknown, row: number): unknown {
   if (!hk_list) return result
   return Array.isArray(result) && result.length === (hk_rows?.length ?? 1) ? result[row] : undefined
 }
 
-/** The most bytes (UTF-8) of the arguments of rows that are one job; a longer one is a job alone. In lua/waiting.lua, too. */
+/** The arguments of the rows of one job have at most this many bytes (UTF-8); a longer row is a job alone. In lua/waiting.lua, too. */
 export const MOST_ROWS_BYTES = 1_000_000
 
-/** The bare arguments of a job that gets its rows as one list: of each row its bare arguments, one value. */
+/** Returns the arguments of a job that gets its rows as one list: each row has one argument. */
 function argsOfRows(rows: readonly string[]): string {
   return `[[${rows.map((args) => args.slice(1, -1)).join(',')}]]`
 }
 
-/** What is one job for several rows of a task, of the same run, and with bare arguments. See `completeRow`. */
+/** Returns the text of one job for several rows of the same run, with bare arguments. See `completeRow`. */
 export function completeRows(group: {
   template: string
   rows: readonly { index: number; args: string }[]
@@ -42,12 +42,12 @@ export function completeRows(group: {
   return completeRow({ template, args: args + indexes, task, index, run, now })
 }
 
-/** The rows that a job is, each as a job of its own; undefined when it is one, or its arguments are not what we write. */
+/** Returns each row of a job as a job of its own; undefined for a job with one row, or with arguments of another form. */
 export function splitRows(text: string, payload: Payload): { text: string; payload: Payload }[] | undefined {
   const list = listOf(text, payload)
   if (!list) return undefined
   const { hk_rows: _, ...rest } = payload
-  // The long text is gone through once.
+  // The long text is parsed once.
   const bare = editPayload(text, { args: [], hk_rows: undefined })
   return jidsOf(payload).map((jid, i) => {
     const own = editMembers(bare, { jid: JSON.stringify(jid), args: argsText([list.texts[i] as string], list.rest) })
@@ -55,7 +55,7 @@ export function splitRows(text: string, payload: Payload): { text: string; paylo
   })
 }
 
-/** Some of the rows that a job is, by their places, as one job. */
+/** Returns the text of one job with some of the rows, by their positions in the job. */
 export function someRows(text: string, payload: Payload, places: readonly number[]): string {
   const list = listOf(text, payload)
   const { hk_rows = [] } = payload
@@ -70,7 +70,7 @@ export function someRows(text: string, payload: Payload, places: readonly number
   })
 }
 
-/** The values of the rows, also as they were written, and what stands behind their list. */
+/** The values of the rows, parsed and as text, and the text after their list. */
 function listOf(text: string, { args, hk_rows }: Payload) {
   const values = args[0]
   if (!hk_rows || !Array.isArray(values) || values.length !== hk_rows.length) return undefined

@@ -1,22 +1,22 @@
-/** Waiting for work, but not for ever. Nothing stops the work: what is not waited for any more goes on by itself. */
+/** Waits with a limit. The work itself is not stopped: it continues when nothing waits for it any more. */
 
 import { HighkiqError } from './errors.ts'
 
 const LATE = Symbol('late')
 
-/** Whether it was done within so many milliseconds. @throws what the work throws in that time */
+/** Resolves with whether the work was done within `ms`. @throws what the work throws in that time */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   return (await race(ms, work)) !== LATE
 }
 
-/** What the work answers. @throws what it throws; MIDDLEWARE_TIMEOUT: after so many seconds `who` has not answered */
+/** Resolves with the result of the work. @throws what it throws; MIDDLEWARE_TIMEOUT when `who` takes longer than `seconds` */
 export async function answerOf<T>(who: string, seconds: number, work: Promise<T>): Promise<T> {
   const answer = await race(seconds * 1000, work)
   if (answer !== LATE) return answer
   throw new HighkiqError('MIDDLEWARE_TIMEOUT', `${who} did not answer within ${seconds} s`)
 }
 
-/** What the work answers. @throws what it throws; the signal's reason once that is aborted */
+/** Resolves with the result of the work. @throws what it throws; the reason of the signal once that is aborted */
 export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let abort = () => {}
   const aborted = new Promise<never>((_, reject) => {

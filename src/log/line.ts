@@ -1,11 +1,11 @@
-/** One line of the log as text. Pure, so that the thread that warns of a blocked event loop writes the same lines. */
+/** Formats log lines. The lease thread, which warns of a blocked event loop, uses it too: so it has no side effects. */
 
 import { stringifyJson } from '../job/json.ts'
 
 export const FORMATS = ['pretty', 'plain', 'json', 'sidekiq'] as const
 export type Format = (typeof FORMATS)[number]
 
-/** What pino makes of a call: numbers for levels, milliseconds for the time. */
+/** A line as pino writes it: levels are numbers, the time is in milliseconds. */
 export interface Entry {
   level: number
   time?: number
@@ -17,21 +17,21 @@ export interface Entry {
 
 export interface LineOptions {
   format: Format
-  /** False where somebody else (Heroku) puts the time before each line. */
+  /** False where the platform (Heroku) puts the time before each line. */
   time: boolean
 }
 
-/** As the process's environment wants it: pretty on a terminal, JSON otherwise. */
+/** Returns the format by the environment: HIGHKIQ_LOG_FORMAT, or pretty on a terminal and JSON otherwise. */
 export function lineOptions(isTTY: boolean, env: Readonly<Record<string, string | undefined>>): LineOptions {
   const wanted = FORMATS.find((format) => format === env.HIGHKIQ_LOG_FORMAT)
   return { format: wanted ?? (isTTY ? 'pretty' : 'json'), time: !env.DYNO }
 }
 
 const LEVELS: Record<number, string> = { 10: 'TRACE', 20: 'DEBUG', 30: 'INFO', 40: 'WARN', 50: 'ERROR', 60: 'FATAL' }
-/** Sidekiq (Ruby) knows no TRACE. */
+/** Sidekiq has no level TRACE. */
 const SIDEKIQ_LEVELS: Record<number, string> = { ...LEVELS, 10: 'DEBUG' }
 
-/** Without the line's end; `tid` names the thread. `pretty` is pino-pretty's business. */
+/** Returns a line without its line break; `tid` is the id of the thread. pino-pretty writes the format `pretty`. */
 export function lineOf(entry: Entry, { format, time }: LineOptions, tid = '0'): string {
   if (format === 'sidekiq') return sidekiqLine(entry, tid)
   if (format === 'json') return jsonLine(entry, time)
@@ -51,16 +51,16 @@ function sidekiqLine({ level, time, pid, hostname: _, msg, ...ctx }: Entry, tid:
 
 /** `INFO  2026-11-21T10:40:12.123Z pid=7 tid=0 jid=… class=HardJob: start`; a stack below it. */
 function plainLine({ level, time, pid, hostname: _, msg, err, ...fields }: Entry, withTime: boolean, tid: string) {
-  const words = [(LEVELS[level] ?? String(level)).padEnd(5)]
-  if (withTime) words.push(new Date(time ?? Date.now()).toISOString())
-  words.push(`pid=${pid ?? process.pid}`, `tid=${tid}`)
-  for (const [name, value] of Object.entries(fields)) words.push(`${name}=${wordOf(value)}`)
-  const head = `${words.join(' ')}: ${(msg ?? '').replaceAll('\n', '\\n')}`
+  const parts = [(LEVELS[level] ?? String(level)).padEnd(5)]
+  if (withTime) parts.push(new Date(time ?? Date.now()).toISOString())
+  parts.push(`pid=${pid ?? process.pid}`, `tid=${tid}`)
+  for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${fieldText(value)}`)
+  const head = `${parts.join(' ')}: ${(msg ?? '').replaceAll('\n', '\\n')}`
   const stack = (err as { stack?: unknown } | undefined)?.stack
   return typeof stack === 'string' ? `${head}\n${stack}` : head
 }
 
-/** A text as one word, quoted where it would not be one; anything else as JSON. */
-function wordOf(value: unknown): string {
+/** Returns a text as it is if it is one word, and as JSON otherwise. */
+function fieldText(value: unknown): string {
   return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : String(stringifyJson(value))
 }

@@ -17,26 +17,26 @@ test('a missing option has its default, and right values are accepted', () => {
 })
 
 test.each([
-  [{ timeout: 0 }, 'worker: timeout is a number of seconds above 0, not 0'],
-  [{ timeout: '25' }, 'worker: timeout is a number of seconds above 0, not "25"'],
-  [{ concurrency: 0 }, 'worker: concurrency is a whole number above 0, not 0'],
-  [{ concurrency: 1.5 }, 'worker: concurrency is a whole number above 0, not 1.5'],
-  [{ queues: 'mail' }, 'worker: queues is an array of names, not "mail"'],
-  [{ fetchOrder: 'random' }, 'worker: fetchOrder is a function, not "random"'],
-  [{ leaseSeconds: Number.POSITIVE_INFINITY }, 'worker: leaseSeconds is a number above 0, not Infinity'],
-  [{ maxBlockSeconds: Number.NaN }, 'worker: maxBlockSeconds is a number of seconds above 0, not NaN'],
-  [{ pollInterval: 2 }, 'worker: pollInterval is a number of seconds, at most 1, not 2'],
-  [{ promote: 'x' }, 'worker: promote is a function, not "x"'],
-  [{ orderedConcurrency: 0 }, 'worker: orderedConcurrency is a whole number above 0, not 0'],
-  [{ splitter: { nodes: 2, node: 2 } }, 'worker: splitter is { nodes, node } with node from 0 to nodes - 1'],
-  [{ scheduler: 'fifo' }, "worker: scheduler is 'lag', 'seq' or a function"],
-  [{ tag: 5 }, 'worker: tag is a text, not 5'],
-  [{ labels: 'x' }, 'worker: labels is an array of strings, not "x"'],
-  [{ logJobs: 'yes' }, 'worker: logJobs is true or false, not "yes"'],
-  [{ capsules: [] }, 'worker: capsules is { name: { concurrency, queues } }, not a list'],
-  [{ capsules: { default: {} } }, "the worker's own queues and concurrency are the capsule default"],
+  [{ timeout: 0 }, 'worker: timeout must be a number of seconds above 0 (got 0)'],
+  [{ timeout: '25' }, 'worker: timeout must be a number of seconds above 0 (got "25")'],
+  [{ concurrency: 0 }, 'worker: concurrency must be a whole number above 0 (got 0)'],
+  [{ concurrency: 1.5 }, 'worker: concurrency must be a whole number above 0 (got 1.5)'],
+  [{ queues: 'mail' }, 'worker: queues must be an array of names (got "mail")'],
+  [{ fetchOrder: 'random' }, 'worker: fetchOrder must be a function (got "random")'],
+  [{ leaseSeconds: Number.POSITIVE_INFINITY }, 'worker: leaseSeconds must be a number above 0 (got Infinity)'],
+  [{ maxBlockSeconds: Number.NaN }, 'worker: maxBlockSeconds must be a number of seconds above 0 (got NaN)'],
+  [{ pollInterval: 2 }, 'worker: pollInterval must be a number of seconds, at most 1 (got 2)'],
+  [{ promote: 'x' }, 'worker: promote must be a function (got "x")'],
+  [{ orderedConcurrency: 0 }, 'worker: orderedConcurrency must be a whole number above 0 (got 0)'],
+  [{ splitter: { nodes: 2, node: 2 } }, 'worker: splitter must be { nodes, node } with node from 0 to nodes - 1'],
+  [{ scheduler: 'fifo' }, "worker: scheduler must be 'lag', 'seq' or a function"],
+  [{ tag: 5 }, 'worker: tag must be a text (got 5)'],
+  [{ labels: 'x' }, 'worker: labels must be an array of strings (got "x")'],
+  [{ logJobs: 'yes' }, 'worker: logJobs must be true or false (got "yes")'],
+  [{ capsules: [] }, 'worker: capsules must be { name: { concurrency, queues } } (got a list)'],
+  [{ capsules: { default: {} } }, "worker: capsules must not name 'default'"],
   [{ concurency: 5 }, 'worker: there is no option concurency; did you mean concurrency?'],
-  [5, 'worker: options are an object, not 5'],
+  [5, 'worker: options must be an object (got 5)'],
 ])('%o is refused with name, value and what is right', (options, words) => {
   expect(() => workerSettings(options as WorkerOptions)).toThrow(
     expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(words) }),
@@ -45,6 +45,6 @@ test.each([
 
 test('a capsule is checked as the worker is', () => {
   expect(() => capsuleSettings('mail', { concurrency: 0 })).toThrow(
-    'capsule mail: concurrency is a whole number above 0',
+    'capsule mail: concurrency must be a whole number above 0',
   )
 })

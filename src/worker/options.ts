@@ -1,4 +1,4 @@
-/** What a worker can be told. */
+/** The options of a worker. */
 
 import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
@@ -16,7 +16,7 @@ export type Promote = (payload: Payload) => string | Date | undefined | Promise<
 
 /** Queues with slots of their own. */
 export interface CapsuleOptions {
-  /** Jobs at the same time; default 10. */
+  /** The number of jobs that run at the same time; default 10. */
   concurrency?: number
   /**
    * The queues to serve. Without weights the worker asks them strictly in this order; with one (`'critical,3'`) it
@@ -24,7 +24,7 @@ export interface CapsuleOptions {
    * on SQLite and `default` on Redis; a capsule serves `default`.
    */
   queues?: readonly QueueOption[]
-  /** Chooses the order of the queues for each fetch, instead. Those that it leaves out are not asked. */
+  /** Chooses the order of the queues for each fetch instead. The worker does not fetch from queues that it omits. */
   fetchOrder?: FetchOrder
   /** Middleware around the jobs that run here, inside the app's. */
   use?: readonly Middleware<JobContext, unknown>[]
@@ -36,42 +36,42 @@ export interface QueueShard {
   readonly shard: number
 }
 
-/** A shard that has something to run. */
+/** A shard with items that are due. */
 export interface ReadyShard extends QueueShard {
-  /** Seconds since the first of it was due. */
+  /** Seconds since its oldest item was due. */
   readonly lag: number
-  /** Ids that are at hand. */
+  /** The number of ids that the worker has fetched from it. */
   readonly size: number
 }
 
 /**
- * Which shards of the ordered queues this process owns: of all, in order of definition, every `nodes`-th from `node` (0 is
- * the first) on; or those that a function chooses of them.
+ * Chooses the shards of the ordered queues that this process owns: of all shards in order of definition every `nodes`-th,
+ * starting with `node` (0 is the first); or those that a function returns.
  */
 export type Splitter = { nodes: number; node: number } | ((shards: readonly QueueShard[]) => readonly QueueShard[])
 
 /**
- * Which shard's batch runs next: `'lag'`, the one that has waited longest, with a turn for everybody; `'seq'`, in turn; or
- * what a function chooses.
+ * Chooses the shard whose batch runs next: `'lag'`, the one that has waited longest, without starving the others; `'seq'`,
+ * one after the other; or the one that a function returns.
  */
 export type ShardScheduler = 'lag' | 'seq' | ((ready: readonly ReadyShard[]) => ReadyShard | undefined)
 
-/** The capsule `default`, and what concerns the whole worker. */
+/** The options of the capsule `default`, and of the worker as a whole. */
 export interface WorkerOptions extends CapsuleOptions {
   /** Further capsules, by name. */
   capsules?: Readonly<Record<string, CapsuleOptions>>
-  /** Seconds that jobs may go on after `stop`; default 25, `Infinity` waits for all. */
+  /** Seconds that running jobs have after `stop`; default 25, `Infinity` waits for all. */
   timeout?: number
-  /** Seconds after which the jobs of a process that is cut off go to others; default 15. */
+  /** Seconds after which the jobs of a process that is cut off go to other workers; default 15. */
   leaseSeconds?: number
   /**
-   * Seconds after which the jobs of a process whose event loop is blocked go to others; default 900. A job that blocks
-   * has at least twice its `timeout`. `Infinity` waits for ever.
+   * Seconds after which the jobs of a process whose event loop is blocked go to other workers; default 900. A job may block
+   * for at least twice its `timeout`. `Infinity` waits for ever.
    */
   maxBlockSeconds?: number
-  /** Seconds between looks at due jobs when nobody tells; at most (and by default) 1. */
+  /** Seconds between two polls for due jobs; at most (and by default) 1. */
   pollInterval?: number
-  /** Chooses where a job goes whose time has come. One worker at a time moves them: give all of them the same. */
+  /** Chooses where a due job goes. One worker moves them for all: set the same function in every worker. */
   promote?: Promote
   /** Batches of ordered queues that run at the same time, over all of them; default 5. */
   orderedConcurrency?: number
@@ -83,7 +83,7 @@ export interface WorkerOptions extends CapsuleOptions {
   tag?: string
   /** Shown beside the process. */
   labels?: readonly string[]
-  /** `start` and `done` (or `fail`) of each job at info; default false: at debug, where the logger shows it. */
+  /** Logs `start` and `done` (or `fail`) of each job at info; default false, which logs them at debug. */
   logJobs?: boolean
 }
 
@@ -114,7 +114,7 @@ const OPTIONS: Record<keyof WorkerOptions, OptionKind> = {
 
 export const WORKER_OPTIONS: readonly string[] = Object.keys(OPTIONS)
 
-/** With the defaults of what was left out. */
+/** The options with their defaults. */
 export type CapsuleSettings = Required<Omit<CapsuleOptions, 'fetchOrder'>> & Pick<CapsuleOptions, 'fetchOrder'>
 export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promote' | 'splitter'>> &
   CapsuleSettings &
@@ -128,7 +128,7 @@ export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promot
 export function withQueues(options: WorkerOptions, defined: readonly string[], url: string): WorkerOptions {
   const { queues = url.startsWith('sqlite:') ? [ALL_QUEUES] : ['default'], capsules = {} } = options
   const lists = Object.values(capsules ?? {}).map((capsule) => capsule?.queues ?? [])
-  // Wrong types are refused later, with all other options.
+  // The check of all options refuses wrong types later.
   if (!Array.isArray(queues) || !lists.every(Array.isArray)) return options
   const apart = lists.flat().map((queue) => parseQueue(queue).name)
   const expanded = expandQueues(queues, defined, apart)
@@ -154,7 +154,7 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     ...capsule('worker', options),
   }
   if ('default' in settings.capsules)
-    throw wrong("capsules: the worker's own queues and concurrency are the capsule default")
+    throw wrong("worker: capsules must not name 'default': that capsule has the worker's own queues and concurrency")
   return settings
 }
 

@@ -7,17 +7,17 @@ export type QueueOption = string | readonly [name: string, weight: number]
 /** `strict`: as listed. `random`: each equally likely to be first. `weighted`: as likely as its share of the weights. */
 export type QueueMode = 'strict' | 'random' | 'weighted'
 
-/** Chooses, for one fetch, in which order queues are asked; those that it leaves out are not. */
+/** Returns the order of the queues for one fetch. The worker does not fetch from queues that it omits. */
 export type FetchOrder = (queues: readonly string[]) => readonly string[]
 
 /**
- * The order in which queues are asked for jobs. No weight anywhere: as listed, strictly. One weight anywhere (`critical,3`;
- * others count 1): drawn anew each time, so that a queue comes first as often as its share of the weights.
+ * The order in which a worker fetches from its queues. Without weights it is strictly the order of the list. With a weight
+ * (`critical,3`; others count 1) it is drawn for each fetch, so that a queue comes first as often as its share of the weights.
  */
 export class QueueOrder {
   readonly names: readonly string[]
   readonly mode: QueueMode
-  /** As given; 0 where none was. */
+  /** The weight of each queue; 0 without one. */
   readonly weights: Readonly<Record<string, number>>
   readonly #lots: readonly string[] | undefined
   readonly #random: () => number
@@ -27,10 +27,13 @@ export class QueueOrder {
   constructor(queues: readonly QueueOption[], random: () => number, choose?: FetchOrder) {
     const parsed = queues.map(parseQueue)
     if (parsed.length === 0) {
-      throw new HighkiqError('INVALID_OPTION', 'queues: name at least one queue, for instance ["default"]')
+      throw new HighkiqError('INVALID_OPTION', 'queues must name at least one queue, for instance ["default"]')
     }
     if (choose !== undefined && typeof choose !== 'function') {
-      throw new HighkiqError('INVALID_OPTION', 'fetchOrder is a function from the names of queues to an order of them')
+      throw new HighkiqError(
+        'INVALID_OPTION',
+        'fetchOrder must be a function that gets the names of the queues and returns their order',
+      )
     }
     const weights = new Map<string, number>()
     for (const { name, weight } of parsed) weights.set(name, (weights.get(name) ?? 0) + weight)
@@ -46,7 +49,7 @@ export class QueueOrder {
     }
   }
 
-  /** @throws what a `fetchOrder` of one's own throws */
+  /** @throws what `fetchOrder` throws */
   next(): readonly string[] {
     if (this.#choose) return [...new Set(this.#choose(this.names))].filter((name) => this.names.includes(name))
     if (!this.#lots) return this.names

@@ -31,14 +31,14 @@ test.each<[item: object, words: string]>([
 })
 
 test.each<[options: unknown, words: string]>([
-  [null, 'Sync: options are an object, not null'],
-  ['x', 'Sync: options are an object, not "x"'],
-  [[], 'Sync: options are an object, not a list'],
+  [null, 'Sync: options must be an object (got null)'],
+  ['x', 'Sync: options must be an object (got "x")'],
+  [[], 'Sync: options must be an object (got a list)'],
   [{ queue: 'x' }, 'Sync: there is no option queue; did you mean queueName?'],
   [{ retry: 3 }, 'Sync: there is no option retry; did you mean maxRetries?'],
   [{ batch_size: 3 }, 'did you mean batchSize?'],
-  [{ morgueKeep: 'long' }, `Sync: morgueKeep is a number of seconds above 0, or for instance '30d', not "long"`],
-  [{ morgueKeep: -1 }, 'Sync: morgueKeep is'],
+  [{ morgueKeep: 'long' }, `Sync: morgueKeep must be a number of seconds above 0, or for instance '30d' (got "long")`],
+  [{ morgueKeep: -1 }, 'Sync: morgueKeep must be'],
 ])('a definition with %j is refused', (options, words) => {
   const { hq } = bench()
   expect(() => hq.ordered('Sync', options as object, () => {})).toThrow(

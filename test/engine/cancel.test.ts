@@ -40,7 +40,7 @@ test('a job that waits in its queue is removed, and never runs', async () => {
   await unmarked(t, ...jids)
 })
 
-test('a job is found at place 500,000, within seconds', { timeout: 240_000 }, async () => {
+test('a job is found at position 500,000 within seconds', { timeout: 240_000 }, async () => {
   const t = bench()
   await t.hq.store.open()
   const jid = (n: number) => n.toString(16).padStart(24, '0')
@@ -77,14 +77,14 @@ test('a scheduled job and one that waits for its retry are removed, in whichever
   await unmarked(t, later, failing)
 })
 
-test('with a queue named only that one is searched: elsewhere the job is not found', async () => {
+test('with the option queue only that queue is searched', async () => {
   const t = bench()
   const jid = (await t.hq.push({ class: 'J', args: [], queue: 'a' })) as string
   expect(await t.hq.cancel(jid, { queue: 'b' })).toBe('not-found')
   expect(await t.hq.cancel(jid, { queue: 'a' })).toBe('removed')
 })
 
-test('what is no job (any more) is not found, and its id can be used again', async () => {
+test('cancelling an unknown or ended job returns not-found, and its id can be used again', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const J = t.hq.job('J', async (ctx) => ran.say(ctx.jid))
@@ -113,7 +113,7 @@ test('another job that has the id among its arguments is left alone; one with a 
   expect((await t.queue()).map(({ jid }) => jid)).toEqual(['other'])
 })
 
-test('what is no id, and options that are not known, are refused with what to do', async () => {
+test('an invalid id and unknown options are refused with a hint', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   const refused = (message: string) => ({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
   await expect(t.hq.cancel('')).rejects.toMatchObject(refused('performAsync'))
@@ -124,7 +124,7 @@ test('what is no id, and options that are not known, are refused with what to do
 })
 
 test(
-  'a job that runs in another process is told within a second, and is dropped: no failure, no retry, no death',
+  'a job that runs in another process is aborted within a second, and counts as neither failed, retried nor dead',
   PROMPT,
   async () => {
     const t = bench()
@@ -163,7 +163,7 @@ test.each([
   await unmarked(t, jid)
 })
 
-test('a handler that comes to its end in spite of the signal is done', async () => {
+test('a handler that ignores the signal and returns is done', async () => {
   const t = bench()
   const { J, began } = patient(t, () => 'the result')
   const task = await t.hq.tasks.create(J, [['a']])
@@ -245,7 +245,7 @@ test('a job that was cancelled in a process that was killed does not run again',
   await unmarked(t, jid)
 })
 
-test('a job that its worker put back when it stopped is dropped when it is taken again', async () => {
+test('a cancelled job that its stopping worker requeued is dropped at the next fetch', async () => {
   const t = bench()
   const child = new Child(t.url, { timeout: 0.001 })
   const jid = (await t.hq.push({ class: 'Deaf', args: [1, 60_000] })) as string
@@ -261,7 +261,7 @@ test('a job that its worker put back when it stopped is dropped when it is taken
   expect(await t.hq.store.metrics.totals()).toMatchObject(nothing)
 })
 
-test('a marked job is dropped unrun wherever it is met: in a queue, by one that waits, when it is due', async () => {
+test('a job with a cancellation never runs: not from a queue, not on a waiting worker, not when it is due', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
@@ -282,7 +282,7 @@ test('a marked job is dropped unrun wherever it is met: in a queue, by one that 
   expect(t.log.lines.filter(({ message }) => message === 'dropped: cancelled')).toHaveLength(3)
 })
 
-test('an idle worker never begins a job that was marked before it was pushed', async () => {
+test('an idle worker never starts a job that was cancelled before its push', async () => {
   const t = bench()
   const other = t.another()
   const ran = new Heard<number>()
@@ -360,7 +360,7 @@ async function race(
 
 const soon = (ms: number) => () => new Promise((resolve) => setTimeout(resolve, Math.random() * ms))
 
-test('cancelling while jobs are taken: each one is removed unrun, or runs, or has run', async () => {
+test('cancelling while jobs are fetched: each job is removed before it runs, or runs, or has run', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const ended = new Heard<string>()
@@ -375,7 +375,7 @@ test('cancelling while jobs are taken: each one is removed unrun, or runs, or ha
   expect(new Set(answers.values())).toContain('removed')
 })
 
-test('cancelling while jobs are promoted: none is lost from sight between the schedule and its end', async () => {
+test('cancelling while jobs are promoted misses no job', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const ended = new Heard<string>()
@@ -393,7 +393,7 @@ test('cancelling while jobs are promoted: none is lost from sight between the sc
   await until(async () => (await t.hq.store.jobSets.size('schedule')) === 0)
 })
 
-test('cancelling while jobs fail and are retried: after the answer none begins again', async () => {
+test('cancelling while jobs fail and are retried: no job starts again after the answer', async () => {
   const t = bench()
   const begun = new Heard<string>()
   const J = t.hq.job('J', { retryIn: () => 0.02 }, async (ctx) => {
@@ -422,7 +422,7 @@ test('cancelling while jobs fail and are retried: after the answer none begins a
 })
 
 test.each(['retry', 'queue'] as const)(
-  'a job that leaves its worker while it is looked for, and goes where it was looked for before (%s), is found',
+  'a job that moves during the search to where the search has been (%s) is found',
   async (to) => {
     const t = bench()
     const { store } = t.hq
@@ -454,7 +454,7 @@ test.each(['retry', 'queue'] as const)(
   },
 )
 
-test('two who cancel the same job at once both hear what became of it', async () => {
+test('two callers that cancel the same job at once both get the answer', async () => {
   const t = bench()
   const other = t.another()
   const { J, began } = patient(t)

@@ -2,7 +2,7 @@ import type { FetchOrder, WorkerOptions } from 'highkiq'
 import { expect, test } from 'vitest'
 import { all, bench, gate, Heard, until } from './bench.ts'
 
-test('each capsule has slots and queues of its own: a full one does not hold up another', async () => {
+test('each capsule has its own slots and queues: a full one does not block another', async () => {
   const { hq, work, settled } = bench()
   const began = new Heard<string>()
   const { opened, open } = gate()
@@ -76,7 +76,7 @@ test('two capsules on one queue run each of 2,000 jobs once', async () => {
   expect(await hq.stats()).toMatchObject({ processed: 2000, failed: 0 })
 })
 
-test('what runs in several capsules of one queue goes back at the end in its order, each job once', async () => {
+test('jobs that run in several capsules of one queue are requeued in their order at a stop, each once', async () => {
   const { hq, work, queue } = bench()
   const began = new Heard<string>()
   const J = hq.job('J', async (ctx, name: string) => {
@@ -100,7 +100,7 @@ test('what runs in several capsules of one queue goes back at the end in its ord
   expect(await hq.store.workers.leases()).toEqual([])
 })
 
-test('a worker that lost its lease forgets the jobs of all its capsules, and all go on', async () => {
+test('a worker that lost its lease drops the jobs of all its capsules, and all capsules continue', async () => {
   const { hq, work, settled } = bench()
   const began = new Heard<string>()
   const told = new Heard<string>()
@@ -125,7 +125,7 @@ test('a worker that lost its lease forgets the jobs of all its capsules, and all
 
 // ------------------------------------------------------------------------------------------------------ fetchOrder
 
-test('fetchOrder chooses the order of queues for each fetch; those that it leaves out or makes up are not asked', async () => {
+test('fetchOrder chooses the order of queues for each fetch; omitted and unknown queues are not fetched from', async () => {
   const { hq, work } = bench()
   const ran = new Heard<string>()
   let order = ['b', 'made-up', 'b', 'a']
@@ -144,7 +144,7 @@ test('fetchOrder chooses the order of queues for each fetch; those that it leave
   expect(await ran.atLeast(3)).toEqual(['b', 'a', 'c'])
 })
 
-test('a fetchOrder that breaks is reported once, and queues are asked as listed', async () => {
+test('a fetchOrder that throws is reported once, and the queues are fetched from as listed', async () => {
   const { hq, work, errors } = bench()
   const ran = new Heard<string>()
   const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
@@ -162,7 +162,7 @@ test('a fetchOrder that breaks is reported once, and queues are asked as listed'
   ])
 })
 
-test('while fetchOrder names no queue nothing is taken, and nothing spins', async () => {
+test('while fetchOrder names no queue the worker fetches nothing and does not spin', async () => {
   const { hq, work } = bench()
   const ran = new Heard<string>()
   let asked = 0
@@ -203,7 +203,7 @@ test.each<[string, object]>([
   expect(() => hq.worker(options as WorkerOptions)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('jobs and batches that a worker can run at the same time are two numbers, for handlers of its events and for people', async () => {
+test('concurrency and orderedConcurrency of a worker are shown as two numbers', async () => {
   const t = bench()
   t.hq.ordered('Sync', { shards: 1 }, async () => {})
   const told: unknown[] = []

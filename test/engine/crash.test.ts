@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bench, Child, Heard, PROMPT, until } from './bench.ts'
 
 test(
-  'the jobs of a process that was killed run again elsewhere within about a second, in their order, once',
+  'the jobs of a killed process run again on another worker within about a second, in their order, once',
   PROMPT,
   async () => {
     const t = bench()
@@ -37,7 +37,7 @@ test(
   },
 )
 
-test('the third stall in a row is the last: the job is dead, says why, and death handlers hear of it', async () => {
+test('after the third crash in a row the job is dead with the reason, and death handlers run', async () => {
   const t = bench()
   const deaths = new Heard<unknown>()
   t.hq.onDeath((payload, error) => deaths.say([payload.jid, payload.hk_stalls, (error as Error).message]))
@@ -57,7 +57,7 @@ test('the third stall in a row is the last: the job is dead, says why, and death
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
-test('an attempt that ends by itself forgets the stalls before it', async () => {
+test('an attempt that ends resets the number of crashes', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   t.hq.job('J', async () => {
     throw new Error('x')

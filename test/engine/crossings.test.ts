@@ -6,7 +6,7 @@ import { bench, Heard, until } from './bench.ts'
 
 const onRedis = Boolean(process.env.HIGHKIQ_TEST_REDIS)
 
-test('an iterable job is refused a thread of its own, and has none by default either', async () => {
+test('an iterable job can not run in a thread, not by default either', async () => {
   const t = bench({ defaultJobOptions: { thread: true } })
   const ran = new Heard<string>()
   const job = {
@@ -20,7 +20,7 @@ test('an iterable job is refused a thread of its own, and has none by default ei
   expect(await ran.atLeast(2)).toEqual(['a', 'b'])
 })
 
-test('a bound queue is served by the capsule that names it, with the slots and the middleware of that', async () => {
+test('a capsule serves a bound queue that it names, with its own concurrency and middleware', async () => {
   const t = bench()
   const order = new Heard<string>()
   const saying =
@@ -39,7 +39,7 @@ test('a bound queue is served by the capsule that names it, with the slots and t
   expect([worker.concurrency, [...worker.queues].sort()]).toEqual([3, ['default', 'orders']])
 })
 
-test('a bound queue with slots of its own is in no capsule: that would be two numbers for one queue', () => {
+test('a capsule can not serve a queue that has its own concurrency by hq.process', () => {
   const t = bench()
   t.hq.process('orders', { concurrency: 2 }, () => {})
   expect(() => t.hq.worker({ capsules: { slow: { concurrency: 1, queues: ['orders,2'] } } })).toThrow(
@@ -48,7 +48,7 @@ test('a bound queue with slots of its own is in no capsule: that would be two nu
 })
 
 test.skipIf(onRedis)(
-  'what goes to another store is no part of a transaction, whichever stands inside the other',
+  'pushes to another store are not part of a transaction, whichever encloses the other',
   async () => {
     const [home, east] = [bench(), bench()]
     const J = home.hq.job('J', { queue: 'q' }, (_ctx, _n: number) => {})

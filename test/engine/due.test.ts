@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bench, Heard, PROMPT, until } from './bench.ts'
 
-test('a scheduled job runs when it is due: pushes of this process wake the one that moves them', async () => {
+test('a scheduled job runs when it is due: a push of the same process wakes the service that moves it', async () => {
   const { hq, work } = bench()
   const late = new Heard<number>()
   const J = hq.job('J', async (_ctx, due: number) => late.say(Date.now() - due))
@@ -17,7 +17,7 @@ test('a scheduled job runs when it is due: pushes of this process wake the one t
   }
 })
 
-test('what another process schedules runs in time too', async () => {
+test('a job that another process schedules runs in time', async () => {
   const a = bench()
   const b = a.another()
   const late = new Heard<number>()
@@ -31,7 +31,7 @@ test('what another process schedules runs in time too', async () => {
   expect(ms).toBeLessThan(1200)
 })
 
-test('due jobs come in the order of their times, more than a batch of them, each once', async () => {
+test('more than a batch of due jobs run in the order of their times, each once', async () => {
   const { hq, work, settled, clock } = bench()
   const ran: number[] = []
   const J = hq.job('J', async (_ctx, n: number) => void ran.push(n))
@@ -45,7 +45,7 @@ test('due jobs come in the order of their times, more than a batch of them, each
   expect(ran).toEqual(Array.from({ length: 250 }, (_, n) => n))
 })
 
-test('of several workers one alone moves due jobs', async () => {
+test('only one of several workers moves due jobs', async () => {
   const apps = [bench()]
   for (let n = 0; n < 2; n++) apps.push((apps[0] as (typeof apps)[0]).another())
   const moved = new Heard<number>()
@@ -72,7 +72,7 @@ test('of several workers one alone moves due jobs', async () => {
   expect(new Set(ran.all).size).toBe(40)
 })
 
-test('when the one that moves due jobs becomes quiet, another one goes on at once', PROMPT, async () => {
+test('when the worker that moves due jobs becomes quiet, another continues at once', PROMPT, async () => {
   const a = bench()
   const b = a.another()
   const ran = new Heard<string>()
@@ -90,7 +90,7 @@ test('when the one that moves due jobs becomes quiet, another one goes on at onc
   expect(Date.now() - due).toBeLessThan(1000)
 })
 
-test('a promote of one’s own chooses another queue, drops, or puts off; without an answer a job goes where it says', async () => {
+test('promote chooses another queue, deletes or postpones a job; without an answer the job goes to its own queue', async () => {
   const { hq, work, clock, queue, set } = bench()
   const asked: unknown[] = []
   const J = hq.job('J', { queue: 'own' }, (_ctx, _name: string) => {})

@@ -4,7 +4,7 @@ import { bench, gate, Heard, until } from './bench.ts'
 
 const nothing = { processed: 0, failed: 0, enqueued: 0, fetched: 0, scheduled: 0, retries: 0, dead: 0 }
 
-test('a job that can not begin in time is dropped unrun, and is no failure; one that can runs', async () => {
+test('a job that can not start in time is dropped without failing; others run', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const deaths = new Heard<unknown>()
@@ -25,7 +25,7 @@ test('a job that can not begin in time is dropped unrun, and is no failure; one 
   expect(dropped).toMatchObject([{ about: { class: 'J', queue: 'default' } }, {}])
 })
 
-test('a scheduled job has its time from when it was scheduled for, not from its push, nor from its promotion', async () => {
+test('the time of a scheduled job counts from its scheduled time, not from its push or promotion', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const J = t.hq.job('J', { expiresIn: 100 }, async (_ctx, name: string) => ran.say(name))
@@ -46,7 +46,7 @@ test('a scheduled job has its time from when it was scheduled for, not from its 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
 })
 
-test('a retry has begun before: it runs however late', async () => {
+test('a retry never expires', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', { expiresIn: 5, retryIn: () => 60 }, async (ctx) => {
@@ -60,7 +60,7 @@ test('a retry has begun before: it runs however late', async () => {
   expect(await ran.atLeast(2)).toEqual([1, 2])
 })
 
-test('one that has begun runs again however late, whatever has ended its attempt', async () => {
+test('a job that has started once never expires, whatever ended its attempt', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const J = t.hq.job('J', { expiresIn: 5 }, async (ctx, how: string) => {
@@ -94,7 +94,7 @@ test('one that has begun runs again however late, whatever has ended its attempt
   expect([...ran.all].sort()).toEqual(['killed', ...[...all, ...all].sort()])
 })
 
-test('a job of another program counts from what its text says, in seconds or milliseconds; nonsense never expires', async () => {
+test("the time of another program's job counts from its text, in seconds or milliseconds; an invalid time never expires", async () => {
   const t = bench()
   const ran = new Heard<string>()
   t.hq.job('J', async (_ctx, name: string) => ran.say(name))
@@ -135,7 +135,7 @@ test('a row of a task that expired is cancelled, with the reason as its code', a
   }
 })
 
-test('what is no time is refused', async () => {
+test('an invalid time is refused', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   const wrong = { code: 'INVALID_OPTION', message: expect.stringContaining('expiresIn') }
   for (const expiresIn of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5m']) {

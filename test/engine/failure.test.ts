@@ -24,7 +24,7 @@ async function failing(t: Bench, thrown: unknown, options: JobOptions = {}, more
 
 const figures = ({ hq }: { hq: Highkiq }) => hq.store.metrics.totals()
 
-test('a failed job is retried after 15 s, with what happened in Sidekiq’s fields', async () => {
+test('a failed job is retried after 15 s, with the error in Sidekiq’s fields', async () => {
   const t = bench({ clock: { now: () => 1_700_000_000_000 } })
   const { retry, deaths, jid } = await failing(t, new TypeError('broken'))
   expect(retry).toMatchObject({
@@ -52,7 +52,7 @@ test('a failed job is retried after 15 s, with what happened in Sidekiq’s fiel
   ])
 })
 
-test('retries run at their time, later and later, until the last; then the job is dead and says so', async () => {
+test('retries run at growing intervals until the last; then the job is dead', async () => {
   const t = bench()
   const { hq, clock } = t
   const ran = new Heard<number>()
@@ -112,7 +112,7 @@ test('members that Highkiq does not know survive a retry byte for byte, in their
   ])
 })
 
-test('retry: 0 goes to the dead set at once, retry: false is dropped; death handlers hear of both', async () => {
+test('retry: 0 goes to the dead set at once, retry: false is deleted; death handlers run for both', async () => {
   const zero = bench()
   const toDead = await failing(zero, new Error('x'), { retry: 0 })
   expect(toDead.dead).toMatchObject({ jid: toDead.jid, retry_count: 0 })
@@ -147,7 +147,7 @@ test('a job that was retried by hand (retry_count -1) counts as failed before', 
   })
 })
 
-test('the queue of a retry is the one that the job was taken from, or its retry_queue', async () => {
+test('a retry goes to the queue from which the job was fetched, or to its retry_queue', async () => {
   const t = bench()
   t.hq.job('J', async () => {
     throw new Error('x')
@@ -165,7 +165,7 @@ test('the queue of a retry is the one that the job was taken from, or its retry_
   )
 })
 
-test('the app’s maxRetries rules a job that says retry: true', async () => {
+test('the app’s maxRetries applies to a job with retry: true', async () => {
   const t = bench({ maxRetries: 0 })
   expect((await failing(t, new Error('x'))).dead).toMatchObject({ retry: true })
 })
@@ -180,7 +180,7 @@ test("jitter is added to Sidekiq's delay, up to ten seconds for each failure so 
   expect((await failing(own, new Error('x'), { retryIn: '100s' })).retry?.score).toBe(1_700_000_100)
 })
 
-test('retryFor alone decides, by the time since the first failure, in milliseconds or in seconds', async () => {
+test('with retryFor only the time since the first failure counts, in milliseconds or in seconds', async () => {
   const now = 1_700_000_000_000
   const about = { retry_count: 30, retry: 1 }
   for (const [failed_at, dies] of [
@@ -210,7 +210,7 @@ test('retryIn gets the count, the error and the payload, and chooses the delay',
   expect(retry?.score).toBe(1_700_000_007)
 })
 
-test.each(['default', undefined, null])('retryIn that answers %o leaves it at the default', async (answer) => {
+test.each(['default', undefined, null])('retryIn that returns %o keeps the default delay', async (answer) => {
   const t = bench({ clock: { now: () => 1_700_000_000_000 } })
   const { retry } = await failing(t, new Error('x'), { retryIn: () => answer as never })
   expect(retry?.score).toBe(1_700_000_015)
@@ -229,7 +229,7 @@ test.each([
   [true, 'true'],
   [Promise.resolve(5), 'a promise'],
 ])(
-  'retryIn that answers %o is reported once with class and value, and leaves it at the default',
+  'retryIn that returns %o is reported once with class and value, and keeps the default delay',
   async (answer, got) => {
     const t = bench({ clock: { now: () => 1_700_000_000_000 } })
     const { retry } = await failing(t, new Error('x'), { retryIn: () => answer as never })
@@ -247,7 +247,7 @@ test.each([
   },
 )
 
-test('a random part that is no number does not lose the job', async () => {
+test('an invalid random number does not lose the job', async () => {
   for (const random of [() => Number.NaN, () => undefined as never]) {
     const t = bench({ clock: { now: () => 1_700_000_000_000 }, random })
     const { retry } = await failing(t, new Error('x'))
@@ -255,7 +255,7 @@ test('a random part that is no number does not lose the job', async () => {
   }
 })
 
-test('retryIn that throws is reported and leaves it at the default', async () => {
+test('retryIn that throws is reported and keeps the default delay', async () => {
   const t = bench({ clock: { now: () => 1_700_000_000_000 } })
   const { retry } = await failing(t, new Error('x'), {
     retryIn: () => {
@@ -269,7 +269,7 @@ test('retryIn that throws is reported and leaves it at the default', async () =>
   ])
 })
 
-test("retryIn that answers 'kill' ends as the last retry does; 'discard' ends without a trace but for the death handlers", async () => {
+test("retryIn that returns 'kill' ends the job like its last retry; 'discard' deletes it and runs the death handlers", async () => {
   const exhausted: unknown[] = []
   const onExhausted = () => exhausted.push('exhausted')
   const killed = bench()
@@ -284,7 +284,7 @@ test("retryIn that answers 'kill' ends as the last retry does; 'discard' ends wi
   expect(await figures(discarded)).toMatchObject({ processed: 1, failed: 1, retries: 0, dead: 0 })
 })
 
-test('a job that wraps another one has the hooks of that one, and the retries of its own', async () => {
+test('a job that wraps another uses the hooks of the wrapped class and its own retries', async () => {
   const t = bench()
   const asked: unknown[] = []
   t.hq.job(
@@ -313,7 +313,7 @@ test('a job that wraps another one has the hooks of that one, and the retries of
   expect(asked.at(-1)).toEqual(['retryIn', 0])
 })
 
-test('a shutdown anywhere among the causes of an error is no failure: the job goes back as it was', async () => {
+test('an error caused by a shutdown is not a failure: the job is requeued unchanged', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', async () => {
@@ -447,7 +447,7 @@ test('a backtrace is stored as Sidekiq does it: base64 of deflated JSON, as many
 
 // ------------------------------------------------------------------------------------------------------ errors to throw
 
-test('BusinessFailure is done: not retried, not an error, and nobody hears of a death', async () => {
+test('BusinessFailure ends the job: no retry, no error, no death handler', async () => {
   const t = bench()
   const { deaths } = await failing(t, new BusinessFailure('the price is missing', { code: 'price' }))
   expect(deaths).toEqual([])
@@ -455,7 +455,7 @@ test('BusinessFailure is done: not retried, not an error, and nobody hears of a 
   expect(await figures(t)).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
 })
 
-test('a class of one’s own can be a business failure, with what extends it', async () => {
+test('any error class and its subclasses can be declared a business failure', async () => {
   class Refused extends Error {}
   class PriceRefused extends Refused {}
   for (const [error, failed] of [
@@ -472,14 +472,14 @@ test('a class of one’s own can be a business failure, with what extends it', a
   expect(() => bench().hq.businessErrors('Refused' as never)).toThrow(refused)
 })
 
-test('Discard drops the job, whatever retries are left; death handlers run', async () => {
+test('Discard deletes the job whatever retries are left; death handlers run', async () => {
   const t = bench()
   const { deaths } = await failing(t, new Discard('not needed'))
   expect(deaths).toMatchObject([[expect.any(String), { message: 'not needed' }, { class: 'J' }]])
   expect(await figures(t)).toMatchObject({ processed: 1, failed: 1, retries: 0, dead: 0 })
 })
 
-test('Kill sends a job to the dead set, whatever its retries say', async () => {
+test('Kill moves a job to the dead set, whatever its retries', async () => {
   for (const retry of [true, false, 5]) {
     const t = bench()
     const { dead, deaths } = await failing(t, new Kill('hopeless'), { retry })
@@ -488,13 +488,13 @@ test('Kill sends a job to the dead set, whatever its retries say', async () => {
   }
 })
 
-test('errors of another copy of the package are told apart by what they say of themselves', async () => {
+test('errors of another copy of the package are recognised by their code', async () => {
   const t = bench()
   await failing(t, Object.assign(new Error('theirs'), { highkiq: 'business-failure' }))
   expect(await figures(t)).toMatchObject({ processed: 1, failed: 0, retries: 0 })
 })
 
-test('Snooze puts a job into the schedule; no retry is used up and nothing is counted', async () => {
+test('Snooze schedules the job again; it uses up no retry and counts nothing', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', { retry: 1 }, async (ctx) => {
@@ -521,7 +521,7 @@ test('Snooze puts a job into the schedule; no retry is used up and nothing is co
 })
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, undefined, '5m'])(
-  'a Snooze for %o is an error like others',
+  'a Snooze with %o fails the job',
   async (seconds) => {
     const t = bench()
     const { retry } = await failing(t, new Snooze(seconds as number))
@@ -604,7 +604,7 @@ test.each([
   ['no class', '{"args":[]}'],
   ['no arguments', '{"class":"J"}'],
 ])(
-  'what is no job (%s) goes to the dead set as it is, is reported and counts nothing; the others go on',
+  'a text that is not a job (%s) goes to the dead set unchanged, is reported and counts nothing; other jobs run',
   async (_, text) => {
     const t = bench()
     const ran = new Heard<number>()
@@ -623,7 +623,7 @@ test.each([
   },
 )
 
-test('what is no job among the due ones goes to the dead set too', async () => {
+test('a due text that is not a job goes to the dead set, too', async () => {
   const t = bench()
   await t.hq.store.jobs.push([{ to: 'retry', text: 'garbage', score: 1 }], Date.now())
   await t.work()
@@ -631,7 +631,7 @@ test('what is no job among the due ones goes to the dead set too', async () => {
   expect(await t.set('dead')).toMatchObject([{ text: 'garbage' }])
 })
 
-test('a job of a port that leaves at in its scheduled jobs is moved once', async () => {
+test('a scheduled job that keeps its at is moved once', async () => {
   const t = bench()
   const ran = new Heard<unknown>()
   t.hq.job('J', async (ctx) => ran.say(ctx.payload))

@@ -8,7 +8,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
   const onStore = async () => bench({ url: await makeUrl() })
 
   describe(`stopped processes on ${title}`, () => {
-    test('a process that was stopped for three leases loses its jobs; continued, its late end is refused, it works on as a new owner, and nobody says that it was blocked', async () => {
+    test('a process that was stopped for three leases loses its jobs; continued, its late settlement is refused, it works as a new owner, and no block is reported', async () => {
       const t = await onStore()
       const ran = new Heard<number>()
       t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
@@ -43,7 +43,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(child.all('warned')).toEqual([])
     })
 
-    test('the time in which a process was stopped is not time in which a handler blocked', async () => {
+    test('the time in which a process was stopped does not count as blocked', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       t.hq.job('Stuck', async (ctx) => ran.say(ctx.jid))
@@ -71,7 +71,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0 })
     })
 
-    test('a process that is frozen while it starts 200 jobs starts none of those that others settled', async () => {
+    test('a process that is frozen while it starts 200 jobs starts none that others have settled', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       for (const name of ['Quick', 'Stuck']) t.hq.job(name, async (ctx) => ran.say(ctx.jid))
@@ -99,7 +99,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 201, failed: 0, retries: 0, dead: 0 })
     })
 
-    test('a process that lost its lease while all its slots were taken takes jobs again, without waiting for its old handlers', async () => {
+    test('a process that lost its lease with all slots busy fetches jobs again without waiting for its old handlers', async () => {
       const t = await onStore()
       const ran = new Heard<number>()
       t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
@@ -120,7 +120,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
   })
 
   describe(`blocked event loops on ${title}`, () => {
-    test('a handler that blocks the event loop for three leases keeps its job: others sweep and do not take it', async () => {
+    test('a handler that blocks the event loop for three leases keeps its job: other workers do not rescue it', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       const swept = sweepsOf(t)
@@ -140,7 +140,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(t.log.lines).toEqual([])
     })
 
-    test('the job that blocks is named while it blocks, and again with growing gaps; when it is over, the app logs how long it took', async () => {
+    test('a blocking job is named at growing intervals while it blocks; afterwards the app logs how long it took', async () => {
       const t = await onStore()
       const child = new Blocker(t.url)
       const jid = await t.hq.push({ class: 'Stuck', args: [child.file] })
@@ -164,7 +164,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(warned?.message).toMatch(new RegExp(`^event loop was blocked \\d+ s in job ${jid} of class Stuck$`))
     })
 
-    test('when a handler blocks after it has waited, all that run are named, and said to be only likely', async () => {
+    test('when a handler blocks after an await, all running jobs are named as likely causes', async () => {
       const t = await onStore()
       const child = new Blocker(t.url)
       const waits = await t.hq.push({ class: 'Waiting', args: [] })
@@ -182,7 +182,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(line?.msg).toMatch(/^event loop blocked 1 s, most likely in one of the 2 running jobs: /)
     })
 
-    test('who blocks longer than maxBlockSeconds loses its jobs: they run elsewhere, and its late end is refused and reported', async () => {
+    test('a worker that blocks longer than maxBlockSeconds loses its jobs: they run on other workers, and its late settlement is refused and reported', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       t.hq.job('Stuck', async (ctx) => ran.say(ctx.jid))
@@ -208,7 +208,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
     })
 
-    test('one that was given up and whose jobs nobody took keeps them', async () => {
+    test('a worker that stopped renewing keeps its jobs if no other worker claimed them', async () => {
       const t = await onStore()
       const child = new Blocker(t.url, { maxBlockSeconds: 1 })
       await t.hq.push({ class: 'Stuck', args: [child.file] })
@@ -221,7 +221,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect((await t.hq.store.workers.leases()).map(({ claimed }) => claimed)).toEqual([false])
     })
 
-    test('a worker that is to stop, and blocks past its time for that, loses its jobs to others', async () => {
+    test('a worker that blocks past the deadline of its stop loses its jobs to other workers', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       t.hq.job('StuckWhenStopping', async (ctx) => ran.say(ctx.jid))
@@ -238,7 +238,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
     })
 
-    test('a process that is blocked because nobody reads its log keeps its job', async () => {
+    test('a process that blocks because its log is not read keeps its job', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
       const swept = sweepsOf(t)

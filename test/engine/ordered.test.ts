@@ -331,15 +331,15 @@ test('scores that nobody gives grow with each push, also within a millisecond', 
 })
 
 test.each([
-  [{ shards: 0 }, 'Sync: shards is a whole number, 1 to 1,000, not 0'],
+  [{ shards: 0 }, 'Sync: shards must be a whole number, 1 to 1,000 (got 0)'],
   [{ batchSize: 101 }, 'batchSize'],
   [{ maxRetries: -1 }, 'maxRetries'],
   [{ maxPayloads: 1001 }, 'maxPayloads'],
   [{ serial: 'all' }, 'serial'],
   [{ reshard: true }, 'reshard'],
-  [{ retryIn: -5 }, 'Sync: retryIn is a number of seconds, 0 or more, or a duration'],
+  [{ retryIn: -5 }, 'Sync: retryIn must be a number of seconds, 0 or more, or a duration'],
   [{ retryIn: 'soon' }, 'not "soon"'],
-  [{ morgueMax: 'many' }, 'Sync: morgueMax is a whole number, 0 or more, not "many"'],
+  [{ morgueMax: 'many' }, 'Sync: morgueMax must be a whole number, 0 or more (got "many")'],
   [{ shard: 5 }, 'there is no option shard'],
   [{ queueName: 'a b' }, 'queue name'],
 ])('%j is refused', (options, says) => {

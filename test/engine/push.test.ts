@@ -69,7 +69,7 @@ test('any class can be pushed, also one that only another program knows, with me
   ])
 })
 
-test('pushes of one turn of the event loop are stored in their order', async () => {
+test('pushes of one event loop iteration are stored in their order', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async (_ctx, _n: number) => {})
   const numbers = Array.from({ length: 2500 }, (_, n) => n)
@@ -175,7 +175,7 @@ test('performBulk of nothing answers an empty array', async () => {
   expect(await hq.job('J', noop).performBulk([])).toEqual([])
 })
 
-test('performBulk takes iterables and async iterables, and reads no further ahead than a batch', async () => {
+test('performBulk accepts iterables and async iterables, and reads at most one batch ahead', async () => {
   const { hq } = bench()
   const J = hq.job('J', async (_ctx, _n: number) => {})
   let read = 0

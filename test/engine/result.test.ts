@@ -5,7 +5,7 @@ import { type Bench, bench, gate, Heard, PROMPT, until } from './bench.ts'
 const KEPT: JobOptions = { keepResult: 60 }
 
 test.each([[undefined], [null], [0], ['text'], [{ a: [1, { b: false }] }], [2n ** 60n]])(
-  'what a handler returns (%o) is what result answers, now and later',
+  'hq.result returns what the handler returned (%o), now and later',
   async (value) => {
     const { hq, work, settled } = bench()
     const J = hq.job('J', KEPT, async () => value)
@@ -18,7 +18,7 @@ test.each([[undefined], [null], [0], ['text'], [{ a: [1, { b: false }] }], [2n *
   },
 )
 
-test('a result is waited for, also from another process, and not beyond the time-out', PROMPT, async () => {
+test('hq.result waits for a result, also of another process, until its timeout', PROMPT, async () => {
   const t = bench()
   const { opened, open } = gate()
   const J = t.hq.job('J', KEPT, async () => {
@@ -42,7 +42,7 @@ test('a push that client middleware stopped has no result', async () => {
   await expect(hq.result(jid)).rejects.toMatchObject({ code: 'NO_RESULT', message: /stopped the push/ })
 })
 
-test('nobody waits for a job that keeps no result, or that there never was, beyond the time-out', async () => {
+test('hq.result times out for an unknown job and for a job without keepResult', async () => {
   const { hq, work, settled } = bench()
   const jid = (await hq.job('J', async () => 5).performAsync()) as string
   await work()
@@ -76,7 +76,7 @@ test.each<[string, unknown, JobOptions, object]>([
   expect(thrown.message).toContain((error as Error).message)
 })
 
-test('a job that was cancelled, before it began or while it ran, or came too late, has failed', async () => {
+test('hq.result rejects for a job that was cancelled before or during its run, or expired', async () => {
   const { hq, work, clock } = bench()
   const began = new Heard<string>()
   const J = hq.job('J', { ...KEPT, expiresIn: 60 }, async (ctx, name: string) => {
@@ -119,7 +119,7 @@ test.each<[string, string, (t: Bench, jid: string) => Promise<unknown>]>([
   }
 })
 
-test('who waits for the result of a job that is dropped when it is due hears of it', async () => {
+test('a waiting hq.result rejects when the job is dropped while it is due', async () => {
   const t = bench()
   const J = t.hq.job('J', { ...KEPT, expiresIn: 5 }, async () => 1)
   const jid = (await J.performIn(60)) as string
@@ -131,7 +131,7 @@ test('who waits for the result of a job that is dropped when it is due hears of 
   await expect(t.hq.result(marked)).rejects.toMatchObject({ details: { jid: marked, code: 'JOB_CANCELLED' } })
 })
 
-test('a failure that will be retried is no end; the result comes with the retry', async () => {
+test('hq.result waits through a failure that is retried', async () => {
   const { hq, work, clock } = bench()
   const J = hq.job('J', KEPT, async (ctx) => {
     if (ctx.attempt === 1) throw new Error('again')
@@ -157,7 +157,7 @@ test.each<[string, () => unknown, RegExp]>([
     /not JSON/,
   ],
 ])(
-  'a result that is %s is not kept: the job is done, a warning says so, and who waits is told',
+  'a result that is %s is not kept: the job is done, a warning is logged, and a waiting hq.result rejects',
   async (_, make, why) => {
     const { hq, work, settled, log } = bench()
     const J = hq.job('J', KEPT, async () => make())
@@ -191,7 +191,7 @@ test('a result is there before its job is settled', async () => {
   expect(seen).toEqual([[1, 0]])
 })
 
-test('while the store is away a result is kept back, and its handler does not run again', async () => {
+test('while the store does not answer a result waits, and its handler does not run again', async () => {
   const { hq, work, settled } = bench()
   const ran = new Heard<number>()
   const J = hq.job('J', KEPT, async () => {
@@ -225,7 +225,7 @@ test('a result that the store refuses is reported, and its job is done', async (
   expect(await hq.stats()).toMatchObject({ processed: 1, failed: 0 })
 })
 
-test('a job whose process died too often has failed', async () => {
+test('hq.result rejects for a job whose process crashed too often', async () => {
   const { hq, work, raw } = bench()
   hq.job('J', KEPT, () => 'never')
   await raw('{"class":"J","args":[],"jid":"victim","retry":true,"hk_stalls":2}')
@@ -237,7 +237,7 @@ test('a job whose process died too often has failed', async () => {
   await expect(hq.result('victim')).rejects.toMatchObject({ code: 'JOB_FAILED', details: { class: 'Stalled' } })
 })
 
-test('of a row of a task the result is that of its event', async () => {
+test("hq.result of a task's row returns the result of its event", async () => {
   const { hq, work } = bench()
   const J = hq.job('J', { retry: 0 }, async (_ctx, n: number) => {
     if (n === 1) throw new BusinessFailure('one is refused', { code: 'one' })

@@ -7,7 +7,7 @@ import { type Bench, bench, Child, Heard, until } from './bench.ts'
 const order = (child: Child) => child.said.all.map(({ is }) => is).filter((is) => is !== 'logged' && is !== 'error')
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s stops: the job that runs is told, goes back to its queue, and the process ends with 0',
+  '%s stops the worker: the running job is aborted and requeued, and the process ends with 0',
   async (signal) => {
     const t = bench()
     await t.hq.push({ class: 'Long', args: [1] })
@@ -23,7 +23,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
-test('a second SIGTERM ends the process at once, with 1; what it held runs elsewhere', async () => {
+test('a second SIGTERM ends the process at once, with 1; its jobs run on other workers', async () => {
   const t = bench()
   const ran = new Heard<number>()
   await t.hq.push({ class: 'Deaf', args: [1, 60_000] })
@@ -39,7 +39,7 @@ test('a second SIGTERM ends the process at once, with 1; what it held runs elsew
   expect(await ran.atLeast(1)).toEqual([1])
 })
 
-test('SIGTSTP quiets: no more is taken, what runs goes on, and SIGTERM still ends it', async () => {
+test('SIGTSTP makes the worker quiet: it fetches nothing, running jobs continue, and SIGTERM still ends it', async () => {
   const t = bench()
   const ran = new Heard<number>()
   await t.hq.push({ class: 'Long', args: [1] })
@@ -67,7 +67,7 @@ async function identityOf({ hq }: Bench): Promise<string> {
   return seen?.identity ?? ''
 }
 
-test('SIGTTIN tells what runs, where, and who holds leases, to the log and to a file, and all goes on', async () => {
+test('SIGTTIN writes the running jobs, stacks and leases to the log and a file, and the worker continues', async () => {
   const t = bench()
   const jid = await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { timeout: 0.05 })
@@ -99,7 +99,7 @@ test('SIGTTIN tells what runs, where, and who holds leases, to the log and to a 
   await child.tells('ran')
 })
 
-test('orders that come through the store are obeyed as signals are', async () => {
+test('the worker obeys signals that come through the store', async () => {
   const t = bench()
   await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { timeout: 0.05 })
@@ -120,7 +120,7 @@ test('orders that come through the store are obeyed as signals are', async () =>
   expect(order(second).slice(-3)).toEqual(['shutdown', 'exit', 'closed'])
 })
 
-test('SIGUSR2 lets loggers reopen their files, and all goes on', async () => {
+test('SIGUSR2 makes loggers reopen their files, and the worker continues', async () => {
   const t = bench()
   const child = new Child(t.url)
   await child.tells('heartbeat')
@@ -131,7 +131,7 @@ test('SIGUSR2 lets loggers reopen their files, and all goes on', async () => {
 })
 
 test.each(['throws', 'catches'])(
-  'an error that nobody %s ends the process with 1, in order: what runs is put back, last words are heard',
+  'an uncaught error that nobody %s stops the worker gracefully with 1: jobs are requeued and fatal handlers run',
   async (how) => {
     const t = bench()
     await t.hq.push({ class: 'Long', args: [1] })
@@ -149,7 +149,7 @@ test.each(['throws', 'catches'])(
 )
 
 test.each(['obeys', 'is deaf'])(
-  'a job whose stray error ends its process stalls each time, and does not come back for ever; its handler %s',
+  'a job whose uncaught error ends its process counts a crash each time, until it is dead; its handler %s',
   async (how) => {
     const t = bench()
     const keeper = await t.hq.push({ class: 'Doomed', args: [how] })

@@ -19,7 +19,7 @@ function patient({ hq }: Bench, listens = true) {
   return { J, began, aborted, open }
 }
 
-test('a quiet worker takes no more jobs; those that run end and are counted', async () => {
+test('a quiet worker fetches no more jobs; running jobs end and are counted', async () => {
   const t = bench()
   const { J, began, open } = patient(t)
   await J.performAsync('a')
@@ -48,7 +48,7 @@ test('a quiet worker moves no due jobs; another one does', async () => {
   expect(await ran.atLeast(1)).toEqual(['other'])
 })
 
-test('stop waits for the jobs that run, and tells what it waits for', async () => {
+test('stop waits for the running jobs and logs them', async () => {
   const t = bench()
   const { J, began, aborted, open } = patient(t)
   await J.performAsync('a')
@@ -87,7 +87,7 @@ test('stop with a timeout of Infinity waits for all', async () => {
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1 })
 })
 
-test('after the timeout the signal is aborted: who obeys goes back to the front in order, uncounted, and runs elsewhere', async () => {
+test('after the timeout the signal aborts: jobs that obey go back to the front in order, uncounted, and run on other workers', async () => {
   const t = bench()
   const { J, began, aborted } = patient(t)
   await J.performBulk([['a'], ['b'], ['c'], ['d']])
@@ -111,7 +111,7 @@ test('after the timeout the signal is aborted: who obeys goes back to the front 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 4, failed: 0 })
 })
 
-test('what does not obey either is put back 3 s later, newest last, and its late end is refused and reported', async () => {
+test('a job that ignores the signal is requeued 3 s later, newest last, and its late end is refused and reported', async () => {
   const t = bench()
   const { J, began, open } = patient(t, false)
   await J.performBulk([['a'], ['b'], ['c']])
@@ -134,7 +134,7 @@ test('what does not obey either is put back 3 s later, newest last, and its late
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 3 })
 })
 
-test('stop comes to its end also when the app’s clock stands still', async () => {
+test('stop ends also when the app’s clock stands still', async () => {
   const t = bench({ clock: { now: () => 1_700_000_000_000 } })
   const { J, began } = patient(t)
   await J.performAsync('a')
@@ -170,7 +170,7 @@ test('a worker starts once', async () => {
   await expect(worker.start()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('a worker that is stopped while it starts leaves nothing behind', async () => {
+test('a worker that is stopped while it starts leaves nothing in the store', async () => {
   const t = bench()
   const { opened, open } = gate()
   const starting = new Heard<number>()
@@ -209,7 +209,7 @@ test('close() stops the workers, and the app refuses what comes after', async ()
   expect(await look.hq.store.metrics.totals()).toMatchObject({ processed: 1, enqueued: 0, fetched: 0 })
 })
 
-test('a job that ends while its worker stops is told, also with a retry', async () => {
+test('a job that ends while its worker stops is settled, also as a retry', async () => {
   const t = bench()
   const began = new Heard<number>()
   const J = t.hq.job('J', async (ctx) => {

@@ -84,7 +84,7 @@ test('a thread is used again for the next job', async () => {
   expect(threads.size).toBe(1)
 })
 
-test('of several rows in one call a thread tells which failed, and with what', async () => {
+test('a thread reports which of several rows failed, and their errors', async () => {
   const t = bench()
   const task = await t.hq.tasks.create(t.hq.jobNamed('Lists') as never, [[1], [2], [3], [4]], { rowsPerJob: 4 })
   await t.work()
@@ -158,7 +158,7 @@ test('an error leaves its thread with class, message, stack, members and causes'
   expect(stored.sort()).toEqual(['Error odd', 'Mine of my own', 'string a text'])
 })
 
-test('a result that can not leave its thread is left there: the job is done, and a warning says so', async () => {
+test('a result that can not be cloned is dropped: the job is done, and a warning is logged', async () => {
   const t = bench()
   const jid = await push(t, 'Odd')
   await t.work()
@@ -171,7 +171,7 @@ test('a result that can not leave its thread is left there: the job is done, and
 
 // ------------------------------------------------------------------------------------------------------ being ended
 
-test('a handler that lets nothing in is ended with its thread at its timeout, and another thread takes its place', async () => {
+test('a handler that blocks its thread is ended with the thread at its timeout, and another thread replaces it', async () => {
   const t = bench()
   await push(t, 'Deaf')
   await t.work({ concurrency: 1 })
@@ -183,7 +183,7 @@ test('a handler that lets nothing in is ended with its thread at its timeout, an
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
 })
 
-test('a handler that lets nothing in is ended with its thread when its job is cancelled', async () => {
+test('a handler that blocks its thread is ended with the thread when its job is cancelled', async () => {
   const t = bench()
   const jid = await push(t, 'Endless')
   await t.work({ concurrency: 1 })
@@ -208,7 +208,7 @@ test('a handler that listens to its signal keeps its thread', async () => {
   expect(await t.hq.result(await push(t, 'Add', 1, 2))).toMatchObject({ threadId: told?.threadId })
 })
 
-test('a loop that asks sees that its worker is quiet; one that does not is ended at the stop and goes back', async () => {
+test('a loop sees ctx.interrupted when its worker is quiet; a loop that ignores it is ended at the stop and requeued', async () => {
   const t = bench()
   const polite = await push(t, 'Polite')
   const deaf = await push(t, 'Endless')
@@ -281,7 +281,7 @@ test('an error that a job leaves behind in its thread is reported, and the next 
 
 // ------------------------------------------------------------------------------------------------------------ files
 
-test('the time of a job begins when its thread has loaded; what is told to end meanwhile does not end the thread', async () => {
+test('the timeout of a job starts when its thread has loaded; an abort before that does not end the thread', async () => {
   const t = plain()
   process.env.HIGHKIQ_TEST_THREADS = t.url
   const slow = new URL('./threads/slow-to-load.js', import.meta.url)
@@ -291,7 +291,7 @@ test('the time of a job begins when its thread has loaded; what is told to end m
   expect(await t.hq.result(jid)).toBe('loaded')
 })
 
-test('a worker that is stopped while a thread loads puts the job back', async () => {
+test('a worker that is stopped while a thread loads requeues the job', async () => {
   const t = plain()
   process.env.HIGHKIQ_TEST_THREADS = t.url
   const J = t.hq.job('J', { thread: new URL('./threads/slow-to-load.js', import.meta.url) }, () => {})
@@ -311,7 +311,7 @@ test('a handler in a thread pushes through an app of its own', async () => {
   expect(await t.queue('other')).toMatchObject([{ class: 'Other', args: [false] }])
 })
 
-test('a database in memory is out of its reach, which is said', async () => {
+test('a thread can not reach a database in memory, and says so', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   await push(t, 'Pushes')
   await t.work()
@@ -336,7 +336,7 @@ test('the file may be TypeScript, and be named by the app', async () => {
   expect(threadId).not.toBe(here)
 })
 
-test('inline a handler runs here', async () => {
+test('performInline runs the handler in the calling thread', async () => {
   const { hq, Typed } = await import('./threads/typed.ts')
   onTestFinished(() => hq.close())
   expect(await Typed.performInline(5)).toEqual(['thread', 5, here])
@@ -379,7 +379,7 @@ test('a file that can not be loaded, does not know the job, or starts a worker, 
 
 // ------------------------------------------------------------------------------------------------------------ seeing
 
-test('who asks what runs is told where a busy thread is, and its job', async () => {
+test('SIGTTIN shows the stack and the job of a busy thread', async () => {
   const t = bench()
   const jid = await push(t, 'Endless')
   const worker = await t.work({ timeout: 0.01 })
@@ -395,7 +395,7 @@ test('who asks what runs is told where a busy thread is, and its job', async () 
   await until(() => readFileSync(file, 'utf8').includes(name))
 })
 
-test('a thread that is ended while it writes to the file keeps nobody else from writing', async () => {
+test('a thread that is ended while it writes to the file does not block other writers', async () => {
   const t = bench()
   const log = recorder()
   const hq = new Highkiq({ url: t.url, logger: log })

@@ -25,7 +25,7 @@ async function exec(db: Driver, sql: string): Promise<void> {
   })
 }
 
-test('while another program holds the file locked, pushes and ends wait; then all is stored, and nothing ran twice', async () => {
+test('while another program locks the file, pushes and settlements wait; then all are stored, and no job ran twice', async () => {
   const t = bench()
   const { opened, open } = gate()
   const ran = new Heard<number>()
@@ -54,7 +54,7 @@ test('while another program holds the file locked, pushes and ends wait; then al
 })
 
 test(
-  'a worker that is told to stop while another program holds the file locked ends in its time, says who holds it, and loses nothing',
+  'a worker that stops while another program locks the file ends in time, names that program, and loses nothing',
   PROMPT,
   async () => {
     const t = bench()
@@ -134,7 +134,7 @@ test('a full disk: pushes are refused with their jids and none of theirs is stor
   await ran.atLeast(accepted.size + 1)
 })
 
-test('2,500 pushes of one turn when the disk becomes full: each one knows whether it is stored', async () => {
+test('2,500 pushes at once when the disk becomes full: each one learns whether it is stored', async () => {
   const t = bench({ query: '?maxMegabytes=1' })
   const J = t.hq.job('J', async (_ctx, _text: string) => {})
   const answers = await Promise.allSettled(Array.from({ length: 2500 }, () => J.performAsync('x'.repeat(400))))
@@ -146,7 +146,7 @@ test('2,500 pushes of one turn when the disk becomes full: each one knows whethe
   expect(queue).toEqual(stored)
 })
 
-test('performBulk that meets a full disk tells the jids of the batch that is not stored', async () => {
+test('performBulk on a full disk names the jids of the batch that is not stored', async () => {
   const t = bench({ query: '?maxMegabytes=1' })
   const J = t.hq.job('J', async (_ctx, _text: string) => {})
   const rows = Array.from({ length: 1000 }, () => ['x'.repeat(2000)] as [string])
@@ -163,7 +163,7 @@ test('performBulk that meets a full disk tells the jids of the batch that is not
 /** Retries can't be stored meanwhile. */
 const REFUSE = `CREATE TRIGGER refuse BEFORE INSERT ON entry WHEN NEW."set" = 1 BEGIN SELECT raise(ABORT, 'not now'); END`
 
-test('an end that can not be stored is told again until it can, and the handler does not run again', async () => {
+test('a settlement that can not be stored is sent again until it can, and the handler does not run again', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', async () => {
@@ -183,7 +183,7 @@ test('an end that can not be stored is told again until it can, and the handler 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 1, fetched: 0 })
 })
 
-test('an end that can not be stored does not hold up those beside it', async () => {
+test('a settlement that can not be stored does not block the others', async () => {
   const t = bench()
   const { store } = t.hq
   await t.raw('{"n":1}')
@@ -206,7 +206,7 @@ test('an end that can not be stored does not hold up those beside it', async () 
   expect((await store.workers.settleAndFetch('me', { ...nothing, settlements })).settled).toEqual(['error', 'ok'])
 })
 
-test('told to be quiet and at once to stop, while a take is under way, a worker gives back what comes and runs nothing twice', async () => {
+test('a worker that is quieted and stopped during a fetch requeues what it fetched and runs nothing twice', async () => {
   const t = bench()
   const runs: number[] = []
   const J = t.hq.job('J', async (_ctx, n: number) => {
@@ -235,7 +235,7 @@ test('told to be quiet and at once to stop, while a take is under way, a worker 
   expect(runs).toHaveLength(8)
 })
 
-test('an idle worker asks for the duty of due jobs seldom, however much others write', async () => {
+test('an idle worker seldom tries to acquire the leader lock of due jobs, however much others write', async () => {
   const t = bench()
   let asked = 0
   const { store } = t.hq
@@ -252,7 +252,7 @@ test('an idle worker asks for the duty of due jobs seldom, however much others w
   expect(asked).toBeLessThanOrEqual(2 + Math.ceil(seconds * 2))
 })
 
-test('half a character in a text becomes a whole one, and nobody dies of it', async () => {
+test('half a surrogate pair in a text is replaced, and no job fails of it', async () => {
   const t = bench()
   const heard = new Heard<unknown>()
   t.hq.job('J', async (_ctx, text: string) => heard.say(text))
@@ -262,7 +262,7 @@ test('half a character in a text becomes a whole one, and nobody dies of it', as
   expect(await heard.atLeast(2)).toEqual(['\ufffd!', '\udc00?'])
 })
 
-test('jobs that are each as large as allowed are taken a few at a time', async () => {
+test('jobs of the largest allowed size are fetched a few at a time', async () => {
   const t = bench()
   const sizes = new Heard<number>()
   const J = t.hq.job('J', async (_ctx, text: string) => sizes.say(text.length))
@@ -282,7 +282,7 @@ test('a job that says it belongs to a task but has no jid of one goes to the dea
   await until(async () => (await t.hq.store.metrics.totals()).dead === 1)
 })
 
-test('a store that refuses an end again and again does not stand in the way for ever', async () => {
+test('a settlement that the store refuses again and again ends after some attempts', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', { retryIn: () => 1e-9 }, async (_ctx, n: number) => {
@@ -297,7 +297,7 @@ test('a store that refuses an end again and again does not stand in the way for 
   expect(ran.all).toEqual([0, 1, 2])
 })
 
-test('a lease thread that breaks is started again, and a stop meanwhile does not wait for it', async () => {
+test('a lease thread that fails is started again, and a stop meanwhile does not wait for it', async () => {
   const t = bench()
   t.hq.store.workers.renewer = () => ({ module: 'file:///nowhere/renewer.js', options: {} })
   const worker = await t.work({ leaseSeconds: 5 })

@@ -2,7 +2,7 @@ import { Highkiq, HighkiqError, type WorkerOptions } from 'highkiq'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
-test('as many jobs run at the same time as concurrency says, never more', async () => {
+test('at most concurrency jobs run at the same time', async () => {
   const { hq, work, settled } = bench()
   const began = new Heard<number>()
   let running = 0
@@ -26,7 +26,7 @@ test('as many jobs run at the same time as concurrency says, never more', async 
   expect(began.all).toEqual(gates.map((_, n) => n))
 })
 
-test('no more is taken than there are free slots', async () => {
+test('the worker fetches no more jobs than it has free slots', async () => {
   const { hq, work } = bench()
   const began = new Heard<number>()
   const { opened, open } = gate()
@@ -53,7 +53,7 @@ test('a job that is pushed to an idle worker runs at once', async () => {
   expect(Math.min(...ran.all)).toBeLessThan(100)
 })
 
-test('two apps on one file see each other’s jobs; two apps in one process share nothing else', async () => {
+test('two apps on one file share jobs and nothing else', async () => {
   const a = bench()
   const b = a.another()
   const ran = new Heard<string>()
@@ -93,12 +93,12 @@ async function orderOf(queues: string[], random?: () => number): Promise<string>
   return (await ran.atLeast(9)).join('')
 }
 
-test('without weights a queue is served only when those before it are empty', async () => {
+test('without weights a queue is served only when the queues before it are empty', async () => {
   expect(await orderOf(['a', 'b', 'c'])).toBe('aaabbbccc')
   expect(await orderOf(['c', 'a', 'b', 'c'])).toBe('cccaaabbb')
 })
 
-test('with weights every queue gets its turn, drawn anew for each job', async () => {
+test('with weights every queue is served, drawn anew for each job', async () => {
   const draws = [0, 0.99, 0.5, 0.2, 0.8, 0.4, 0.6, 0.1, 0.9]
   let i = 0
   const order = await orderOf(['a,2', 'b', 'c'], () => draws[i++ % draws.length] ?? 0)
@@ -157,7 +157,7 @@ test('a timeout aborts the signal, and the attempt fails with JOB_TIMEOUT whatev
   })
 })
 
-test('a handler that ends by itself after its timeout has failed too', async () => {
+test('a handler that returns after its timeout fails, too', async () => {
   const { hq, work, set } = bench()
   const J = hq.job('J', { timeout: 0.05 }, async (ctx) => {
     await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
@@ -168,7 +168,7 @@ test('a handler that ends by itself after its timeout has failed too', async () 
   expect(await set('retry')).toMatchObject([{ error_message: expect.stringContaining('0.05 s') }])
 })
 
-test('a handler that does not care for its signal is given up a moment later; its slot is free, its end counts nothing', async () => {
+test('a handler that ignores its signal loses its slot a moment later, and its end counts nothing', async () => {
   const { hq, work, errors } = bench()
   const { opened, open } = gate()
   const ran = new Heard<string>()
@@ -188,7 +188,7 @@ test('a handler that does not care for its signal is given up a moment later; it
   expect(await hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 1, retries: 1 })
 })
 
-test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s lets a job end in peace', async (timeout) => {
+test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s does not abort the job', async (timeout) => {
   const { hq, work, settled } = bench({ url: 'sqlite::memory:' })
   const J = hq.job('J', { timeout }, async (ctx) => {
     await new Promise((resolve) => setTimeout(resolve, 20))
@@ -202,7 +202,7 @@ test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s lets a job end
 
 // ---------------------------------------------------------------------------------------------------------- seeing
 
-test('a worker is seen with what it is and does, until it has stopped', async () => {
+test('a worker is listed with its settings and running jobs until it has stopped', async () => {
   const { hq, work } = bench()
   const { opened, open } = gate()
   const began = new Heard<number>()
@@ -237,7 +237,7 @@ test('a worker is seen with what it is and does, until it has stopped', async ()
   expect(await hq.store.workers.leases()).toEqual([])
 })
 
-test('the lifecycle events come once each and in order, those of the end in reverse order of their handlers', async () => {
+test('each lifecycle event comes once and in order; handlers of the last ones run in reverse order', async () => {
   const { hq, work } = bench()
   const order: string[] = []
   for (const event of ['startup', 'heartbeat', 'beat', 'quiet', 'shutdown', 'exit'] as const) {
@@ -281,7 +281,7 @@ test('heartbeat comes with the next beat when the answer to the first one was lo
   expect(errors.map(({ error }) => error.message)).toEqual(['the connection was lost'])
 })
 
-test('a store that answers slowly five beats in a row is warned of, once in five', async () => {
+test('the worker warns once when the store answers slowly five beats in a row', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work, log } = bench({ url: 'sqlite::memory:' })
@@ -300,7 +300,7 @@ test('a store that answers slowly five beats in a row is warned of, once in five
   }
 })
 
-test('one beat at a time: however many are due while the store takes its time, one follows', async () => {
+test('beats do not overlap: while the store is slow, only one more beat waits', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work } = bench({ url: 'sqlite::memory:' })
@@ -331,7 +331,7 @@ test('an event that does not exist is refused', () => {
   expect(() => hq.on('start' as 'startup', () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('a startup handler that throws prevents the start, and leaves nothing behind', async () => {
+test('a startup handler that throws prevents the start and leaves nothing in the store', async () => {
   const { hq, queue } = bench()
   const ran: number[] = []
   const events: string[] = []
@@ -350,7 +350,7 @@ test('a startup handler that throws prevents the start, and leaves nothing behin
   expect(await queue()).toHaveLength(1)
 })
 
-test('handlers of other events may throw: it is logged and the next ones run', async () => {
+test('an error in a handler of another event is logged, and the next handlers run', async () => {
   const { hq, work, log } = bench()
   let shut = 0
   hq.on('shutdown', () => void shut++)
@@ -367,7 +367,7 @@ test('handlers of other events may throw: it is logged and the next ones run', a
   })
 })
 
-test('a handler that asks is told when its worker takes no more jobs, before its signal aborts', async () => {
+test('ctx.interrupted is true when the worker fetches no more jobs, before the signal aborts', async () => {
   const { hq, work } = bench()
   const began = new Heard<boolean>()
   const J = hq.job('J', async (ctx) => {
@@ -385,7 +385,7 @@ test('a handler that asks is told when its worker takes no more jobs, before its
   expect(jid).not.toBeNull()
 })
 
-test('what a handler says of its progress is shown with what runs', async () => {
+test('the progress of a handler is shown with the running jobs', async () => {
   const { hq, work } = bench()
   const { opened, open } = gate()
   const said = new Heard<unknown>()
@@ -412,7 +412,7 @@ test('what a handler says of its progress is shown with what runs', async () => 
   open()
 })
 
-test('ctx.log knows the job', async () => {
+test('the lines of ctx.log name the job', async () => {
   const { hq, work, log, settled } = bench()
   const J = hq.job('J', async (ctx) => {
     ctx.log.info({ n: 1 }, 'hello')
@@ -433,7 +433,7 @@ test('an app whose store can not be opened can not start a worker, and can be cl
   await hq.close()
 })
 
-test('a store that wants several calls at once works on one while what ended goes into another', async () => {
+test('a store with several concurrent calls works on one while settlements go into another', async () => {
   const { hq, work, settled } = bench()
   const { workers, maxConcurrentCalls: turnsAtOnce } = hq.store
   const settleAndFetch = workers.settleAndFetch.bind(workers)

@@ -87,7 +87,7 @@ test('what is no text is refused where an id or a name is asked for', async () =
     ordered: () => hq.ordered(odd),
     'in a set': () => hq.retries.find(odd),
   }
-  const wrong = { code: 'INVALID_OPTION', message: expect.stringMatching(/ is a text, not an object$/) }
+  const wrong = { code: 'INVALID_OPTION', message: expect.stringMatching(/ must be a text \(got an object\)$/) }
   for (const [name, ask] of Object.entries(asked)) {
     await expect(async () => ask(), name).rejects.toMatchObject(wrong)
   }

@@ -430,6 +430,6 @@ test('an unknown language is refused', async () => {
   const lang = 'fr' as 'en'
   await expect(task.report({ format: 'csv', lang })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
-    message: `task.report: lang is one of 'en', 'zh', 'ru', not "fr"`,
+    message: `task.report: lang must be one of 'en', 'zh', 'ru' (got "fr")`,
   })
 })
