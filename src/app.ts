@@ -183,8 +183,8 @@ export class Highkiq {
       now: () => this.now(),
       wire: () => this.#client.wire,
       promote: (text) => this.#client.promote(text),
-      effects: (payload, deed) => effectsOf(this.#features, payload, deed),
-      over: (payload, deed) => this.#runtime.keepEnd(payload, deed),
+      effects: (payload, outcome) => effectsOf(this.#features, payload, outcome),
+      over: (payload, outcome) => this.#runtime.keepEnd(payload, outcome),
       died: (payload, error) => this.#hooks.died(payload, error),
       limits: () => this.#setup.settled.limits,
     }

@@ -5,7 +5,7 @@ import type { chaosApp } from './jobs.js'
 import { type KindName, kindOf, type Mix } from './kinds.ts'
 
 /** Single pushes at the same time. */
-const LANES = 10
+const PUSHERS = 10
 const SCHEDULED_SECONDS = 0.5
 const AGAIN_MS = 20
 
@@ -59,7 +59,7 @@ export class Load {
     const part = (from: number, to: number) => numbers.slice(numbers.length * from, numbers.length * to)
     const singles = part(0.75, 0.9)
     const scheduled = part(0.9, 1)
-    const lanes = Array.from({ length: LANES }, async () => {
+    const pushers = Array.from({ length: PUSHERS }, async () => {
       for (let n = singles.pop(); n !== undefined; n = singles.pop()) {
         const args = this.#argsOf(n)
         await this.#pushed([n], () => Plain.performAsync(...args))
@@ -69,7 +69,7 @@ export class Load {
         await this.#pushed([n], () => Plain.performIn(SCHEDULED_SECONDS, ...args), SCHEDULED_SECONDS * 1000)
       }
     })
-    await Promise.all([this.#rows(part(0, 0.5)), this.#bulk(part(0.5, 0.75)), ...lanes])
+    await Promise.all([this.#rows(part(0, 0.5)), this.#bulk(part(0.5, 0.75)), ...pushers])
   }
 
   async #rows(rows: number[]): Promise<void> {

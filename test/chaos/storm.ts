@@ -63,7 +63,7 @@ async function workedOff({ hq }: ReturnType<typeof chaosApp>, load: Load, end: n
     const open = states.filter((state) => state !== 'done').length
     const jobs = { enqueued, backlog, retries, scheduled, taken }
     if (open === 0 && Object.values(jobs).every((count) => count === 0)) return []
-    if (performance.now() > end) return [`stranded: ${JSON.stringify(jobs)}, ${open} tasks`]
+    if (performance.now() > end) return [`left over: ${JSON.stringify(jobs)}, ${open} tasks`]
     await sleep(50)
   }
 }

@@ -19,10 +19,10 @@ class Clock {
 interface CronBench extends Bench {
   clock: Bench['clock'] & Clock
   ran: Heard<{ tick: number; args: unknown[]; payload: Payload }>
-  Tell: ReturnType<typeof teller>
+  Tell: ReturnType<typeof tellJob>
 }
 
-function teller(hq: Highkiq, ran: CronBench['ran']) {
+function tellJob(hq: Highkiq, ran: CronBench['ran']) {
   return hq.job('Tell', { retry: 1 }, (ctx: JobContext, ...args: unknown[]) => {
     ran.say({ tick: Number(ctx.payload.hk_tick), args, payload: ctx.payload })
   })
@@ -32,7 +32,7 @@ function teller(hq: Highkiq, ran: CronBench['ran']) {
 function cronBench(on?: CronBench, clock: Clock = on?.clock ?? new Clock(), url?: string): CronBench {
   const made = on ? on.another({ clock }) : bench({ clock, ...(url ? { url } : {}) })
   const ran: CronBench['ran'] = on?.ran ?? new Heard()
-  return Object.assign(made, { clock: clock as CronBench['clock'], ran, Tell: teller(made.hq, ran) })
+  return Object.assign(made, { clock: clock as CronBench['clock'], ran, Tell: tellJob(made.hq, ran) })
 }
 
 async function infoOf({ hq }: Bench, name = 'c'): Promise<CronInfo> {
