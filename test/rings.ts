@@ -36,7 +36,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/inspect': { rest: 'fast' },
     'test/interop': { rest: 'full' },
     'test/redis': { rest: 'full' },
-    'test/sqlite': { rest: 'full', fast: ['marks', 'metrics', 'migration', 'ordered-fence'] },
+    'test/sqlite': { rest: 'full', fast: ['cancellations', 'metrics', 'migration', 'ordered-fence'] },
     'test/tasks': { rest: 'fast', full: ['import'] },
     'test/testing': { rest: 'fast' },
     'test/wire': { rest: 'fast' },
