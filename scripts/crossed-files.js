@@ -18,7 +18,11 @@ async function called(work) {
     const [, file] = /\/src\/(.*\.ts)/.exec(url) ?? []
     if (!file) continue
     const names = functions.filter(({ functionName, ranges }) => functionName && ranges[0].count > 0)
-    if (names.length > 0) files.set(file, names.map(({ functionName }) => functionName))
+    if (names.length > 0)
+      files.set(
+        file,
+        names.map(({ functionName }) => functionName),
+      )
   }
   return files
 }
