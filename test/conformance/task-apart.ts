@@ -40,7 +40,7 @@ export const taskApart: Case[] = [
     },
   },
   {
-    name: 'what could not fall apart is with its owner as it was, and is found when that one dies',
+    name: 'a job that could not be split stays with its owner as it was, and is rescued when the owner dies',
     async run(t) {
       const task = await taskWith(t, 1, 5, { rowsPerJob: 5 })
       const owner = await t.owner()

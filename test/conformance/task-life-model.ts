@@ -10,10 +10,10 @@ export interface Row {
   closed: boolean
 }
 
-export type AdderState = 'open' | 'ended' | 'broken' | 'replaced'
+export type ProducerState = 'open' | 'ended' | 'broken' | 'replaced'
 
 export interface Producer {
-  state: AdderState
+  state: ProducerState
   cursor: number
   /** It puts rows back: its death interrupts nothing. */
   retry: boolean

@@ -97,18 +97,18 @@ onRedis('a server without memory', () => {
   test('a task can be paused and cancelled to its end, but gets no more rows', async () => {
     const { hq } = app()
     const { store } = hq
-    const { id, producer: adder } = spec(1)
-    await store.workers.join(adder, { queues: ['q'], seconds: 60, host: 'here' })
+    const { id, producer } = spec(1)
+    await store.workers.join(producer, { queues: ['q'], seconds: 60, host: 'here' })
     await store.tasks.create(spec(1))
     const bad = { args: '[9]', rejected: { status: 'failed' as const, messages: [] } }
-    await store.tasks.addRows(id, adder, 0, [...rows(0, 30), bad], NOW)
+    await store.tasks.addRows(id, producer, 0, [...rows(0, 30), bad], NOW)
     await store.tasks.create(spec(2))
-    await store.tasks.addRows(spec(2).id, adder, 0, [bad], NOW)
-    await store.tasks.startRun(spec(2).id, 1, adder, NOW)
+    await store.tasks.addRows(spec(2).id, producer, 0, [bad], NOW)
+    await store.tasks.startRun(spec(2).id, 1, producer, NOW)
     for (const squeeze of [fill, choke]) {
       await squeeze()
       const before = await contents(redis)
-      await expect.soft(store.tasks.openAdding(id, 'other', NOW), 'an adder').rejects.toMatchObject(full)
+      await expect.soft(store.tasks.openAdding(id, 'other', NOW), 'a producer').rejects.toMatchObject(full)
       await expect.soft(store.tasks.startRun(id, 1, 'other', NOW), 'a run').rejects.toMatchObject(full)
       await expect.soft(store.tasks.retryRows(spec(2).id, 2, [{ index: 0 }], NOW), 'a row').rejects.toMatchObject(full)
       await expect.soft(store.tasks.putPart(id, 0, new Uint8Array(9), 99), 'a part').rejects.toMatchObject(full)

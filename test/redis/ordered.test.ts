@@ -171,7 +171,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
   },
   cancel: ({ store }) => store.ordered.cancel('o', [w1, w2, f1, f2]),
   resurrect: ({ store }) => store.ordered.resurrect('o', [dead], MS),
-  bury: ({ store }) => store.ordered.deleteDead('o', [dead]),
+  deleteDead: ({ store }) => store.ordered.deleteDead('o', [dead]),
   trim: ({ store }) => store.ordered.pruneMorgue('o', 0, 0),
   async look({ store }) {
     await store.ordered.assignments('o')

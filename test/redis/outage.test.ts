@@ -211,13 +211,13 @@ class Scene {
       // On a busy machine it takes longer until some pushes succeed.
       while (performance.now() < end || this.stored.length < 20) await work()
     }
-    const lanes = Array.from({ length: 5 }, () =>
+    const connections = Array.from({ length: 5 }, () =>
       again(async () => {
         await this.push()
         await sleep(Math.random() * 10)
       }),
     )
-    await Promise.all([again(trouble), ...lanes])
+    await Promise.all([again(trouble), ...connections])
   }
 
   /** Waits until no job is left, and checks the counts. */

@@ -360,7 +360,7 @@ const operations: Operation[] = [
     async run(w) {
       if (!(await w.store.workers.acquireLock('duty', 'A', 60))) return 'not held'
       await w.store.workers.releaseLock('duty', 'A')
-      return (await w.store.workers.acquireLock('duty', 'B', 60)) ? '' : 'not let go'
+      return (await w.store.workers.acquireLock('duty', 'B', 60)) ? '' : 'not released'
     },
   },
   {

@@ -89,7 +89,7 @@ export function Foot() {
   )
 }
 
-/** The cookie is forgotten, and the server shows the way in. */
+/** The cookie is forgotten, and the server shows the login page. */
 async function logOut(): Promise<void> {
   await fetch(at('/logout'), { method: 'POST', redirect: 'manual' }).catch(() => {})
   location.assign(at('/'))

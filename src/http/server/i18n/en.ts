@@ -110,7 +110,7 @@ export const en = {
   'dead.what': 'It is not whole, or what it showed is no longer kept. Ask for a new one.',
   'broken.title': 'This does not work just now',
 
-  // The way in
+  // The login page
   login: 'Log in',
   'login.token': 'Token',
   'login.which': 'The one that this server was started with (--token, HIGHKIQ_WEB_TOKEN, or auth in the app).',

@@ -1,4 +1,4 @@
-/** What the submitter's page says, and those around it (the way in, what went wrong), in the reader's language. A language is one file. */
+/** The texts of the submitter’s page, the login page and the error pages. Each language has a file. */
 
 import { formatPhrase, type Language } from '../../../words/phrase.js'
 import { en, type Word, type Words } from './en.ts'

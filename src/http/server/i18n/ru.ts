@@ -187,7 +187,7 @@ export const ru: Words = {
   'dead.what': 'Она неполная, или того, что она показывала, больше нет. Попросите новую.',
   'broken.title': 'Сейчас это не работает',
 
-  // The way in
+  // The login page
   login: 'Вход',
   'login.token': 'Токен',
   'login.which': 'Тот, с которым запущен этот сервер (--token, HIGHKIQ_WEB_TOKEN или auth в приложении).',

@@ -106,7 +106,7 @@ export const zh: Words = {
   'dead.what': '链接不完整，或其内容已不再保留。请索取新的链接。',
   'broken.title': '暂时无法使用',
 
-  // The way in
+  // The login page
   login: '登录',
   'login.token': '令牌',
   'login.which': '启动此服务器时使用的令牌（--token、HIGHKIQ_WEB_TOKEN 或应用中的 auth）。',
