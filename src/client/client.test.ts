@@ -12,7 +12,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
 function notingStore() {
   const store = new SqliteStore({ path: ':memory:', synchronous: 'NORMAL' })
   const calls: PushItem[][] = []
-  const { push } = store.jobs
+  const push = store.jobs.push.bind(store.jobs)
   store.jobs.push = (items, now) => {
     calls.push(items)
     return push(items, now)

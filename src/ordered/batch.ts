@@ -274,7 +274,7 @@ export class Batch implements Running {
       if (delay) return delay.seconds + (delay.jitter ? jitter(count, random) : 0)
       throw new HighkiqError(
         'INVALID_OPTION',
-        `${this.definition.name}: retryIn must answer ${DELAY_WORDS}, or 'default' (got ${shown(answer)}): the id gets the usual delay`,
+        `${this.definition.name}: retryIn must return ${DELAY_WORDS}, or 'default' (got ${shown(answer)}); the id gets the default delay`,
       )
     } catch (thrown) {
       this.#engine.report(thrown, { during: 'retryIn', class: this.definition.name, id, performIn })

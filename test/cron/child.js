@@ -24,7 +24,7 @@ process.stdin.on('end', () => process.exit()).resume()
 const store = openStore(url)
 const die = () => process.kill(process.pid, 'SIGKILL')
 
-const tickStored = store.crons.tick
+const tickStored = store.crons.tick.bind(store.crons)
 
 /** What is broken on purpose. */
 const tickWith = {

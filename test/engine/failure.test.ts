@@ -237,7 +237,7 @@ test.each([
     expect(t.errors.map(({ error, about }) => [error.message, about.during])).toEqual([
       [
         expect.stringMatching(
-          /^J: retryIn must answer a number of seconds.* \(got .*\): the job gets the usual delay$/,
+          /^J: retryIn must return a number of seconds.* \(got .*\); the job gets the default delay$/,
         ),
         'retryIn',
       ],

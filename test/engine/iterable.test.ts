@@ -321,7 +321,7 @@ test('a hundred thousand items cost no round trip each, and leave the event loop
   const store = openStore(url)
   const calls: string[] = []
   for (const name of ['iterations', 'saveIteration'] as const) {
-    const ask = store.jobs[name] as (...args: unknown[]) => never
+    const ask = (store.jobs[name] as (...args: unknown[]) => never).bind(store.jobs)
     store.jobs[name] = (...args: unknown[]) => {
       calls.push(name)
       return ask(...args)
@@ -410,7 +410,7 @@ test('a definition that can not work is refused where it stands', () => {
   expect(() => hq.iterable('J', { thread: true }, good)).toThrow('does not run in a thread')
   expect(() => hq.iterable('J', { retyr: 1 } as never, good)).toThrow('retyr')
   hq.iterable('J', good)
-  expect(() => hq.iterable('J', good)).toThrow('defined already')
+  expect(() => hq.iterable('J', good)).toThrow('already defined')
 })
 
 test('all items get the same arguments, which nobody can change', async () => {

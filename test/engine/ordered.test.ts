@@ -309,7 +309,7 @@ test.each<[OrderedOptions['retryIn'], least: number, most: number]>([
   expect(here.errors.map(({ error }) => error.message)).toEqual(['no'])
 })
 
-test('a retryIn that answers a promise is reported, and the id gets the usual delay', async () => {
+test('a retryIn that answers a promise is reported, and the id gets the default delay', async () => {
   const here = bench()
   const { job } = sync(here, { retryIn: (async () => 5) as never }, () => {
     throw new Error('no')
@@ -318,7 +318,7 @@ test('a retryIn that answers a promise is reported, and the id gets the usual de
   await here.work()
   await until(async () => (await job.stats()).retries === 1)
   expect(here.errors.map(({ error }) => error.message)).toContainEqual(
-    expect.stringMatching(/^Sync: retryIn must answer .* \(got a promise\): the id gets the usual delay$/),
+    expect.stringMatching(/^Sync: retryIn must return .* \(got a promise\); the id gets the default delay$/),
   )
 })
 
@@ -338,7 +338,7 @@ test.each([
   [{ serial: 'all' }, 'serial'],
   [{ reshard: true }, 'reshard'],
   [{ retryIn: -5 }, 'Sync: retryIn must be a number of seconds, 0 or more, or a duration'],
-  [{ retryIn: 'soon' }, 'not "soon"'],
+  [{ retryIn: 'soon' }, '(got "soon")'],
   [{ morgueMax: 'many' }, 'Sync: morgueMax must be a whole number, 0 or more (got "many")'],
   [{ shard: 5 }, 'there is no option shard'],
   [{ queueName: 'a b' }, 'queue name'],

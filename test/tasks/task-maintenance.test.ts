@@ -31,7 +31,7 @@ async function rob({ store }: Highkiq, queue: string, n: number, now: number): P
 function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
   const scans = new Heard<string>()
   for (const name of ['scanQueue', 'scanSet'] as const) {
-    const scan = store.search[name] as (...args: unknown[]) => unknown
+    const scan = (store.search[name] as (...args: unknown[]) => unknown).bind(store.search)
     const heard = async (...args: unknown[]) => {
       scans.say(String(args[0]))
       await sleep(ms)

@@ -104,7 +104,7 @@ test('validate must be a schema, set where the job is defined', async () => {
     expect.objectContaining(wrong),
   )
   const Row = hq.job('Row', async (_ctx, _row: object) => {})
-  expect(() => Row.set({ validate: priced } as never)).toThrow(/said of a single push/)
+  expect(() => Row.set({ validate: priced } as never)).toThrow(/is not an option of a push/)
   await expect(hq.tasks.import(Row, Buffer.from('a\n1\n'), { validate: 5 as never })).rejects.toMatchObject(wrong)
   await hq.close()
 })
