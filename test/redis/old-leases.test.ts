@@ -101,7 +101,7 @@ onRedis('leases of version 0.1', () => {
     starting.catch(() => {})
     await until(() => waits().length === 1)
     await worker.stop()
-    await expect(starting).rejects.toThrow('told to stop')
+    await expect(starting).rejects.toThrow('the worker was stopped while it waited')
   })
 
   test('tidying keeps the name of a queue in which version 0.1 has leases', async () => {
