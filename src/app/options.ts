@@ -38,7 +38,7 @@ export interface HighkiqOptions {
   /** Characters of a job above which a warning is logged (default 64,000), and bytes above which it is refused (10,000,000). */
   maxArgsBytes?: { warn?: number; refuse?: number }
   defaultJobOptions?: JobOptions
-  /** What to do with arguments that JSON can't carry faithfully; default `raise`. */
+  /** Decides about arguments that JSON can't carry faithfully; default `raise`. */
   strictArgs?: 'raise' | 'warn' | false
   /**
    * The major version of the Sidekiq beside this app. Jobs are written in its dialect; every dialect is read. Default

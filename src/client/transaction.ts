@@ -10,7 +10,7 @@ import type { PushRequest } from './request.ts'
 /** Microtasks after which middleware counts as waiting for something, which it can't do in a transaction. */
 const STEPS = 1000
 
-/** What a transaction needs of the client. */
+/** The part of the client that a transaction uses. */
 export interface JoiningClient {
   readonly isPlain: boolean
   normalise(request: PushRequest): Payload

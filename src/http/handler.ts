@@ -16,7 +16,7 @@ import { checkAccept, Router } from './server/route.ts'
 import { type HttpOptions, ServerContext } from './server/server-context.ts'
 import { viewerOf } from './server/viewer.ts'
 
-/** What a handler is told beside the request. `nodeListener` passes it; other callers may. */
+/** Facts about a connection, which a Request does not have. `nodeListener` passes them; other callers may. */
 export interface Origin extends Peer {
   /** Where the handler is mounted, when no `basePath` says it. */
   base?: string | undefined

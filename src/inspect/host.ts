@@ -10,7 +10,7 @@ export type Action =
   /** Sent to its queue by hand, but stopped by client middleware. */
   | { kind: 'filtered' }
 
-/** What the inspection API needs of the app. */
+/** The part of the app that the inspection API uses. */
 export interface InspectHost {
   store(): Store
   now(): number

@@ -32,19 +32,19 @@ const MOST_DAYS = 1825
 const DAY_MS = 86_400_000
 
 export async function statsOf(store: Store, now: number): Promise<Stats> {
-  const [{ fetched: taken, ...stats }, queues, processes, leases] = await Promise.all([
+  const [{ fetched, ...stats }, queues, processes, leases] = await Promise.all([
     store.metrics.totals(),
     store.jobs.queues(['default']),
     store.workers.processes(),
-    // What can't be read here is no reason to show nothing.
+    // The other figures are shown even if the leases can't be read.
     store.workers.leases().catch(() => null),
   ])
-  // What ours work on is counted exactly; others, whose jobs belong to no owner, tell it at each beat.
+  // The store counts the jobs of Highkiq's owners exactly. Sidekiq's processes report theirs at each heartbeat.
   const isOurs = ({ identity }: ProcessRecord) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
   const others = processes.filter((process) => !isOurs(process)).reduce((sum, { busy }) => sum + busy, 0)
   return {
     ...stats,
-    busy: taken + others,
+    busy: fetched + others,
     processes: processes.length,
     defaultLatency: queues[0] ? waited(queues[0], now) : 0,
   }

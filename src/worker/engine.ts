@@ -49,7 +49,7 @@ export interface HeldLease {
   confirm(): Promise<boolean>
 }
 
-/** What a worker needs from its app. */
+/** The part of the app that a worker uses. */
 export interface Engine {
   store: Store
   /** Returns the definition of a class, or else that of the queue from which the job was fetched. */

@@ -1,4 +1,4 @@
-/** What fetches, runs and settles jobs under a worker's owner and lease: its capsules, and the ordered queues. */
+/** Executors fetch, run and settle jobs under a worker's owner and lease: its capsules, and the ordered queues. */
 
 import type { JobContext } from '../job/context.ts'
 import type { Payload } from '../job/payload.ts'
@@ -22,7 +22,7 @@ export interface EventLoopRecord {
   ended(id: number): void
 }
 
-/** What an executor needs from its worker. */
+/** The part of the worker that an executor uses. */
 export interface WorkerHandle {
   owner(): string
   readonly eventLoop: EventLoopRecord

@@ -435,7 +435,7 @@ test('an app whose store can not be opened can not start a worker, and can be cl
 
 test('a store with several concurrent calls works on one while settlements go into another', async () => {
   const { hq, work, settled } = bench()
-  const { workers, maxConcurrentCalls: turnsAtOnce } = hq.store
+  const { workers, maxConcurrentCalls } = hq.store
   const settleAndFetch = workers.settleAndFetch.bind(workers)
   const sizes: number[] = []
   let underWay = 0
@@ -453,6 +453,6 @@ test('a store with several concurrent calls works on one while settlements go in
   await Noop.performBulk(Array.from({ length: 1000 }, () => []))
   await work({ concurrency: 50 })
   await settled()
-  expect(most).toBe(turnsAtOnce)
-  expect(Math.max(...sizes)).toBe(50 / turnsAtOnce)
+  expect(most).toBe(maxConcurrentCalls)
+  expect(Math.max(...sizes)).toBe(50 / maxConcurrentCalls)
 })

@@ -21,7 +21,7 @@ import { type Sweep, sweepRoute } from './sweep.ts'
 export type JobSetName = 'retries' | 'scheduled' | 'dead'
 
 interface Action {
-  /** What happens to a job, as the end of a sentence. */
+  /** Describes the action on a job, as the end of a sentence. */
   summary: string
   one(entry: SetEntry, at: number): Promise<boolean>
   /** True when the action needs `at`. */

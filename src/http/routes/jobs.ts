@@ -141,7 +141,7 @@ interface Progress {
   pushed: (string | null)[]
   /** The number of the first job among all. */
   first: number
-  /** What the number of a job counts. */
+  /** Names the thing that the number of a job counts. */
   each: 'index' | 'line'
 }
 

@@ -53,7 +53,7 @@ export interface Route {
   /** True for pages: their errors are pages, too, and the document leaves them out. */
   page?: boolean
   /**
-   * Who may use the route. `operator`, the default: logged-in callers. `task`: also callers with the link of the task `id`. `all`:
+   * Limits the route to some callers. `operator`, the default: logged-in callers. `task`: also callers with the link of the task `id`. `all`:
    * everybody, for there is nothing to hide.
    */
   access?: 'operator' | 'task' | 'all'

@@ -11,7 +11,7 @@ interface Ended {
   jids: readonly string[]
 }
 
-/** What one call sends. */
+/** The content of one call. */
 export interface Drained {
   readonly started: Started[]
   readonly ended: readonly Ended[]
