@@ -18,7 +18,7 @@ function csv(text: string): string {
   return join(folder, 'a.csv')
 }
 
-test('whatever goes on at a cursor gives that item first, and the same ones as from the beginning', async () => {
+test('a source that starts at a cursor yields the item of that cursor first, then the same items as a full run', async () => {
   const path = csv('\uFEFFsku,price\na,1\nb,"2,5"\n\nc,3\n')
   const fetched: (number | null)[] = []
   const pages: Record<number, { items: string[]; next: number | null }> = {
@@ -53,12 +53,16 @@ test('whatever goes on at a cursor gives that item first, and the same ones as f
   expect(fetched).toEqual([2])
 })
 
-test('a file that is not there, or is none, is told', async () => {
+test('a CSV source refuses a missing file, and a row with fewer or more cells than the first', async () => {
   await expect(all(iterate.csv('/nowhere/a.csv', null))).rejects.toThrow('ENOENT')
   await expect(all(iterate.csv(csv('a,b\n1\n'), null))).rejects.toThrow(/column/i)
+  await expect(all(iterate.csv(csv('a,b\n1,2,3\n'), null))).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    details: { row: 2 },
+  })
 })
 
-test('a file that is left half-way is closed', async () => {
+test('a loop over a CSV source can end early', async () => {
   const path = csv(`a\n${'1\n'.repeat(100_000)}`)
   for await (const [row] of iterate.csv(path, 5)) {
     expect(row).toEqual({ a: '1' })

@@ -1,7 +1,7 @@
-/** What iterable jobs go through most: arrays, files, and pages of somebody else's list. */
+/** The usual sources of iterable jobs: arrays, CSV files, and pages of a remote list. */
 
-import { createReadStream } from 'node:fs'
-import type { Options } from 'csv-parse'
+import { HighkiqError } from '../job/errors.ts'
+import type { CsvReading } from '../tasks/spreadsheet/csv.ts'
 import type { Pair } from './definition.ts'
 
 export interface ItemPage<Item, Next> {
@@ -16,7 +16,8 @@ export interface PageCursor<Next> {
   index: number
 }
 
-export interface CsvOptions extends Pick<Options, 'delimiter' | 'quote' | 'encoding' | 'relax_column_count'> {
+/** The file is read as imports read theirs: its delimiter and encoding are found unless you give them. */
+export interface CsvOptions extends Pick<CsvReading, 'delimiter' | 'quote' | 'encoding'> {
   /** true (the default): the first row names the columns and each item is an object; false: arrays. */
   header?: boolean
 }
@@ -36,25 +37,39 @@ export const iterate = {
     for (let index = cursor ?? 0; index < items.length; index++) yield [items[index] as Item, index]
   },
 
-  /** The rows of a CSV file, read as they are needed. The cursor is the row's index, the header not counted. */
+  /**
+   * The rows of a CSV file, read as they are needed; blank rows are skipped. The cursor is the row's index, the header
+   * not counted.
+   * @throws INVALID_FILE for a file that can't be read, or a row with more or fewer cells than the first
+   */
   async *csv<Row = Record<string, string>>(
     path: string,
     cursor: number | null,
-    { header = true, ...options }: CsvOptions = {},
+    { header = true, ...reading }: CsvOptions = {},
   ): AsyncGenerator<Pair<Row, number>> {
-    const { parse } = await import('csv-parse')
-    const file = createReadStream(path)
-    const rows = parse({ bom: true, skip_empty_lines: true, columns: header, ...options })
-    // Else nobody would hear that the file is not there.
-    file.on('error', (error) => rows.destroy(error))
+    // Loaded on first use, so that an app that only pushes jobs starts faster.
+    const [{ csvRecords }, { openSource }] = await Promise.all([
+      import('../tasks/spreadsheet/csv.ts'),
+      import('../tasks/spreadsheet/source.ts'),
+    ])
+    let first: unknown[] | undefined
     let index = 0
-    try {
-      for await (const row of file.pipe(rows)) {
-        if (index >= (cursor ?? 0)) yield [row as Row, index]
+    for await (const batch of csvRecords(await openSource(path), reading)) {
+      for (const { number, values } of batch) {
+        if (values.length === 1 && values[0] === '') continue
+        if (values.length !== (first ?? values).length) {
+          const message = `row ${number} must have as many columns as the first row, ${first?.length} (got ${values.length})`
+          throw new HighkiqError('INVALID_FILE', message, { row: number })
+        }
+        const isHeader = header && !first
+        first ??= values
+        if (isHeader) continue
+        if (index >= (cursor ?? 0)) {
+          const row = header ? Object.fromEntries(first.map((name, i) => [name, values[i]])) : values
+          yield [row as Row, index]
+        }
         index++
       }
-    } finally {
-      file.destroy()
     }
   },
 
