@@ -282,11 +282,14 @@ function jsonOf(field: string, value: unknown, wire: Wire): string {
   return whole ? `${value}.0` : stringifyJson(value, floatsOf(wire))
 }
 
-/** What every next text of a job says of the attempt that has just ended; `stalled`: its process died. */
+/**
+ * Returns the members that change in a job's text when an attempt has ended.
+ * @param stalled true when its process died: then the job counts as begun, because nobody knows whether it had
+ */
 export function attemptEnded(payload: Payload, stalled = false): Partial<Payload> {
   const changes: Partial<Payload> = {}
   if (payload.hk_task !== undefined) changes.hk_attempt = (payload.hk_attempt ?? 0) + 1
-  // It has begun: from now on it is never too late.
+  // A deadline applies to the first start only.
   if (payload.expires_in !== undefined) changes.expires_in = undefined
   if (payload.hk_expires !== undefined) changes.hk_expires = undefined
   if (stalled) changes.hk_stalls = (payload.hk_stalls ?? 0) + 1

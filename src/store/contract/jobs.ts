@@ -56,8 +56,8 @@ export interface QueueInfo {
 
 export interface JobStore {
   /**
-   * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored as
-   * durably as the store promises. When it rejects with a PushError, `maybePushed` says whether jobs may be stored.
+   * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored,
+   * as durably as docs/sqlite.md and docs/redis.md promise. When it rejects with a PushError, `maybePushed` says whether jobs may be stored.
    */
   push(items: PushItem[], now: number): Promise<void>
   /**

@@ -8,11 +8,11 @@ import type { Destination } from './jobs.ts'
 export interface FetchedJob {
   queue: string
   ticket: string
-  /** The text exactly as it was pushed. */
+  /** The text exactly as it was in the queue. */
   text: string
 }
 
-/** Reports that an attempt has begun. */
+/** Reports that the attempt of a job with effects has begun. The store records no start of a plain job. */
 export interface Started {
   queue: string
   ticket: string

@@ -43,7 +43,7 @@ export type FromThread = { lost: string } | { error: string } | { unblocked: Blo
 /** The wait before a failed thread is started again. */
 const RESTART_MS = 500
 /**
- * The part of a lease in which its worker starts jobs. The store allows no claim of a lease before all of it has passed
+ * The part of a lease in which its worker starts jobs. No observer claims the lease of a living process before all of it has passed
  * since the renewal, and the lease thread renews after each third: one renewal may fail.
  */
 const SURE_PART = 2 / 3

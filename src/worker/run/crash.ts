@@ -1,4 +1,4 @@
-/** Decides what happens to a job whose process died while it ran. */
+/** Decides what happens to a job whose process died while it held the job. Whether the job had started is not known. */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
 import type { Settlement } from '../../store/contract.ts'

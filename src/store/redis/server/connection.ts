@@ -21,7 +21,7 @@ const LONGEST_RETRY_MS = 500
 const WAIT_SHARE = 0.2
 /** Errors that a repeated attempt does not change. */
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
-/** Errors of a server that will carry out the command later. */
+/** Errors of a command that was refused but may succeed when it is sent again later. */
 const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
 
 export class Connection {
