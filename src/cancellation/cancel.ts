@@ -9,11 +9,12 @@ import type { Effect, EventStatus, Store, SwapAnswer } from '../store/contract.t
 import type { Outcome } from '../worker/plugin.ts'
 
 /**
- * `removed`: it was waiting, and is gone. `signalled`: it was running, or just taken, and its worker is told. `marked`: it
- * was not found in time, waits inside its task, or may be in a Ruby process that has not shown it yet; no Highkiq worker
- * will run it to its end. `not-found`: there is no such job, or it has ended.
+ * `removed`: the job was waiting and is deleted. `signalled`: it is running, or was just fetched, and its worker aborts it.
+ * `requested`: the cancellation is recorded, but the job was not found in time, is in the backlog of its task, or may be in a
+ * Ruby process that has not shown it yet; no Highkiq worker runs it to its end. `not-found`: there is no such job, or it has
+ * ended.
  */
-export type CancelAnswer = 'removed' | 'signalled' | 'marked' | 'not-found'
+export type CancelAnswer = 'removed' | 'signalled' | 'requested' | 'not-found'
 
 export interface CancelOptions {
   /** The queue that it is in, if it is in one: the others need not be searched. */
@@ -63,13 +64,13 @@ export async function cancelJob(host: CancelHost, jid: string, options: CancelOp
   if (found) return found
   // A row in the backlog of its task is dropped when it would start.
   const event = isRow(jid) ? await store.tasks.event(jid) : null
-  if (event && OPEN.includes(event.status)) return 'marked'
+  if (event && OPEN.includes(event.status)) return 'requested'
   // A worker may have dropped the job during the search.
   if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return 'removed'
   if (!search.metOthers) return 'not-found'
   // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
   await store.cancellations.request(jid, now())
-  return 'marked'
+  return 'requested'
 }
 
 interface Limits {
@@ -144,7 +145,7 @@ class Search {
   ): Promise<CancelAnswer | undefined> {
     let scannedSoFar = 0
     const isLate = () => scannedSoFar >= this.#limits.most || performance.now() >= this.#limits.end
-    if (isLate()) return 'marked'
+    if (isLate()) return 'requested'
     for await (const { items, next, scanned = 0 } of walk(this.#jid, read)) {
       scannedSoFar += scanned
       const meant = this.#meant(items)
@@ -152,9 +153,9 @@ class Search {
         if (!remove) return 'signalled'
         const answers = await remove(meant)
         if (answers.includes('ok')) return 'removed'
-        if (answers.includes('error')) return 'marked'
+        if (answers.includes('error')) return 'requested'
       }
-      if (next !== null && isLate()) return 'marked'
+      if (next !== null && isLate()) return 'requested'
     }
     return undefined
   }

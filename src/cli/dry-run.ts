@@ -49,7 +49,7 @@ const PROBLEMS: Column<DryRun['problems'][number]>[] = [
 
 /** NDJSON has no columns: the fields of the first rows are shown instead. */
 function mappingOf({ columns, preview }: DryRun, mapping: string[] | Record<string, string> | undefined): Mapped[] {
-  const rows = preview.map(({ params }) => params as Record<string, unknown>)
+  const rows = preview.map(({ value }) => value as Record<string, unknown>)
   const names = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row ?? {})))]
   const picked = mapping && !Array.isArray(mapping) ? mapping : undefined
   const fields = new Map(Object.entries(picked ?? {}))

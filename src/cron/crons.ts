@@ -98,6 +98,13 @@ export class Cron {
     return record ? infoOf(record, this.#host.now()) : null
   }
 
+  /** As `info`. @throws UNKNOWN_CRON */
+  async known(): Promise<CronInfo> {
+    const info = await this.info()
+    if (info) return info
+    throw this.#unknown()
+  }
+
   /** Not due until `resume`, also after deploys. @throws UNKNOWN_CRON */
   async pause(): Promise<void> {
     await this.#record()
@@ -148,9 +155,13 @@ export class Cron {
       ;[record] = await store.crons.list([this.name])
     }
     if (record) return record
-    throw new HighkiqError(
+    throw this.#unknown()
+  }
+
+  #unknown(): HighkiqError {
+    return new HighkiqError(
       'UNKNOWN_CRON',
-      `no cron entry is named ${JSON.stringify(this.name)}: a worker enters those of its app when it starts`,
+      `no cron entry is named ${JSON.stringify(this.name)}: a worker adds those of its app when it starts`,
     )
   }
 

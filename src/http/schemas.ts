@@ -116,7 +116,7 @@ export const SCHEMAS: Record<string, Schema> = {
     result: { description: 'the result of its handler, if it is kept; else null' },
     failure: orNull({ type: 'object', description: 'why the job failed for good, if it is kept' }),
   }),
-  JobCancelled: object({ jid: text, outcome: { enum: ['removed', 'signalled', 'marked'] } }),
+  JobCancelled: object({ jid: text, outcome: { enum: ['removed', 'signalled', 'requested'] } }),
   NewTask: {
     type: 'object',
     properties: {
@@ -197,7 +197,7 @@ export const SCHEMAS: Record<string, Schema> = {
     valid: count,
     invalid: count,
     problems: { type: 'array', items: object({ row: orNull(count), code: text, message: text }) },
-    preview: { type: 'array', items: object({ row: count, params: {} }) },
+    preview: { type: 'array', items: object({ row: count, value: {} }) },
   }),
   ImportResult: { anyOf: [ref('DryRun'), ref('TaskAccepted')] },
   TaskAccepted: object({ id, total: count }),
@@ -224,7 +224,7 @@ export const SCHEMAS: Record<string, Schema> = {
       job: text,
       number: orNull(count),
       status: { enum: [...EVENT_STATUSES] },
-      params: orNull({ type: 'array' }),
+      args: orNull({ type: 'array' }),
       attempts: count,
       code: orNull(text),
       messages: { type: 'array', items: object({ at: time, text }) },

@@ -65,7 +65,7 @@ const STATUS = {
   TASK_NOT_DONE: 409,
   /** Pages of the export were rejected, or are not kept any more: its file would have gaps. */
   EXPORT_INCOMPLETE: 409,
-  /** Another submitter went on with this task: this one must stop adding. */
+  /** Another producer resumed this task: this one must stop adding rows. */
   TASK_TAKEN_OVER: 409,
   /** The file to import can't be read as what it is said to be. Carries `row` where there is one. */
   INVALID_FILE: 400,

@@ -5,7 +5,7 @@ import { HighkiqError, messageOf } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { type EventRecord, isRejected, REJECTED_STATUSES, type Store, type TaskRecord } from '../store/contract.ts'
-import { eventPages, inPages, paramsOf } from './event.ts'
+import { argsOfEvent, eventPages, inPages } from './event.ts'
 import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf } from './report.ts'
@@ -269,7 +269,7 @@ class ReportReader {
       throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)
     }
     const args = isRow ? [row] : argsOf(cell, number, column)
-    return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(paramsOf(event)) }
+    return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(argsOfEvent(event)) }
   }
 }
 

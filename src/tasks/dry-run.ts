@@ -20,7 +20,7 @@ export interface DryRun {
   /** The first 100 problems of rows, and the one that ended the reading. */
   problems: DryRunProblem[]
   /** What the handler would get for the first 10 valid rows. */
-  preview: { row: number; params: unknown }[]
+  preview: { row: number; value: unknown }[]
 }
 
 export interface DryRunProblem {
@@ -51,7 +51,7 @@ export async function dryRun({ format, header, encoding, rows }: OpenImport): Pr
       run.total++
       if (!rejected) {
         run.valid++
-        if (run.preview.length < PREVIEW) run.preview.push({ row: number, params: args[0] })
+        if (run.preview.length < PREVIEW) run.preview.push({ row: number, value: args[0] })
         continue
       }
       run.invalid++

@@ -17,7 +17,7 @@ export interface TaskEvent {
   number: number | null
   status: EventStatus
   /** The handler's arguments; null once dropped (see keepArgs). */
-  params: unknown[] | null
+  args: unknown[] | null
   attempts: number
   code: string | null
   messages: { at: Date; text: string }[]
@@ -64,7 +64,7 @@ export function eventOf(job: string, event: EventRecord, language: Language = 'e
     job: event.job ?? job,
     number,
     status,
-    params: paramsOf(event),
+    args: argsOfEvent(event),
     attempts,
     code,
     messages: historyOf(event, language).map(({ at, text }) => ({ at: new Date(at), text })),
@@ -105,7 +105,7 @@ export function reasonFilter({ code, otherCodes }: Pick<ReasonCount, 'code' | 'o
  * Returns the arguments of a row. A row is stored as its bare arguments, or as a whole payload if middleware changed
  * more than them.
  */
-export function paramsOf({ args }: EventRecord): unknown[] | null {
+export function argsOfEvent({ args }: EventRecord): unknown[] | null {
   if (args === null) return null
   const value = parseJson(args)
   if (Array.isArray(value)) return value

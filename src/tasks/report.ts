@@ -4,7 +4,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
-import { paramsOf } from './event.ts'
+import { argsOfEvent } from './event.ts'
 import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
 import { messageText } from './messages.ts'
 import { metaOf } from './meta.ts'
@@ -97,8 +97,8 @@ async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Prom
 
 /** Returns whether the handler's only argument is an object, as it is for a row of a file. */
 export function isOneObject(event: EventRecord): boolean {
-  const params = paramsOf(event)
-  return params?.length === 1 && isObject(params[0])
+  const args = argsOfEvent(event)
+  return args?.length === 1 && isObject(args[0])
 }
 
 async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> {
@@ -156,13 +156,13 @@ function cells(event: EventRecord, columns: string[] | undefined): unknown[] {
 }
 
 function argsText(event: EventRecord): string {
-  const params = paramsOf(event)
-  return params === null ? '' : stringifyJson(params)
+  const args = argsOfEvent(event)
+  return args === null ? '' : stringifyJson(args)
 }
 
 /** Returns a row of a file as it was read. */
 export function rowOf(event: EventRecord): Record<string, unknown> {
-  const row = event.source === null ? paramsOf(event)?.[0] : parseJson(event.source)
+  const row = event.source === null ? argsOfEvent(event)?.[0] : parseJson(event.source)
   return (row ?? {}) as Record<string, unknown>
 }
 

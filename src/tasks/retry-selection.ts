@@ -16,7 +16,7 @@ import {
   type TaskRecord,
 } from '../store/contract.ts'
 import type { ReportedRow } from './corrected-report.ts'
-import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages, paramsOf } from './event.ts'
+import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages } from './event.ts'
 import { checkImport, checkSource, type ImportRows } from './import.ts'
 import { metaOf } from './meta.ts'
 import { retryTransient } from './retry-transient.ts'
@@ -180,7 +180,7 @@ async function* givenRows(
     for (const { index, args, source } of page) {
       const event = events.get(index)
       if (!event) throw unknownTask(id)
-      const isSame = args === undefined || stringifyJson(args) === stringifyJson(paramsOf(event))
+      const isSame = args === undefined || stringifyJson(args) === stringifyJson(argsOfEvent(event))
       yield { event, isSame, row: args && { args, ...(source === undefined ? {} : { source }) } }
     }
   }

@@ -2,7 +2,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
-import { paramsOf } from './event.ts'
+import { argsOfEvent } from './event.ts'
 import { RowCheck } from './import.ts'
 import { metaOf } from './meta.ts'
 import type { Row } from './rows.ts'
@@ -27,7 +27,7 @@ export class Revalidation {
 
   /** Validates the row; returns undefined if it stays refused. @throws VALIDATE_FAILED */
   async validate(event: EventRecord): Promise<Row | undefined> {
-    const [values] = (paramsOf(event) ?? []) as [Record<string, unknown>?]
+    const [values] = (argsOfEvent(event) ?? []) as [Record<string, unknown>?]
     // A row that no job can carry was not stored.
     if (!this.#check || !values || Object.keys(values).length === 0) return undefined
     const file = { number: event.number ?? event.index + 1, values }

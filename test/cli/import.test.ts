@@ -325,7 +325,7 @@ describe.concurrent('how a file is read', () => {
       format: 'csv',
       total: 2,
       valid: 2,
-      preview: [{ row: 2, params: { sku: 'sku-1', size: 'für zwei' } }, { row: 3 }],
+      preview: [{ row: 2, value: { sku: 'sku-1', size: 'für zwei' } }, { row: 3 }],
     })
     expect(ndjson.stdout).toMatch(
       /NDJSON, 1 row before it broke off.*\n\nCOLUMN.*\nsku +sku +"a"\nprice +price +1\n\nROW/s,

@@ -59,7 +59,7 @@ test('a job is found at position 500,000 within seconds', { timeout: 240_000 }, 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 499_997 })
   expect((await t.hq.store.jobs.peek('default', 0, 1)).map((text) => JSON.parse(text).jid)).toEqual([jid(1)])
   // What its time does not suffice for is marked, and dropped when it is met.
-  expect(await t.hq.cancel(jid(1), { budget: 0 })).toBe('marked')
+  expect(await t.hq.cancel(jid(1), { budget: 0 })).toBe('requested')
 })
 
 test('a scheduled job and one that waits for its retry are removed, in whichever queue they belong', async () => {
@@ -310,7 +310,7 @@ test('a row of a task is cancelled wherever it is, and its task ends with exact 
   const [running, queued, held] = rows.map(({ jid }) => jid) as [string, string, string]
   await t.work({ queues: ['rows'], concurrency: 1 })
   await began.atLeast(1)
-  expect(await t.hq.cancel(held)).toBe('marked')
+  expect(await t.hq.cancel(held)).toBe('requested')
   expect(await t.hq.cancel(queued)).toBe('removed')
   expect(await t.hq.cancel(running)).toBe('signalled')
   await began.atLeast(2)
@@ -322,7 +322,7 @@ test('a row of a task is cancelled wherever it is, and its task ends with exact 
   for (const { status, code, messages, attempts, jid } of await events(t, task.id)) {
     expect({ status, code }).toEqual({ status: 'cancelled', code: 'cancelled' })
     expect(messages.at(-1)?.text).toBe('cancelled')
-    expect(attempts).toBe(began.all.includes(rows.find((row) => row.jid === jid)?.params?.[0] as string) ? 1 : 0)
+    expect(attempts).toBe(began.all.includes(rows.find((row) => row.jid === jid)?.args?.[0] as string) ? 1 : 0)
     expect(await t.hq.cancel(jid)).toBe('not-found')
   }
 })

@@ -130,7 +130,7 @@ test('a row of a task that expired is cancelled, with the reason as its code', a
   const { counts } = await task.wait({ every: 10 })
   expect(counts).toMatchObject({ finished: 1, cancelled: 1 })
   for await (const event of task.events({ status: ['cancelled'] })) {
-    expect(event).toMatchObject({ index: 1, code: 'expired', attempts: 0, params: ['second'] })
+    expect(event).toMatchObject({ index: 1, code: 'expired', attempts: 0, args: ['second'] })
     expect(event.messages.at(-1)?.text).toBe('dropped: it could not begin in time')
   }
 })

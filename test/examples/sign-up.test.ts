@@ -21,7 +21,7 @@ test('a form becomes a task; what was refused is corrected and tried again', { t
   expect((await follow(url, id)).at(-1)?.counts).toMatchObject({ finished: 28, failed: 2 })
   interface Refused {
     index: number
-    params: [Product]
+    args: [Product]
     messages: { text: string }[]
   }
   const events = await json<{ items: Refused[] }>(fetch(`${url}/api/v1/tasks/${id}/events?status=failed`))
@@ -30,7 +30,7 @@ test('a form becomes a task; what was refused is corrected and tried again', { t
     [3, 'name: a product needs a name'],
     [7, 'price: "x" is no price'],
   ])
-  const corrections = events.items.map(({ index, params: [product] }) => ({
+  const corrections = events.items.map(({ index, args: [product] }) => ({
     index,
     product: { ...product, name: 'Cup', price: '6' },
   }))

@@ -97,7 +97,7 @@ test('a workbook in a form, after other fields, names the task', async () => {
   expect(made.body).toMatchObject({ total: 2 })
   const task = hq.tasks.get(made.body.id)
   expect((await task.status())?.name).toBe('Frühjahr.xlsx')
-  expect((await all(task.events())).map(({ params }) => params)).toEqual([
+  expect((await all(task.events())).map(({ args }) => args)).toEqual([
     [{ sku: 'a-1', price: 12.5 }],
     [{ sku: 'a-2', price: 3 }],
   ])
@@ -282,7 +282,7 @@ test('NDJSON is read line by line, and the request sets columns and formats', as
   const params = async (query: string, body: NonNullable<RequestInit['body']>, type = 'text/csv') => {
     const made = await call('POST', `/api/v1/tasks/import?job=Row${query}`, { body, headers: { 'content-type': type } })
     expect(made.status, made.text).toBe(202)
-    return (await all(hq.tasks.get(made.body.id).events())).map(({ params }) => params?.[0])
+    return (await all(hq.tasks.get(made.body.id).events())).map(({ args }) => args?.[0])
   }
   const lines = '{"sku":"a","tags":["x"]}\n{"sku":"b"}\n'
   expect(await params('', lines, 'application/x-ndjson')).toEqual([{ sku: 'a', tags: ['x'] }, { sku: 'b' }])
@@ -348,7 +348,7 @@ test('a dry run reports what an import would do, and changes nothing', async () 
     valid: 2,
     invalid: 0,
   })
-  expect(body.preview[0]).toEqual({ row: 2, params: { sku: 'a-1', price: '12.50' } })
+  expect(body.preview[0]).toEqual({ row: 2, value: { sku: 'a-1', price: '12.50' } })
   // One row too many.
   const large = (await dry(`${products}a-3,1\na-4,1\n`)).body
   expect(large).toMatchObject({ complete: false, problems: [{ code: 'TOO_MANY_ROWS' }] })
@@ -452,7 +452,7 @@ test('a repeated request resumes where the first one ended, in this process or i
     const repeat = await send('POST', '/api/v1/tasks/import?job=Row', { ...keyed(key), body })
     expect([repeat.status, repeat.body]).toEqual([202, { id, total: 5000 }])
     const seen = await all(hq.tasks.get(id).events())
-    expect(seen.map(({ params }) => Object.values(params?.[0] as object).join())).toEqual(
+    expect(seen.map(({ args }) => Object.values(args?.[0] as object).join())).toEqual(
       Array.from({ length: 5000 }, (_, i) => sku(i)),
     )
     const whole = await send('POST', '/api/v1/tasks/import?job=Row', { ...keyed(key), body })

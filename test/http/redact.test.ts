@@ -164,7 +164,7 @@ test('a retried row gets its real arguments, not the redacted ones', async () =>
   await t.work({ concurrency: 1 })
   await until(async () => (await task.status())?.state === 'done')
   const { body } = await t.call('GET', `/api/v1/tasks/${task.id}/events?status=error`)
-  expect(body.items[0].params[0].password).toBe('[redacted]')
+  expect(body.items[0].args[0].password).toBe('[redacted]')
   const retry = (json: object) => t.call('POST', `/api/v1/tasks/${task.id}/retry`, { json })
   expect((await retry({ rows: [{ index: 0 }, { index: 1 }] })).body).toMatchObject({
     rows: 1,

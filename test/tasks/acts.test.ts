@@ -382,11 +382,11 @@ describe('a single tracked job', () => {
       return { pages: 3 }
     })
     const jid = (await Report.performAsync('sales')) as string
-    expect(await hq.tasks.event(jid)).toMatchObject({ jid, job: 'Report', status: 'enqueued', params: ['sales'] })
+    expect(await hq.tasks.event(jid)).toMatchObject({ jid, job: 'Report', status: 'enqueued', args: ['sales'] })
     await work()
     await until(async () => (await hq.tasks.event(jid))?.status === 'finished')
     const event = await hq.tasks.event(jid)
-    expect(event).toMatchObject({ attempts: 1, params: ['sales'], result: { pages: 3 } })
+    expect(event).toMatchObject({ attempts: 1, args: ['sales'], result: { pages: 3 } })
     expect(event?.messages.map(({ text }) => text)).toEqual(['working', 'writing sales', 'finished'])
     expect((await hq.tasks.list()).items).toEqual([])
   })

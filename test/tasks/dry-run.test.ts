@@ -39,8 +39,8 @@ for (const later of [false, true]) {
         { row: 3, code: 'invalid', message: 'price: oops is no number' },
       ],
       preview: [
-        { row: 2, params: { sku: 'a', price: 1 } },
-        { row: 4, params: { sku: 'b', price: 2 } },
+        { row: 2, value: { sku: 'a', price: 1 } },
+        { row: 4, value: { sku: 'b', price: 2 } },
       ],
     })
     expect((await hq.tasks.list()).items).toEqual([])

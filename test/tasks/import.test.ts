@@ -183,7 +183,7 @@ test('an interrupted import resumes only with its own file, which may change aft
   await refused(file('sku,price', ...stored.map((row) => row.slice(0, -1))), /its column 3 is nothing and was "note"/)
   await refused(file('{"sku":"a","price":"1","note":""}'), /it is NDJSON and the task was imported from CSV/)
   const task = await goOn(file('sku,price,note', ...stored, 'last,4,'))
-  const all = (await collect(task.events())).map(({ params }) => params)
+  const all = (await collect(task.events())).map(({ args }) => args)
   expect([all.length, all[0], all.at(-1)]).toEqual([
     1003,
     [{ article: 'sku-0', price: '0' }],

@@ -76,15 +76,15 @@ test('every row of a task ends as its job did, and the counts say so', async () 
     'finished',
     'finished',
   ])
-  expect(events[0]).toMatchObject({ index: 0, attempts: 1, params: null, result: { doubled: 0 } })
+  expect(events[0]).toMatchObject({ index: 0, attempts: 1, args: null, result: { doubled: 0 } })
   expect(events[0]?.messages.map(({ text }) => text)).toEqual(['working', 'looked at 0', 'finished'])
-  expect(events[1]).toMatchObject({ code: 'unknown_product', params: [1] })
+  expect(events[1]).toMatchObject({ code: 'unknown_product', args: [1] })
   expect(events[1]?.messages.at(-1)?.text).toBe('sku: no such product')
   expect(events[2]?.attempts).toBe(2)
   expect(events[2]?.messages.map(({ text }) => text).join('\n')).toMatch(
     /error: first time unlucky\nwaiting for retry 1 at .*/,
   )
-  expect(events[3]).toMatchObject({ attempts: 2, params: [3] })
+  expect(events[3]).toMatchObject({ attempts: 2, args: [3] })
   expect(events[5]).toMatchObject({ code: 'discarded' })
 
   expect((await hq.tasks.event(events[1]?.jid ?? ''))?.status).toBe('failed')
@@ -226,7 +226,7 @@ test('the arguments of rows are kept as keepArgs says', async () => {
   ] as const) {
     const task = await hq.tasks.create(Row, [[0], [1]], { keepArgs })
     await task.wait({ every: 10 })
-    expect((await collect(task.events())).map(({ params }) => params)).toEqual(expected)
+    expect((await collect(task.events())).map(({ args }) => args)).toEqual(expected)
   }
 })
 

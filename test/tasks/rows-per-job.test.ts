@@ -37,7 +37,7 @@ test('ten rows with rowsPerJob 5 are two calls of five, and ten events', async (
     { rows: [5, 6, 7, 8, 9], attempt: 1, index: 5, indexes: [5, 6, 7, 8, 9] },
   ])
   const { events } = await expectExact(hq, task)
-  expect(events.map(({ params }) => params)).toEqual(ten)
+  expect(events.map(({ args }) => args)).toEqual(ten)
   expect(events.map(({ result }) => result)).toEqual(ten.map(([n]) => ({ doubled: 2 * n })))
   expect(events.map(({ attempts }) => attempts)).toEqual(ten.map(() => 1))
   expect(await hq.stats().then(({ processed, failed }) => [processed, failed])).toEqual([2, 0])
@@ -130,7 +130,7 @@ test('after any other throw each row runs alone, with its own end', async () => 
   ])
   const { events, status } = await expectExact(hq, task)
   expect(status?.counts).toMatchObject({ finished: 2, failed: 1, error: 0 })
-  expect(events.map(({ result, params }) => [result, params])).toEqual([
+  expect(events.map(({ result, args }) => [result, args])).toEqual([
     [-1, [1]],
     [undefined, [2]],
     [-3, [3]],
@@ -262,8 +262,8 @@ test('a cancelled row is left out of its call and logged, and the others run', a
   })
   const task = await hq.tasks.create(Rows, ten.slice(0, 5), { rowsPerJob: 5, window: 1 })
   const jids = (await collect(task.events())).map(({ jid }) => jid)
-  expect(await hq.cancel(jids[0] as string)).toBe('marked')
-  expect(await hq.cancel(jids[3] as string)).toBe('marked')
+  expect(await hq.cancel(jids[0] as string)).toBe('requested')
+  expect(await hq.cancel(jids[3] as string)).toBe('requested')
   await work()
   await task.wait({ every: 10 })
   expect(calls).toEqual([

@@ -372,7 +372,7 @@ export interface TaskEvent {
   /** The row of its file; null where it is of no file. */
   number: number | null
   status: EventStatus
-  params: unknown[] | null
+  args: unknown[] | null
   attempts: number
   code: string | null
   messages: { at: string; text: string }[]

@@ -80,7 +80,7 @@ async function showRefused({ id, run, counts }) {
   }
 }
 
-function rowOf({ index, params: [product], messages }) {
+function rowOf({ index, args: [product], messages }) {
   const row = document.createElement('tr')
   row.id = `row-${index}`
   row.dataset.index = index

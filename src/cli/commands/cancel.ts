@@ -15,7 +15,7 @@ interface CancelOptions extends AppOptions {
 const WORDS: Record<Exclude<CancelAnswer, 'not-found'>, string> = {
   removed: 'removed: the job had not started',
   signalled: 'signalled: the job is running; its handler sees ctx.signal abort',
-  marked: 'requested: the job was not found yet; Highkiq workers will not run it to its end',
+  requested: 'requested: the job was not found yet; Highkiq workers will not run it to its end',
 }
 
 const EXAMPLES = `

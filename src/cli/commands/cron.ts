@@ -39,8 +39,7 @@ export function register(program: Command): void {
 }
 
 async function remove(entry: Cron, { yes }: ActionOptions): Promise<{ said: string }> {
-  const info = await entry.info()
-  if (!info) throw new CliError(`there is no cron entry ${entry.name}; highkiq cron list shows all`)
+  const info = await entry.known()
   if (info.defined && !yes) {
     throw new CliError(
       `a running worker defines ${entry.name} and would add it again as new${info.paused ? ', not paused' : ''}. Remove it from the code first, or ${info.paused ? 'leave it paused' : `pause it (highkiq cron pause ${entry.name})`}; --yes removes it now`,

@@ -33,7 +33,7 @@ export async function outcomeOf(task: Task, status: TaskStatus, columns: Columns
     const code = event.code ?? event.status
     reasons.set(code, (reasons.get(code) ?? 0) + 1)
     if (first.length >= SHOWN) continue
-    const [row = {}] = (event.params ?? []) as Record<string, unknown>[]
+    const [row = {}] = (event.args ?? []) as Record<string, unknown>[]
     // Beside what was said, an event's life has the plain steps.
     const reason = event.messages.findLast(({ text }) => text !== 'working')?.text ?? code
     first.push({ row: event.number, sku: columns && skuOf(row, columns), reason })

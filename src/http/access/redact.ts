@@ -54,8 +54,8 @@ export class Redaction {
   /** Returns the redacted event of a task's row. */
   event(event: TaskEvent): TaskEvent {
     if (!this.#rule) return event
-    const { params, result } = event
-    return { ...event, params: this.value(params), ...(result === undefined ? {} : { result: this.value(result) }) }
+    const { args, result } = event
+    return { ...event, args: this.value(args), ...(result === undefined ? {} : { result: this.value(result) }) }
   }
 
   /** Returns a redacted copy of any JSON value, cut at the deepest level that can be written. */

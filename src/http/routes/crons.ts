@@ -1,7 +1,6 @@
 /** Routes of cron entries. */
 
 import type { Cron, CronInfo } from '../../index.ts'
-import { HighkiqError } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
 import { all } from '../live/collect.ts'
 import { json } from '../server/answer.ts'
@@ -25,16 +24,9 @@ function actionRoute(name: string, summary: string, run: (cron: Cron) => Promise
     async run({ hq, server, path }) {
       const cron = hq.cron(path.name ?? '')
       await run(cron)
-      return json(cronOf(server.redaction, await infoOf(cron)))
+      return json(cronOf(server.redaction, await cron.known()))
     },
   })
-}
-
-/** @throws UNKNOWN_CRON */
-async function infoOf(cron: Cron): Promise<CronInfo> {
-  const info = await cron.info()
-  if (info) return info
-  throw new HighkiqError('UNKNOWN_CRON', `no cron entry has the name ${JSON.stringify(cron.name)}`)
 }
 
 async function listed({ hq, server }: Call): Promise<Response> {

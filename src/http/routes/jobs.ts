@@ -250,7 +250,7 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
     gaveUp,
     queue,
     class: seen?.displayClass ?? event?.job ?? null,
-    args: seen ? redaction.value(seen.displayArgs) : (shownEvent?.params ?? null),
+    args: seen ? redaction.value(seen.displayArgs) : (shownEvent?.args ?? null),
     tags: seen?.tags ?? [],
     createdAt: timeOf(seen?.createdAt ?? null),
     enqueuedAt: timeOf(seen?.enqueuedAt ?? null),

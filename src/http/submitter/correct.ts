@@ -45,7 +45,7 @@ function whichRows(viewer: Viewer, samples: readonly TaskEvent[], count: number)
 
 /** Shows the first cells of a row; nothing when its arguments are not kept. */
 function example(viewer: Viewer, event: TaskEvent): string {
-  const cells = cellsOf(event.params)
+  const cells = cellsOf(event.args)
   if (cells.length === 0) return ''
   const shown = cells.map(([name, value]) => {
     const text = textOf(value)
@@ -56,13 +56,13 @@ function example(viewer: Viewer, event: TaskEvent): string {
   return `<p class="example">${row} ${shown.join(' · ')}</p>`
 }
 
-function cellsOf(params: unknown[] | null): [name: string | undefined, value: unknown][] {
-  if (params === null) return []
-  const [first] = params
-  const isRow = params.length === 1 && typeof first === 'object' && first !== null && !Array.isArray(first)
+function cellsOf(args: unknown[] | null): [name: string | undefined, value: unknown][] {
+  if (args === null) return []
+  const [first] = args
+  const isRow = args.length === 1 && typeof first === 'object' && first !== null && !Array.isArray(first)
   const cells: [string | undefined, unknown][] = isRow
     ? Object.entries(first as object)
-    : params.map((value) => [undefined, value])
+    : args.map((value) => [undefined, value])
   return cells.slice(0, CELLS)
 }
 

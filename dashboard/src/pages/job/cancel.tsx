@@ -25,7 +25,7 @@ export function CancelButton({ jid, queue, isRunning, onDone }: CancelButtonProp
     })
     if (!isMeant) return
     const path = `/jobs/${encoded(jid)}`
-    const told = tell<{ outcome: 'removed' | 'signalled' | 'marked' }>('DELETE', path, undefined, {
+    const told = tell<{ outcome: 'removed' | 'signalled' | 'requested' }>('DELETE', path, undefined, {
       queue: isRunning ? null : queue,
     })
     await doing(told, ({ outcome }) => t(`job.cancel.${outcome}`))

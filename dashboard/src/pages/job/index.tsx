@@ -138,10 +138,10 @@ function Body({ found }: { found: FoundJob }) {
         </section>
       )}
       {outcome}
-      {!job && event && event.params !== null && (
+      {!job && event && event.args !== null && (
         <section class="panel">
           <div class="body">
-            <Value title={t('job.args')} value={event.params} />
+            <Value title={t('job.args')} value={event.args} />
           </div>
         </section>
       )}

@@ -11,7 +11,7 @@ export interface DryRun {
   valid: number
   invalid: number
   problems: { row: number | null; code: string; message: string }[]
-  preview: { row: number; params: unknown }[]
+  preview: { row: number; value: unknown }[]
 }
 
 const SHOWN_PROBLEMS = 5
@@ -68,11 +68,11 @@ export function Preview({ found, headers, columns, renamed, onRenamed }: Preview
               </tr>
             </thead>
             <tbody>
-              {found.preview.map(({ row, params }) => (
+              {found.preview.map(({ row, value }) => (
                 <tr key={row}>
                   {headers.map((header) => (
                     <td key={header} class="nowrap">
-                      <bdi>{cellOf(params, columns[header] ?? header)}</bdi>
+                      <bdi>{cellOf(value, columns[header] ?? header)}</bdi>
                     </td>
                   ))}
                 </tr>
@@ -87,8 +87,8 @@ export function Preview({ found, headers, columns, renamed, onRenamed }: Preview
 
 const LONGEST = 80
 
-function cellOf(params: unknown, name: string): string {
-  const row = (Array.isArray(params) ? params[0] : params) as Record<string, unknown> | null
+function cellOf(first: unknown, name: string): string {
+  const row = (Array.isArray(first) ? first[0] : first) as Record<string, unknown> | null
   const value = row?.[name]
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text

@@ -29,7 +29,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
     await doing(tell('POST', `/tasks/${task.id}/retry`, { rows }), () => t('task.retried', { n: 1 }))
     await reload()
   }
-  const canRetry = about.value?.readOnly === false && event && REJECTED.includes(event.status) && event.params !== null
+  const canRetry = about.value?.readOnly === false && event && REJECTED.includes(event.status) && event.args !== null
   return (
     <Drawer
       label={title}
@@ -65,7 +65,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
 }
 
 function Life({ event }: { event: TaskEvent }) {
-  const { messages, status, code, params, startedAt, finishedAt, attempts } = event
+  const { messages, status, code, args, startedAt, finishedAt, attempts } = event
   // That it began is told below.
   const told = messages.filter(({ text }) => text !== 'working' || startedAt === null)
   return (
@@ -79,11 +79,9 @@ function Life({ event }: { event: TaskEvent }) {
         </div>
       )}
       <div class="sec">
-        <h3>{t('task.params')}</h3>
+        <h3>{t('task.args')}</h3>
       </div>
-      <pre>
-        {params === null ? t('task.paramsDropped') : JSON.stringify(params.length === 1 ? params[0] : params, null, 2)}
-      </pre>
+      <pre>{args === null ? t('task.argsDropped') : JSON.stringify(args.length === 1 ? args[0] : args, null, 2)}</pre>
       <div class="sec">
         <h3>{t('task.life')}</h3>
         <span class="aside">{t('task.attempts', { n: attempts })}</span>

@@ -89,15 +89,15 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       name: `field ${field}`,
       title: <bdi>{field}</bdi>,
       class: 'hide-m field-cell',
-      cell: ({ params }: TaskEvent) => <bdi class="cut block">{shown(fieldOf(params, field))}</bdi>,
+      cell: ({ args }: TaskEvent) => <bdi class="cut block">{shown(fieldOf(args, field))}</bdi>,
     })),
     {
       name: 'reason',
       title: t('task.reason'),
       class: 'max',
-      cell: ({ messages, code, params }) => (
+      cell: ({ messages, code, args }) => (
         <>
-          {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(params, fields[0]))}</bdi>}
+          {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(args, fields[0]))}</bdi>}
           <bdi class="cut block">{lastSaid(messages) ?? '–'}</bdi>
           {code !== null && (
             <span class="sub cut">
@@ -114,14 +114,14 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
 
 /** Of rows that are objects: the first fields; of others their first arguments. */
 function fieldsOf(rows: readonly TaskEvent[]): string[] {
-  const row = rows.find(({ params }) => params !== null)?.params ?? []
+  const row = rows.find(({ args }) => args !== null)?.args ?? []
   const [first] = row
   return Object.keys(isObject(first) ? first : { ...row }).slice(0, FIELDS)
 }
 
-function fieldOf(params: unknown[] | null, field: string): unknown {
-  if (params === null) return undefined
-  return isObject(params[0]) ? params[0][field] : params[Number(field)]
+function fieldOf(args: unknown[] | null, field: string): unknown {
+  if (args === null) return undefined
+  return isObject(args[0]) ? args[0][field] : args[Number(field)]
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

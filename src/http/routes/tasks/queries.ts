@@ -62,8 +62,8 @@ export async function searchEvents(
   search: string,
 ): Promise<{ items: TaskEvent[]; next: string | null }> {
   const wanted = search.toLowerCase()
-  const holds = ({ params, messages, code }: TaskEvent) =>
-    `${stringifyJson(params)}\n${code ?? ''}\n${messages.map(({ text }) => text).join('\n')}`
+  const holds = ({ args, messages, code }: TaskEvent) =>
+    `${stringifyJson(args)}\n${code ?? ''}\n${messages.map(({ text }) => text).join('\n')}`
       .toLowerCase()
       .includes(wanted)
   const items: TaskEvent[] = []
