@@ -43,21 +43,23 @@ export interface TaskOptions {
   maxRows?: number
 }
 
-export const TASK_OPTIONS: (keyof TaskOptions & string)[] = [
-  'name',
-  'queue',
-  'window',
-  'concurrency',
-  'rowsPerJob',
-  'maxFailures',
-  'onMaxFailures',
-  'keepArgs',
-  'keep',
-  'lostAfter',
-  'onDone',
-  'onFailure',
-  'maxRows',
-]
+/** The compiler refuses this table when an option is missing. */
+const OPTIONS: Record<keyof TaskOptions, true> = {
+  name: true,
+  queue: true,
+  window: true,
+  concurrency: true,
+  rowsPerJob: true,
+  maxFailures: true,
+  onMaxFailures: true,
+  keepArgs: true,
+  keep: true,
+  lostAfter: true,
+  onDone: true,
+  onFailure: true,
+  maxRows: true,
+}
+export const TASK_OPTIONS = Object.keys(OPTIONS) as (keyof TaskOptions)[]
 
 const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepArgs'][]
 
