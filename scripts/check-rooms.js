@@ -52,6 +52,7 @@ const ROOMS = {
   ],
   'store/redis': ['store/contract', 'store/redis'],
   'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
+  'store/index': ['store/contract', 'store/open'],
   client: ['job', 'store/contract'],
   inspect: ['job', 'store/contract'],
   worker: ['job', 'store/contract'],

@@ -116,7 +116,7 @@ export class Setup {
       ...(redis ? { redis } : {}),
       ...(wire === undefined ? {} : { wire: sidekiqOf(wire) }),
     }
-    return openStore(url, settings, (message) => this.log.warn({ store: url }, message))
+    return openStore(url, { ...settings, warn: (message) => this.log.warn({ store: url }, message) })
   }
 
   async close(): Promise<void> {

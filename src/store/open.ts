@@ -7,30 +7,62 @@ import { SqliteStore } from './sqlite/store.ts'
 
 export type { RedisSettings } from './redis/server/url.ts'
 
+/** Settings of a store beside its URL. */
+export interface StoreSettings extends RedisSettings {
+  /** Logs a warning for the operator, for instance that another program blocks the store. */
+  warn?: (message: string) => void
+}
+
+/** Returns a store for a URL, without opening it. */
+export type OpenStore = (url: string, settings: StoreSettings) => Store
+
+const openRedis: OpenStore = (url, settings) => new RedisStore(readRedisUrl(url, settings))
+const OWN: Readonly<Record<string, OpenStore>> = {
+  redis: openRedis,
+  rediss: openRedis,
+  'redis+sentinel': openRedis,
+  'rediss+sentinel': openRedis,
+  sqlite: openSqlite,
+}
+const registered = new Map(Object.entries(OWN))
+
+/**
+ * Makes URLs that begin with `scheme:` open this store. Call it in the file that creates the app, before the app uses
+ * its store. A second call for the same scheme replaces the first.
+ *
+ * @throws INVALID_OPTION when `scheme` is not a URL scheme, or is one of Highkiq's own
+ * @example registerStore('postgres', (url, { namespace }) => new PostgresStore(url, namespace))
+ */
+export function registerStore(scheme: string, open: OpenStore): void {
+  const name = JSON.stringify(scheme)
+  if (!/^[a-z][a-z0-9+.-]+$/.test(scheme)) throw invalid(`scheme must be a URL scheme in small letters (got ${name})`)
+  if (Object.hasOwn(OWN, scheme))
+    throw invalid(`scheme must not be one of ${Object.keys(OWN).join(', ')} (got ${name})`)
+  registered.set(scheme, open)
+}
+
 /**
  * Returns a store for a URL, without opening it.
  *
  * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
- *
- * `warn` gets one line for the operator when another program keeps the store from answering.
+ * - the schemes of `registerStore`
  *
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
-export function openStore(url: string, options: RedisSettings = {}, warn?: (message: string) => void): Store {
-  const scheme = /^([a-z][a-z+]*):/i.exec(url)?.[1]?.toLowerCase()
-  if (scheme === 'sqlite') {
-    if (options.namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')
-    return openSqlite(url, warn)
-  }
-  if (scheme && /^rediss?(\+sentinel)?$/.test(scheme)) return new RedisStore(readRedisUrl(url, options))
+export function openStore(url: string, settings: StoreSettings = {}): Store {
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
+  const open = scheme === undefined ? undefined : registered.get(scheme)
+  if (open) return open(url, settings)
+  const known = [...registered.keys()].join(', ')
   throw new HighkiqError(
     'UNKNOWN_STORE',
-    `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory:`,
+    `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`,
   )
 }
 
-function openSqlite(url: string, warn: ((message: string) => void) | undefined): Store {
+function openSqlite(url: string, { namespace, warn }: StoreSettings): Store {
+  if (namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')
   const [location = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   const path = location.startsWith('//') ? fileURLToPath(`file:${location}`) : location
   if (!path) throw invalid('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
