@@ -178,9 +178,9 @@ export class Runtime {
     const stateOf = async (jid: string) => (await findJob(host, jid)).state
     const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
     const clocks = this.#parts.setup.isDraining ? [] : [clock]
-    const flush = () => collector.flush(store, now).catch((thrown) => report(thrown, { during: 'recording metrics' }))
-    const keeper = new TaskMaintenance({ store: () => store, now, report }, { everySeconds: pollSeconds })
-    return [new StoreAdvice(engine), new WireCheck(engine), new MetricsFlusher(flush), ...clocks, keeper]
+    const metrics = new MetricsFlusher(report, () => collector.flush(store, now))
+    const maintenance = new TaskMaintenance({ store: () => store, now, report }, { everySeconds: pollSeconds })
+    return [new StoreAdvice(engine), new WireCheck(engine), metrics, ...clocks, maintenance]
   }
 
   /** The executor of the ordered queues, if the app defines any. */

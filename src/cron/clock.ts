@@ -5,7 +5,7 @@
 
 import { within } from '../job/wait.ts'
 import type { CronRecord } from '../store/contract.ts'
-import type { BackgroundService } from '../worker/background-service.ts'
+import { Periodic } from '../worker/background-service.ts'
 import { type Entry, readSchedule, readShown } from './entry.ts'
 import { type TickHost, Ticks } from './ticks.ts'
 
@@ -31,7 +31,7 @@ interface State {
   pausedUntil: number
 }
 
-export class CronClock implements BackgroundService {
+export class CronClock extends Periodic {
   readonly #host: TickHost
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #pollMs: number
@@ -39,61 +39,41 @@ export class CronClock implements BackgroundService {
   readonly #ticks: Ticks
   readonly #states = new Map<string, State>()
   readonly #running = new Set<Promise<void>>()
-  #stopped = false
-  #wake = () => {}
-  #loop: Promise<void> | undefined
 
-  /** `entries`: those of the app, also ones that it defines later. `pollSeconds`: between looks at the app's clock. */
+  /**
+   * `entries` are those of the app; it may add to them later. `pollSeconds` is the longest time between two checks of
+   * the app's clock.
+   */
   constructor(
     host: TickHost,
     entries: ReadonlyMap<string, Entry>,
     { pollSeconds, leaseSeconds }: { pollSeconds: number; leaseSeconds: number },
   ) {
+    super(host.report, { during: 'cron', everyMs: pollSeconds * 1000 })
     this.#host = host
     this.#entries = entries
     this.#pollMs = pollSeconds * 1000
     this.#lifeSeconds = leaseSeconds * LEASES
-    this.#ticks = new Ticks(host, () => this.#stopped)
+    this.#ticks = new Ticks(host, () => this.isStopping)
   }
 
-  start(): void {
-    this.#loop = this.#run()
+  override async stop(): Promise<void> {
+    await super.stop()
+    await within(STOP_MS, Promise.all(this.#running))
   }
 
-  quiet(): void {
-    this.#stopped = true
-    this.#wake()
-  }
-
-  async stop(): Promise<void> {
-    this.quiet()
-    await within(STOP_MS, Promise.all([this.#loop, ...this.#running]))
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      this.#followEntries()
-      const now = this.#host.now()
-      let wait = this.#pollMs
-      for (const state of this.#states.values()) {
-        const { busy, pausedUntil, defineAt, isCurrent, nextCheckAt } = state
-        if (busy || performance.now() < pausedUntil) continue
-        if (performance.now() >= defineAt || (isCurrent && now >= nextCheckAt)) this.#begin(state)
-        else if (isCurrent) wait = Math.min(wait, nextCheckAt - now)
-      }
-      // Clocks are changed and machines sleep, so the loop checks the clock again and again instead of waiting for the tick.
-      await this.#wait(Math.max(wait, 1))
+  protected override async run(): Promise<void> {
+    this.#followEntries()
+    const now = this.#host.now()
+    // Clocks are changed and machines sleep, so the clock is checked again and again: there is no wait for the tick.
+    let wait = this.#pollMs
+    for (const state of this.#states.values()) {
+      const { busy, pausedUntil, defineAt, isCurrent, nextCheckAt } = state
+      if (busy || performance.now() < pausedUntil) continue
+      if (performance.now() >= defineAt || (isCurrent && now >= nextCheckAt)) this.#begin(state)
+      else if (isCurrent) wait = Math.min(wait, nextCheckAt - now)
     }
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
+    this.runWithin(Math.max(wait, 1))
   }
 
   #followEntries(): void {
@@ -127,14 +107,14 @@ export class CronClock implements BackgroundService {
       .finally(() => {
         state.busy = false
         this.#running.delete(processing)
-        this.#wake()
+        this.runWithin(0)
       })
     this.#running.add(processing)
   }
 
   async #process(state: State): Promise<void> {
     if (performance.now() >= state.defineAt) await this.#define(state)
-    if (state.isCurrent && !this.#stopped) await this.#decideTicks(state)
+    if (state.isCurrent && !this.isStopping) await this.#decideTicks(state)
   }
 
   /** Stores the definition of this process. The last process to define an entry wins while it is alive. */

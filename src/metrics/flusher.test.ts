@@ -6,7 +6,10 @@ afterEach(() => void vi.useRealTimers())
 
 test('flushes every ten seconds, and once more when it stops', async () => {
   let flushes = 0
-  const flusher = new MetricsFlusher(async () => void flushes++)
+  const flusher = new MetricsFlusher(
+    () => {},
+    async () => void flushes++,
+  )
   flusher.start()
   await vi.advanceTimersByTimeAsync(9999)
   expect(flushes).toBe(0)

@@ -1,27 +1,23 @@
-import type { BackgroundService } from '../worker/background-service.ts'
+import { Periodic, type Report } from '../worker/background-service.ts'
 
 /** As often as a heartbeat. */
 const FLUSH_MS = 10_000
 
 /** Flushes the collected metrics every ten seconds while a worker runs, and once more when it stops. */
-export class MetricsFlusher implements BackgroundService {
+export class MetricsFlusher extends Periodic {
   readonly #flush: () => Promise<void>
-  #timer: NodeJS.Timeout | undefined
 
-  /** `flush` never rejects. */
-  constructor(flush: () => Promise<void>) {
+  constructor(report: Report, flush: () => Promise<void>) {
+    super(report, { during: 'recording metrics', everyMs: FLUSH_MS, first: 'later', runsWhenQuiet: true })
     this.#flush = flush
   }
 
-  start(): void {
-    this.#timer = setInterval(() => void this.#flush(), FLUSH_MS)
+  protected override run(): Promise<void> {
+    return this.#flush()
   }
 
-  /** Running jobs still end, so the timer goes on. */
-  quiet(): void {}
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#flush()
+  override async stop(): Promise<void> {
+    await this.runNow()
+    await super.stop()
   }
 }

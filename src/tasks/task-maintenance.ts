@@ -4,18 +4,15 @@
  * queues and sets may take long, so the pause after it is a hundred times as long.
  */
 
-import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
-import type { BackgroundService } from '../worker/background-service.ts'
+import { LeaderLock, Periodic, type Report } from '../worker/background-service.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
 import type { StoreOfTasks } from './rows.ts'
 
-const LOCK = 'tasks'
 const LOCK_SECONDS = 60
 /** Milliseconds between two attempts to acquire or renew the lock. */
 const LOCK_RENEWAL_MS = 20_000
@@ -31,10 +28,9 @@ const TASKS_PER_WALK = 10_000
 const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
 const PAGE = 500
-const STOP_MS = 3000
 
 export interface MaintenanceHost extends StoreOfTasks {
-  report(error: unknown, about: Record<string, unknown>): void
+  report: Report
 }
 
 /** An open row whose job was not seen. */
@@ -46,20 +42,15 @@ interface MissingRow {
 /** The indexes of the rows whose jobs were seen, by the id of the task. */
 type Seen = Map<string, Set<number>>
 
-export class TaskMaintenance implements BackgroundService {
+export class TaskMaintenance extends Periodic {
   readonly #host: MaintenanceHost
-  readonly #everyMs: number
+  readonly #lock: LeaderLock
   readonly #idleMs: number
   readonly #walkingPart: number
-  readonly #holder = randomBytes(8).toString('hex')
-  readonly #stopping = new AbortController()
   /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
   #missing = new Map<string, string>()
-  #loop: Promise<void> | undefined
-  /** Times on the monotonic clock at which this process renews the lock and walks again. */
-  #renewLockAt = 0
+  /** When this process walks again, on the monotonic clock. */
   #walkAgainAt = 0
-  #hasLock = false
 
   /**
    * `everySeconds` is the time between two rounds, at least MIN_INTERVAL_SECONDS; `walkingPart` is the largest part of the
@@ -67,54 +58,34 @@ export class TaskMaintenance implements BackgroundService {
    */
   constructor(host: MaintenanceHost, options: { everySeconds: number; idleMs?: number; walkingPart?: number }) {
     const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
+    const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
+    const lock = new LeaderLock(host.store, 'tasks', times)
+    super(host.report, {
+      ...{ during: 'task maintenance', everyMs: Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000, lock },
+    })
     this.#host = host
-    this.#everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
+    this.#lock = lock
     this.#idleMs = idleMs
     this.#walkingPart = walkingPart
   }
 
-  start(): void {
-    this.#loop = this.#run()
-  }
-
-  quiet(): void {
-    this.#stopping.abort()
-  }
-
-  async stop(): Promise<void> {
-    this.quiet()
-    await Promise.race([this.#loop, sleep(STOP_MS, undefined, { ref: false })])
-    await this.#host
-      .store()
-      .workers.releaseLock(LOCK, this.#holder)
-      .catch(() => {})
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      try {
-        await this.runOnce()
-      } catch (thrown) {
-        if (!signal.aborted) this.#host.report(thrown, { during: 'task maintenance' })
-      }
-      await sleep(this.#everyMs, undefined, { signal, ref: false }).catch(() => {})
-    }
+  protected override run(): Promise<void> {
+    return this.runOnce()
   }
 
   /** Runs one round, unless another process holds the lock. */
   async runOnce(): Promise<void> {
     const store = this.#host.store()
-    if (!(await this.#holdsLock(store))) return
+    if (!(await this.#isLeader())) return
     const now = this.#host.now()
     const cancelling = await store.tasks.cancelling(TASKS_AT_ONCE)
     const expired = await store.tasks.expired(now, TASKS_AT_ONCE)
     for (const id of cancelling) {
-      if (!(await this.#holdsLock(store))) return
+      if (!(await this.#isLeader())) return
       await cancelRows(this.#host, id)
     }
     for (const id of expired) {
-      if (!(await this.#holdsLock(store))) return
+      if (!(await this.#isLeader())) return
       await removeTask(this.#host, id)
     }
     if (performance.now() < this.#walkAgainAt) return
@@ -124,25 +95,20 @@ export class TaskMaintenance implements BackgroundService {
     this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
   }
 
-  /** Returns whether this process holds the lock and is not stopping. It mostly knows without a write. */
-  async #holdsLock(store: Store): Promise<boolean> {
-    if (this.#stopping.signal.aborted) return false
-    if (performance.now() >= this.#renewLockAt) {
-      this.#hasLock = await store.workers.acquireLock(LOCK, this.#holder, LOCK_SECONDS)
-      this.#renewLockAt = performance.now() + LOCK_RENEWAL_MS
-    }
-    return this.#hasLock
+  /** Returns whether this process holds the lock and is not stopping. */
+  async #isLeader(): Promise<boolean> {
+    return !this.isStopping && (await this.#lock.acquire())
   }
 
   /** Looks for the rows of all idle tasks. */
   async #walk(store: Store, before: number): Promise<void> {
     const missing = new Map<string, string>()
     for await (const tasks of this.#idle(store, before)) {
-      if (!(await this.#holdsLock(store))) return
+      if (!(await this.#isLeader())) return
       const seen = await this.#jobsSeen(store, tasks)
       const suspects: MissingRow[] = []
       for (const task of tasks) {
-        if (!(await this.#holdsLock(store))) return
+        if (!(await this.#isLeader())) return
         const away = await this.#recount(store, task, seen)
         // Before that time the row only frees its place in the window.
         if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
@@ -168,7 +134,7 @@ export class TaskMaintenance implements BackgroundService {
       if (tasks.length < TASKS_PER_WALK && after !== undefined) continue
       if (tasks.length > 0) yield tasks
       tasks = []
-    } while (after !== undefined && !this.#stopping.signal.aborted)
+    } while (after !== undefined && !this.isStopping)
   }
 
   /**

@@ -6,19 +6,17 @@
  * of the worker that observes it: the clock of the store may be set, forward or back.
  */
 
-import { randomBytes } from 'node:crypto'
 import { HighkiqError } from '../../job/errors.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
 import type { Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
-import type { BackgroundService } from '../background-service.ts'
+import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import { crashOf, reportCrashedOut } from '../run/crash.ts'
 import { keepOutcome } from '../run/results.ts'
 import { isGone, thisHost } from './host.ts'
 
 const PAGE = 100
-const LOCK = 'recovery'
 /** The number of checks in the time of one lease. */
 const CHECKS = 5
 /** At most this part of a lease counts from one check to the next: a worker that was frozen saw nothing in that time. */
@@ -43,11 +41,11 @@ interface Observation {
   at: number
 }
 
-export class Recovery implements BackgroundService {
+export class Recovery extends Periodic {
   readonly #engine: Engine
   readonly #leaseSeconds: number
   readonly #self: () => string
-  readonly #holder = randomBytes(8).toString('hex')
+  readonly #lock: LeaderLock
   readonly #host = thisHost()
   /** The checks, oldest first. An owner that renewed after a check has a greater stamp. */
   #observations: Observation[] = []
@@ -61,39 +59,40 @@ export class Recovery implements BackgroundService {
   #tidyAt = performance.now() + TIDY_MS
   /** The longest lease seen so far. */
   #longestMs: number
-  #timer: NodeJS.Timeout | undefined
-  #checking: Promise<void> = Promise.resolve()
-  #stopped = false
+  /** The next run does not wait for the turn of this worker to check the processes of its machine. */
+  #mustRescue = true
 
   constructor(engine: Engine, leaseSeconds: number, self: () => string) {
+    // A worker that can't write does not get the lock, so it claims no lease.
+    const lock = new LeaderLock(() => engine.store, 'recovery', { seconds: leaseSeconds * LOCK_LEASES })
+    super(engine.report, {
+      ...{ during: 'rescuing jobs of dead processes', everyMs: (leaseSeconds * 1000) / CHECKS },
+      ...{ random: engine.random, first: 'awaited', runsWhenQuiet: true, lock },
+    })
     this.#engine = engine
+    this.#lock = lock
     this.#leaseSeconds = leaseSeconds
     this.#self = self
     this.#longestMs = this.#leaseMs
   }
 
-  async start(): Promise<void> {
-    await this.#report(async () => {
-      await this.rescue()
-      await this.#check()
-    })
-    this.#schedule()
-  }
-
-  quiet(): void {}
-
-  async stop(): Promise<void> {
-    this.#stopped = true
-    clearTimeout(this.#timer)
-    await this.#checking
-    const { store } = this.#engine
-    await store.workers.releaseLock(LOCK, this.#holder).catch(() => {})
-  }
-
   /** Checks the processes of this machine at once, because a caller saw one die. */
-  checkProcesses(): Promise<void> {
-    if (!this.#stopped) this.#checking = this.#checking.then(() => this.#report(() => this.rescue()))
-    return this.#checking
+  async checkProcesses(): Promise<void> {
+    this.#mustRescue = true
+    if (!this.isStopping) await this.runNow()
+  }
+
+  protected override async run(): Promise<void> {
+    if (this.#mustRescue) {
+      this.#mustRescue = false
+      await this.rescue()
+    }
+    await this.#check()
+  }
+
+  /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
+  protected override failed(): void {
+    this.#observations = []
   }
 
   /** Claims the leases of processes of this machine that are gone, and puts all orphaned jobs back. */
@@ -107,10 +106,8 @@ export class Recovery implements BackgroundService {
   }
 
   async #check(): Promise<void> {
-    const { store } = this.#engine
     const claimed = this.#skipped++ < this.#skips ? false : await this.#claimGone()
-    // A worker that can't write does not get the lock, so it claims no lease.
-    const isLeader = await store.workers.acquireLock(LOCK, this.#holder, this.#leaseSeconds * LOCK_LEASES)
+    const isLeader = await this.#lock.acquire()
     await this.#observe(isLeader)
     if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
     if (isLeader || claimed) await this.#rescueAll()
@@ -214,23 +211,5 @@ export class Recovery implements BackgroundService {
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 } }
     const { to, outcome } = crashOf(this.#engine, { queue, text }, payload)
     return { owner, queue, ticket, to, effects: effectsOf(this.#engine, payload, outcome) }
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return
-    const ms = (this.#leaseMs / CHECKS) * (0.75 + this.#engine.random() / 2)
-    this.#timer = setTimeout(() => {
-      this.#checking = this.#report(() => this.#check()).then(() => this.#schedule())
-    }, ms)
-  }
-
-  async #report(work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (thrown) {
-      // A failed connection may have hidden renewals, so the earlier checks prove nothing.
-      this.#observations = []
-      this.#engine.report(thrown, { during: 'rescuing jobs of dead processes' })
-    }
   }
 }

@@ -1,64 +1,41 @@
 /** Aborts the handlers of running jobs that were cancelled, by whichever process. */
 
 import { allAmong, jidsOf } from '../../job/rows.ts'
-import type { BackgroundService } from '../background-service.ts'
+import { Periodic } from '../background-service.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
 
-/**
- * Milliseconds between two polls. A job that ends before the second poll after its start costs no call.
- */
+/** Milliseconds between two polls. A job that ends before the second poll after its start costs no call. */
 const POLL_MS = 400
 
-export class CancellationPoller implements BackgroundService {
+export class CancellationPoller extends Periodic {
   readonly #engine: Engine
   readonly #running: () => readonly Attempt[]
   #known: ReadonlySet<Attempt> = new Set()
-  #timer: NodeJS.Timeout | undefined
-  #polling: Promise<void> | undefined
-  #failing = false
 
   constructor(engine: Engine, running: () => readonly Attempt[]) {
+    super(engine.report, {
+      ...{ during: 'looking for cancelled jobs', everyMs: POLL_MS },
+      ...{ first: 'later', runsWhenQuiet: true },
+    })
     this.#engine = engine
     this.#running = running
   }
 
-  start(): void {
-    this.#timer = setInterval(() => {
-      this.#polling ??= this.#poll().finally(() => {
-        this.#polling = undefined
-      })
-    }, POLL_MS)
-  }
-
-  /** Running jobs can still be cancelled. */
-  quiet(): void {}
-
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#polling
-  }
-
-  async #poll(): Promise<void> {
+  protected override async run(): Promise<void> {
     const running = this.#running()
     const asked = running.filter((attempt) => this.#known.has(attempt) && !attempt.ctx.abortReason)
     this.#known = new Set(running)
     if (asked.length === 0) return
     const { store, cancellations, plugins } = this.#engine
-    try {
-      await cancellations.refresh()
-      const jids = asked.flatMap(({ payload, ctx }) => {
-        const isAsked = plugins.some((plugin) => plugin.cancelledByOthers?.(ctx))
-        return jidsOf(payload).filter((jid) => isAsked || cancellations.has(jid))
-      })
-      const cancelled = new Set(jids.length > 0 ? await store.cancellations.among(jids) : [])
-      for (const { payload, ctx } of asked) {
-        if (allAmong(payload, cancelled)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
-      }
-      this.#failing = false
-    } catch (thrown) {
-      if (!this.#failing) this.#engine.report(thrown, { during: 'looking for cancelled jobs' })
-      this.#failing = true
+    await cancellations.refresh()
+    const jids = asked.flatMap(({ payload, ctx }) => {
+      const isAsked = plugins.some((plugin) => plugin.cancelledByOthers?.(ctx))
+      return jidsOf(payload).filter((jid) => isAsked || cancellations.has(jid))
+    })
+    const cancelled = new Set(jids.length > 0 ? await store.cancellations.among(jids) : [])
+    for (const { payload, ctx } of asked) {
+      if (allAmong(payload, cancelled)) ctx.abort('JOB_CANCELLED', 'the job was cancelled')
     }
   }
 }

@@ -3,29 +3,26 @@
  * so that a hundred workers cost the store no more than one. It sleeps until the next job is due.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { checkQueueName } from '../../job/definition.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { deadlineAt } from '../../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
-import { answerOf, within } from '../../job/wait.ts'
+import { answerOf } from '../../job/wait.ts'
 import type { Entry, SetName, Swap } from '../../store/contract.ts'
-import type { BackgroundService } from '../background-service.ts'
+import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Promote } from '../options.ts'
 import type { Outcome } from '../plugin.ts'
 import { keepOutcome } from '../run/results.ts'
 
-const LOCK = 'due-jobs'
-/** If the holder of the lock dies, jobs are late by this much. */
+/** If the holder of the leader lock dies, jobs are late by this much. */
 const LOCK_SECONDS = 3
 const BATCH = 100
 /** A job is postponed when client middleware does not answer within this time. */
 const PROMOTE_SECONDS = 30
 const FIRST_DELAY = 60
 const MAX_DELAY = 3600
-const STOP_MS = 3000
 /** The interval at which the other workers try to acquire the lock. */
 const ACQUIRE_MS = 500
 /** The worker remembers the delays of at most this many jobs. */
@@ -33,90 +30,39 @@ const REMEMBERED_DELAYS = 10_000
 /** The interval at which the dead set is pruned. */
 const PRUNE_MS = 10_000
 
-export class DueJobs implements BackgroundService {
+export class DueJobs extends Periodic {
   readonly #engine: Engine
-  readonly #holder: string
-  readonly #pollSeconds: number
+  readonly #lock: LeaderLock
   readonly #choose: Promote | undefined
-  readonly #stop = new AbortController()
-  #loop: Promise<void> | undefined
   #pruneAt = 0
-  /** Until when this worker surely holds the lock, and when it next tries to acquire it, on the monotonic clock. */
-  #heldUntil = 0
-  #acquireAt = 0
   /** Seconds by which jobs were postponed that could not be moved, by their text. */
   readonly #delays = new Map<string, number>()
   /** The outcomes of jobs that are deleted. */
   readonly #outcomes = new WeakMap<Swap, Outcome>()
 
-  constructor(engine: Engine, holder: string, pollSeconds: number, choose?: Promote) {
+  constructor(engine: Engine, pollSeconds: number, choose?: Promote) {
+    const pollMs = pollSeconds * 1000
+    // The holder asks seldom, because each call costs a write.
+    const times = { seconds: LOCK_SECONDS, renewMs: (LOCK_SECONDS * 1000) / 2, retryMs: ACQUIRE_MS }
+    const lock = new LeaderLock(() => engine.store, 'due-jobs', times)
+    super(engine.report, { during: 'moving due jobs', everyMs: pollMs, retryMs: pollMs + 1000, lock })
     this.#engine = engine
-    this.#holder = holder
-    this.#pollSeconds = pollSeconds
+    this.#lock = lock
     this.#choose = choose
   }
 
-  start(): void {
-    this.#loop = this.#run()
-  }
-
-  /** Client middleware under way may end; the stop waits for it at most STOP_MS. */
-  quiet(): void {
-    this.#stop.abort()
-  }
-
-  async stop(): Promise<void> {
-    this.#stop.abort()
-    if (this.#loop) await within(STOP_MS, this.#loop)
-  }
-
-  async #run(): Promise<void> {
-    const { store } = this.#engine
-    let failures = 0
-    while (!this.#stop.signal.aborted) {
-      let next: number | null = null
-      try {
-        if (await this.#isLeader()) {
-          next = await this.#moveAll()
-          await this.#pruneDead()
-        }
-        failures = 0
-      } catch (thrown) {
-        if (failures++ === 0) this.#engine.report(thrown, { during: 'moving due jobs' })
-      }
-      const wait = next === null ? this.#pollSeconds * 1000 : Math.max(next * 1000 - this.#engine.now(), 0)
-      const ms = Math.min(wait, this.#pollSeconds * 1000) + (failures > 0 ? 1000 : 0)
-      await this.#wait(ms)
-    }
-    try {
-      // Other workers need not wait until the lock runs out.
-      await store.workers.releaseLock(LOCK, this.#holder)
-    } catch (thrown) {
-      this.#engine.report(thrown, { during: 'releasing a leader lock' })
-    }
-  }
-
-  /** Resolves with whether this worker holds the lock. It asks the store seldom, because each call costs a write. */
-  async #isLeader(): Promise<boolean> {
-    const now = performance.now()
-    if (now < this.#heldUntil) return true
-    if (now < this.#acquireAt) return false
-    const held = await this.#engine.store.workers.acquireLock(LOCK, this.#holder, LOCK_SECONDS)
-    if (held) this.#heldUntil = now + (LOCK_SECONDS * 1000) / 2
-    else this.#acquireAt = now + ACQUIRE_MS
-    return held
+  protected override async run(): Promise<void> {
+    if (!(await this.#lock.acquire())) return
+    const next = await this.#moveAll()
+    await this.#pruneDead()
+    if (next !== null) this.runWithin(Math.max(next * 1000 - this.#engine.now(), 1))
   }
 
   /** Waits for the next due job with the lock, and for the next attempt to acquire it without. */
-  async #wait(ms: number): Promise<void> {
-    const { signal } = this.#stop
-    if (signal.aborted) return
-    try {
-      if (performance.now() < this.#heldUntil) await this.#engine.store.jobSets.waitUntilDue(ms, signal)
-      else await sleep(Math.min(ms, ACQUIRE_MS), undefined, { signal })
-    } catch {
-      // The wait was aborted, or the next round meets the same error and reports it.
-    }
+  protected override async wait(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#lock.isHeld) return super.wait(Math.min(ms, ACQUIRE_MS), signal)
+    // If the wait fails, the next run meets the same error and reports it.
+    await this.#engine.store.jobSets.waitUntilDue(ms, signal).catch(() => {})
   }
 
   /** Resolves with the time at which the next job is due, in seconds since the epoch; null when there is none. */
@@ -125,14 +71,14 @@ export class DueJobs implements BackgroundService {
     for (const set of ['retry', 'schedule'] as const) {
       for (;;) {
         // A long run must not outlast the lock.
-        if (!(await this.#isLeader())) return null
+        if (!(await this.#lock.acquire())) return null
         const now = this.#engine.now()
         const { entries, next } = await this.#engine.store.jobSets.due(set, now, BATCH)
         const moved = entries.length > 0 && (await this.#move(set, entries))
         const later = next !== null && next * 1000 > now
         if (later) nexts.push(next)
         // Entries that can't be moved must not block the other set.
-        if (later || next === null || !moved || this.#stop.signal.aborted) break
+        if (later || next === null || !moved || this.isStopping) break
       }
     }
     return nexts.length > 0 ? Math.min(...nexts) : null

@@ -2,7 +2,7 @@
 
 import { hostname } from 'node:os'
 import type { ProcessRecord, RunningJob, Signal } from '../../store/contract.ts'
-import type { BackgroundService } from '../background-service.ts'
+import { Periodic } from '../background-service.ts'
 import type { Engine } from '../engine.ts'
 import type { Capsule } from './capsules.ts'
 
@@ -33,7 +33,7 @@ export interface State {
   running: RunningJob[]
 }
 
-export class Heartbeat implements BackgroundService {
+export class Heartbeat extends Periodic {
   readonly #engine: Engine
   readonly #shown: Shown
   readonly #state: () => State
@@ -45,67 +45,46 @@ export class Heartbeat implements BackgroundService {
   #slowBeats = 0
   /** The store answered the last beat. If it did not, that beat may have recorded the process all the same. */
   #wasAnswered = false
-  #timer: NodeJS.Timeout | undefined
-  /** The beat under way, and the one that follows it. */
-  #beating: Promise<void> = Promise.resolve()
-  #next: Promise<void> | undefined
   /** The `heartbeat` and `beat` handlers of the last beat. */
   #emitting: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
+    super(engine.report, { during: 'the heartbeat', everyMs: BEAT_MS, first: 'awaited', runsWhenQuiet: true })
     this.#engine = engine
     this.#shown = shown
     this.#state = state
     this.#obey = obey
   }
 
-  async start(): Promise<void> {
+  override async start(): Promise<void> {
     this.#info = infoOf(this.#shown, this.embedded)
-    await this.#beat()
+    await super.start()
     await this.#emitting
-    this.#timer = setInterval(() => void this.#beat(), BEAT_MS)
   }
 
-  async quiet(): Promise<void> {
-    await this.#beat()
+  override async quiet(): Promise<void> {
+    await this.runNow()
   }
 
-  async stop(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#next
-    await this.#beating
+  override async stop(): Promise<void> {
+    await super.stop()
     await this.#emitting
     await this.#engine.store.workers.removeProcess(this.#shown.identity)
   }
 
-  /** Beats once at a time, so that an old state never overwrites a new one. One more beat may wait meanwhile. */
-  #beat(): Promise<void> {
-    this.#next ??= this.#beating.then(() => {
-      this.#next = undefined
-      this.#beating = this.#record()
-      return this.#beating
-    })
-    return this.#next
+  /** Does not wait for handlers: a slow one must not delay the next beat. */
+  protected override async run(): Promise<void> {
+    const { quiet, running } = this.#state()
+    const record = this.#recordOf(running.length, quiet)
+    const { signal, known, rtt } = await this.#engine.store.workers.heartbeat(record, SHOWN_SECONDS, running)
+    this.#checkLatency(rtt)
+    this.#emitting = this.#emit(known && this.#wasAnswered)
+    this.#wasAnswered = true
+    if (signal) this.#obey(signal)
   }
 
-  /** Does not wait for handlers: a slow one must not delay the next beat. */
-  async #record(): Promise<void> {
-    const { store, report } = this.#engine
-    try {
-      const { quiet, running } = this.#state()
-      const { signal, known, rtt } = await store.workers.heartbeat(
-        this.#recordOf(running.length, quiet),
-        SHOWN_SECONDS,
-        running,
-      )
-      this.#checkLatency(rtt)
-      this.#emitting = this.#emit(known && this.#wasAnswered)
-      this.#wasAnswered = true
-      if (signal) this.#obey(signal)
-    } catch (thrown) {
-      this.#wasAnswered = false
-      report(thrown, { during: 'the heartbeat' })
-    }
+  protected override failed(): void {
+    this.#wasAnswered = false
   }
 
   /** Never rejects. `known` is false at the first beat, when the store has lost this process, and after a lost answer. */

@@ -157,7 +157,7 @@ export class Worker {
     )
     this.#services = [
       this.#recovery,
-      new DueJobs(engine, this.identity, pollInterval, promote),
+      new DueJobs(engine, pollInterval, promote),
       new CancellationPoller(engine, () => this.#capsules.attempts),
       this.#heartbeat,
       this.#threads,
