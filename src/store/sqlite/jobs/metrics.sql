@@ -30,8 +30,8 @@ SELECT at, bucket, count FROM histogram
 WHERE at IN (SELECT value FROM json_each(?)) AND name = ? ORDER BY at, bucket;
 
 -- recordDeploy: stores a deploy, unless its minute has one or its label was recorded a moment ago.
-INSERT INTO deploy (at, label, marked)
-SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM deploy WHERE label = ?2 AND marked > ?4)
+INSERT INTO deploy (at, label, recorded_at)
+SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM deploy WHERE label = ?2 AND recorded_at > ?4)
 ON CONFLICT DO NOTHING RETURNING at;
 
 -- deploys: returns the deploys of a day.

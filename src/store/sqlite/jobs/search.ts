@@ -28,9 +28,9 @@ const LAST_TEXT = '\u{10ffff}'
 interface PullSearch {
   queue: string
   items: readonly Pull[]
-  /** The places of the items in the queue; undefined: not found (yet). */
-  places: (number | undefined)[]
-  /** The search has compared all jobs from this place on; undefined: none yet. */
+  /** The positions of the items in the queue; undefined: not found (yet). */
+  positions: (number | undefined)[]
+  /** The search has compared all jobs from this position on; undefined: none yet. */
   from?: number
 }
 
@@ -41,24 +41,24 @@ export class SqliteSearchStore implements SearchStore {
     this.#file = file
   }
 
-  /** The cursor is the place of the last compared job. The place of a job never changes. */
+  /** The cursor is the position of the last compared job. The position of a job never changes. */
   scanQueue(name: string, needle: string, { after, at, limit }: ScanPage): Promise<Scan<WaitingJob>> {
     return this.#file.read((db) => {
       const found = db.first<{ id: number; tail: number }>(sql.queue.id, name)
       if (!found) return { items: [], next: null, scanned: 0 }
       const first = at === undefined ? found.tail + 1 : Number(at) + 1
       const from = after === undefined ? first : Number(after)
-      const sizes = db.all<Sized & { place: number }>(sql.queue.newest, found.id, from, MAX_COMPARED)
+      const sizes = db.all<Sized & { position: number }>(sql.queue.newest, found.id, from, MAX_COMPARED)
       const compared = sizes.slice(0, howManyFit(sizes))
       const last = compared.at(-1)
       if (!last) return { items: [], next: null, scanned: 0 }
-      const range = [found.id, last.place, from] as const
-      const hits = db.all<{ place: number; text: string }>(sql.queue.search, ...range, needle, limit)
-      const items = hits.map(({ place, text }) => ({ at: String(place), text }))
+      const range = [found.id, last.position, from] as const
+      const hits = db.all<{ position: number; text: string }>(sql.queue.search, ...range, needle, limit)
+      const items = hits.map(({ position, text }) => ({ at: String(position), text }))
       const lastHit = hits.at(-1)
       const isFull = hits.length === limit && lastHit !== undefined
-      const end = isFull ? lastHit.place : last.place
-      const scanned = isFull ? compared.findIndex(({ place }) => place === end) + 1 : compared.length
+      const end = isFull ? lastHit.position : last.position
+      const scanned = isFull ? compared.findIndex(({ position }) => position === end) + 1 : compared.length
       const isEnd = scanned === sizes.length && sizes.length < MAX_COMPARED
       return { items, next: isEnd ? null : String(end), scanned }
     })
@@ -86,11 +86,11 @@ export class SqliteSearchStore implements SearchStore {
   }
 
   async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
-    const search: PullSearch = { queue, items, places: items.map(() => undefined) }
+    const search: PullSearch = { queue, items, positions: items.map(() => undefined) }
     while (await this.#file.read((db) => searchStep(db, search)));
     return applyEach(this.#file, [...items.entries()], now, (db, ledgers, [i, { text, to, effects }]) => {
-      const place = search.places[i]
-      if (place === undefined || !remove(db, queue, place, text)) return 'gone'
+      const position = search.positions[i]
+      if (position === undefined || !remove(db, queue, position, text)) return 'gone'
       move(db, ledgers, to, effects)
       return 'ok'
     })
@@ -102,19 +102,19 @@ export class SqliteSearchStore implements SearchStore {
       if (id === undefined) return { removed: 0, kept: [], done: true }
       const isFree = isWithoutEffects(db)
       const most = isFree ? MAX_COMPARED : Math.min(limit, MAX_COMPARED)
-      const sizes = db.all<Sized & { place: number }>(sql.queue.places, id, most)
+      const sizes = db.all<Sized & { position: number }>(sql.queue.positions, id, most)
       const last = sizes[howManyFit(sizes) - 1]
       let removed = 0
       let kept: WaitingJob[] = []
       if (last && isFree) {
-        removed = db.all(sql.queue.clearAllTo, id, last.place).length
+        removed = db.all(sql.queue.clearAllTo, id, last.position).length
       } else if (last) {
-        removed = db.all(sql.queue.clearTo, id, last.place, JSON.stringify(needles)).length
-        const left = db.all<{ place: number; text: string }>(sql.queue.leftTo, id, last.place)
-        kept = left.map(({ place, text }) => ({ text, at: String(place) }))
+        removed = db.all(sql.queue.clearTo, id, last.position, JSON.stringify(needles)).length
+        const left = db.all<{ position: number; text: string }>(sql.queue.leftTo, id, last.position)
+        kept = left.map(({ position, text }) => ({ text, at: String(position) }))
       }
       if (removed > 0) db.run(sql.queue.shrink, removed, id)
-      const [next] = db.all<Sized>(sql.queue.places, id, kept.length + 1).slice(kept.length)
+      const [next] = db.all<Sized>(sql.queue.positions, id, kept.length + 1).slice(kept.length)
       if (!next && kept.length === 0) db.run(sql.queue.hide, id)
       return { removed, kept, done: !next }
     })
@@ -138,38 +138,38 @@ export class SqliteSearchStore implements SearchStore {
 
 /** Searches where the items should be, then a number of jobs from the newest on. Returns false when it is complete. */
 function searchStep(db: Database, search: PullSearch): boolean {
-  const { queue, items, places } = search
+  const { queue, items, positions } = search
   const found = db.first<{ id: number; tail: number }>(sql.queue.id, queue)
   if (!found) return false
   if (search.from === undefined) {
     search.from = found.tail + 1
     for (const [i, { text, at }] of items.entries()) {
-      const place = Number(at ?? Number.NaN)
-      const isThere = Number.isSafeInteger(place) && db.first(sql.queue.isAt, found.id, place, text)
-      if (isThere && !places.includes(place)) places[i] = place
+      const position = Number(at ?? Number.NaN)
+      const isThere = Number.isSafeInteger(position) && db.first(sql.queue.isAt, found.id, position, text)
+      if (isThere && !positions.includes(position)) positions[i] = position
     }
   }
-  const missing = [...items.keys()].filter((i) => places[i] === undefined)
+  const missing = [...items.keys()].filter((i) => positions[i] === undefined)
   if (missing.length === 0) return false
-  const sizes = db.all<Sized & { place: number }>(sql.queue.newest, found.id, search.from, MAX_COMPARED)
+  const sizes = db.all<Sized & { position: number }>(sql.queue.newest, found.id, search.from, MAX_COMPARED)
   const last = sizes[howManyFit(sizes) - 1]
   if (!last) return false
   const texts = JSON.stringify(missing.map((i) => items[i]?.text))
-  const range = [found.id, last.place, search.from] as const
-  for (const { place, text } of db.all<{ place: number; text: string }>(sql.queue.whereIs, ...range, texts)) {
-    // Each of several jobs with the same text has its own place.
-    if (places.includes(place)) continue
-    const i = missing.findIndex((one) => places[one] === undefined && items[one]?.text === text)
-    if (i >= 0) places[missing[i] as number] = place
+  const range = [found.id, last.position, search.from] as const
+  for (const { position, text } of db.all<{ position: number; text: string }>(sql.queue.whereIs, ...range, texts)) {
+    // Each of several jobs with the same text has its own position.
+    if (positions.includes(position)) continue
+    const i = missing.findIndex((one) => positions[one] === undefined && items[one]?.text === text)
+    if (i >= 0) positions[missing[i] as number] = position
   }
-  search.from = last.place
+  search.from = last.position
   return true
 }
 
-/** Returns false if the job is not at this place (any more). */
-function remove(db: Database, queue: string, place: number, text: string): boolean {
+/** Returns false if the job is not at this position (any more). */
+function remove(db: Database, queue: string, position: number, text: string): boolean {
   const id = db.first<{ id: number }>(sql.queue.id, queue)?.id
-  if (id === undefined || !db.first(sql.queue.remove, id, place, text)) return false
+  if (id === undefined || !db.first(sql.queue.remove, id, position, text)) return false
   db.run(sql.queue.shrink, 1, id)
   return true
 }

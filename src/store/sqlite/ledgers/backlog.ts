@@ -37,7 +37,7 @@ interface Fresh {
 }
 
 interface Returned {
-  place: number
+  position: number
   idx: number
   text: string | null
   run: number
@@ -54,13 +54,13 @@ export class Backlog {
   /** Adds a row at the front, with its text. */
   putFront(task: TaskRow, index: number, text: string): void {
     this.#db.run(sql.backlog.front, task.key, index, text.toWellFormed())
-    task.held++
+    task.backlog++
   }
 
   /** Adds a row at the back, for another run. Its text is made when it enters the queue. */
   putBack(task: TaskRow, index: number): void {
     this.#db.run(sql.backlog.back, task.key, index, task.total * BEHIND)
-    task.held++
+    task.backlog++
   }
 
   remove(task: TaskRow, index: number): void {
@@ -73,12 +73,12 @@ export class Backlog {
     const next = this.#db.first<Next>(sql.backlog.next, task.key, task.next, room)
     if (!next || next.n === 0 || next.others === 1 || next.bare !== next.n) return false
     const { n, first, last } = next
-    const { id, place } = queues.openBack(task.queue, n, last - first + 1)
+    const { id, position } = queues.openBack(task.queue, n, last - first + 1)
     const { beforeArgs, beforeIndex, beforeRun, end } = rowFrame({ template: task.template, task: task.id, now })
-    const frame = [beforeArgs, beforeIndex, beforeRun, end] as const
-    this.#db.run(sql.backlog.issue, task.key, first, last, id, place, ...frame)
-    task.held -= n
-    task.placed += n
+    const parts = [beforeArgs, beforeIndex, beforeRun, end] as const
+    this.#db.run(sql.backlog.issue, task.key, first, last, id, position, ...parts)
+    task.backlog -= n
+    task.in_window += n
     task.next = n < room ? task.total : last + 1
     return true
   }
@@ -98,8 +98,8 @@ export class Backlog {
     while (issued.length < room) {
       const returned = put[i]
       const row = fresh[j]
-      if (!row && !seenAll && !(returned && returned.place < 0)) break
-      const first = returned && (!row || returned.place < 0 || row.idx >= Math.floor(returned.place / BEHIND))
+      if (!row && !seenAll && !(returned && returned.position < 0)) break
+      const first = returned && (!row || returned.position < 0 || row.idx >= Math.floor(returned.position / BEHIND))
       if (first) {
         i++
         this.remove(task, returned.idx)
@@ -108,7 +108,7 @@ export class Backlog {
         const made = text ?? this.#complete(task, [{ idx, run, args: args as string }], now)
         issued.push({ idx, text: made, isFresh: false, others: [] })
       } else if (row) {
-        const end = returned ? Math.floor(returned.place / BEHIND) : Number.POSITIVE_INFINITY
+        const end = returned ? Math.floor(returned.position / BEHIND) : Number.POSITIVE_INFINITY
         const group = groupOf(task, fresh, j, end)
         // The group may have more rows than were read; then the next step takes it as a whole.
         const isCutOff = j > 0 && j + group.length === fresh.length && group.length < (task.rows_per_job ?? 1)

@@ -111,7 +111,7 @@ function change(db: Database, { task }: TaskLedger, steps: readonly Step[], now:
     db.run(sql.event.finish, task.key, first, last, step + 1, at, startedAt, results, drop)
     task.finished += n
     task.working -= working
-    task.placed -= inWindow
+    task.in_window -= inWindow
   }
   task.enqueued -= n - working
   task.progress_at = now

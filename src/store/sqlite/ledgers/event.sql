@@ -1,18 +1,18 @@
 -- add: adds rows, as a JSON array of arrays in the order of the columns.
-INSERT INTO event (task, idx, status, place, run, step, number, job, code, finished_at, args, source)
+INSERT INTO event (task, idx, status, location, run, step, number, job, code, finished_at, args, source)
 SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9, value ->> 10
 FROM json_each(?2);
 
 -- addBare: adds rows that have just arguments, from an index on; the texts are a JSON array.
-INSERT INTO event (task, idx, status, place, run, step, args)
+INSERT INTO event (task, idx, status, location, run, step, args)
 SELECT ?1, ?2 + key, 0, 3, ?3, 1, value FROM json_each(?4);
 
 -- plain: counts the rows between two indexes that have a value in a JSON array, are in a run and an attempt (?5 and ?6:
 -- the steps before and in it), and are not in the backlog, before the next row that was never in the queue (?7). Also
 -- counts how many of them are working, and how many are in the window.
-SELECT count(*) AS n, count(*) FILTER (WHERE status = 1) AS working, count(*) FILTER (WHERE place <> 2) AS inWindow
+SELECT count(*) AS n, count(*) FILTER (WHERE status = 1) AS working, count(*) FILTER (WHERE location <> 2) AS inWindow
 FROM event WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND run = ?4
-  AND (status = 0 AND step = ?5 OR status = 1 AND step = ?6) AND (place IN (1, 2) OR place = 3 AND idx < ?7)
+  AND (status = 0 AND step = ?5 OR status = 1 AND step = ?6) AND (location IN (1, 2) OR location = 3 AND idx < ?7)
   AND ?8 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
 
 -- begin: sets the same rows to `working`; the array has the times.
@@ -21,23 +21,23 @@ WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND ?5 ->> (idx - CAST(?2 AS INTEGER))
 
 -- finish: sets the same rows to `finished`; the arrays have the times of the end and the start, and the results. ?8:
 -- whether the arguments are dropped.
-UPDATE event SET status = 2, place = 2, step = ?4, code = NULL,
+UPDATE event SET status = 2, location = 2, step = ?4, code = NULL,
   started_at = coalesce(?6 ->> (idx - CAST(?2 AS INTEGER)), started_at),
   finished_at = ?5 ->> (idx - CAST(?2 AS INTEGER)), result = ?7 ->> (idx - CAST(?2 AS INTEGER)),
   args = CASE WHEN ?8 THEN NULL ELSE args END, source = CASE WHEN ?8 THEN NULL ELSE source END
 WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND ?5 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
 
 -- load: returns what decides whether effects apply, for the rows of a JSON array of indexes.
-SELECT json_group_array(json_array(idx, status, place, run, step, code, started_at, finished_at, result)) AS json FROM event
+SELECT json_group_array(json_array(idx, status, location, run, step, code, started_at, finished_at, result)) AS json FROM event
 WHERE task = ?1 AND idx IN (SELECT value FROM json_each(?2));
 
 -- save: stores changed rows, as a JSON array of arrays; the last element says that the arguments are dropped. It is an
 -- upsert of existing rows, because for UPDATE … FROM json_each SQLite reads all events of the task.
-INSERT INTO event (task, idx, status, place, run, step, code, started_at, finished_at, result, args)
+INSERT INTO event (task, idx, status, location, run, step, code, started_at, finished_at, result, args)
 SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9
 FROM json_each(?2) WHERE true
 ON CONFLICT (task, idx) DO UPDATE SET
-  status = excluded.status, place = excluded.place, run = excluded.run, step = excluded.step, code = excluded.code,
+  status = excluded.status, location = excluded.location, run = excluded.run, step = excluded.step, code = excluded.code,
   started_at = excluded.started_at, finished_at = excluded.finished_at, result = excluded.result,
   args = CASE WHEN excluded.args THEN NULL ELSE args END,
   source = CASE WHEN excluded.args THEN NULL ELSE source END;
@@ -49,7 +49,7 @@ SELECT idx FROM event WHERE task = ?1 AND idx IN (SELECT value FROM json_each(?2
 UPDATE event SET args = coalesce(?3, args), source = coalesce(?4, source) WHERE task = ?1 AND idx = ?2;
 
 -- neverQueued: returns rows that were never in the queue, in order.
-SELECT idx, run, args FROM event WHERE task = ? AND idx >= ? AND place = 3 ORDER BY idx LIMIT ?;
+SELECT idx, run, args FROM event WHERE task = ? AND idx >= ? AND location = 3 ORDER BY idx LIMIT ?;
 
 -- open: returns enqueued and working rows among the next rows of a task.
 SELECT idx, status FROM (SELECT idx, status FROM event WHERE task = ?1 AND idx >= ?2 ORDER BY idx LIMIT ?3)

@@ -75,7 +75,7 @@ export class Ledgers {
   load(ledger: TaskLedger, indexes: readonly number[]): void {
     if (indexes.length === 0) return
     for (const event of eventsOf(this.#db, ledger.task.key, indexes)) {
-      if (event.place === NEVER_QUEUED && event.idx < ledger.task.next) event.place = WINDOW
+      if (event.location === NEVER_QUEUED && event.idx < ledger.task.next) event.location = WINDOW
       ledger.events.set(event.idx, event)
     }
   }
@@ -160,10 +160,10 @@ export class Ledgers {
 
   /** Takes a row out of the window or the backlog. */
   leave(ledger: TaskLedger, event: EventState): void {
-    if (event.place === WINDOW) ledger.task.placed--
-    if (isInBacklog(event)) ledger.task.held--
-    if (event.place === BACKLOG) this.#backlog.remove(ledger.task, event.idx)
-    event.place = ELSEWHERE
+    if (event.location === WINDOW) ledger.task.in_window--
+    if (isInBacklog(event)) ledger.task.backlog--
+    if (event.location === BACKLOG) this.#backlog.remove(ledger.task, event.idx)
+    event.location = ELSEWHERE
     ledger.changed.add(event)
   }
 
@@ -171,7 +171,7 @@ export class Ledgers {
   putInBacklog(ledger: TaskLedger, event: EventState): void {
     this.leave(ledger, event)
     this.#backlog.putBack(ledger.task, event.idx)
-    event.place = BACKLOG
+    event.location = BACKLOG
   }
 
   /** Cancels a row together with its task. Only another run can run it again. */
@@ -179,16 +179,16 @@ export class Ledgers {
     this.become(ledger, event, 'cancelled', CANCELLED)
     this.leave(ledger, event)
     event.finished_at = this.#now
-    event.drop = ledger.task.keep_params === 'none'
+    event.drop = ledger.task.keep_args === 'none'
   }
 
   /** Stops a task: adding ends, and no more rows enter the queue. */
   stop({ task }: TaskLedger): void {
     task.state = 'cancelling'
     task.paused = 0
-    task.adders = 0
+    task.producers = 0
     task.broken = 0
-    task.swept = 0
+    task.cancel_from = 0
     this.#db.run(sql.producer.endAll, task.key)
   }
 
@@ -254,7 +254,7 @@ export class Ledgers {
     // A repeated effect must not count as a new failure.
     if (repeated) ledger.rejectedRuns = rejectedRuns
     // A row that is in the backlog by now has not left the window.
-    if (effect.window === 'leave' && event.place === WINDOW) this.leave(ledger, event)
+    if (effect.window === 'leave' && event.location === WINDOW) this.leave(ledger, event)
     if (effect.status !== 'working') {
       event.result = effect.result ?? null
       event.drop = dropsArgs(ledger.task, effect.status)
@@ -278,14 +278,14 @@ export class Ledgers {
 
   #enter(effect: EventEffect, text: string): boolean {
     const found = this.#find(effect.jid)
-    if (!found || found.event.place === WINDOW) return true
+    if (!found || found.event.location === WINDOW) return true
     const { ledger, event } = found
     if (isInBacklog(event)) return false
     const { task } = ledger
-    const room = task.placed < task.window && !task.paused
-    if (room) task.placed++
+    const room = task.in_window < task.window && !task.paused
+    if (room) task.in_window++
     else this.#backlog.putFront(task, event.idx, text)
-    event.place = room ? WINDOW : BACKLOG
+    event.location = room ? WINDOW : BACKLOG
     ledger.changed.add(event)
     return room
   }
@@ -293,7 +293,7 @@ export class Ledgers {
   #refill(ledger: TaskLedger): void {
     const { task } = ledger
     if (task.paused || isStopped(task)) return
-    const room = Math.min(task.window - task.placed, task.held)
+    const room = Math.min(task.window - task.in_window, task.backlog)
     if (room <= 0 || this.#backlog.issueBare(task, room, this.#now, this.#queues)) return
     const issued = this.#backlog.issue(task, room, this.#now, (index) => ledger.events.get(index)?.run)
     const returned = issued.filter(({ isFresh }) => !isFresh).map(({ idx }) => idx)
@@ -303,7 +303,7 @@ export class Ledgers {
     )
     for (const idx of returned) {
       const event = ledger.events.get(idx) as EventState
-      event.place = WINDOW
+      event.location = WINDOW
       ledger.changed.add(event)
     }
     const others = issued.flatMap((job) => job.others)
@@ -313,11 +313,11 @@ export class Ledgers {
     )
     for (const idx of others) {
       const event = ledger.events.get(idx) as EventState
-      event.place = ELSEWHERE
+      event.location = ELSEWHERE
       ledger.changed.add(event)
     }
-    task.held -= issued.length + others.length
-    task.placed += issued.length
+    task.backlog -= issued.length + others.length
+    task.in_window += issued.length
     this.#queues.pushBack(
       task.queue,
       issued.map(({ text }) => text),
@@ -329,7 +329,7 @@ export class Ledgers {
     const rows = Array.from(changed, (event) => [
       event.idx,
       event.status,
-      event.place,
+      event.location,
       event.run,
       event.step,
       event.code,
@@ -356,8 +356,8 @@ export class Ledgers {
       task.state,
       task.total,
       task.next,
-      task.held,
-      task.placed,
+      task.backlog,
+      task.in_window,
       task.enqueued,
       task.working,
       task.finished,
@@ -374,8 +374,8 @@ export class Ledgers {
   }
 }
 
-function isInBacklog({ place }: EventState): boolean {
-  return place === BACKLOG || place === NEVER_QUEUED
+function isInBacklog({ location }: EventState): boolean {
+  return location === BACKLOG || location === NEVER_QUEUED
 }
 
 function isCancelledWithTask({ status, code }: EventState): boolean {

@@ -26,11 +26,11 @@ export function termsOf(task: TaskRow) {
   return [
     task.name,
     task.window,
-    task.tolerance,
-    task.beyond,
+    task.max_failures,
+    task.on_max_failures,
     task.paused,
     task.reason,
-    task.adders,
+    task.producers,
     task.broken,
     task.run,
     task.run_at,
@@ -38,6 +38,6 @@ export function termsOf(task: TaskRow) {
     task.mixed,
     task.done_run,
     task.failed_run,
-    task.swept,
+    task.cancel_from,
   ]
 }

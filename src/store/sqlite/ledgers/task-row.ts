@@ -24,14 +24,14 @@ export const STATUS_NAME = Object.keys(STATUS_CODE) as EventStatus[]
 /** The first status of rejected rows, which have reasons. */
 export const REJECTED = STATUS_CODE.failed
 
-/** Where the job of a row is, in `event.place`. */
+/** Where the job of a row is, in `event.location`. */
 export const BACKLOG = 0
 export const WINDOW = 1
 export const ELSEWHERE = 2
 /** The row has never been in the queue if its index is `task.next` or more; else it is in the window. */
 export const NEVER_QUEUED = 3
 
-/** The states of a producer, in `adder.state`. */
+/** The states of a producer, in `producer.state`. */
 export const OPEN = 0
 export const ENDED = 1
 export const BROKEN = 2
@@ -47,20 +47,20 @@ export interface TaskRow {
   window: number
   /** The number of rows that become one job, with a list of rows; null: each row is a job with its arguments. */
   rows_per_job: number | null
-  keep_params: 'rejected' | 'all' | 'none'
+  keep_args: 'rejected' | 'all' | 'none'
   meta: string
   /** The producer that created the task, or the one that resumed its adding. */
-  adder: string
+  producer: string
   state: TaskState
   paused: number
-  adders: number
+  producers: number
   broken: number
   /** JSON text, like the next three. */
   reason: string | null
-  tolerance: string | null
+  max_failures: string | null
   on_done: string | null
   on_failure: string | null
-  beyond: 'pause' | 'cancel'
+  on_max_failures: 'pause' | 'cancel'
   last_row: string | null
   run: number
   /** null: the run began with the task. */
@@ -71,8 +71,8 @@ export interface TaskRow {
   mixed: number
   total: number
   next: number
-  held: number
-  placed: number
+  backlog: number
+  in_window: number
   enqueued: number
   working: number
   finished: number
@@ -84,15 +84,15 @@ export interface TaskRow {
   finished_at: number | null
   expires_at: number | null
   keep: number
-  unknown_after: number
+  lost_after: number
   single: number
-  swept: number
+  cancel_from: number
 }
 
 export interface EventState {
   idx: number
   status: number
-  place: number
+  location: number
   run: number
   step: number
   code: string | null
@@ -106,8 +106,8 @@ export interface EventState {
 /** Reads those columns of rows that decide whether effects apply. */
 export function eventsOf(db: Database, task: number, indexes: readonly number[]): EventState[] {
   const rows = db.list<(number | string | null)[]>(sql.event.load, task, JSON.stringify(indexes))
-  return rows.map(([idx, status, place, run, step, code, started_at, finished_at, result]) => {
-    return { idx, status, place, run, step, code, started_at, finished_at, result } as EventState
+  return rows.map(([idx, status, location, run, step, code, started_at, finished_at, result]) => {
+    return { idx, status, location, run, step, code, started_at, finished_at, result } as EventState
   })
 }
 
@@ -121,9 +121,9 @@ export function hasEnded({ state }: TaskRow): boolean {
 }
 
 /** Returns whether a row with this status drops its arguments. */
-export function dropsArgs({ keep_params }: TaskRow, status: EventStatus): boolean {
-  if (status === 'enqueued' || keep_params === 'all') return false
-  return keep_params === 'none' || status === 'finished'
+export function dropsArgs({ keep_args }: TaskRow, status: EventStatus): boolean {
+  if (status === 'enqueued' || keep_args === 'all') return false
+  return keep_args === 'none' || status === 'finished'
 }
 
 export function parsed<T extends MaxFailures | Callback | Message>(text: string | null): T | null {
@@ -148,19 +148,19 @@ export function recordOf(row: TaskRow): TaskRecord {
     endedBefore: row.ended_before,
     mixed: row.mixed === 1,
     total: row.total,
-    backlog: row.held,
-    inWindow: row.placed,
+    backlog: row.backlog,
+    inWindow: row.in_window,
     window: row.window,
     rowsPerJob: row.rows_per_job,
-    adding: row.adders > 0,
+    adding: row.producers > 0,
     broken: row.broken > 0,
-    keepArgs: row.keep_params,
-    maxFailures: parsed<MaxFailures>(row.tolerance),
-    onMaxFailures: row.beyond,
+    keepArgs: row.keep_args,
+    maxFailures: parsed<MaxFailures>(row.max_failures),
+    onMaxFailures: row.on_max_failures,
     reason: parsed<Message>(row.reason),
-    lostAfter: row.unknown_after,
+    lostAfter: row.lost_after,
     single: row.single === 1,
-    producer: row.adder,
+    producer: row.producer,
     lastRow: row.last_row,
     counts,
     meta: row.meta,

@@ -20,24 +20,24 @@ export interface TaskChanges {
 /** Pauses or stops a task with more failures than `maxFailures`. Returns whether it became `cancelling`. */
 export function checkFailures(task: TaskRow, { rejectedRuns, addingEnded }: TaskChanges, now: number): boolean {
   const rejected = rejectedRuns.length > 0
-  if (!task.tolerance || (!rejected && !addingEnded) || task.paused || isStopped(task) || task.state === 'done') {
+  if (!task.max_failures || (!rejected && !addingEnded) || task.paused || isStopped(task) || task.state === 'done') {
     return false
   }
   const bad = task.failed + task.error
   const ended = endedOf(task)
-  const tolerance = parsed<MaxFailures>(task.tolerance) as MaxFailures
-  const isShare = 'percent' in tolerance
+  const limit = parsed<MaxFailures>(task.max_failures) as MaxFailures
+  const isShare = 'percent' in limit
   // When adding ends, the number of all rows is known.
   const of = isShare && ended < ENOUGH_FOR_PERCENT ? task.total : ended
   const hasTooMany = isShare
-    ? (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > tolerance.percent * of
-    : rejected && bad > tolerance.rows
+    ? (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > limit.percent * of
+    : rejected && bad > limit.rows
   if (!hasTooMany) return false
   const reason: Message = { at: now, code: TOO_MANY_FAILURES, params: { rejected: bad, ended: of } }
   task.reason = written(reason)
-  if (task.beyond === 'pause') task.paused = 1
+  if (task.on_max_failures === 'pause') task.paused = 1
   else task.state = 'cancelling'
-  return task.beyond === 'cancel'
+  return task.on_max_failures === 'cancel'
 }
 
 /** Updates the state from the counts. */
@@ -62,8 +62,8 @@ function stateOf(task: TaskRow): TaskState {
   if (task.state === 'cancelled') return 'cancelled'
   if (task.state === 'cancelling') return open > 0 ? 'cancelling' : 'cancelled'
   // A pause has no meaning for a task without open rows.
-  if (task.paused && (open > 0 || task.adders > 0)) return 'paused'
-  if (task.adders > 0) return 'adding'
+  if (task.paused && (open > 0 || task.producers > 0)) return 'paused'
+  if (task.producers > 0) return 'adding'
   if (task.broken > 0) return 'interrupted'
   return open > 0 ? 'running' : 'done'
 }

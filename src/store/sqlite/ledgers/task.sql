@@ -1,44 +1,44 @@
 -- create: creates a task without rows and producers. No row: the id is in use.
-INSERT INTO task (id, name, job, queue, template, window, keep_params, meta, state, created_at,
-  tolerance, beyond, on_done, on_failure, keep, unknown_after, single, adders, adder, rows_per_job)
+INSERT INTO task (id, name, job, queue, template, window, keep_args, meta, state, created_at,
+  max_failures, on_max_failures, on_done, on_failure, keep, lost_after, single, producers, producer, rows_per_job)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key;
 
 -- load: returns a task.
-SELECT * FROM task WHERE id = ? AND doomed = 0;
+SELECT * FROM task WHERE id = ? AND deleting = 0;
 
 -- save: stores what changes with the events of a task.
-UPDATE task SET state = ?, total = ?, next = ?, held = ?, placed = ?,
+UPDATE task SET state = ?, total = ?, next = ?, backlog = ?, in_window = ?,
   enqueued = ?, working = ?, finished = ?, failed = ?, error = ?, cancelled = ?,
   progress_at = ?, finished_at = ?, expires_at = ?
 WHERE key = ?;
 
 -- saveTerms: stores what changes more rarely.
-UPDATE task SET name = ?, window = ?, tolerance = ?, beyond = ?, paused = ?, reason = ?, adders = ?, broken = ?, run = ?,
-  run_at = ?, ended_before = ?, mixed = ?, done_run = ?, failed_run = ?, swept = ?
+UPDATE task SET name = ?, window = ?, max_failures = ?, on_max_failures = ?, paused = ?, reason = ?, producers = ?,
+  broken = ?, run = ?, run_at = ?, ended_before = ?, mixed = ?, done_run = ?, failed_run = ?, cancel_from = ?
 WHERE key = ?;
 
 -- replaceProducer: stores the producer that resumes adding.
-UPDATE task SET adder = ? WHERE key = ?;
+UPDATE task SET producer = ? WHERE key = ?;
 
 -- keepLastRow: stores the text about the row that was added last.
 UPDATE task SET last_row = ? WHERE key = ?;
 
 -- newest: returns a page of tasks, newest first.
-SELECT * FROM task WHERE single = 0 AND doomed = 0 ORDER BY created_at DESC, id DESC LIMIT ?;
+SELECT * FROM task WHERE single = 0 AND deleting = 0 ORDER BY created_at DESC, id DESC LIMIT ?;
 
 -- older: returns the next page of tasks.
-SELECT * FROM task WHERE single = 0 AND doomed = 0 AND (created_at, id) < (?, ?)
+SELECT * FROM task WHERE single = 0 AND deleting = 0 AND (created_at, id) < (?, ?)
 ORDER BY created_at DESC, id DESC LIMIT ?;
 
 -- someOpen: returns a row if any task has a row that has not ended.
 SELECT 1 AS open FROM task
-WHERE (enqueued + working > 0 OR state = 'cancelling') AND enqueued + working > 0 AND doomed = 0 LIMIT 1;
+WHERE (enqueued + working > 0 OR state = 'cancelling') AND enqueued + working > 0 AND deleting = 0 LIMIT 1;
 
 -- setDue: stores the time at which a single job is due.
 UPDATE task SET due_at = ? WHERE key = ?;
 
 -- cancelling: lists tasks that are being cancelled.
-SELECT id FROM task INDEXED BY cancelling_task WHERE state = 'cancelling' AND doomed = 0 LIMIT ?;
+SELECT id FROM task INDEXED BY cancelling_task WHERE state = 'cancelling' AND deleting = 0 LIMIT ?;
 
 -- openFrom: counts the first tasks with open rows behind a key, at most ?2, and returns the last of their keys.
 SELECT count(*) AS n, max(key) AS last FROM (
@@ -49,14 +49,14 @@ SELECT count(*) AS n, max(key) AS last FROM (
 -- idle: lists tasks between two keys (the first one excluded) with open rows and no progress since a time.
 SELECT * FROM task INDEXED BY open_task
 WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 AND key <= ?2
-  AND doomed = 0 AND state <> 'cancelling' AND coalesce(progress_at, due_at, created_at) < ?3
+  AND deleting = 0 AND state <> 'cancelling' AND coalesce(progress_at, due_at, created_at) < ?3
 ORDER BY key;
 
 -- expired: returns ended tasks whose retention time is over, and tasks that are partly deleted.
 SELECT id FROM task WHERE expires_at <= ? ORDER BY expires_at LIMIT ?;
 
 -- startDeleting: makes a task invisible and empties its backlog.
-UPDATE task SET doomed = 1, held = 0, expires_at = -1 WHERE id = ? RETURNING key;
+UPDATE task SET deleting = 1, backlog = 0, expires_at = -1 WHERE id = ? RETURNING key;
 
 -- dropEvents: deletes some events of a task.
 DELETE FROM event WHERE task = ?1 AND idx IN (SELECT idx FROM event WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
@@ -65,10 +65,10 @@ DELETE FROM event WHERE task = ?1 AND idx IN (SELECT idx FROM event WHERE task =
 DELETE FROM message WHERE task = ?1 AND (idx, n) IN (SELECT idx, n FROM message WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
 
 -- dropBacklog: deletes some rows of the backlog.
-DELETE FROM backlog WHERE task = ?1 AND place IN (SELECT place FROM backlog WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
+DELETE FROM backlog WHERE task = ?1 AND position IN (SELECT position FROM backlog WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
 
 -- dropProducers: deletes some producers of a task.
-DELETE FROM adder WHERE task = ?1 AND token IN (SELECT token FROM adder WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
+DELETE FROM producer WHERE task = ?1 AND name IN (SELECT name FROM producer WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
 
 -- dropParts: deletes some parts of a task.
 DELETE FROM part WHERE task = ?1 AND idx IN (SELECT idx FROM part WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
@@ -81,7 +81,7 @@ RETURNING 1 AS gone;
 DELETE FROM task WHERE key = ?;
 
 -- size: returns the size of a task's parts.
-SELECT key, bytes FROM task WHERE id = ? AND doomed = 0;
+SELECT key, bytes FROM task WHERE id = ? AND deleting = 0;
 
 -- partSize: returns the size of a part.
 SELECT length(bytes) AS bytes FROM part WHERE task = ? AND idx = ?;
@@ -93,4 +93,4 @@ INSERT INTO part (task, idx, bytes) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET b
 UPDATE task SET bytes = bytes + ? WHERE key = ?;
 
 -- part: returns a part of a task.
-SELECT part.bytes FROM part JOIN task ON task.key = part.task WHERE task.id = ? AND task.doomed = 0 AND part.idx = ?;
+SELECT part.bytes FROM part JOIN task ON task.key = part.task WHERE task.id = ? AND task.deleting = 0 AND part.idx = ?;

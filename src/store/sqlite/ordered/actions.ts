@@ -37,7 +37,7 @@ export class OrderedActions {
         if (row.performIn <= now / 1000) continue
         row.performIn = now / 1000
         this.#waiting.change(open.id, row)
-        if (!row.held) open.dueAt(open.changeShard(row.shard), row.performIn)
+        if (!row.inFlight) open.dueAt(open.changeShard(row.shard), row.performIn)
       }
       return { n: rows.length, rest: [] }
     }
@@ -90,14 +90,14 @@ export class OrderedActions {
     for (const id of ids) {
       const there = waiting.get(id)
       if (there) open.removeWaiting(there)
-      const place = { shard: shardOf(id, open.queue.shards), held: inFlight.has(id) ? 1 : 0 }
-      const row = there ?? newRow(id, { ...place, performIn: 0, retryCount: -1 })
+      const position = { shard: shardOf(id, open.queue.shards), inFlight: inFlight.has(id) ? 1 : 0 }
+      const row = there ?? newRow(id, { ...position, performIn: 0, retryCount: -1 })
       add(row)
       const error = this.#morgue.reason(open.id, id)?.error ?? null
       Object.assign(row, { performIn: now / 1000, retryCount: -1, error })
       if (there) this.#waiting.change(open.id, row)
       else this.#waiting.enter(open.id, [row])
-      if (row.held) this.#flights.noteWaiting(open.id, [row])
+      if (row.inFlight) this.#flights.noteWaiting(open.id, [row])
       open.addWaiting(row)
     }
   }

@@ -16,7 +16,7 @@ import { type Change, newRow, type WaitingRow, type WaitingTable } from './waiti
 export interface InFlight {
   id: string
   shard: number
-  take: number
+  fetchNumber: number
   cancelled: boolean
   /** Whether the id has waiting payloads. */
   waits: boolean
@@ -25,7 +25,7 @@ export interface InFlight {
 
 /** The state of an id at its fetch. */
 export interface FetchedState extends OrderedState {
-  stalls: number
+  crashes: number
   suspect: number
   payloads: ScoredPayload[]
 }
@@ -51,11 +51,11 @@ export class InFlightTable {
     const names = [...whole, ...others]
     if (names.length === 0) return found
     const rows = this.#db.list<Listed>(sql.inFlight.find, queue, JSON.stringify(names), whole.length)
-    for (const [id, shard, take, cancelled, waits, content] of rows) {
+    for (const [id, shard, fetchNumber, cancelled, waits, content] of rows) {
       found.set(id, {
         id,
         shard,
-        take,
+        fetchNumber,
         cancelled: cancelled === 1,
         waits: waits === 1,
         fetched: content && fetchedOf(content),
@@ -81,7 +81,7 @@ export class InFlightTable {
   }
 
   /** Makes the payloads that were pushed meanwhile ready to be fetched. */
-  releaseHeld(open: OpenQueue, flights: readonly InFlight[]): void {
+  releaseWaiting(open: OpenQueue, flights: readonly InFlight[]): void {
     const ids = flights.filter(({ waits }) => waits).map(({ id }) => id)
     for (const row of this.#waiting.find(open.id, ids).values()) this.#releaseRow(open, row)
   }
@@ -95,10 +95,10 @@ export class InFlightTable {
     const changes: Change[] = []
     for (const { id, fetched } of flights) {
       if (!fetched) continue
-      const { performIn, retryCount, error, stalls, suspect, payloads } = fetched
+      const { performIn, retryCount, error, crashes, suspect, payloads } = fetched
       const there = waiting.get(id)
-      const row = there ?? newRow(id, { shard: shardOf(id, open.queue.shards), held: 0, performIn, retryCount })
-      Object.assign(row, { performIn, retryCount, error, stalls, suspect })
+      const row = there ?? newRow(id, { shard: shardOf(id, open.queue.shards), inFlight: 0, performIn, retryCount })
+      Object.assign(row, { performIn, retryCount, error, crashes, suspect })
       changes.push([row, payloads])
       if (there) {
         back.push(there)
@@ -113,7 +113,7 @@ export class InFlightTable {
   }
 
   #releaseRow(open: OpenQueue, row: WaitingRow): void {
-    row.held = 0
+    row.inFlight = 0
     row.shard = shardOf(row.id, open.queue.shards)
     this.#waiting.change(open.id, row)
     open.addWaiting(row)
@@ -137,17 +137,17 @@ export class InFlightTable {
     const flights = [...this.find(open.id, ids).values()]
     this.remove(open.id, ids)
     const left = flights.filter(({ cancelled }) => !cancelled)
-    this.releaseHeld(
+    this.releaseWaiting(
       open,
       flights.filter(({ cancelled }) => cancelled),
     )
     if (maxCrashes !== undefined) blame(flights)
-    const dead = maxCrashes === undefined ? [] : left.filter(({ fetched }) => (fetched?.stalls ?? 0) >= maxCrashes)
+    const dead = maxCrashes === undefined ? [] : left.filter(({ fetched }) => (fetched?.crashes ?? 0) >= maxCrashes)
     const died = dead.map(({ id, fetched }) => {
-      const { payloads, stalls } = fetched as FetchedState
-      return this.#morgue.enter(open, id, payloads, `crashed ${stalls} times`, now)
+      const { payloads, crashes } = fetched as FetchedState
+      return this.#morgue.enter(open, id, payloads, `crashed ${crashes} times`, now)
     })
-    this.releaseHeld(open, dead)
+    this.releaseWaiting(open, dead)
     const saved = left.filter((flight) => !dead.includes(flight))
     this.requeue(open, saved)
     return { restored: saved.length, died }
@@ -164,8 +164,8 @@ export class InFlightTable {
 }
 
 /** Returns a ticket. One fetch has an id at most once. */
-export function ticketOf(shard: number, take: number, id: string): string {
-  return `${shard}.${take}:${id}`
+export function ticketOf(shard: number, fetchNumber: number, id: string): string {
+  return `${shard}.${fetchNumber}:${id}`
 }
 
 /** Parses the part of a ticket before the id. */
@@ -178,16 +178,16 @@ export function parseFetch(ticket: string): { shard: number; number: number } {
 function blame(flights: readonly InFlight[]): void {
   for (const { fetched } of flights) {
     if (!fetched) continue
-    if (flights.length === 1) fetched.stalls++
+    if (flights.length === 1) fetched.crashes++
     else fetched.suspect = 1
   }
 }
 
-function fetchedOf([performIn, retryCount, stalls, suspect, error, text, score]: Content): FetchedState {
+function fetchedOf([performIn, retryCount, crashes, suspect, error, text, score]: Content): FetchedState {
   const payloads: ScoredPayload[] = score === null ? JSON.parse(text) : [[text, Number(score)]]
-  return { performIn: Number(performIn), retryCount, stalls, suspect, error, payloads }
+  return { performIn: Number(performIn), retryCount, crashes, suspect, error, payloads }
 }
 
-function inFlightOf([id, shard, take, token, owner, fetchedAt]: InFlightColumns): OrderedInFlight {
-  return { id, ticket: ticketOf(shard, take, id), shard, token, owner: owner ?? '', fetchedAt }
+function inFlightOf([id, shard, fetchNumber, token, owner, fetchedAt]: InFlightColumns): OrderedInFlight {
+  return { id, ticket: ticketOf(shard, fetchNumber, id), shard, token, owner: owner ?? '', fetchedAt }
 }

@@ -7,7 +7,7 @@ export interface QueueRow {
   id: number
   shards: number
   from: number | null
-  swept: string | null
+  reshardAfter: string | null
   paused: number
   /** Grows with each change that waiting owners must see. */
   version: number
@@ -25,17 +25,17 @@ export interface Shard {
   processed: number
   failed: number
   /** The number of the last fetch. */
-  take: number
+  fetchNumber: number
   /** 1: a suspect is in flight. */
   alone: number
   /** When the next id is due, as its owner knows; in whole milliseconds, which JSON keeps exactly. */
-  known: number | null
+  nextDue: number | null
 }
 
-/** Where an id waits. `held`: 1 while the id is in flight. */
+/** Where an id waits. `inFlight`: 1 while the id is in flight as well. */
 export interface WaitingPosition {
   shard: number
-  held: number
+  inFlight: number
   performIn: number
   retryCount: number
 }
@@ -93,15 +93,15 @@ export class OpenQueue {
   }
 
   /** Counts an id that waits from now on. */
-  addWaiting({ shard, held, performIn, retryCount }: WaitingPosition): void {
-    if (held) return
+  addWaiting({ shard, inFlight, performIn, retryCount }: WaitingPosition): void {
+    if (inFlight) return
     const row = this.changeShard(shard)
     if (retryCount < 0) row.fresh++
     else row.retries++
     this.dueAt(row, performIn)
   }
 
-  /** Counts many ids without failures that are not held. Reads a shard only if an id is due earlier than known. */
+  /** Counts many ids without failures that are not in flight. Reads a shard only if an id is due earlier than known. */
   addFresh(rows: readonly WaitingPosition[]): void {
     const counts = new Map<number, { n: number; earliest: WaitingPosition }>()
     for (const row of rows) {
@@ -122,8 +122,8 @@ export class OpenQueue {
   }
 
   /** Counts an id that waits no longer. */
-  removeWaiting({ shard, held, retryCount }: WaitingPosition): void {
-    if (held) return
+  removeWaiting({ shard, inFlight, retryCount }: WaitingPosition): void {
+    if (inFlight) return
     const row = this.changeShard(shard)
     if (retryCount < 0) row.fresh--
     else row.retries--
@@ -132,8 +132,8 @@ export class OpenQueue {
   /** Notes when an id is due, and notifies waiting owners if that is earlier than known. */
   dueAt(shard: Shard, performIn: number): void {
     const at = knownOf(performIn)
-    if (shard.known !== null && shard.known <= at) return
-    shard.known = at
+    if (shard.nextDue !== null && shard.nextDue <= at) return
+    shard.nextDue = at
     this.#changed.add(shard)
     this.notify()
   }
@@ -141,8 +141,8 @@ export class OpenQueue {
   /** Stores when the next id is due, as its owner is told now. */
   setNextDue(shard: Shard, performIn: number | null): void {
     const at = performIn === null ? null : knownOf(performIn)
-    if (shard.known === at) return
-    shard.known = at
+    if (shard.nextDue === at) return
+    shard.nextDue = at
     this.#changed.add(shard)
   }
 
@@ -155,11 +155,11 @@ export class OpenQueue {
 
   close(): void {
     if (this.#queueChanged) {
-      const { id, shards, from, swept, paused, version, morgue } = this.queue
-      this.#db.run(sql.ordered.change, id, shards, from, swept, paused, version, morgue)
+      const { id, shards, from, reshardAfter, paused, version, morgue } = this.queue
+      this.#db.run(sql.ordered.change, id, shards, from, reshardAfter, paused, version, morgue)
     }
     for (const s of this.#changed) {
-      const counts = [s.busy, s.fresh, s.retries, s.processed, s.failed, s.take, s.alone, s.known]
+      const counts = [s.busy, s.fresh, s.retries, s.processed, s.failed, s.fetchNumber, s.alone, s.nextDue]
       this.#db.run(sql.ordered.changeShard, this.id, s.shard, s.owner, s.token, ...counts)
     }
   }

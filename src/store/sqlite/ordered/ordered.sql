@@ -1,5 +1,5 @@
 -- find: returns a queue.
-SELECT id, shards, from_shards AS "from", swept, paused, news AS version, morgue FROM ordered_queue WHERE name = ?;
+SELECT id, shards, from_shards AS "from", reshard_after AS reshardAfter, paused, version, morgue FROM ordered_queue WHERE name = ?;
 
 -- names: returns the names of all queues.
 SELECT json_group_array(name) AS json FROM (SELECT name FROM ordered_queue ORDER BY name LIMIT -1);
@@ -9,10 +9,11 @@ INSERT INTO ordered_queue (name, shards) VALUES (?, ?) ON CONFLICT DO NOTHING;
 
 -- addShards: adds missing shards below ?2. Their fetches are counted from ?3 on.
 WITH RECURSIVE number(shard) AS (SELECT 0 UNION ALL SELECT shard + 1 FROM number WHERE shard + 1 < ?2)
-INSERT INTO ordered_shard (queue, shard, take) SELECT ?1, shard, ?3 FROM number WHERE true ON CONFLICT DO NOTHING;
+INSERT INTO ordered_shard (queue, shard, fetch_number) SELECT ?1, shard, ?3 FROM number WHERE true ON CONFLICT DO NOTHING;
 
 -- change: stores the row of a queue.
-UPDATE ordered_queue SET shards = ?2, from_shards = ?3, swept = ?4, paused = ?5, news = ?6, morgue = ?7 WHERE id = ?1;
+UPDATE ordered_queue SET shards = ?2, from_shards = ?3, reshard_after = ?4, paused = ?5, version = ?6, morgue = ?7
+WHERE id = ?1;
 
 -- delete: deletes a queue.
 DELETE FROM ordered_queue WHERE id = ?;
@@ -24,7 +25,8 @@ DELETE FROM ordered_shard WHERE queue = ?;
 DELETE FROM ordered_member WHERE queue = ?;
 
 -- shard: returns a shard of a queue.
-SELECT shard, owner, token, busy, fresh, retries, processed, failed, take, alone, known
+SELECT shard, owner, token, busy, fresh, retries, processed, failed, fetch_number AS fetchNumber, alone,
+  next_due AS nextDue
 FROM ordered_shard WHERE queue = ? AND shard = ?;
 
 -- allShards: returns the numbers of all current and former shards.
@@ -32,11 +34,11 @@ SELECT json_group_array(shard) AS json FROM ordered_shard WHERE queue = ?;
 
 -- changeShard: stores a shard.
 UPDATE ordered_shard SET owner = ?3, token = ?4, busy = ?5, fresh = ?6, retries = ?7, processed = ?8, failed = ?9,
-  take = ?10, alone = ?11, known = ?12
+  fetch_number = ?10, alone = ?11, next_due = ?12
 WHERE queue = ?1 AND shard = ?2;
 
 -- growShard: counts ?3 more ids without failures. No change: one of them may be due earlier than known.
-UPDATE ordered_shard SET fresh = fresh + ?3 WHERE queue = ?1 AND shard = ?2 AND known <= ?4;
+UPDATE ordered_shard SET fresh = fresh + ?3 WHERE queue = ?1 AND shard = ?2 AND next_due <= ?4;
 
 -- assignments: returns the first ?2 shards in order, with the names of owners that have a lease.
 SELECT json_group_array(json_array(shard, name, token)) AS json
@@ -51,7 +53,7 @@ SELECT json_group_array(json_array(shard, name, fresh, retries, busy, processed,
 FROM (
   SELECT shard, owner.name, fresh, retries, busy, processed, failed, (
     SELECT perform_in FROM ordered_waiting AS w
-    WHERE w.queue = ?1 AND w.shard = ordered_shard.shard AND held = 0 ORDER BY perform_in LIMIT 1
+    WHERE w.queue = ?1 AND w.shard = ordered_shard.shard AND in_flight = 0 ORDER BY perform_in LIMIT 1
   ) AS next
   FROM ordered_shard LEFT JOIN owner ON owner.id = ordered_shard.owner AND claimed = 0
   WHERE queue = ?1 AND shard < ?2 ORDER BY shard LIMIT -1
@@ -84,5 +86,5 @@ WHERE queue = ? AND owner = (SELECT id FROM owner WHERE name = ?);
 UPDATE ordered_highest SET number = max(number + 1, ?) RETURNING number;
 
 -- keepNumbers: stores the highest tokens and fetch numbers of a queue that is deleted.
-UPDATE ordered_highest SET number = max(number, (SELECT max(token, take) FROM ordered_shard WHERE queue = ?1
-  ORDER BY max(token, take) DESC LIMIT 1)) WHERE EXISTS (SELECT 1 FROM ordered_shard WHERE queue = ?1);
+UPDATE ordered_highest SET number = max(number, (SELECT max(token, fetch_number) FROM ordered_shard WHERE queue = ?1
+  ORDER BY max(token, fetch_number) DESC LIMIT 1)) WHERE EXISTS (SELECT 1 FROM ordered_shard WHERE queue = ?1);

@@ -45,12 +45,12 @@ export function pushItems(
       changes.push([known, payloads])
       if (wake < known.performIn) {
         known.performIn = wake
-        if (!known.held) open.dueAt(open.changeShard(known.shard), wake)
+        if (!known.inFlight) open.dueAt(open.changeShard(known.shard), wake)
         woken.push(known)
       } else grown.push([known, known.size])
     } else {
-      const place = { shard: shardOf(id, open.queue.shards), held: inFlight.has(id) ? 1 : 0, retryCount: -1 }
-      const row = newRow(id, { ...place, performIn: Math.min(performIn, wake) })
+      const position = { shard: shardOf(id, open.queue.shards), inFlight: inFlight.has(id) ? 1 : 0, retryCount: -1 }
+      const row = newRow(id, { ...position, performIn: Math.min(performIn, wake) })
       changes.push([row, payloads])
       fresh.push(row)
     }
@@ -58,9 +58,9 @@ export function pushItems(
   waiting.add(open.id, changes)
   waiting.grow(open.id, grown)
   for (const row of woken) waiting.change(open.id, row)
-  const held = fresh.filter((row) => row.held)
-  flights.noteWaiting(open.id, held)
-  open.addFresh(held.length > 0 ? fresh.filter((row) => !row.held) : fresh)
+  const alsoInFlight = fresh.filter((row) => row.inFlight)
+  flights.noteWaiting(open.id, alsoInFlight)
+  open.addFresh(alsoInFlight.length > 0 ? fresh.filter((row) => !row.inFlight) : fresh)
   waiting.enter(open.id, fresh)
 }
 

@@ -70,7 +70,7 @@ export class OrderedQueries {
     const start = behind(desc, after)
     const sign = desc ? -1 : 1
     const isBehind = (position: Position) => !after || sign * compare(position, [after.value, after.id]) > 0
-    const positions = this.#db.list<[string, string]>(sql.waiting.held, open.id).map(positionOf).filter(isBehind)
+    const positions = this.#db.list<[string, string]>(sql.waiting.inFlight, open.id).map(positionOf).filter(isBehind)
     for (let shard = 0; shard < open.width; shard++) {
       const statement = desc ? sql.waiting.dueDown : sql.waiting.dueUp
       positions.push(...this.#db.list<[string, string]>(statement, open.id, shard, ...start, limit).map(positionOf))

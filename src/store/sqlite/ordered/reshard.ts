@@ -6,7 +6,7 @@ import { sql } from '../sql.generated.ts'
 import { nextNumber, type OpenQueue } from './open-queue.ts'
 import { idFrom } from './page.ts'
 
-/** id, shard, held, performIn, retryCount. */
+/** id, shard, inFlight, performIn, retryCount. */
 type Listed = [string, number, number, string, number]
 
 /** Returns false if the queue is being resharded to another number. */
@@ -14,31 +14,31 @@ export function beginReshard(db: Database, open: OpenQueue, shards: number): boo
   if (open.queue.shards === shards) return true
   if (open.queue.from !== null) return false
   db.run(sql.ordered.addShards, open.id, shards, nextNumber(db))
-  open.changeQueue({ shards, from: open.queue.shards, swept: null })
+  open.changeQueue({ shards, from: open.queue.shards, reshardAfter: null })
   open.notify()
   return true
 }
 
 /** Reads a page of ids and moves those that belong to another shard. `done`: there is no further page. */
 export function moveShards(db: Database, open: OpenQueue): { moved: number; done: boolean } {
-  const { shards, from, swept } = open.queue
+  const { shards, from, reshardAfter } = open.queue
   if (from === null) return { moved: 0, done: true }
-  const page = db.list<Listed>(sql.waiting.page, open.id, idFrom(false, swept ?? undefined), RESHARD_PAGE)
+  const page = db.list<Listed>(sql.waiting.page, open.id, idFrom(false, reshardAfter ?? undefined), RESHARD_PAGE)
   const moves = new Map<number, string[]>()
   let moved = 0
-  for (const [id, shard, held, performIn, retryCount] of page) {
+  for (const [id, shard, inFlight, performIn, retryCount] of page) {
     const target = shardOf(id, shards)
     if (target === shard) continue
     const there = moves.get(target)
     if (there) there.push(id)
     else moves.set(target, [id])
-    open.removeWaiting({ shard, held, performIn: Number(performIn), retryCount })
-    open.addWaiting({ shard: target, held, performIn: Number(performIn), retryCount })
+    open.removeWaiting({ shard, inFlight, performIn: Number(performIn), retryCount })
+    open.addWaiting({ shard: target, inFlight, performIn: Number(performIn), retryCount })
     moved++
   }
   for (const [target, ids] of moves) db.run(sql.waiting.move, open.id, target, JSON.stringify(ids))
   const last = page.at(-1)
-  if (last) open.changeQueue({ swept: last[0] })
+  if (last) open.changeQueue({ reshardAfter: last[0] })
   else endReshard(db, open)
   return { moved, done: last === undefined }
 }
@@ -54,6 +54,6 @@ function endReshard(db: Database, open: OpenQueue): void {
     heir.failed += shard.failed
     Object.assign(shard, { owner: 0, processed: 0, failed: 0 })
   }
-  open.changeQueue({ from: null, swept: null })
+  open.changeQueue({ from: null, reshardAfter: null })
   open.notify()
 }

@@ -67,7 +67,7 @@ export class SettleAndFetchStep {
       fetched,
       paused: open.queue.paused === 1,
       shards: open.queue.shards,
-      cancelled: cancelled.map(([id, shard, take]) => ({ id, ticket: ticketOf(shard, take, id) })),
+      cancelled: cancelled.map(([id, shard, fetchNumber]) => ({ id, ticket: ticketOf(shard, fetchNumber, id) })),
     }
   }
 
@@ -90,7 +90,7 @@ export class SettleAndFetchStep {
       const { id, ticket, shard: number, token, end } = settlement
       const flight = flights.get(id)
       const shard = owned(open, number, owner, token)
-      if (!flight || !shard || flight.shard !== number || ticketOf(number, flight.take, id) !== ticket) {
+      if (!flight || !shard || flight.shard !== number || ticketOf(number, flight.fetchNumber, id) !== ticket) {
         answers.set(settlement, 'fenced')
         continue
       }
@@ -106,31 +106,31 @@ export class SettleAndFetchStep {
       open.id,
       ended.map(({ id }) => id),
     )
-    this.#flights.releaseHeld(open, gone)
+    this.#flights.releaseWaiting(open, gone)
     this.#flights.requeue(open, back)
     return settlements.map((settlement) => answers.get(settlement) ?? 'ok')
   }
 
   /**
    * Settles ids that are done and have no other changes, with one statement for each fetch. Returns the other settlements.
-   * @throws Muddled when it can't be told any more which were there
+   * @throws UnclearBulkSettlement if only some of the ids of a fetch could be settled
    */
   #settleInBulk(open: OpenQueue, owner: number, settlements: readonly OrderedSettlement[]): OrderedSettlement[] {
     const rest: OrderedSettlement[] = []
     const groups = new Map<string, OrderedSettlement[]>()
     for (const settlement of settlements) {
       const { id, ticket, shard, token, end } = settlement
-      const take = ticket.slice(0, ticket.length - id.length)
-      if (end.kind !== 'done' || !owned(open, shard, owner, token) || ticket !== take + id) {
+      const fetch = ticket.slice(0, ticket.length - id.length)
+      if (end.kind !== 'done' || !owned(open, shard, owner, token) || ticket !== fetch + id) {
         rest.push(settlement)
         continue
       }
-      const group = groups.get(take)
+      const group = groups.get(fetch)
       if (group) group.push(settlement)
-      else groups.set(take, [settlement])
+      else groups.set(fetch, [settlement])
     }
-    for (const [take, group] of groups) {
-      const { shard, number } = parseFetch(take)
+    for (const [fetch, group] of groups) {
+      const { shard, number } = parseFetch(fetch)
       const ids = group.map(({ id }) => id)
       const ended = this.#db.run(sql.inFlight.done, open.id, shard, number, JSON.stringify(ids))
       count(open, shard, 'done', false, ended)
@@ -145,7 +145,7 @@ export class SettleAndFetchStep {
   /** Changes the fetched state as the end says. Returns whether payloads wait again. */
   #applyEnd(open: OpenQueue, { id, fetched }: InFlight, end: OrderedEnd, now: number): boolean {
     if (!fetched) return false
-    const fresh = { stalls: 0, suspect: 0 }
+    const fresh = { crashes: 0, suspect: 0 }
     if ('state' in end) {
       const { performIn, retryCount, error } = end.state
       Object.assign(fetched, fresh, { performIn, retryCount, error: error?.toWellFormed() ?? null })
@@ -181,10 +181,10 @@ export class SettleAndFetchStep {
         spend(budget, bytes)
         last = batch
       }
-      if (ids.length === 0) open.changeShard(shard.shard).take++
-      batch.ticket = ticketOf(shard.shard, shard.take, id)
+      if (ids.length === 0) open.changeShard(shard.shard).fetchNumber++
+      batch.ticket = ticketOf(shard.shard, shard.fetchNumber, id)
       ids.push(batch)
-      open.removeWaiting({ shard: shard.shard, held: 0, performIn: batch.performIn, retryCount: batch.retryCount })
+      open.removeWaiting({ shard: shard.shard, inFlight: 0, performIn: batch.performIn, retryCount: batch.retryCount })
       if (bytes === null) this.#moveSeveral(open, shard, batch, size, request.now)
       if (batch.suspect) {
         shard.alone = 1
@@ -193,7 +193,7 @@ export class SettleAndFetchStep {
     }
     if (last) {
       const upTo = [open.id, shard.shard, last.performIn, last.id] as const
-      this.#db.run(sql.waiting.fetch, ...upTo, shard.take, request.now)
+      this.#db.run(sql.waiting.fetch, ...upTo, shard.fetchNumber, request.now)
       this.#db.run(sql.waiting.deleteFetched, ...upTo)
     }
     shard.busy += ids.length
@@ -226,12 +226,12 @@ export class SettleAndFetchStep {
   }
 
   /** Puts an id with several payloads in flight with the lowest ones. The others wait without failures. */
-  #moveSeveral(open: OpenQueue, { shard, take }: Shard, batch: FetchedBatch, size: number, now: number): void {
+  #moveSeveral(open: OpenQueue, { shard, fetchNumber }: Shard, batch: FetchedBatch, size: number, now: number): void {
     const { id, performIn, retryCount, error, crashes, suspect, payloads } = batch
     const more = Number(payloads.length < size)
     const state = [performIn, retryCount, crashes, Number(suspect), error] as const
-    this.#db.run(sql.inFlight.add, open.id, id, shard, take, now, more, ...state, JSON.stringify(payloads))
-    const row = { id, shard, held: 1, performIn, retryCount: -1, stalls: 0, suspect: 0, error: null }
+    this.#db.run(sql.inFlight.add, open.id, id, shard, fetchNumber, now, more, ...state, JSON.stringify(payloads))
+    const row = { id, shard, inFlight: 1, performIn, retryCount: -1, crashes: 0, suspect: 0, error: null }
     const waiting = { ...row, size, score: null, text: null }
     if (payloads.length === size) {
       this.#waiting.remove(open.id, [waiting])

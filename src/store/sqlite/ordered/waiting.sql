@@ -1,15 +1,15 @@
 -- add: adds ids.
 INSERT INTO ordered_waiting
-  (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, error, text)
+  (queue, id, shard, in_flight, perform_in, retry_count, crashes, suspect, size, score, error, text)
 VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- addFresh: adds ids without failures and with one payload each. Fewer values make it faster.
 INSERT INTO ordered_waiting
-  (queue, id, shard, held, perform_in, retry_count, stalls, suspect, size, score, text)
+  (queue, id, shard, in_flight, perform_in, retry_count, crashes, suspect, size, score, text)
 VALUES (?1, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?);
 
 -- change: stores an id.
-UPDATE ordered_waiting SET shard = ?3, held = ?4, perform_in = ?5, retry_count = ?6, stalls = ?7, suspect = ?8,
+UPDATE ordered_waiting SET shard = ?3, in_flight = ?4, perform_in = ?5, retry_count = ?6, crashes = ?7, suspect = ?8,
   size = ?9, score = ?10, error = ?11, text = ?12
 WHERE queue = ?1 AND id = ?2;
 
@@ -26,7 +26,7 @@ DELETE FROM ordered_waiting WHERE queue = ?1 AND id IN (SELECT value FROM json_e
 
 -- find: returns the ids of a JSON array.
 SELECT json_group_array(json_array(
-  w.id, shard, held, format('%!.17g', perform_in), retry_count, stalls, suspect, size, format('%!.17g', score), error, text
+  w.id, shard, in_flight, format('%!.17g', perform_in), retry_count, crashes, suspect, size, format('%!.17g', score), error, text
 )) AS json
 FROM json_each(?2) AS named CROSS JOIN ordered_waiting AS w ON w.queue = ?1 AND w.id = named.value;
 
@@ -37,28 +37,28 @@ SELECT text FROM ordered_waiting WHERE queue = ? AND id = ?;
 SELECT json_group_array(json_array(
   id, format('%!.17g', perform_in), size, octet_length(text), format('%!.17g', score),
   CASE WHEN octet_length(text) <= 20000 THEN text END,
-  CASE WHEN retry_count >= 0 OR stalls > 0 OR suspect OR error IS NOT NULL THEN
-    json_array(retry_count, stalls, suspect, error) END
+  CASE WHEN retry_count >= 0 OR crashes > 0 OR suspect OR error IS NOT NULL THEN
+    json_array(retry_count, crashes, suspect, error) END
 )) AS json
 FROM (
-  SELECT id, perform_in, size, score, text, retry_count, stalls, suspect, error FROM ordered_waiting
-  WHERE queue = ?1 AND shard = ?2 AND held = 0 ORDER BY perform_in, id LIMIT ?3
+  SELECT id, perform_in, size, score, text, retry_count, crashes, suspect, error FROM ordered_waiting
+  WHERE queue = ?1 AND shard = ?2 AND in_flight = 0 ORDER BY perform_in, id LIMIT ?3
 );
 
 -- fetch: puts all ids of a shard up to (perform_in, id) in flight.
-INSERT INTO ordered_flight
-  (queue, id, shard, take, taken_at, perform_in, retry_count, stalls, suspect, score, error, text)
-SELECT queue, id, shard, ?5, ?6, perform_in, retry_count, stalls, suspect, score, error, text FROM ordered_waiting
-WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) <= (?3, ?4);
+INSERT INTO ordered_in_flight
+  (queue, id, shard, fetch_number, fetched_at, perform_in, retry_count, crashes, suspect, score, error, text)
+SELECT queue, id, shard, ?5, ?6, perform_in, retry_count, crashes, suspect, score, error, text FROM ordered_waiting
+WHERE queue = ?1 AND shard = ?2 AND in_flight = 0 AND (perform_in, id) <= (?3, ?4);
 
 -- deleteFetched: deletes the same ids.
 DELETE FROM ordered_waiting
-WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) <= (?3, ?4);
+WHERE queue = ?1 AND shard = ?2 AND in_flight = 0 AND (perform_in, id) <= (?3, ?4);
 
 -- page: returns ids from one on, with their shards.
-SELECT json_group_array(json_array(id, shard, held, format('%!.17g', perform_in), retry_count)) AS json
+SELECT json_group_array(json_array(id, shard, in_flight, format('%!.17g', perform_in), retry_count)) AS json
 FROM (
-  SELECT id, shard, held, perform_in, retry_count FROM ordered_waiting
+  SELECT id, shard, in_flight, perform_in, retry_count FROM ordered_waiting
   WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3
 );
 
@@ -99,20 +99,20 @@ FROM (
 SELECT json_group_array(json_array(format('%!.17g', perform_in), id)) AS json
 FROM (
   SELECT perform_in, id FROM ordered_waiting
-  WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) > (?3, ?4) ORDER BY perform_in, id LIMIT ?5
+  WHERE queue = ?1 AND shard = ?2 AND in_flight = 0 AND (perform_in, id) > (?3, ?4) ORDER BY perform_in, id LIMIT ?5
 );
 
 -- dueDown: returns ids of a shard, from before (perform_in, id) on.
 SELECT json_group_array(json_array(format('%!.17g', perform_in), id)) AS json
 FROM (
   SELECT perform_in, id FROM ordered_waiting
-  WHERE queue = ?1 AND shard = ?2 AND held = 0 AND (perform_in, id) < (?3, ?4)
+  WHERE queue = ?1 AND shard = ?2 AND in_flight = 0 AND (perform_in, id) < (?3, ?4)
   ORDER BY perform_in DESC, id DESC LIMIT ?5
 );
 
--- held: returns ids in flight that have waiting payloads.
+-- inFlight: returns ids in flight that have waiting payloads.
 SELECT json_group_array(json_array(format('%!.17g', w.perform_in), w.id)) AS json
-FROM ordered_flight AS f CROSS JOIN ordered_waiting AS w ON w.queue = f.queue AND w.id = f.id WHERE f.queue = ?;
+FROM ordered_in_flight AS f CROSS JOIN ordered_waiting AS w ON w.queue = f.queue AND w.id = f.id WHERE f.queue = ?;
 
 -- some: returns a row if any id waits.
 SELECT 1 FROM ordered_waiting WHERE queue = ? LIMIT 1;

@@ -8,7 +8,7 @@ import type { WaitingPosition } from './open-queue.ts'
 
 export interface WaitingRow extends WaitingPosition {
   id: string
-  stalls: number
+  crashes: number
   suspect: number
   /** The number of payloads; 0: none yet. */
   size: number
@@ -34,14 +34,14 @@ export class WaitingTable {
     const found = new Map<string, WaitingRow>()
     if (ids.length === 0) return found
     for (const row of this.#db.list<Listed>(sql.waiting.find, queue, JSON.stringify(ids))) {
-      const [id, shard, held, performIn, retryCount, stalls, suspect, size, score, error, text] = row
+      const [id, shard, inFlight, performIn, retryCount, crashes, suspect, size, score, error, text] = row
       found.set(id, {
         id,
         shard,
-        held,
+        inFlight,
         performIn: Number(performIn),
         retryCount,
-        stalls,
+        crashes,
         suspect,
         size,
         score: text === null ? null : Number(score),
@@ -56,7 +56,8 @@ export class WaitingTable {
     const plain: Value[] = []
     const others: Value[] = []
     for (const r of rows) {
-      const isPlain = r.text !== null && r.retryCount === -1 && r.error === null && r.held + r.stalls + r.suspect === 0
+      const isPlain =
+        r.text !== null && r.retryCount === -1 && r.error === null && r.inFlight + r.crashes + r.suspect === 0
       if (isPlain) plain.push(r.id, r.shard, r.performIn, r.score, r.text)
       else others.push(...valuesOf(r))
     }
@@ -230,8 +231,8 @@ export class WaitingTable {
 
 /** Returns the values of a row in the order of the statements, from the id on. */
 function valuesOf(r: WaitingRow): Value[] {
-  const place = [r.id, r.shard, r.held, r.performIn, r.retryCount]
-  return [...place, r.stalls, r.suspect, r.size, r.score, r.error, r.text]
+  const position = [r.id, r.shard, r.inFlight, r.performIn, r.retryCount]
+  return [...position, r.crashes, r.suspect, r.size, r.score, r.error, r.text]
 }
 
 /** Adds payloads within the row, if it has at most one payload then. Returns false if they need their table. */
@@ -250,6 +251,6 @@ function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean
 }
 
 /** Returns a new row without payloads. */
-export function newRow(id: string, place: WaitingPosition): WaitingRow {
-  return { id, ...place, stalls: 0, suspect: 0, size: 0, score: null, error: null, text: null }
+export function newRow(id: string, position: WaitingPosition): WaitingRow {
+  return { id, ...position, crashes: 0, suspect: 0, size: 0, score: null, error: null, text: null }
 }

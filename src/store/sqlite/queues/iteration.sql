@@ -1,7 +1,7 @@
 -- find: returns the state of an iteration; of one that was cancelled before its first attempt, only when.
 SELECT coalesce(executions, 0) AS executions, coalesce(runtime, 0.0) AS runtime, cursor,
   version - version % 1000 AS cancelled
-FROM (SELECT ? AS jid) LEFT JOIN iteration USING (jid) LEFT JOIN (SELECT * FROM mark WHERE version > 0) USING (jid)
+FROM (SELECT ? AS jid) LEFT JOIN iteration USING (jid) LEFT JOIN (SELECT * FROM cancellation WHERE version > 0) USING (jid)
 WHERE executions IS NOT NULL OR version IS NOT NULL;
 
 -- save: stores the state of an iteration. No row: a later execution has saved its state.

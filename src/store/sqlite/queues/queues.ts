@@ -15,18 +15,18 @@ export class Queues {
   pushBack(queue: string, texts: readonly string[]): void {
     if (texts.length === 0) return
     const back = this.openBack(queue, texts.length)
-    let { place } = back
+    let { position } = back
     for (const slice of slicesOf(texts)) {
-      this.#db.run(sql.queue.putAll, back.id, place, JSON.stringify(slice))
-      place += slice.length
+      this.#db.run(sql.queue.putAll, back.id, position, JSON.stringify(slice))
+      position += slice.length
     }
   }
 
-  /** Reserves places at the back for jobs. Returns the queue's id and the first place. */
-  openBack(queue: string, jobs: number, places = jobs): { id: number; place: number } {
-    const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, jobs, places)
+  /** Reserves positions at the back for jobs. Returns the queue's id and the first position. */
+  openBack(queue: string, jobs: number, positions = jobs): { id: number; position: number } {
+    const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, jobs, positions)
     this.#db.notify(queue)
-    return { id, place: tail - places + 1 }
+    return { id, position: tail - positions + 1 }
   }
 
   /** Adds a job at the front. */
@@ -44,15 +44,15 @@ export class Queues {
       const found = this.#db.first<{ id: number }>(sql.queue.find, queue)
       if (!found) continue
       const sizes = this.#db.all<Sized>(sql.queue.sizes, found.id, n - fetched.length)
-      const rows = this.#db.all<{ place: number; text: string }>(sql.queue.first, found.id, howManyFit(sizes))
+      const rows = this.#db.all<{ position: number; text: string }>(sql.queue.first, found.id, howManyFit(sizes))
       const last = rows.at(-1)
       if (!last) continue
       // Deleting first frees space, so that the jobs of a full file can still be fetched.
-      this.#db.run(sql.queue.removeTo, found.id, last.place)
-      const jobs = JSON.stringify(rows.map(({ place, text }) => [place, text]))
+      this.#db.run(sql.queue.removeTo, found.id, last.position)
+      const jobs = JSON.stringify(rows.map(({ position, text }) => [position, text]))
       this.#db.run(sql.queue.fetch, owner, found.id, jobs)
       this.#db.run(sql.queue.shrink, rows.length, found.id)
-      for (const { place, text } of rows) fetched.push({ queue, ticket: ticketOf(found.id, place), text })
+      for (const { position, text } of rows) fetched.push({ queue, ticket: ticketOf(found.id, position), text })
     }
     return fetched
   }
@@ -61,11 +61,11 @@ export class Queues {
     return queues.some((queue) => this.#db.first(sql.queue.find, queue) !== undefined)
   }
 
-  #grow<Row>(statement: string, queue: string, jobs: number, places: number): Row {
-    const row = this.#db.first<Row>(statement, queue, jobs, places)
+  #grow<Row>(statement: string, queue: string, jobs: number, positions: number): Row {
+    const row = this.#db.first<Row>(statement, queue, jobs, positions)
     if (row) return row
     this.#db.run(sql.queue.create, queue)
-    return this.#db.first<Row>(statement, queue, jobs, places) as Row
+    return this.#db.first<Row>(statement, queue, jobs, positions) as Row
   }
 }
 
@@ -102,12 +102,12 @@ function* slicesOf(texts: readonly string[]): Generator<string[]> {
   yield slice
 }
 
-/** Returns the ticket of a job: its queue and the place it was fetched from. No place is used twice. */
-export function ticketOf(queue: number, place: number): string {
-  return `${queue}:${place}`
+/** Returns the ticket of a job: its queue and the position it was fetched from. No position is used twice. */
+export function ticketOf(queue: number, position: number): string {
+  return `${queue}:${position}`
 }
 
-export function parseTicket(ticket: string): { queue: number; place: number } {
+export function parseTicket(ticket: string): { queue: number; position: number } {
   const colon = ticket.indexOf(':')
-  return { queue: Number(ticket.slice(0, colon)), place: Number(ticket.slice(colon + 1)) }
+  return { queue: Number(ticket.slice(0, colon)), position: Number(ticket.slice(colon + 1)) }
 }

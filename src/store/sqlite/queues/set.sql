@@ -2,7 +2,7 @@
 INSERT INTO entry ("set", score, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING score;
 
 -- grow: changes the size of a set.
-UPDATE sorted_set SET size = size + ? WHERE id = ?;
+UPDATE job_set SET size = size + ? WHERE id = ?;
 
 -- due: returns the entries up to a score, lowest first.
 SELECT score, text FROM entry WHERE "set" = ? AND score <= ? ORDER BY score, text LIMIT ?;
@@ -14,7 +14,7 @@ SELECT score FROM entry WHERE "set" = ? ORDER BY score, text LIMIT 1 OFFSET ?;
 DELETE FROM entry WHERE "set" = ? AND score = ? AND text = ? RETURNING score;
 
 -- size: returns the number of entries.
-SELECT size FROM sorted_set WHERE id = ?;
+SELECT size FROM job_set WHERE id = ?;
 
 -- pageUp: returns entries from behind (score, text) on, lowest first.
 SELECT score, text FROM entry WHERE "set" = ?1 AND (score, text) > (?2, ?3) ORDER BY score, text LIMIT ?4;

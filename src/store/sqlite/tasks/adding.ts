@@ -19,7 +19,7 @@ import {
 import { sql } from '../sql.generated.ts'
 
 interface Producer {
-  token: string
+  name: string
   cursor: number
   state: number
   retry: number
@@ -44,13 +44,13 @@ export class Adding {
     this.#db = db
   }
 
-  add(ledgers: Ledgers, id: string, { producer: token, from, rows, now, last }: Chunk): AddAnswer {
+  add(ledgers: Ledgers, id: string, { producer: name, from, rows, now, last }: Chunk): AddAnswer {
     const ledger = ledgers.of(id)
     if (!ledger) return unknown
     const { task } = ledger
-    const row = ROW.exec(token)
+    const row = ROW.exec(name)
     if (row && !ledgers.event(ledger, Number(row[1]))) return unknown
-    const producer = this.#find(task, token)
+    const producer = this.#find(task, name)
     const cursor = producer?.cursor ?? 0
     if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
     if (from + rows.length <= cursor) return { ok: true, total: task.total }
@@ -62,22 +62,22 @@ export class Adding {
       this.#db.run(sql.event.addBare, task.key, task.total, task.run, texts)
       task.total += rows.length
       task.enqueued += rows.length
-      task.held += rows.length
+      task.backlog += rows.length
     } else {
       const events = rows.map((one) => this.#newEvent(ledgers, ledger, one, now))
       this.#db.run(sql.event.add, task.key, JSON.stringify(events))
     }
     if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
     if (last !== undefined) this.#db.run(sql.task.keepLastRow, last, task.key)
-    this.#db.run(sql.producer.advance, task.key, token, cursor + rows.length)
+    this.#db.run(sql.producer.advance, task.key, name, cursor + rows.length)
     return { ok: true, total: task.total }
   }
 
-  open(ledgers: Ledgers, id: string, token: string, instead: string | undefined): AddAnswer {
+  open(ledgers: Ledgers, id: string, name: string, instead: string | undefined): AddAnswer {
     const ledger = ledgers.of(id)
     if (!ledger) return unknown
     const { task } = ledger
-    const mine = this.#find(task, token)
+    const mine = this.#find(task, name)
     if (mine) return mine.state === OPEN ? { ok: true, total: task.total } : refusal(mine)
     if (hasEnded(task) || isStopped(task)) return { ok: false, reason: 'ended', cursor: 0 }
     let cursor = 0
@@ -85,34 +85,34 @@ export class Adding {
       const other = this.#find(task, instead)
       if (!other || other.state === REPLACED) return { ok: false, reason: 'taken-over', cursor: other?.cursor ?? 0 }
       cursor = other.cursor
-      if (other.state === OPEN) task.adders--
+      if (other.state === OPEN) task.producers--
       if (other.state === BROKEN) task.broken--
       if (other.state === BROKEN && !task.paused) task.reason = null
       this.#db.run(sql.producer.setState, REPLACED, task.key, instead)
-      if (instead === task.adder) {
-        task.adder = token
-        this.#db.run(sql.task.replaceProducer, token, task.key)
+      if (instead === task.producer) {
+        task.producer = name
+        this.#db.run(sql.task.replaceProducer, name, task.key)
       }
     }
-    this.addProducer(task, token, { cursor })
+    this.addProducer(task, name, { cursor })
     return { ok: true, total: task.total }
   }
 
   /** Opens adding for a producer; `retry`: it puts rows back for another run. */
-  addProducer(task: TaskRow, token: string, { cursor = 0, retry = false } = {}): void {
-    this.#db.run(sql.producer.add, task.key, token, cursor, OPEN, retry ? 1 : 0)
-    task.adders++
+  addProducer(task: TaskRow, name: string, { cursor = 0, retry = false } = {}): void {
+    this.#db.run(sql.producer.add, task.key, name, cursor, OPEN, retry ? 1 : 0)
+    task.producers++
   }
 
-  isOpen(task: TaskRow, token: string): boolean {
-    return this.#find(task, token)?.state === OPEN
+  isOpen(task: TaskRow, name: string): boolean {
+    return this.#find(task, name)?.state === OPEN
   }
 
-  end(ledgers: Ledgers, id: string, token: string, interrupted: boolean): AddAnswer {
+  end(ledgers: Ledgers, id: string, name: string, interrupted: boolean): AddAnswer {
     const ledger = ledgers.of(id)
     if (!ledger) return unknown
     const { task } = ledger
-    const producer = this.#find(task, token)
+    const producer = this.#find(task, name)
     if (!producer || producer.state === REPLACED) return refusal(producer)
     // A repeated call changes nothing.
     if (producer.state === OPEN) this.#close(ledger, producer, interrupted)
@@ -120,25 +120,25 @@ export class Adding {
   }
 
   /** Ends adding for a dead producer; its tasks become `interrupted`. */
-  interrupt(ledgers: Ledgers, token: string): void {
-    for (const { id } of this.#db.all<{ id: string }>(sql.producer.open, token)) {
+  interrupt(ledgers: Ledgers, name: string): void {
+    for (const { id } of this.#db.all<{ id: string }>(sql.producer.open, name)) {
       const ledger = ledgers.of(id)
-      const producer = ledger && this.#find(ledger.task, token)
+      const producer = ledger && this.#find(ledger.task, name)
       if (producer) this.#close(ledger, producer, true)
     }
   }
 
-  #close(ledger: TaskLedger, { token, retry }: Producer, interrupted: boolean): void {
+  #close(ledger: TaskLedger, { name, retry }: Producer, interrupted: boolean): void {
     const { task } = ledger
     const broken = interrupted && !retry
-    this.#db.run(sql.producer.setState, broken ? BROKEN : ENDED, task.key, token)
-    task.adders--
+    this.#db.run(sql.producer.setState, broken ? BROKEN : ENDED, task.key, name)
+    task.producers--
     if (broken) task.broken++
-    if (task.adders === 0 && !retry) ledger.addingEnded = true
+    if (task.producers === 0 && !retry) ledger.addingEnded = true
   }
 
-  #find(task: TaskRow, token: string): Producer | undefined {
-    return this.#db.first<Producer>(sql.producer.find, task.key, token)
+  #find(task: TaskRow, name: string): Producer | undefined {
+    return this.#db.first<Producer>(sql.producer.find, task.key, name)
   }
 
   /** Counts a row and returns its event, in the order of the columns of `add`. */
@@ -153,10 +153,10 @@ export class Adding {
     const status: EventStatus = rejected?.status ?? 'enqueued'
     const code = rejected?.code?.toWellFormed() || null
     ledgers.count(ledger, status, code, 1)
-    if (!rejected) task.held++
+    if (!rejected) task.backlog++
     if (rejected?.status === 'failed') ledgers.noteRejected(ledger, task.run)
     ledgers.addMessages(task.key, index, rejected?.messages)
-    const dropped = rejected && task.keep_params === 'none'
+    const dropped = rejected && task.keep_args === 'none'
     return [
       index,
       STATUS_CODE[status],

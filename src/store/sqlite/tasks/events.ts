@@ -29,7 +29,7 @@ import { sql } from '../sql.generated.ts'
 interface EventRow {
   idx: number
   status: number
-  place: number
+  location: number
   run: number
   step: number
   number: number | null
@@ -147,7 +147,7 @@ export class Events {
   }
 }
 
-function locationOf({ next }: TaskRow, { idx, place }: EventRow): EventRecord['location'] {
-  if (place === ELSEWHERE) return 'elsewhere'
-  return place === BACKLOG || (place === NEVER_QUEUED && idx >= next) ? 'backlog' : 'window'
+function locationOf({ next }: TaskRow, { idx, location }: EventRow): EventRecord['location'] {
+  if (location === ELSEWHERE) return 'elsewhere'
+  return location === BACKLOG || (location === NEVER_QUEUED && idx >= next) ? 'backlog' : 'window'
 }

@@ -30,8 +30,8 @@ export class Runs {
     if (hasEnded(task)) return 'ended'
     if (change.name !== undefined) task.name = change.name
     if (change.window !== undefined) task.window = change.window
-    if (change.maxFailures !== undefined) task.tolerance = written(change.maxFailures)
-    if (change.onMaxFailures !== undefined) task.beyond = change.onMaxFailures
+    if (change.maxFailures !== undefined) task.max_failures = written(change.maxFailures)
+    if (change.onMaxFailures !== undefined) task.on_max_failures = change.onMaxFailures
     const paused = change.paused === undefined || isStopped(task) ? task.paused : Number(change.paused)
     // Each pause has its own reason, which ends with it.
     if (paused !== task.paused) task.reason = null
@@ -56,7 +56,13 @@ export class Runs {
     if (ledger?.task.state !== 'cancelling') return answer
     const { task } = ledger
     const checked = most * CHECKED_PER_CANCEL
-    const rows = this.#db.all<{ idx: number; status: number }>(sql.event.open, task.key, task.swept, checked, most)
+    const rows = this.#db.all<{ idx: number; status: number }>(
+      sql.event.open,
+      task.key,
+      task.cancel_from,
+      checked,
+      most,
+    )
     ledgers.load(
       ledger,
       rows.map(({ idx }) => idx),
@@ -64,15 +70,16 @@ export class Runs {
     for (const { idx } of rows) {
       const event = ledgers.event(ledger, idx)
       // A row that shares its job with others may be working without being in the window.
-      if (event?.place === WINDOW || event?.status === STATUS_CODE.working) answer.maybeRunning.push(taskJid(id, idx))
+      if (event?.location === WINDOW || event?.status === STATUS_CODE.working)
+        answer.maybeRunning.push(taskJid(id, idx))
       if (event?.status !== STATUS_CODE.enqueued) continue
       ledgers.cancel(ledger, event)
       answer.cancelled++
     }
     const last = rows.at(-1)
-    task.swept = last && rows.length === most ? last.idx + 1 : task.swept + checked
-    const isOver = task.swept >= task.total
-    if (isOver) task.swept = 0
+    task.cancel_from = last && rows.length === most ? last.idx + 1 : task.cancel_from + checked
+    const isOver = task.cancel_from >= task.total
+    if (isOver) task.cancel_from = 0
     answer.done = task.enqueued === 0 && (isOver || task.working === 0)
     return answer
   }
@@ -111,7 +118,7 @@ export class Runs {
     ledgers.load(ledger, indexes)
     for (const index of indexes) {
       const event = ledger.events.get(index)
-      if (event?.place === WINDOW) ledgers.leave(ledger, event)
+      if (event?.location === WINDOW) ledgers.leave(ledger, event)
     }
   }
 

@@ -2,14 +2,14 @@
 INSERT INTO owner (name, host, boot, ends, seconds) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id;
 
 -- current: returns an owner that has a lease, and the newest version of the cancellations.
-SELECT id AS owner, (SELECT version FROM newest_mark) AS cancellations FROM owner WHERE name = ? AND claimed = 0;
+SELECT id AS owner, (SELECT version FROM newest_cancellation) AS cancellations FROM owner WHERE name = ? AND claimed = 0;
 
 -- renew: sets the end of a lease, also if it has ended. No row: the owner is claimed or unknown.
 UPDATE owner SET ends = ?, seconds = ?, boot = ? WHERE name = ? AND claimed = 0 RETURNING id;
 
 -- release: deletes an owner that has no jobs and no shard with ids in flight.
 DELETE FROM owner
-WHERE name = ? AND claimed = 0 AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id)
+WHERE name = ? AND claimed = 0 AND NOT EXISTS (SELECT 1 FROM fetched WHERE fetched.owner = owner.id)
 AND NOT EXISTS (SELECT 1 FROM ordered_shard WHERE ordered_shard.owner = owner.id AND busy > 0)
 RETURNING id;
 
@@ -22,37 +22,37 @@ SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;
 -- claim: claims an owner; `ends` becomes the time of the claim.
 UPDATE owner SET claimed = 1, ends = ? WHERE id = ?;
 
--- settle: deletes fetched jobs of an owner, and returns their places.
-DELETE FROM working
-WHERE owner = ? AND queue = ? AND place IN (SELECT value FROM json_each(?)) RETURNING place;
+-- settle: deletes fetched jobs of an owner, and returns their positions.
+DELETE FROM fetched
+WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?)) RETURNING position;
 
 -- orphaned: returns jobs of claimed owners, newest first within each queue.
-SELECT owner.name AS owner, queue.name AS queue, working.queue AS queueId, place, text
-FROM owner JOIN working ON working.owner = owner.id JOIN queue ON queue.id = working.queue
-WHERE owner.claimed = 1 ORDER BY working.queue, place DESC LIMIT ?;
+SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS queueId, position, text
+FROM owner JOIN fetched ON fetched.owner = owner.id JOIN queue ON queue.id = fetched.queue
+WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT ?;
 
 -- rescue: deletes one job of a claimed owner.
-DELETE FROM working
-WHERE owner = (SELECT id FROM owner WHERE name = ? AND claimed = 1) AND queue = ? AND place = ? RETURNING owner;
+DELETE FROM fetched
+WHERE owner = (SELECT id FROM owner WHERE name = ? AND claimed = 1) AND queue = ? AND position = ? RETURNING owner;
 
 -- deleteOld: deletes owners that were claimed long ago and have no jobs.
 DELETE FROM owner
-WHERE claimed = 1 AND (ends < ? OR boot <> ?) AND NOT EXISTS (SELECT 1 FROM working WHERE working.owner = owner.id);
+WHERE claimed = 1 AND (ends < ? OR boot <> ?) AND NOT EXISTS (SELECT 1 FROM fetched WHERE fetched.owner = owner.id);
 
 -- countFetched: counts the fetched jobs.
-SELECT count(*) AS n FROM working;
+SELECT count(*) AS n FROM fetched;
 
 -- lock: returns the holder of a lock.
-SELECT holder, boot, ends FROM duty WHERE name = ?;
+SELECT holder, boot, ends FROM leader_lock WHERE name = ?;
 
 -- acquireLock: gives a lock to a holder.
-INSERT INTO duty (name, holder, boot, ends) VALUES (?, ?, ?, ?)
+INSERT INTO leader_lock (name, holder, boot, ends) VALUES (?, ?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, boot = excluded.boot, ends = excluded.ends;
 
 -- releaseLock: releases a lock if this holder has it.
-DELETE FROM duty WHERE name = ? AND holder = ?;
+DELETE FROM leader_lock WHERE name = ? AND holder = ?;
 
--- fetched: returns fetched jobs, from behind (owner, queue, place) on.
-SELECT owner.name AS owner, queue.name AS queue, working.owner AS ownerId, working.queue AS queueId, place, text
-FROM working JOIN owner ON owner.id = working.owner JOIN queue ON queue.id = working.queue
-WHERE (working.owner, working.queue, place) > (?, ?, ?) ORDER BY working.owner, working.queue, place LIMIT ?;
+-- fetched: returns fetched jobs, from behind (owner, queue, position) on.
+SELECT owner.name AS owner, queue.name AS queue, fetched.owner AS ownerId, fetched.queue AS queueId, position, text
+FROM fetched JOIN owner ON owner.id = fetched.owner JOIN queue ON queue.id = fetched.queue
+WHERE (fetched.owner, fetched.queue, position) > (?, ?, ?) ORDER BY fetched.owner, fetched.queue, position LIMIT ?;

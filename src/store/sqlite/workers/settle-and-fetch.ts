@@ -40,15 +40,15 @@ function settle(db: Database, ledgers: Ledgers, owner: number, settlements: read
   // Only tickets whose fetched job could be deleted belong to this owner.
   const tickets = new Map<number, number[]>()
   for (const settlement of settlements) {
-    const { queue, place } = parseTicket(settlement.ticket)
-    const places = tickets.get(queue)
-    if (places) places.push(place)
-    else tickets.set(queue, [place])
+    const { queue, position } = parseTicket(settlement.ticket)
+    const positions = tickets.get(queue)
+    if (positions) positions.push(position)
+    else tickets.set(queue, [position])
   }
   const deleted = new Set<string>()
-  for (const [queue, places] of tickets) {
-    const rows = db.all<{ place: number }>(sql.owner.settle, owner, queue, JSON.stringify(places))
-    for (const { place } of rows) deleted.add(ticketOf(queue, place))
+  for (const [queue, positions] of tickets) {
+    const rows = db.all<{ position: number }>(sql.owner.settle, owner, queue, JSON.stringify(positions))
+    for (const { position } of rows) deleted.add(ticketOf(queue, position))
   }
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => deleted.delete(ticket))

@@ -95,18 +95,21 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   orphaned(limit: number): Promise<OrphanedJob[]> {
-    type Row = { owner: string; queue: string; queueId: number; place: number; text: string }
+    type Row = { owner: string; queue: string; queueId: number; position: number; text: string }
     return this.#file.read((db) =>
-      db
-        .all<Row>(sql.owner.orphaned, limit)
-        .map(({ owner, queue, queueId, place, text }) => ({ owner, queue, ticket: ticketOf(queueId, place), text })),
+      db.all<Row>(sql.owner.orphaned, limit).map(({ owner, queue, queueId, position, text }) => ({
+        owner,
+        queue,
+        ticket: ticketOf(queueId, position),
+        text,
+      })),
     )
   }
 
   rescue(items: Rescue[], now: number): Promise<SwapAnswer[]> {
     return applyEach(this.#file, items, now, (db, ledgers, { owner, ticket, to, effects }) => {
-      const { queue, place } = parseTicket(ticket)
-      if (!db.first(sql.owner.rescue, owner, queue, place)) return 'gone'
+      const { queue, position } = parseTicket(ticket)
+      if (!db.first(sql.owner.rescue, owner, queue, position)) return 'gone'
       move(db, ledgers, to, effects)
       return 'ok'
     })
@@ -144,13 +147,13 @@ export class SqliteWorkerStore implements WorkerStore {
   readonly running: WorkerStore['running'] = () => this.#file.read((db) => new Processes(db).running())
 
   fetched({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
-    type Row = OwnedJob & { ownerId: number; queueId: number; place: number }
+    type Row = OwnedJob & { ownerId: number; queueId: number; position: number }
     const from = after.split(':').map(Number) as [number, number, number]
     return this.#file.read((db) => {
       const rows = db.all<Row>(sql.owner.fetched, ...from, limit)
       const items = rows.map(({ owner, queue, text }): OwnedJob => ({ owner, queue, text }))
       const last = rows.at(-1)
-      const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.place}` : null
+      const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.position}` : null
       return { items, next }
     })
   }
