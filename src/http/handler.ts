@@ -1,5 +1,8 @@
 /** The fetch handler: routes a request, checks its caller, and turns errors into answers. */
 
+import { type Context, Hono } from 'hono'
+import { methodNotAllowed } from 'hono/method-not-allowed'
+import { secureHeaders } from 'hono/secure-headers'
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
 import { type Caller, isChange } from './access/access.ts'
@@ -8,11 +11,11 @@ import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
 import { loginRequired } from './routes/login.ts'
-import { errorAnswer, guarded } from './server/answer.ts'
+import { errorAnswer, invalid } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
 import { readParameters } from './server/parameter.ts'
-import { checkAccept, Router } from './server/route.ts'
+import { checkAccept, type Route } from './server/route.ts'
 import { type HttpOptions, ServerContext } from './server/server-context.ts'
 import { viewerOf } from './server/viewer.ts'
 
@@ -24,11 +27,60 @@ export interface Origin extends Peer {
 
 export type FetchHandler = (request: Request, origin?: Origin) => Promise<Response>
 
-const router = new Router(ROUTES)
+interface Arrival {
+  hq: Highkiq
+  server: ServerContext
+  base: string
+  peer: Peer
+  url: URL
+  /** The path without the base. */
+  pathname: string
+}
+
 const ANYBODY: Caller = { who: 'anybody' }
 
 /** Paths that are never a page of the dashboard. */
-const NOT_PLACES = /^\/(api|assets|healthz|login|logout)(\/|$)/
+const NOT_PAGES = /^\/(api|assets|healthz|login|logout)(\/|$)/
+
+/** One application for all servers: the server is part of what a request brings. */
+const app = new Hono<{ Bindings: Arrival }>({ getPath: (_request, { env } = {}) => (env as Arrival).pathname })
+
+app.use(
+  secureHeaders({
+    // Allows only resources of this server, no inline scripts or styles, and no frames.
+    contentSecurityPolicy: {
+      defaultSrc: ["'none'"],
+      scriptSrc: ["'self'"],
+      styleSrc: ["'self'"],
+      imgSrc: ["'self'", 'data:'],
+      connectSrc: ["'self'"],
+      formAction: ["'self'"],
+      baseUri: ["'none'"],
+      frameAncestors: ["'none'"],
+    },
+    xFrameOptions: 'DENY',
+    // This header would speak for the whole host, which is not ours to decide.
+    strictTransportSecurity: false,
+  }),
+  methodNotAllowed({
+    app,
+    onMethodNotAllowed({ req }, methods) {
+      const allow = methods.sort()
+      const message = `${req.method} is not allowed on ${req.path} (allowed: ${allow.join(', ')})`
+      return errorAnswer(new HighkiqError('METHOD_NOT_ALLOWED', message, { allow }), { allow: allow.join(', ') })
+    },
+  }),
+)
+for (const route of ROUTES) {
+  app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), (context) => answerTo(route, context))
+}
+/** A browser gets the dashboard for an unknown path. */
+app.notFound((context) => {
+  const { method, path } = context.req
+  const isAsked = (method === 'GET' || method === 'HEAD') && context.req.header('accept')?.includes('text/html')
+  if (isAsked && !NOT_PAGES.test(path)) return answerTo(APP_ROUTE, context)
+  return errorAnswer(new HighkiqError('UNKNOWN_ROUTE', `no route matches ${path}`))
+})
 
 /**
  * The HTTP API of an app in the web's own shape: it mounts in Hono, Next, Bun, Deno. In `node:http`, Express and Fastify
@@ -48,83 +100,76 @@ export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHand
 /** Creates the handler of a context that the caller closes. */
 export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
   return async (request, origin) => {
-    const answer = await answerTo(request, ours(origin))
-    if (request.method !== 'HEAD') return guarded(answer)
-    await answer.body?.cancel()
-    return guarded(new Response(null, answer))
-  }
-
-  async function answerTo(request: Request, { base = server.base, ...peer }: Origin): Promise<Response> {
+    const { base = server.base, ...peer } = ours(origin)
     const url = new URL(request.url)
-    const pathname = withoutBase(url.pathname, base)
-    let isPage = false
-    let entry: PendingEntry | undefined
-    try {
-      const { route, path } = find(request, pathname)
-      isPage = route.page === true
-      const task = route.access === 'task' ? path.id : undefined
-      const caller = route.access === 'all' ? ANYBODY : await server.access.check(request, url, task, peer)
-      const changes = isChange(request) && route.page !== true
-      const { who, link } = caller
-      if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
-      if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
-      checkAccept(request.headers.get('accept'), route)
-      checkType(request, route)
-      limitWaiting(request, server.limits.bodySeconds)
-      const query = readParameters(url.searchParams, route.query ?? {}, route.page)
-      const auditor = changes || route.audited ? server.auditor : undefined
-      entry = new PendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
-      const { add: audit, defer: deferAudit } = entry
-      const mayChange = !server.readOnly && link !== 'read'
-      const answer = await route.run({
-        hq,
-        server,
-        base,
-        request,
-        url,
-        path,
-        query,
-        peer,
-        link,
-        mayChange,
-        audit,
-        deferAudit,
-      })
-      if (answer.status < 400) entry.succeed()
-      return answer
-    } catch (thrown) {
-      entry?.fail()
-      const answer = refusal(thrown, request)
-      if (!isPage) return answer
-      const isLink = url.searchParams.has('token')
-      const viewer = viewerOf(request, url, base)
-      if (answer.status === 401 && !isLink) {
-        return loginRequired({ server, base, request }, viewer, answer.headers, base + pathname + url.search)
-      }
-      return errorPage(thrown, answer.status, { headers: answer.headers, root: base, viewer, isLink })
-    }
-  }
-
-  function refusal(thrown: unknown, { signal }: Request): Response {
-    const code = codeOf(thrown)
-    const isLeft = signal.aborted && thrown === signal.reason
-    if (!isLeft && (!code || statusOfCode(code) >= 500)) hq.log.error({ err: thrown }, 'a request failed')
-    if (code === 'UNAUTHORIZED') return errorAnswer(thrown, server.access.challenge)
-    if (code !== 'METHOD_NOT_ALLOWED') return errorAnswer(thrown)
-    const { allow } = (thrown as { details: { allow: string[] } }).details
-    return errorAnswer(thrown, { allow: allow.join(', ') })
+    const answer = await app.fetch(request, { hq, server, base, peer, url, pathname: withoutBase(url.pathname, base) })
+    if (!answer.headers.has('cache-control')) answer.headers.set('cache-control', 'no-store')
+    return answer
   }
 }
 
-/** Finds the route. A browser gets the dashboard for an unknown path. @throws UNKNOWN_ROUTE, METHOD_NOT_ALLOWED */
-function find(request: Request, pathname: string): ReturnType<Router['find']> {
-  const { method, headers } = request
+async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival }>): Promise<Response> {
+  const { hq, server, base, peer, url, pathname } = env
+  const request = req.raw
+  let entry: PendingEntry | undefined
   try {
-    return router.find(method, pathname)
+    const path = parametersOf(req.param(), pathname)
+    const task = route.access === 'task' ? path.id : undefined
+    const caller = route.access === 'all' ? ANYBODY : await server.access.check(request, url, task, peer)
+    const changes = isChange(request) && route.page !== true
+    const { who, link } = caller
+    if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
+    if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
+    checkAccept(request.headers.get('accept'), route)
+    checkType(request, route)
+    limitWaiting(request, server.limits.bodySeconds)
+    const query = readParameters(url.searchParams, route.query ?? {}, route.page)
+    const auditor = changes || route.audited ? server.auditor : undefined
+    entry = new PendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
+    const { add: audit, defer: deferAudit } = entry
+    const mayChange = !server.readOnly && link !== 'read'
+    const call = { hq, server, base, request, url, path, query, peer, link, mayChange, audit, deferAudit }
+    const answer = await route.run(call)
+    if (answer.status < 400) entry.succeed()
+    // Hono drops the body of an answer to HEAD, and would leave a stream open.
+    if (request.method === 'HEAD') await answer.body?.cancel()
+    return answer
   } catch (thrown) {
-    const isAsked = (method === 'GET' || method === 'HEAD') && headers.get('accept')?.includes('text/html')
-    if (isAsked && !NOT_PLACES.test(pathname)) return { route: APP_ROUTE, path: {} }
-    throw thrown
+    entry?.fail()
+    const answer = refusal(thrown, request, env)
+    if (!route.page) return answer
+    answer.headers.delete('content-length')
+    const isLink = url.searchParams.has('token')
+    const viewer = viewerOf(request, url, base)
+    if (answer.status === 401 && !isLink) {
+      return loginRequired({ server, base, request }, viewer, answer.headers, base + pathname + url.search)
+    }
+    return errorPage(thrown, answer.status, { headers: answer.headers, root: base, viewer, isLink })
+  }
+}
+
+function refusal(thrown: unknown, { signal }: Request, { hq, server }: Arrival): Response {
+  const code = codeOf(thrown)
+  const isLeft = signal.aborted && thrown === signal.reason
+  if (!isLeft && (!code || statusOfCode(code) >= 500)) hq.log.error({ err: thrown }, 'a request failed')
+  return errorAnswer(thrown, code === 'UNAUTHORIZED' ? server.access.challenge : {})
+}
+
+/**
+ * Clients resolve the segments `.` and `..`, encoded or not, so they never arrive. A name of one or two dots, with any
+ * number of `~` before them, gets one more `~`: `~..` is the queue `..`, and `~~..` the queue `~..`.
+ */
+function parametersOf(decoded: Record<string, string>, pathname: string): Record<string, string> {
+  const entries = Object.entries(decoded)
+  if (entries.length > 0 && !isUtf8(pathname)) throw invalid(`the path ${pathname} must be percent-encoded UTF-8`)
+  return Object.fromEntries(entries.map(([name, value]) => [name, value.replace(/^~(?=~*\.\.?$)/, '')]))
+}
+
+function isUtf8(encoded: string): boolean {
+  try {
+    return decodeURIComponent(encoded) !== ''
+  } catch {
+    return false
   }
 }
 

@@ -1,11 +1,11 @@
 /** A route: its parameters, its answers and its function. The OpenAPI document is made from the same table. */
 
+import { parseAccept } from 'hono/utils/accept'
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import type { AuditDetails } from '../access/audit.ts'
 import type { LinkRights } from '../access/link.ts'
 import type { Peer } from '../access/local.ts'
-import { invalid } from './answer.ts'
 import type { Parameters, Values } from './parameter.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -74,79 +74,15 @@ export function route<P extends Parameters = Record<never, never>>(
   return about as unknown as Route
 }
 
-export class Router {
-  readonly routes: readonly Route[]
-  readonly #tables: { segments: string[]; route: Route }[]
-
-  constructor(routes: readonly Route[]) {
-    this.routes = routes
-    this.#tables = routes.map((route) => ({ segments: route.path.split('/'), route }))
-  }
-
-  /** @throws UNKNOWN_ROUTE, METHOD_NOT_ALLOWED with `details.allow` */
-  find(method: string, pathname: string): { route: Route; path: Record<string, string> } {
-    const segments = pathname.split('/')
-    const allow = new Set<string>()
-    const wanted = method === 'HEAD' ? 'GET' : method
-    for (const { segments: pattern, route } of this.#tables) {
-      const path = match(pattern, segments)
-      if (!path) continue
-      if (route.method === wanted) return { route, path }
-      allow.add(route.method)
-    }
-    if (allow.size === 0) throw new HighkiqError('UNKNOWN_ROUTE', `no route matches ${pathname}`)
-    if (allow.has('GET')) allow.add('HEAD')
-    const methods = [...allow].sort()
-    throw new HighkiqError(
-      'METHOD_NOT_ALLOWED',
-      `${method} is not allowed on ${pathname} (allowed: ${methods.join(', ')})`,
-      {
-        allow: methods,
-      },
-    )
-  }
-}
-
-/**
- * Clients resolve the segments `.` and `..`, encoded or not, so they never arrive. A name of one or two dots, with any
- * number of `~` before them, gets one more `~`: `~..` is the queue `..`, and `~~..` the queue `~..`.
- */
-function match(pattern: string[], segments: string[]): Record<string, string> | undefined {
-  if (pattern.length !== segments.length) return undefined
-  const path: Record<string, string> = {}
-  for (const [i, part] of pattern.entries()) {
-    const segment = segments[i] as string
-    if (!part.startsWith('{')) {
-      if (part !== segment) return undefined
-    } else {
-      if (segment === '') return undefined
-      path[part.slice(1, -1)] = decoded(segment).replace(/^~(?=~*\.\.?$)/, '')
-    }
-  }
-  return path
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    throw invalid(`the path segment ${segment} must be percent-encoded UTF-8`)
-  }
-}
-
 /** @throws NOT_ACCEPTABLE when the client accepts none of the route's media types */
 export function checkAccept(accept: string | null, { answers }: Route): void {
   const types = Object.entries(answers)
     .filter(([status]) => Number(status) < 300)
     .flatMap(([, { content }]) => Object.keys(content ?? {}))
   if (accept === null || types.length === 0) return
-  const ranges = accept
-    .split(',')
-    .map((range) => range.trim().toLowerCase())
-    .filter((range) => !/;\s*q=0(\.0*)?\s*(;|$)/.test(range))
-    .map((range) => range.split(';')[0]?.trim() ?? '')
+  const ranges = parseAccept(accept.toLowerCase()).filter(({ q }) => q > 0)
   const takes = (type: string) =>
-    ranges.some((range) => range === '*/*' || range === type || range === `${type.split('/')[0]}/*`)
+    ['*/*', `${type.split('/')[0]}/*`, type].some((one) => ranges.some((r) => r.type === one))
   if (!types.some(takes)) {
     throw new HighkiqError('NOT_ACCEPTABLE', `Accept must include ${types.join(' or ')} (got ${accept})`)
   }
