@@ -3,11 +3,13 @@
 import { VERSION } from '../index.ts'
 import { SCHEMAS } from './schemas.ts'
 import type { Answer, Route, SchemaOf } from './server/route.ts'
-import { ref } from './server/schema.ts'
 
-const schemaOf = (schema: SchemaOf) => (typeof schema === 'string' ? ref(schema) : schema)
+const ref = (name: string) => `#/components/schemas/${name}`
+const schemaOf = (schema: SchemaOf) => (typeof schema === 'string' ? { $ref: ref(schema) } : schema)
 
-export function openApiOf(routes: readonly Route[], base: string): object {
+export async function openApiOf(routes: readonly Route[], base: string): Promise<object> {
+  // Loaded for the first document only.
+  const { toJsonSchemaDefs } = await import('@valibot/to-json-schema')
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
     if (route.page) continue
@@ -21,7 +23,11 @@ export function openApiOf(routes: readonly Route[], base: string): object {
     security: [{ bearer: [] }, { basic: [] }, {}],
     paths,
     components: {
-      schemas: SCHEMAS,
+      schemas: toJsonSchemaDefs(SCHEMAS, {
+        target: 'draft-2020-12',
+        overrideRef: ({ referenceId }) => ref(referenceId),
+        ignoreActions: ['check'],
+      }),
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
         basic: { type: 'http', scheme: 'basic' },

@@ -40,7 +40,7 @@ const OPEN: Route[] = [
     summary: 'Returns this document',
     access: 'all',
     answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },
-    run: ({ base }) => json(openApiOf(ROUTES, base)),
+    run: async ({ base }) => json(await openApiOf(ROUTES, base)),
   }),
 ]
 

@@ -6,22 +6,15 @@ import { serves, unservedQueues } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import { statusOf } from '../../tasks/task.ts'
 import type { Redaction } from '../access/redact.ts'
+import type { Made } from '../schemas.ts'
 import { Cached } from './cached.ts'
 import { all } from './collect.ts'
 import { LeaseObserver } from './lease-observer.ts'
 import { QueueGrowth } from './queue-growth.ts'
 import { type SharedError, sharedErrors } from './shared-errors.ts'
 
-export type Alert =
-  | SharedError
-  | { kind: 'process-silent'; level: 'error'; identity: string; beat: Date; busy: number; returnsIn: number }
-  | { kind: 'queue-grows'; level: 'failed'; queue: string; perMinute: number; minutes: number; latency: number }
-  | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }
-  | { kind: 'queue-without-worker'; level: 'failed'; queue: string }
-  | { kind: 'task-stands-still'; level: 'failed'; task: string; name: string; minutes: number }
-  | { kind: 'task-paused'; level: 'failed'; task: string; name: string; reason: string | null }
-  | { kind: 'ordered-silent'; level: 'failed'; queue: string; shard: number; lag: number }
-  | { kind: 'no-process'; level: 'error'; waiting: number }
+/** A problem that needs attention. */
+export type Alert = Made<'Alert'>
 
 const MINUTE = 60_000
 /** How long the alerts of tasks and ordered queues are reused: they take many calls. */

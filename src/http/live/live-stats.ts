@@ -3,7 +3,8 @@
 import type { Highkiq } from '../../app.ts'
 import { hasCode } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
-import { type Alert, AlertFinder } from './alerts.ts'
+import type { Made } from '../schemas.ts'
+import { AlertFinder } from './alerts.ts'
 import { Cached } from './cached.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
 
@@ -14,33 +15,7 @@ const ASKED_MS = 3_600_000
 /** How long the number of cron entries is reused: it changes with deploys only. */
 const CRONS_MS = 30_000
 
-export interface LiveStats {
-  at: Date
-  roundTrip: number
-  stats: {
-    processed: number
-    failed: number
-    busy: number
-    enqueued: number
-    backlog: number
-    scheduled: number
-    retries: number
-    dead: number
-    processes: number
-    /** The most jobs and ordered batches at the same time. */
-    concurrency: number
-    orderedConcurrency: number
-    defaultLatency: number
-    ordered: { total: { length: number; morgueLength: number; lag: number } }
-  }
-  finishedPerSecond: number
-  failedPerSecond: number
-  alerts: Alert[]
-  tasks: number
-  orderedQueues: number
-  crons: number
-  queues: number
-}
+export type LiveStats = Made<'LiveStats'>
 
 /** The result of `hq.stats()`. */
 export type AppStats = Awaited<ReturnType<Highkiq['stats']>>

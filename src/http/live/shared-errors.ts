@@ -4,6 +4,7 @@ import type { Highkiq } from '../../app.ts'
 import { chunksOf } from '../../inspect/chunks.ts'
 import { errorGroups } from '../../inspect/error-groups.ts'
 import type { Redaction } from '../access/redact.ts'
+import type { Made } from '../schemas.ts'
 
 /** The most retries that are read. Of more, this many are read from both ends. */
 const SAMPLE = 2000
@@ -16,17 +17,7 @@ const FEW = 20
 const SHARE = 0.2
 const MOST = 3
 
-export interface SharedError {
-  kind: 'retries-share-error'
-  level: 'error'
-  /** The error class and message. */
-  error: string
-  /** The value of the parameter `cause` that finds these retries. */
-  filter: string
-  class: string
-  count: number
-  since: Date
-}
+export type SharedError = Extract<Made<'Alert'>, { kind: 'retries-share-error' }>
 
 export async function sharedErrors(hq: Highkiq, redaction: Redaction): Promise<SharedError[]> {
   const size = await hq.retries.size()

@@ -1,12 +1,12 @@
 /** Finished and failed runs, step by step, over several ranges. */
 
 import type { Highkiq } from '../../app.ts'
-import type { DeployMark } from '../../index.ts'
+import type { RANGES } from '../schemas/building-blocks.ts'
+import type { Made } from '../schemas.ts'
 import { Cached } from './cached.ts'
 import type { LiveStatsFeed } from './live-stats.ts'
 import { type Finished, STEP_MS } from './stats-history.ts'
 
-export const RANGES = ['5m', '1h', '24h', '30d'] as const
 export type Range = (typeof RANGES)[number]
 
 const MINUTE = 60_000
@@ -26,14 +26,7 @@ const KINDS: Record<Range, Kind> = {
   '30d': { step: DAY, count: 30, ms: 60_000 },
 }
 
-export interface Throughput {
-  from: Date
-  to: Date
-  /** Seconds. */
-  step: number
-  points: ({ at: Date } & Finished)[]
-  deploys: DeployMark[]
-}
+export type Throughput = Made<'Throughput'>
 
 export class ThroughputCache {
   readonly #hq: Highkiq

@@ -2,12 +2,11 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { Percentiles, TopJob, TopJobs } from '../../index.ts'
+import { MOST_PERCENTILES } from '../schemas/building-blocks.ts'
 import { Cached } from './cached.ts'
 
 /** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480
-/** The number of classes with percentiles, those that took the most time. */
-export const MOST_PERCENTILES = 25
 /** How long a result is reused: processes flush their metrics every ten seconds. */
 const GOOD_MS = 5000
 const MOST_KEPT = 50

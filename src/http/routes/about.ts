@@ -6,7 +6,6 @@ import { appFolder, environmentName } from '../../environment.ts'
 import { type Highkiq, VERSION } from '../../index.ts'
 import { json } from '../server/answer.ts'
 import { type Route, route } from '../server/route.ts'
-import { boolean, list, object, type Schema, text } from '../server/schema.ts'
 
 export const ABOUT_ROUTE: Route = route({
   method: 'GET',
@@ -41,16 +40,4 @@ function titleOf(kind: string, url: string): string {
   if (!URL.canParse(url)) return url
   const { host, pathname } = new URL(url)
   return `Redis · ${host}${pathname === '/' ? '' : pathname}`
-}
-
-export const ABOUT_SCHEMAS: Record<string, Schema> = {
-  About: object({
-    version: text,
-    app: text,
-    environment: text,
-    store: object({ kind: { enum: ['sqlite', 'redis'] }, title: text }),
-    readOnly: boolean,
-    canLogOut: { ...boolean, description: 'the client logged in with a cookie: POST /logout deletes it' },
-    jobs: list(object({ name: text, queue: text })),
-  }),
 }

@@ -5,7 +5,6 @@ import type { Redaction } from '../access/redact.ts'
 import { all } from '../live/collect.ts'
 import { json } from '../server/answer.ts'
 import { type Call, type Route, route } from '../server/route.ts'
-import { boolean, list, listOf, object, orNull, type Schema, text, time } from '../server/schema.ts'
 
 const PATH = '/api/v1/cron/{name}'
 const TICKS = 5
@@ -59,23 +58,3 @@ export const CRON_ROUTES: Route[] = [
     cron.resume(),
   ),
 ]
-
-export const CRON_SCHEMAS: Record<string, Schema> = {
-  CronEntry: object({
-    name: text,
-    spec: text,
-    timeZone: text,
-    job: text,
-    queue: orNull(text),
-    args: orNull({ type: 'array', description: 'null when a function of the app makes them' }),
-    missed: { enum: ['skip', 'once', 'all'] },
-    overlap: { enum: ['allow', 'skip'] },
-    paused: boolean,
-    defined: { ...boolean, description: 'whether a live process defines the entry; without one it does not run' },
-    lastAt: orNull(time),
-    lastJid: orNull(text),
-    nextAt: orNull(time),
-    next: { ...list(time), description: 'the next five ticks, ignoring a pause' },
-  }),
-  CronEntryList: listOf('CronEntry'),
-}

@@ -3,16 +3,16 @@
 import type { Highkiq, JobSet, SetEntry } from '../../index.ts'
 import { filterOf, type JobFilter } from '../../inspect/filter.ts'
 import { FIRST_EPOCH } from '../../job/duration.ts'
-import { isObject } from '../../job/json.ts'
 import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
-import { invalid, json } from '../server/answer.ts'
-import { readObject, refuseMembers } from '../server/body.ts'
+import { ForLater, Selected, SelectedForLater } from '../schemas/jobs.ts'
+import { json } from '../server/answer.ts'
+import { readObject } from '../server/body.ts'
 import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, type Route, route } from '../server/route.ts'
-import { count, list, object, orNull, type Schema, text as textSchema, time } from '../server/schema.ts'
+import { checked } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
-import { cursor, entryOf, key, keyOfEntry, type NamedJob, positionOf } from './job-key.ts'
+import { cursor, entryOf, key, keyOfEntry, positionOf } from './job-key.ts'
 import { cut, dateOf, detailOf, entrySummaryOf, timeOf } from './job-summary.ts'
 import { secondsOf } from './jobs.ts'
 import { type ActionResult, actOnSelected } from './selection.ts'
@@ -217,7 +217,7 @@ async function pageOf(
 
 async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, act: Action): Promise<Response> {
   const { server, path, query, request } = call
-  const at = act.isTimed ? whenOf(await readObject(request, server.limits.bodyBytes), call) : 0
+  const at = act.isTimed ? whenOf(checked(ForLater, await readObject(request, server.limits.bodyBytes)), call) : 0
   const entry = await entryOf(server, set, { jid: path.jid ?? '', key: query.key }, request.signal)
   const isDone = await act.one(entry, at)
   call.audit({ count: isDone ? 1 : 0, class: cut(entry.displayClass) })
@@ -226,10 +226,9 @@ async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, ac
 
 async function actOnSome(call: Call, set: JobSet, act: Action): Promise<Response> {
   const { server, request } = call
-  const { jobs, ...rest } = await readObject(request, server.limits.bodyBytes)
-  const at = act.isTimed ? whenOf(rest, call) : 0
-  if (!act.isTimed) refuseMembers(rest, 'it', ['jobs'])
-  const chosen = jobsOf(jobs)
+  const body = await readObject(request, server.limits.bodyBytes)
+  const { jobs, ...time } = checked(act.isTimed ? SelectedForLater : Selected, body)
+  const at = act.isTimed ? whenOf(time, call) : 0
   const acted: ActionResult = { done: 0, refused: 0 }
   const seal = await server.seal()
   const moved: Moved[] = []
@@ -239,9 +238,9 @@ async function actOnSome(call: Call, set: JobSet, act: Action): Promise<Response
     return isDone
   }
   try {
-    await actOnSelected(server, set, chosen, one, acted, request.signal)
+    await actOnSelected(server, set, jobs, one, acted, request.signal)
   } finally {
-    call.audit({ count: acted.done, jids: named(chosen.map(({ jid }) => jid)) })
+    call.audit({ count: acted.done, jids: named(jobs.map(({ jid }) => jid)) })
   }
   return json(act.isTimed ? { ...acted, moved } : acted)
 }
@@ -257,63 +256,9 @@ function movedOf(seal: Seal, { jid, text, score }: SetEntry, at: number): Moved 
   return { jid: cut(jid), key: keyOfEntry(seal, { score: at, text, jid }, false), was: score }
 }
 
-const MOST_JOBS = 1000
-
-/** @throws INVALID_REQUEST */
-function jobsOf(jobs: unknown): NamedJob[] {
-  const isNamed = (job: unknown): job is NamedJob =>
-    isObject(job) && typeof job.jid === 'string' && (job.key === undefined || typeof job.key === 'string')
-  if (!Array.isArray(jobs) || !jobs.every(isNamed))
-    throw invalid('`jobs` must be a list of { jid, key } from the entries of a list')
-  if (jobs.length > MOST_JOBS) throw invalid(`\`jobs\` must have at most ${MOST_JOBS} items: use …/all/… for more`)
-  for (const job of jobs) refuseMembers(job, 'a job', ['jid', 'key'])
-  return jobs
-}
-
-/** Seconds since the epoch. @throws INVALID_REQUEST */
-function whenOf(body: Record<string, unknown>, { hq }: Pick<Call, 'hq'>): number {
-  refuseMembers(body, 'it', ['jobs', 'at', 'in'])
-  const { at, in: wait } = body
-  if ((at === undefined) === (wait === undefined)) throw invalid('give either `at`, or `in` (seconds from now)')
-  if (at !== undefined) return secondsOf(at)
-  if (typeof wait === 'number' && Number.isFinite(wait) && wait >= 0) return hq.now() / 1000 + wait
-  throw invalid('`in` must be a number of seconds')
+/** Returns seconds since the epoch. @throws INVALID_REQUEST */
+function whenOf({ at, in: wait = 0 }: { at?: string | number; in?: number }, { hq }: Pick<Call, 'hq'>): number {
+  return at === undefined ? hq.now() / 1000 + wait : secondsOf(at)
 }
 
 export const JOB_SET_ROUTES: Route[] = (Object.keys(SETS) as JobSetName[]).flatMap(routesOf)
-
-export const JOB_SET_SCHEMAS: Record<string, Schema> = {
-  ErrorGroups: object({
-    items: list(
-      object({
-        class: orNull(textSchema),
-        message: {
-          ...textSchema,
-          description: 'without numbers of more than five digits, ids, times and addresses',
-        },
-        count,
-        messages: { ...count, description: 'the number of different messages; counting stops at 1,000' },
-        jobs: { ...list(textSchema), description: 'classes of jobs that failed with it' },
-        since: { ...orNull(time), description: 'when the first job of the group failed' },
-        filter: { ...textSchema, description: 'the value of the parameter `cause` that finds exactly these jobs' },
-      }),
-    ),
-    matching: { ...count, description: 'how many of the scanned jobs match, with an error or without' },
-    scanned: count,
-    complete: { type: 'boolean', description: 'true when all jobs were scanned' },
-  }),
-  Selected: object({ jobs: list(object({ jid: textSchema, key: textSchema }, ['key'])) }),
-  SelectedForLater: object(
-    {
-      jobs: list(object({ jid: textSchema, key: textSchema }, ['key'])),
-      at: { type: ['string', 'number'] },
-      in: count,
-    },
-    ['at', 'in'],
-  ),
-  ForLater: object({ at: { type: ['string', 'number'] }, in: count }, ['at', 'in']),
-  JobFilter: object(
-    { search: textSchema, class: textSchema, error: textSchema, cause: textSchema, queue: textSchema },
-    ['search', 'class', 'error', 'cause', 'queue'],
-  ),
-}

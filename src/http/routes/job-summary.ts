@@ -5,7 +5,6 @@ import type { JobRecord } from '../../inspect/record.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
-import { boolean, count, list, listOf, number, object, orNull, type Schema, text, time } from '../server/schema.ts'
 
 /** The most characters of a text in a list. */
 const LONGEST = 300
@@ -141,65 +140,4 @@ export function previewOf(value: unknown, longest = LONGEST): string {
   }
   write(value)
   return cut(out, longest)
-}
-
-// Schemas ------------------------------------------------------------------------------------------------------
-
-const short = { ...text, maxLength: LONGEST }
-
-export const JOB_SUMMARY: Record<string, Schema> = {
-  jid: short,
-  class: { ...short, description: 'the class that people know: for an Active Job the wrapped class' },
-  queue: short,
-  preview: { ...short, description: 'the beginning of its arguments as JSON' },
-  bytes: { ...count, description: 'size of the whole payload' },
-  tags: list(short),
-  createdAt: orNull(time),
-  enqueuedAt: orNull(time),
-  key: { ...text, description: 'identifies exactly this entry in requests' },
-}
-
-const failure = {
-  error: orNull(object({ class: orNull(short), message: text })),
-  failures: { ...count, description: 'runs that failed' },
-  retries: orNull({ ...count, description: 'the most retries; null when the payload does not say' }),
-  failedAt: orNull(time),
-  retriedAt: orNull(time),
-  task: orNull(object({ id: text, index: count })),
-}
-
-const setEntry = { ...JOB_SUMMARY, at: { ...time, description: 'when it is due, or when it died' }, ...failure }
-
-export const JOB_SUMMARY_SCHEMAS: Record<string, Schema> = {
-  JobSummary: object(JOB_SUMMARY),
-  JobSummaryList: searched('JobSummary'),
-  JobSetEntry: object(setEntry),
-  JobSetEntryList: searched('JobSetEntry'),
-  JobDetail: object({
-    ...setEntry,
-    at: orNull(time),
-    args: orNull({ type: 'array', description: 'null when they are too long to show: see argsText' }),
-    argsText: { ...text, description: 'the arguments as JSON, cut when they are long' },
-    backtrace: orNull(list(text)),
-    payload: { type: 'object', description: 'all other members' },
-  }),
-  Acted: object(
-    {
-      done: count,
-      refused: { ...count, description: 'jobs that were gone, or could not be moved' },
-      error: { ...text, description: 'why the first job was refused' },
-      moved: {
-        ...list(object({ jid: short, key: text, was: orNull(number) })),
-        description: 'jobs that were moved to another time: their new keys, and when they were due before, in seconds',
-      },
-    },
-    ['error', 'moved'],
-  ),
-  Sweeping: object({ done: count, refused: count, error: text, ended: boolean }, ['error']),
-}
-
-/** A page with the number of scanned entries. */
-function searched(name: string): Schema {
-  const page = listOf(name) as { properties: Record<string, Schema> }
-  return object({ ...page.properties, scanned: count })
 }

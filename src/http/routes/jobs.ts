@@ -22,9 +22,7 @@ import { pushOnce } from './push-once.ts'
 const BATCH = 1000
 const LONGEST_WAIT = 60
 
-const PUSHED = {
-  'application/json': { anyOf: [{ $ref: '#/components/schemas/Pushed' }, { $ref: '#/components/schemas/AllPushed' }] },
-}
+const PUSHED = { 'application/json': 'PushedJobs' }
 
 export const JOB_ROUTES: Route[] = [
   route({
@@ -33,7 +31,7 @@ export const JOB_ROUTES: Route[] = [
     summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
     body: {
       content: {
-        'application/json': { anyOf: [{ $ref: '#/components/schemas/NewJob' }, { type: 'array' }] },
+        'application/json': 'NewJobs',
         ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
       },
     },

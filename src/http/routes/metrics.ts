@@ -1,10 +1,9 @@
 /** Routes of job metrics. */
 
-import { MOST_MINUTES, MOST_PERCENTILES } from '../live/top-jobs.ts'
+import { MOST_MINUTES } from '../live/top-jobs.ts'
 import { json } from '../server/answer.ts'
 import { integer, text } from '../server/parameter.ts'
 import { type Route, route } from '../server/route.ts'
-import { count, list, number, object, orNull, ref, type Schema, text as textSchema, time } from '../server/schema.ts'
 
 const MOST_HOURS = 72
 const optional = (most: number, description: string) => {
@@ -39,28 +38,3 @@ export const METRICS_ROUTES: Route[] = [
     run: async ({ hq, path, query }) => json(await hq.metrics.job(path.class ?? '', query)),
   }),
 ]
-
-const seconds = { ...number, minimum: 0 }
-const percentile = { ...orNull(seconds), description: 'seconds; null without a successful run' }
-const step = { at: time, processed: count, failed: count, seconds }
-const figures = { name: textSchema, processed: count, failed: count, success: count, seconds, average: seconds }
-const percentiles = { p50: percentile, p95: percentile, p99: percentile }
-const window = { from: time, to: time, deploys: list(ref('Deploy')) }
-
-export const METRICS_SCHEMAS: Record<string, Schema> = {
-  TopJobs: object({
-    ...window,
-    step: { ...count, description: 'seconds from step to step' },
-    jobs: {
-      ...list(object({ ...figures, ...percentiles, steps: list(object(step)) })),
-      description: `sorted by total time; percentiles for the first ${MOST_PERCENTILES}, over the last 8 hours at most`,
-    },
-  }),
-  JobMetrics: object({
-    ...figures,
-    ...percentiles,
-    ...window,
-    histogram: list(object({ label: textSchema, count })),
-    minutes: list(object({ ...step, histogram: list(count) })),
-  }),
-}

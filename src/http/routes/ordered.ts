@@ -3,16 +3,16 @@
 import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
 import type { HighkiqError } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
-import { invalid, json } from '../server/answer.ts'
-import { LINES, readObject, refuseMembers, typeOf } from '../server/body.ts'
+import { OrderedIds, OrderedReshard } from '../schemas/ordered.ts'
+import { json } from '../server/answer.ts'
+import { LINES, readObject, typeOf } from '../server/body.ts'
 import { flag, integer, oneOf, text } from '../server/parameter.ts'
 import { type Call, type Route, route } from '../server/route.ts'
-import { ref } from '../server/schema.ts'
+import { checked } from '../server/schema.ts'
 import { dateOf } from './job-summary.ts'
 import { pushBody, pushStream } from './ordered-push.ts'
 
 const PATH = '/api/v1/ordered/{name}'
-const MOST_IDS = 1000
 
 /** @throws UNKNOWN_ORDERED */
 function queueOf({ hq, path }: Pick<Call, 'hq' | 'path'>): Promise<OrderedQueue> {
@@ -88,17 +88,11 @@ function actOnIds(
     answers: { 200: { description: 'The number of items', content: { 'application/json': 'OrderedActed' } } },
     async run(call) {
       const queue = await queueOf(call)
-      const { ids, all, ...rest } = await readObject(call.request, call.server.limits.bodyBytes)
-      refuseMembers(rest, 'it', ['ids', 'all'])
-      const acted = (count: number) => {
-        call.audit({ count, ids: all === true ? 'all' : named((ids as unknown[]).map(String)) })
-        return json({ ids: count })
-      }
-      if (all === true && ids === undefined) return acted(await run(queue, undefined))
-      const known = Array.isArray(ids) && ids.every((id) => typeof id === 'string' || typeof id === 'number')
-      if (!known || all !== undefined) throw invalid('give `ids`, a list of ids, or `all: true`')
-      if (ids.length > MOST_IDS) throw invalid(`\`ids\` must have at most ${MOST_IDS} items`)
-      return acted(await run(queue, ids.map(String)))
+      const body = checked(OrderedIds, await readObject(call.request, call.server.limits.bodyBytes))
+      const ids = body.ids?.map(String)
+      const count = await run(queue, ids)
+      call.audit({ count, ids: ids ? named(ids) : 'all' })
+      return json({ ids: count })
     },
   })
 }
@@ -127,7 +121,7 @@ export const ORDERED_ROUTES: Route[] = [
     summary: 'Pushes an ordered job, an array of them, or a stream of them, one JSON object a line',
     body: {
       content: {
-        'application/json': { anyOf: [ref('OrderedItem'), { type: 'array', items: ref('OrderedItem') }] },
+        'application/json': 'OrderedItems',
         ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
       },
     },
@@ -207,10 +201,7 @@ export const ORDERED_ROUTES: Route[] = [
     'reshard',
     'Changes the number of shards while workers run',
     async (queue, { request, server }) => {
-      const { shards, ...rest } = await readObject(request, server.limits.bodyBytes)
-      refuseMembers(rest, 'it', ['shards'])
-      if (!Number.isInteger(shards)) throw invalid('`shards` must be a whole number')
-      await queue.reshard(shards as number)
+      await queue.reshard(checked(OrderedReshard, await readObject(request, server.limits.bodyBytes)).shards)
     },
     { body: { content: { 'application/json': 'OrderedReshard' } } },
   ),

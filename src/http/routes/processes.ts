@@ -5,7 +5,6 @@ import { HighkiqError } from '../../job/errors.ts'
 import { all } from '../live/collect.ts'
 import { json } from '../server/answer.ts'
 import { type Route, route } from '../server/route.ts'
-import { boolean, count, list, listOf, object, type Schema, text, time } from '../server/schema.ts'
 import { timeOf } from './job-summary.ts'
 
 function processOf(process: Process, now: number) {
@@ -64,28 +63,3 @@ export const PROCESS_ROUTES: Route[] = [
   ),
   signal('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
 ]
-
-export const PROCESS_SCHEMAS: Record<string, Schema> = {
-  Process: object({
-    identity: text,
-    hostname: text,
-    pid: count,
-    tag: text,
-    labels: list(text),
-    queues: list(text),
-    definedQueues: { ...list(text), description: 'the queues that the jobs of its app name' },
-    version: text,
-    ours: { ...boolean, description: 'true for a process of Highkiq, false for one of Sidekiq' },
-    embedded: { ...boolean, description: 'runs inside another program, and ignores signals' },
-    busy: count,
-    concurrency: { ...count, description: 'the most jobs and ordered batches at the same time' },
-    orderedConcurrency: { ...count, description: 'the part of it for ordered batches' },
-    rss: { ...count, description: 'kB' },
-    quiet: boolean,
-    leader: boolean,
-    startedAt: time,
-    beat: { ...time, description: 'time of its last heartbeat' },
-    state: { enum: ['live', 'quiet', 'silent'] },
-  }),
-  ProcessList: listOf('Process'),
-}

@@ -9,7 +9,6 @@ import { all } from '../live/collect.ts'
 import { json } from '../server/answer.ts'
 import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, type Route, route } from '../server/route.ts'
-import { boolean, count, list, listOf, number, object, type Schema, text as textSchema } from '../server/schema.ts'
 import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
 import { cut, detailOf, summaryOf } from './job-summary.ts'
 
@@ -171,21 +170,3 @@ export const QUEUE_ROUTES: Route[] = [
     },
   }),
 ]
-
-export const QUEUE_SCHEMAS: Record<string, Schema> = {
-  Queue: object({
-    name: textSchema,
-    size: count,
-    backlog: { ...count, description: 'rows in the backlogs of tasks for this queue' },
-    latency: { ...number, minimum: 0, description: 'seconds that its oldest job has waited' },
-    paused: boolean,
-    ignoredBy: {
-      ...list(textSchema),
-      description: 'identities of Sidekiq processes that serve it: they ignore a pause',
-    },
-    slots: { ...count, description: 'the most jobs that its processes run at the same time' },
-    servedBy: { ...list(textSchema), description: 'identities of the processes that serve it' },
-  }),
-  QueueList: listOf('Queue'),
-  Cleared: object({ done: count }),
-}

@@ -5,8 +5,7 @@ import type { Redaction } from '../access/redact.ts'
 import { json } from '../server/answer.ts'
 import { integer } from '../server/parameter.ts'
 import { type Route, route } from '../server/route.ts'
-import { listOf, number, object, orNull, type Schema, text, time } from '../server/schema.ts'
-import { cut, JOB_SUMMARY, summaryOf, timeOf } from './job-summary.ts'
+import { cut, summaryOf, timeOf } from './job-summary.ts'
 
 const STANDARD = 500
 const MOST = 5000
@@ -38,16 +37,3 @@ export const RUNNING_ROUTES: Route[] = [
     },
   }),
 ]
-
-const { key: _, bytes: __, ...line } = JOB_SUMMARY
-
-export const RUNNING_SCHEMAS: Record<string, Schema> = {
-  Running: object({
-    ...line,
-    process: { ...text, description: 'identity of the process' },
-    thread: { ...text, description: 'unique among the running jobs of a process' },
-    startedAt: time,
-    progress: orNull(object({ done: number, total: number, note: text }, ['total', 'note'])),
-  }),
-  RunningList: listOf('Running'),
-}

@@ -4,16 +4,17 @@ import type { BulkResult, Highkiq, JobSet, SweepOptions } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { codeOf, messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { errorBody, invalid, json } from '../server/answer.ts'
-import { readObject, refuseMembers } from '../server/body.ts'
+import { JobFilter } from '../schemas/jobs.ts'
+import { errorBody, json } from '../server/answer.ts'
+import { readObject } from '../server/body.ts'
 import { type Call, type Route, route } from '../server/route.ts'
+import { checked } from '../server/schema.ts'
 
 export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 
 const NDJSON = 'application/x-ndjson'
 /** The shortest time between two lines of progress. */
 const TELL_MS = 250
-const MEMBERS = ['search', 'class', 'error', 'cause', 'queue']
 
 export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) => JobSet, sweep: Sweep): Route {
   return route({
@@ -29,9 +30,9 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
     },
     async run(call) {
       const { hq, server, request } = call
-      const body = await readObject(request, server.limits.bodyBytes)
+      // A wrong filter is refused: without it the action would apply to all jobs.
+      const filter = checked(JobFilter, await readObject(request, server.limits.bodyBytes), 'a filter')
       const set = setOf(hq)
-      const filter = filterIn(body)
       const search = filterOf(filter, server.redaction.text)
       call.audit({ count: 0, filter })
       const options = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
@@ -103,16 +104,6 @@ function lines(
 
 function sweepingOf({ done, refused, error }: BulkResult, ended: boolean) {
   return { done, refused, ...(error === undefined ? {} : { error: messageOf(error) }), ended }
-}
-
-/** @throws INVALID_REQUEST for a wrong filter, since without it the action would apply to all jobs */
-function filterIn(body: Record<string, unknown>) {
-  refuseMembers(body, 'a filter', MEMBERS)
-  for (const [name, value] of Object.entries(body)) {
-    if (typeof value !== 'string' || value === '')
-      throw invalid(`\`${name}\` must be a non-empty string: leave it out to select all`)
-  }
-  return body
 }
 
 function wantsLines(request: Request): boolean {

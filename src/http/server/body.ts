@@ -166,12 +166,6 @@ export async function* readLines(
   if (value) yield value
 }
 
-/** @throws INVALID_REQUEST */
-export function refuseMembers(body: object, what: string, known: readonly string[]): void {
-  const odd = Object.keys(body).find((name) => !known.includes(name))
-  if (odd !== undefined) throw invalid(`${what} has no member ${JSON.stringify(odd)} (known: ${known.join(', ')})`)
-}
-
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function textOf(bytes: Uint8Array): string {

@@ -1,22 +1,54 @@
-/** Building blocks of JSON schemas. */
+/** Checks bodies against their schemas. */
 
-export type Schema = Record<string, unknown>
+import * as v from 'valibot'
+import { shown } from '../../job/options.ts'
+import { invalid } from './answer.ts'
 
-export const text = { type: 'string' }
-export const count = { type: 'integer', minimum: 0 }
-export const number = { type: 'number' }
-export const boolean = { type: 'boolean' }
-export const time = { type: 'string', format: 'date-time' }
-
-export const orNull = (schema: Schema) => ({ anyOf: [schema, { type: 'null' }] })
-export const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-export const list = (items: Schema) => ({ type: 'array', items })
-
-/** An object with all members required, except those in `optional`. */
-export function object(properties: Record<string, Schema>, optional: string[] = []): Schema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name))
-  return { type: 'object', properties, required, additionalProperties: false }
+/** The parts of a schema by which a message finds a member. */
+interface Part {
+  wrapped?: Part
+  item?: Part
+  entries?: Record<string, Part>
+  must?: string
 }
 
-/** A page of items with the named schema. */
-export const listOf = (name: string) => object({ items: list(ref(name)), next: orNull(text) })
+/**
+ * Returns a body that has the schema.
+ * @param what the subject of the message about an unknown member
+ * @throws INVALID_REQUEST that names the member
+ */
+export function checked<S extends v.GenericSchema>(schema: S, body: unknown, what = 'the body'): v.InferOutput<S> {
+  const { success, output, issues } = v.safeParse(schema, body, { abortEarly: true })
+  if (success) return output
+  const [issue] = issues
+  const path = issue.path ?? []
+  let part: Part | undefined = schema as Part
+  let must: string | undefined
+  for (const [i, { key }] of path.entries()) {
+    const parent = unwrapped(part)
+    part = parent.item ?? parent.entries?.[key as string]
+    if (!part) {
+      const where = path.slice(0, i).map((one) => one.key)
+      throw unknownMember(where.join('.') || what, String(key), Object.keys(parent.entries ?? {}))
+    }
+    must ??= mustOf(part)
+  }
+  const [member] = path
+  if (!member) throw invalid(issue.message)
+  const wrong = path.length === 1 ? shown(member.value) : `${shown(issue.input)} in ${v.getDotPath(issue)}`
+  throw invalid(`\`${member.key}\` must be ${must ?? issue.expected} (got ${wrong})`)
+}
+
+const mustOf = ({ must, wrapped }: Part): string | undefined => must ?? (wrapped && mustOf(wrapped))
+const unwrapped = (part: Part): Part => (part.wrapped ? unwrapped(part.wrapped) : part)
+
+/** @throws INVALID_REQUEST for a member that the schema does not have; the caller checks the rest */
+export function refuseUnknown(schema: { entries: object }, body: object, what: string): void {
+  const known = Object.keys(schema.entries)
+  const odd = Object.keys(body).find((name) => !known.includes(name))
+  if (odd !== undefined) throw unknownMember(what, odd, known)
+}
+
+function unknownMember(what: string, name: string, known: readonly string[]): Error {
+  return invalid(`${what} has no member ${JSON.stringify(name)} (known: ${known.join(', ')})`)
+}

@@ -1,7 +1,7 @@
 /** Doing something with jobs of a set: asking where it is to be asked, and saying what came of it. */
 
 import { tell } from '../../api/client.ts'
-import type { Acted, SetJob } from '../../api/types.ts'
+import type { Acted, JobSetEntry } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { doing, say, type Told } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
@@ -9,7 +9,7 @@ import { askWhen, type Later } from '../job/later.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
 /** What is to be known of a job that something is done with. */
-export type Target = Pick<SetJob, 'jid' | 'key' | 'class' | 'queue'>
+export type Target = Pick<JobSetEntry, 'jid' | 'key' | 'class' | 'queue'>
 
 /** True: it was done, or tried. `undone` hears when it was taken back. */
 export async function act(

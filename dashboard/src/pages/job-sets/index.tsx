@@ -1,7 +1,7 @@
 /** Retries, scheduled and dead jobs: by cause, searched, chosen, and acted on. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ErrorGroups, Page, Queue, Searched, SetJob } from '../../api/types.ts'
+import type { ErrorGroups, JobSetEntry, Page, Queue, Searched } from '../../api/types.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -46,7 +46,7 @@ function SetPage({ set }: { set: SetName }) {
 
   const listQuery = { ...filter, desc, cursor: query.cursor, limit: LIMIT }
   const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(listQuery))
-  const list = useKept(useData<Searched<SetJob>>(`/${set}`, listQuery, { live: chosen.size === 0 }))
+  const list = useKept(useData<Searched<JobSetEntry>>(`/${set}`, listQuery, { live: chosen.size === 0 }))
   const rows = rowsOf(list.data?.items ?? [])
   // Causes of all of them: the one that is chosen stands among the others.
   const { error: _, cause: __, ...beside } = filter
@@ -59,7 +59,7 @@ function SetPage({ set }: { set: SetName }) {
     : { set, filter, count: size ?? null, isExact: true }
 
   // When the next of them is due, or the last has died.
-  const [next] = useData<Page<SetJob>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
+  const [next] = useData<Page<JobSetEntry>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
   const cause = causeOf(groups.data)
 
   const isAllowed = about.value?.readOnly === false

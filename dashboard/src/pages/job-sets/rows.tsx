@@ -1,6 +1,6 @@
 /** The list: a job for each job, with what it failed of. */
 
-import type { SetJob } from '../../api/types.ts'
+import type { JobSetEntry } from '../../api/types.ts'
 import { FROM_THE_START } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
@@ -10,7 +10,7 @@ import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 import { KINDS, type SetName } from './kinds.ts'
 
-export interface Row<Item = SetJob> {
+export interface Row<Item = JobSetEntry> {
   /** Names it in the list and in the address: its jid, with a number if that comes more than once. */
   id: string
   job: Item
@@ -101,7 +101,7 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
   )
 }
 
-function errorOf({ error }: SetJob): string {
+function errorOf({ error }: JobSetEntry): string {
   if (error === null) return t('sets.noError')
   const { class: name, message } = error
   if (name === null || message.includes(name)) return visible(message)

@@ -1,6 +1,6 @@
 /** One id, wherever it is: it may wait, run and have died at the same time. */
 
-import type { OrderedDead, OrderedWaiting } from '../../api/types.ts'
+import type { OrderedId, OrderedWaiting } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Drawer } from '../../components/drawer.tsx'
@@ -11,19 +11,12 @@ import { t, type Word } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { visible } from '../job/json.tsx'
 
-/** GET /ordered/:name/ids/:id */
-interface Known {
-  waiting: OrderedWaiting | null
-  inFlight: { shard: number; owner: string; fetchedAt: string } | null
-  dead: OrderedDead | null
-}
-
 /** Payloads that are shown of one id. */
 const SHOWN = 100
 
 export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; onClose(): void }) {
   const path = `/ordered/${encoded(queue)}/ids/${encoded(id)}`
-  const { data, error, reload } = useData<Known>(path)
+  const { data, error, reload } = useData<OrderedId>(path)
   return (
     <Drawer
       label={id}

@@ -3,7 +3,7 @@
 import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
-import type { Acted, JobDetail, Queue, QueuedJob, Searched } from '../../api/types.ts'
+import type { Acted, JobDetail, JobSummary, Queue, Searched } from '../../api/types.ts'
 import { at, encoded, nameOf } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Split } from '../../components/drawer.tsx'
@@ -33,7 +33,7 @@ export default function QueuePage() {
   const { data: queue, error, reload } = useData<Queue>(path)
   const [query, change, link] = useQuery()
   const { search, cursor } = query
-  const jobs = useData<Searched<QueuedJob>>(`${path}/jobs`, { search, cursor, limit: 25 })
+  const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, { search, cursor, limit: 25 })
   const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
@@ -117,7 +117,7 @@ function Figures({ queue: { size, backlog, latency, slots, servedBy, ignoredBy, 
   )
 }
 
-function columns(link: (what: { job: string }) => string): Column<Row<QueuedJob>>[] {
+function columns(link: (what: { job: string }) => string): Column<Row<JobSummary>>[] {
   return [
     {
       name: 'job',

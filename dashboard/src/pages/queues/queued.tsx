@@ -1,7 +1,7 @@
 /** One job of a queue, beside the list. */
 
 import { useRef, useState } from 'preact/hooks'
-import type { JobDetail, QueuedJob } from '../../api/types.ts'
+import type { JobDetail, JobSummary } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Drawer } from '../../components/drawer.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -18,7 +18,7 @@ interface QueuedDrawerProps {
   queue: string
   /** The row's. */
   id: string
-  rows: readonly Row<QueuedJob>[]
+  rows: readonly Row<JobSummary>[]
   onDelete(job: JobDetail): Promise<void>
 }
 
@@ -36,7 +36,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
     reload,
   } = useData<JobDetail>(path, summary ? { key: summary.key } : {}, { live: !isDeleting })
   const isGone = error?.code === 'UNKNOWN_JID'
-  const go = (to: Row<QueuedJob> | undefined) =>
+  const go = (to: Row<JobSummary> | undefined) =>
     position !== -1 && to ? () => change({ job: to.id }, { replace: true }) : undefined
   const ask = async (job: JobDetail) => {
     setDeleting(true)
@@ -92,7 +92,7 @@ export function pathOf(queue: string, jid: string): string {
 }
 
 /** As it was seen first: its key changes as the queue moves on, and finds it all the same. */
-function useFirst(summary: QueuedJob | undefined, id: string): QueuedJob | undefined {
+function useFirst(summary: JobSummary | undefined, id: string): JobSummary | undefined {
   const kept = useRef({ id, summary })
   if (kept.current.id !== id || !kept.current.summary) kept.current = { id, summary }
   return kept.current.summary

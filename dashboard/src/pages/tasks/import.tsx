@@ -3,13 +3,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ApiError, sendFile } from '../../api/client.ts'
+import type { DryRun, TaskImported } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
 import { say } from '../../components/toast.tsx'
 import { bytes } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
-import { type DryRun, Preview } from './preview.tsx'
+import { Preview } from './preview.tsx'
 
 type Step = 'choose' | 'reading' | 'look' | 'sending'
 
@@ -63,7 +64,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
         setStep('look')
         return
       }
-      const { id, error } = await sendFile<Imported>(IMPORT, about, file, { 'idempotency-key': keyOf(file, about) })
+      const { id, error } = await sendFile<TaskImported>(IMPORT, about, file, { 'idempotency-key': keyOf(file, about) })
       // The rows before it are there, and run: the task tells more.
       if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
       if (!isOpen.current) return
@@ -204,12 +205,6 @@ function mapping(headers: readonly string[], columns: Record<string, string>): s
 }
 
 const IMPORT = '/tasks/import'
-
-/** `error`: it broke off, and what came before stays. */
-interface Imported {
-  id: string
-  error?: { message: string }
-}
 
 /** A click that comes twice makes one task, and so does a second try after an answer that was lost. */
 function useKey(): (file: File, about: object) => string {

@@ -1,18 +1,7 @@
 /** What a dry run found: the rows at the beginning, what is wrong, and which column is what. */
 
+import type { DryRun } from '../../api/types.ts'
 import { t } from '../../i18n/index.ts'
-
-/** POST /tasks/import?dryRun=true */
-export interface DryRun {
-  format: string
-  columns: string[] | null
-  complete: boolean
-  total: number
-  valid: number
-  invalid: number
-  problems: { row: number | null; code: string; message: string }[]
-  preview: { row: number; value: unknown }[]
-}
 
 const SHOWN_PROBLEMS = 5
 

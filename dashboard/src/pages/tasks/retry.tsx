@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { tell } from '../../api/client.ts'
-import type { TaskStatus } from '../../api/types.ts'
+import type { TaskRetried, TaskRetryDelayed, TaskStatus } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { doing, say } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
@@ -11,17 +11,6 @@ import { t } from '../../i18n/index.ts'
 const UNDO_SECONDS = 8
 /** Up to this many rows are retried without a question. */
 const ASKED_ABOVE = 20
-
-interface Retried {
-  rows: number
-  dropped: number
-  refused: number
-}
-
-interface Delayed {
-  rows: number
-  undo: string
-}
 
 type Rejected = 'failed' | 'error' | 'cancelled'
 
@@ -81,12 +70,12 @@ export async function retryRows(
   const status = isWithCancelled.value ? [...filter.status, 'cancelled'] : filter.status
   if (isDelayed) {
     const delayed = await doing(
-      tell<Delayed>('POST', `/tasks/${id}/retry`, { ...filter, status }, { undoSeconds: UNDO_SECONDS }),
+      tell<TaskRetryDelayed>('POST', `/tasks/${id}/retry`, { ...filter, status }, { undoSeconds: UNDO_SECONDS }),
     )
     if (delayed) say(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
     return
   }
-  await doing(tell<Retried>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows, dropped, refused }) => {
+  await doing(tell<TaskRetried>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows, dropped, refused }) => {
     const text = t('task.retried', { n: rows })
     const not = dropped + refused
     return not === 0 ? text : { text: `${text} ${t('task.retriedNot', { n: not })}`, isRefusal: true }
@@ -94,7 +83,7 @@ export async function retryRows(
   await reload()
 }
 
-async function undo(task: string, { undo }: Delayed): Promise<void> {
+async function undo(task: string, { undo }: Pick<TaskRetryDelayed, 'undo'>): Promise<void> {
   await doing(tell<{ undone: boolean }>('POST', `/tasks/${task}/retry/undo`, { undo }), ({ undone }) =>
     undone ? t('task.retryUndone') : { text: t('task.retryBegun'), isRefusal: true },
   )

@@ -1,22 +1,21 @@
 /** Routes that change a task: pause, resume, cancel, settings, retry and delete. */
 
-import { type CorrectedRow, hasTooManyFailures, REJECTED_STATUSES } from '../../../index.ts'
+import { hasTooManyFailures } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
-import { isObject } from '../../../job/json.ts'
-import { given } from '../../../job/options.ts'
 import type { Retried, RetryOptions } from '../../../tasks/retry.ts'
 import { checkRetry } from '../../../tasks/retry-selection.ts'
 import { openSource } from '../../../tasks/spreadsheet/source.ts'
 import { spooled } from '../../../tasks/spreadsheet/spool.ts'
-import type { Task, TaskSettings, TaskStatus } from '../../../tasks/task.ts'
+import type { Task, TaskStatus } from '../../../tasks/task.ts'
+import { TaskCancel, TaskRetry, TaskRetryUndo, TaskSettings } from '../../schemas/tasks.ts'
 import { invalid, json } from '../../server/answer.ts'
-import { readObject, refuseMembers, typeOf } from '../../server/body.ts'
+import { readObject, typeOf } from '../../server/body.ts'
 import { rowsMeant } from '../../server/delayed-retries.ts'
 import { integer } from '../../server/parameter.ts'
 import { type Call, type Route, route } from '../../server/route.ts'
+import { checked, refuseUnknown } from '../../server/schema.ts'
 import { READING, readingOf } from './import.ts'
 import { statusOf } from './queries.ts'
-import { SETTING_MEMBERS } from './task-options.ts'
 import { FILES, openUpload } from './upload.ts'
 
 /** The most seconds for which a retry can be undone. */
@@ -91,7 +90,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       if (link) {
         throw new HighkiqError('FORBIDDEN', 'a link can retry rows only from a corrected report: send it as the body')
       }
-      const options = retryOf(await readObject(request, server.limits.bodyBytes))
+      const options = checked(TaskRetry, await readObject(request, server.limits.bodyBytes), 'retry') as RetryOptions
       const { validate } = server.imports[job] ?? {}
       const as = validate ? { as: { validate } } : {}
       const task = hq.tasks.get(id)
@@ -116,11 +115,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
     },
     async run({ hq, server, path, request }) {
       const { id } = await statusOf(hq, path)
-      const body = await readObject(request, server.limits.bodyBytes)
-      refuseMembers(body, 'undo', ['undo'])
-      const { undo } = body
-      if (typeof undo !== 'string' || !/^[0-9a-f]{16}$/.test(undo))
-        throw invalid('`undo` must be the token from the answer to the retry')
+      const { undo } = checked(TaskRetryUndo, await readObject(request, server.limits.bodyBytes), 'undo')
       return json({ undone: await server.delayedRetries.undo(id, undo) })
     },
   }),
@@ -141,11 +136,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       body: { content: { 'application/json': 'TaskCancel' }, optional: true },
     },
     async (task, { request }) => {
-      const body = await readObject(request, LONGEST_REASON)
-      refuseMembers(body, 'cancel', ['reason'])
-      const { reason } = body
-      if (reason !== undefined && typeof reason !== 'string') throw invalid('`reason` must be a string')
-      await task.cancel(reason)
+      await task.cancel(checked(TaskCancel, await readObject(request, LONGEST_REASON), 'cancel').reason)
     },
     (status) => {
       if (status.state !== 'done') return status
@@ -161,8 +152,8 @@ export const TASK_ACTION_ROUTES: Route[] = [
     async run({ hq, server, path, request }) {
       const { id } = await statusOf(hq, path)
       const settings = await readObject(request, server.limits.bodyBytes)
-      refuseMembers(settings, 'a task', Object.keys(SETTING_MEMBERS))
-      await hq.tasks.get(id).set(settings as TaskSettings)
+      refuseUnknown(TaskSettings, settings, 'a task')
+      await hq.tasks.get(id).set(settings)
       return json(await statusOf(hq, path))
     },
   }),
@@ -178,29 +169,6 @@ export const TASK_ACTION_ROUTES: Route[] = [
     },
   }),
 ]
-
-/** @throws INVALID_REQUEST; `retry` checks the rest */
-function retryOf(body: Record<string, unknown>): RetryOptions {
-  refuseMembers(body, 'retry', ['status', 'code', 'otherCodes', 'rows'])
-  const { status, code, otherCodes, rows } = body
-  if (status !== undefined && !(Array.isArray(status) && status.every((one) => REJECTED_STATUSES.includes(one)))) {
-    throw invalid(`\`status\` must be a list of ${REJECTED_STATUSES.join(', ')}`)
-  }
-  if (code !== undefined && code !== null && typeof code !== 'string') {
-    throw invalid('`code` must be a string, or null for rows without a code')
-  }
-  if (otherCodes !== undefined && typeof otherCodes !== 'boolean') throw invalid('`otherCodes` must be true or false')
-  if (rows === undefined) return given({ status, code, otherCodes }) as RetryOptions
-  if (status !== undefined || code !== undefined || otherCodes !== undefined) {
-    throw invalid("`rows` can't be combined with `status`, `code` or `otherCodes`")
-  }
-  const isRow = (row: unknown) =>
-    isObject(row) && Number.isSafeInteger(row.index) && (row.args === undefined || Array.isArray(row.args))
-  if (!Array.isArray(rows) || !rows.every(isRow)) {
-    throw invalid('`rows` must be a list of { index, args: […] }, or { index } to keep the arguments')
-  }
-  return { rows: rows.map(({ index, args }) => given({ index, args }) as CorrectedRow) }
-}
 
 /** Stores the file first, so that a slow upload does not slow down the task. */
 async function retryReport({ hq, server, request, query, link }: Call, id: string, job: string): Promise<Retried> {

@@ -1,8 +1,7 @@
-/** The task options of a request, for bodies, queries and the document. */
+/** The options of a new task as query parameters. */
 
 import { MOST_ROWS } from '../../../job/payload.ts'
 import type { TaskOptions } from '../../../tasks/options.ts'
-import type { TaskSettings } from '../../../tasks/task.ts'
 import type { Parameter } from '../../server/parameter.ts'
 
 type Schema = Record<string, unknown>
@@ -11,7 +10,7 @@ const text = { type: 'string', minLength: 1 }
 const rows = { type: 'integer', minimum: 1 }
 const duration = { anyOf: [{ type: 'number', exclusiveMinimum: 0 }, text] }
 
-export const MAX_FAILURES: Schema = {
+const MAX_FAILURES: Schema = {
   description: "the most rejected rows, as a number or a share ('5%'); null: no limit",
   anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' }, { type: 'null' }],
 }
@@ -37,19 +36,6 @@ const SCHEMAS: Record<OptionName, Schema> = {
     ...duration,
     description: "how long without progress until lost rows are searched for: seconds, or '1h', the default",
   },
-}
-
-/** The options of a new task, as members of a body. */
-export const TASK_MEMBERS: Record<string, Schema> = SCHEMAS
-
-const { name, window, concurrency, maxFailures, onMaxFailures } = SCHEMAS
-/** The settings of a running task. */
-export const SETTING_MEMBERS: Record<keyof TaskSettings, Schema> = {
-  name,
-  window,
-  concurrency,
-  maxFailures,
-  onMaxFailures,
 }
 
 /** The options of a new task, as query parameters. The task itself checks their values. */

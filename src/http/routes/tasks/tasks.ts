@@ -5,15 +5,16 @@ import { HighkiqError } from '../../../job/errors.ts'
 import { isObject, stringifyJson } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
 import { LINK_RIGHTS } from '../../access/link.ts'
+import { NewTask } from '../../schemas/tasks.ts'
 import { invalid, json } from '../../server/answer.ts'
-import { readBody, refuseMembers } from '../../server/body.ts'
+import { readBody } from '../../server/body.ts'
 import { createOnce, KEY } from '../../server/idempotency.ts'
 import { cursor, flag, integer, listOf, oneOf, text } from '../../server/parameter.ts'
 import { type Route, route } from '../../server/route.ts'
+import { refuseUnknown } from '../../server/schema.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
 import { eventsOf, formatsOf, searchEvents, statusOf } from './queries.ts'
 import { reasonsOf } from './reasons.ts'
-import { TASK_MEMBERS } from './task-options.ts'
 
 const LARGEST_PAGE = 500
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
@@ -40,7 +41,7 @@ export const TASK_ROUTES: Route[] = [
     async run({ hq, server, base, request, audit }) {
       const body = await readBody(request, server.limits.bodyBytes)
       if (!isObject(body)) throw invalid("a task must be an object, for example { job: 'HardJob', args: [[1], [2]] }")
-      refuseMembers(body, 'a task', ['job', 'args', ...Object.keys(TASK_MEMBERS)])
+      refuseUnknown(NewTask, body, 'a task')
       const { job, args, ...options } = body
       if (typeof job !== 'string') throw invalid('`job` must be the name of a job')
       if (!Array.isArray(args)) throw invalid('`args` must be a list with a list of arguments for each row')
