@@ -72,9 +72,9 @@ const assets = [
   '// Generated from assets/ by scripts/generate.js. Do not edit.',
   'export const assets: Record<string, string> = {',
 ]
-const TOKENS = '../../../dashboard/src/styles/tokens.css'
+const SHARED = '../../../dashboard/src/styles/shared.css'
 const sources = new Map(readdirSync(assetsRoot).map((file) => [file, [file]]))
-sources.set('submitter.css', [TOKENS, 'submitter.css'])
+sources.set('submitter.css', [SHARED, 'submitter.css'])
 sources.set('phrase.js', ['../../words/phrase.js'])
 for (const [name, parts] of [...sources].sort()) {
   const text = parts.map((part) => readFileSync(new URL(part, assetsRoot), 'utf8')).join('\n')

@@ -1,4 +1,4 @@
-import './styles/tokens.css'
+import './styles/shared.css'
 import './styles/highkiq.css'
 import './styles/more.css'
 import { render } from 'preact'
