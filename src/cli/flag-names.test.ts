@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { HTTP_WORDING as PARAMETERS } from '../http/server/http-wording.ts'
+import { HTTP_WORDING as PARAMETERS } from '../http/server/answer.ts'
 import { FLAG_NAMES as FLAGS } from './flag-names.ts'
 
 const src = new URL('../', import.meta.url)

@@ -2,7 +2,7 @@
 
 import { assets } from './assets.generated.ts'
 import { type Route, route } from './server/route.ts'
-import { answerSubmitter } from './submitter/route.ts'
+import { answerSubmitter } from './submitter/page.ts'
 
 export const PAGE_ROUTES: Route[] = [
   route({

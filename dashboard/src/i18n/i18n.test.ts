@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { WORDS } from '../../../src/http/server/i18n/index.ts'
+import { TEXTS } from '../../../src/http/server/viewer.ts'
 import { en } from './en.ts'
 import { LANGUAGES, type Phrase } from './index.ts'
 import { ru } from './ru.ts'
@@ -7,7 +7,7 @@ import { zh } from './zh.ts'
 
 type Table = Record<string, Phrase>
 const NUMBERS = Array.from({ length: 200 }, (_, n) => n)
-const TABLES: Record<string, Record<string, Table>> = { 'the dashboard': { en, zh, ru }, "the submitter's page": WORDS }
+const TABLES: Record<string, Record<string, Table>> = { 'the dashboard': { en, zh, ru }, "the submitter's page": TEXTS }
 
 const formsOf = (phrase: Phrase) => (typeof phrase === 'string' ? [phrase] : Object.values(phrase))
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()

@@ -1,4 +1,6 @@
-/** A value that takes a while to compute: computed once for all callers, and reused for some time. */
+/** Reads of the store for many callers at once. */
+
+/** A value that takes a while to compute. It is computed once for all callers, and reused for some time. */
 export class Cached<T> {
   readonly #make: () => Promise<T>
   readonly #ms: number
@@ -21,4 +23,11 @@ export class Cached<T> {
     })
     return made
   }
+}
+
+/** Collects an async iterable into an array. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
 }

@@ -2,7 +2,7 @@
 
 import type { Cron, CronInfo } from '../../index.ts'
 import type { Redaction } from '../access/redact.ts'
-import { all } from '../live/collect.ts'
+import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
 import { type Call, type Route, route } from '../server/route.ts'
 

@@ -4,10 +4,9 @@ import type { HighkiqError } from '../../job/errors.ts'
 import { cookieName } from '../access/access.ts'
 import { readText } from '../server/body.ts'
 import { escaped, HTML, htmlPage, plainPage } from '../server/html-page.ts'
-import type { Word } from '../server/i18n/index.ts'
 import { text } from '../server/parameter.ts'
 import { type Call, type Route, route } from '../server/route.ts'
-import { type Viewer, viewerOf } from '../server/viewer.ts'
+import { type Viewer, viewerOf, type Word } from '../server/viewer.ts'
 
 /** The most bytes of the form. */
 const MOST = 20_000

@@ -2,7 +2,7 @@
 
 import type { Process } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
-import { all } from '../live/collect.ts'
+import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
 import { type Route, route } from '../server/route.ts'
 import { timeOf } from './job-summary.ts'

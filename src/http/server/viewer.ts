@@ -1,7 +1,16 @@
-/** The viewer of a page: language, number formats, and theme. */
+/** The viewer of a page that the server writes: language, texts, number formats, and theme. */
 
-import { type Language, preferredLanguage } from '../../words/phrase.js'
-import { type Say, sayIn } from './i18n/index.ts'
+import { parseAccept } from 'hono/utils/accept'
+import { parse } from 'hono/utils/cookie'
+import { formatPhrase, type Language, preferredLanguage } from '../../words/phrase.js'
+import { en, type Word, type Words } from './i18n/en.ts'
+import { ru } from './i18n/ru.ts'
+import { zh } from './i18n/zh.ts'
+
+export type { Word }
+
+/** The texts of the submitter’s page, the login page and the error pages. */
+export const TEXTS: Record<Language, Words> = { en, zh, ru }
 
 export interface Viewer {
   language: Language
@@ -9,7 +18,8 @@ export interface Viewer {
   locale: string
   /** Undefined to follow the system. */
   theme: 'light' | 'dark' | undefined
-  say: Say
+  /** Returns a text in the language of the viewer. */
+  say(word: Word, values?: Record<string, string | number>): string
   /** The cookie for a language that this request chose. */
   cookie: string | undefined
 }
@@ -23,31 +33,24 @@ const MOST_TAGS = 20
 /** Uses the language of `?lang=`, then of the cookie, then the first one of the browser that is available. */
 export function viewerOf(request: Request, url: URL, base: string): Viewer {
   const tags = tagsOf(request.headers.get('accept-language') ?? '')
+  const cookies = parse(request.headers.get('cookie') ?? '')
   const chosen = preferredLanguage([url.searchParams.get('lang')])
-  const language = chosen ?? preferredLanguage([cookieOf(request, LANGUAGE), ...tags]) ?? 'en'
+  const language = chosen ?? preferredLanguage([cookies[LANGUAGE], ...tags]) ?? 'en'
   const locale = tags.find((tag) => preferredLanguage([tag]) === language) ?? language
-  const theme = cookieOf(request, THEME)
+  const theme = cookies[THEME]
   return {
     language,
     locale,
     theme: theme === 'light' || theme === 'dark' ? theme : undefined,
-    say: sayIn(language, locale),
+    say: (word, values = {}) => formatPhrase(TEXTS[language][word], values, locale),
     cookie: chosen && `${LANGUAGE}=${chosen}; Path=${base || '/'}; Max-Age=${YEAR_SECONDS}; SameSite=Lax`,
   }
 }
 
 /** Returns the valid language tags of Accept-Language, the preferred first. */
 function tagsOf(accepted: string): string[] {
-  return accepted
-    .split(',', MOST_TAGS)
-    .map((part) => {
-      const [tag = '', ...parameters] = part.trim().split(';')
-      const q = parameters.map((one) => /^\s*q=([\d.]+)\s*$/.exec(one)?.[1]).find(Boolean)
-      return { tag: canonical(tag.trim()), q: q === undefined ? 1 : Number(q) }
-    })
-    .filter(({ tag, q }) => tag !== undefined && q > 0)
-    .sort((a, b) => b.q - a.q)
-    .map(({ tag }) => tag as string)
+  const tags = parseAccept(accepted).filter(({ q }) => q > 0)
+  return tags.slice(0, MOST_TAGS).flatMap(({ type }) => canonical(type) ?? [])
 }
 
 function canonical(tag: string): string | undefined {
@@ -59,7 +62,9 @@ function canonical(tag: string): string | undefined {
   }
 }
 
-function cookieOf(request: Request, name: string): string | undefined {
-  const all = (request.headers.get('cookie') ?? '').split(';').map((part) => part.trim().split('='))
-  return all.find(([one]) => one === name)?.[1]
+/** The texts that the script of the submitter’s page shows. */
+const OF_SCRIPT = /^(live|sent\.now|left\.gone|send|sending|again|wrong)\b/
+
+export function scriptPhrases(language: Language): Partial<Words> {
+  return Object.fromEntries(Object.entries(TEXTS[language]).filter(([word]) => OF_SCRIPT.test(word)))
 }

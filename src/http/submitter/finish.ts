@@ -4,8 +4,7 @@ import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { escaped } from '../server/html-page.ts'
 import type { Viewer } from '../server/viewer.ts'
-import { fresh, phrase } from './html.ts'
-import { icon } from './symbols.ts'
+import { fresh, icon, phrase } from './html.ts'
 
 export interface SubmitterActions {
   /** The format of the report, the same as of the imported file. */

@@ -3,19 +3,21 @@
  * script of the page copies changed parts from newer pages.
  */
 
+import { metaOf } from '../../tasks/meta.ts'
+import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { LANGUAGES } from '../../words/phrase.js'
-import { escaped, htmlPage } from '../server/html-page.ts'
-import { scriptPhrases } from '../server/i18n/index.ts'
-import type { Viewer } from '../server/viewer.ts'
+import { statusOf } from '../routes/tasks/queries.ts'
+import { escaped, HTML, htmlPage } from '../server/html-page.ts'
+import type { Call } from '../server/route.ts'
+import { scriptPhrases, type Viewer, viewerOf } from '../server/viewer.ts'
 import { correctSection } from './correct.ts'
 import { finishSection, type SubmitterActions, stopSection } from './finish.ts'
-import { data, fresh, phrase, readable } from './html.ts'
+import { data, fresh, icon, LOGO, phrase, readable, SYMBOLS } from './html.ts'
 import { percentOf, progressSection } from './progress.ts'
-import type { Group } from './reasons.ts'
-import { icon, LOGO, SYMBOLS } from './symbols.ts'
+import { type Group, groupsOf } from './reasons.ts'
 
-export interface Submitted extends SubmitterActions {
+interface Submitted extends SubmitterActions {
   task: TaskStatus
   groups: readonly Group[]
   /** The name of the imported file, if it is known. */
@@ -24,7 +26,33 @@ export interface Submitted extends SubmitterActions {
 
 const NAME = 200
 
-export function submitterPage(viewer: Viewer, submitted: Submitted): string {
+/** Collects the data of the page, and renders it in the viewer's language. */
+export async function answerSubmitter(call: Call): Promise<Response> {
+  const { hq, base, path, url, request } = call
+  const viewer = viewerOf(request, url, base)
+  const task = await statusOf(hq, path)
+  const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task, viewer.language)
+  const record = await hq.store.tasks.find(task.id)
+  const { format, source, export: made } = record ? metaOf(record) : {}
+  const page = submitterPage(viewer, {
+    task,
+    groups,
+    file: source,
+    format: (made ? undefined : format) ?? formatByName(task.name),
+    token: url.searchParams.get('token'),
+    readOnly: !call.mayChange,
+  })
+  const headers = new Headers({ 'content-type': HTML, 'content-language': viewer.language })
+  if (viewer.cookie) headers.set('set-cookie', viewer.cookie)
+  return new Response(page, { headers })
+}
+
+/** Returns the format for rows that did not come from a file. */
+function formatByName(name: string): FileFormat {
+  return /\.xls[xm]$/i.test(name) ? 'xlsx' : 'csv'
+}
+
+function submitterPage(viewer: Viewer, submitted: Submitted): string {
   const { task, groups, file, token, readOnly } = submitted
   const { id, name, job, state } = task
   const title = `${state === 'done' ? '✓' : percentOf(viewer, task)} ${readable(name, NAME)}`

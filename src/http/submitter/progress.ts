@@ -3,8 +3,7 @@
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { escaped } from '../server/html-page.ts'
 import type { Viewer } from '../server/viewer.ts'
-import { fresh, phrase, readable } from './html.ts'
-import { shape } from './symbols.ts'
+import { fresh, phrase, readable, shape } from './html.ts'
 
 const BAR = ['finished', 'failed', 'error', 'working', 'enqueued', 'cancelled'] as const
 const TALLY = ['finished', 'failed', 'error', 'enqueued', 'cancelled'] as const
