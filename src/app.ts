@@ -16,13 +16,13 @@ import { Setup } from './app/setup.ts'
 import { Title, type TitlePiece } from './app/title.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancellation/cancel.ts'
 import { cancelling } from './cancellation/cancellation-plugin.ts'
-import { type BulkRequest, Client, type ClientChain, type Pusher } from './client/client.ts'
+import { type BulkRequest, Client, type ClientChain, type Pusher, type Target } from './client/client.ts'
 import { Job, type JobHost } from './client/job.ts'
-import type { FakeQueues, Override, PushTarget } from './client/push-target.ts'
+import type { Override } from './client/override.ts'
+import type { DirectTarget } from './client/push-target.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
 import type { ActiveJobSetOptions } from './client/set-options.ts'
-import { OtherStores, type Target } from './client/stores.ts'
-import { transact } from './client/transact.ts'
+import { transact } from './client/transaction.ts'
 import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
 import type { CronRest } from './cron/entry.ts'
 import { lockedRuns } from './cron/lock.ts'
@@ -77,7 +77,7 @@ export const TESTING: unique symbol = Symbol.for('highkiq.testing')
 
 export interface TestHost {
   /** Replaces the store as the target of pushes. */
-  readonly target: Override<PushTarget>
+  readonly target: Override<DirectTarget>
   /** Runs a job in this process, inside the chain. */
   run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown>
   /** The app-wide mode, if one is on. */
@@ -145,7 +145,6 @@ export class Highkiq {
   readonly #registry: Registry
   readonly #hooks = new Hooks(() => this.log)
   readonly #client: Client
-  readonly #otherStores: OtherStores
   readonly #runtime: Runtime
   readonly #title = new Title()
 
@@ -157,6 +156,7 @@ export class Highkiq {
     this.#registry = new Registry(options.defaultJobOptions ?? {})
     this.#client = new Client({
       store: () => this.store,
+      open: (url) => this.#setup.open(url),
       definition: (name) => this.#registry.get(name),
       isOrdered: (name) => this.#ordered.get(name) !== undefined,
       defaults: options.defaultJobOptions ?? {},
@@ -191,7 +191,6 @@ export class Highkiq {
     this.retries = new JobSet(this.#host, 'retry')
     this.scheduled = new JobSet(this.#host, 'schedule')
     this.dead = new JobSet(this.#host, 'dead')
-    this.#otherStores = new OtherStores(this.#client, (url) => this.#setup.open(url))
     this[TESTING] = {
       target: this.#client.testing,
       run: (payload, chain) => this.#runtime.run(payload, chain),
@@ -416,7 +415,7 @@ export class Highkiq {
   via(target: Target): Pusher
   via<T>(target: Target, work: () => T): T
   via<T>(target: Target, work?: () => T): Pusher | T {
-    const client = this.#otherStores.clientOf(target)
+    const client = this.#client.via(target)
     return work ? this.#client.within(client, work) : client
   }
 
@@ -583,7 +582,7 @@ export class Highkiq {
   async close(): Promise<void> {
     const [failure] = await this.#runtime.stop()
     await this.#setup.close()
-    await this.#otherStores.close()
+    await this.#client.close()
     if (failure !== undefined) throw failure
   }
 
@@ -596,7 +595,7 @@ export class Highkiq {
       client: this.#client,
       store: () => this.store,
       now: () => this.now(),
-      collected: () => this.#collected(),
+      collected: () => this.#client.collected,
       runInline: (definition, items, chain) => this.#runtime.runOrdered(definition, items, chain),
     }
   }
@@ -610,14 +609,8 @@ export class Highkiq {
     return {
       client: this.#client,
       runInline: (request, client) => this.#runtime.runInline(request, client),
-      via: (target) => this.#otherStores.clientOf(target),
-      collected: () => this.#collected(),
+      via: (target) => this.#client.via(target),
+      collected: () => this.#client.collected,
     }
-  }
-
-  #collected(): FakeQueues {
-    const collected = this.#client.testing.current?.collected
-    if (collected) return collected
-    throw new HighkiqError('INVALID_OPTION', 'nothing is collected here: call fake(hq) of highkiq/testing first')
   }
 }

@@ -23,12 +23,10 @@ export {
 export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs
 export type { BulkOptions } from './client/bulk.ts'
-export type { BulkRequest, ClientChain, ClientMiddleware, Pusher } from './client/client.ts'
 export type { Job } from './client/job.ts'
 export type { OrderedPushed } from './client/push-target.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
-export type { Target } from './client/stores.ts'
 // What runs by the clock
 export type { Cron, CronInfo } from './cron/crons.ts'
 export type { CronOptions, Missed, Overlap } from './cron/entry.ts'

@@ -3,8 +3,10 @@
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
-import { BULK } from './push-target.ts'
 import type { PushRequest } from './request.ts'
+
+/** The most jobs that are stored in one step. */
+export const BULK = 1000
 
 export interface BulkOptions {
   /** When the jobs are due: one time for all, or one for each. A number below 1,000,000,000 means seconds from now. */

@@ -25,6 +25,7 @@ function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
   onTestFinished(() => store.close())
   const client = new Client({
     store: () => store,
+    open: () => store,
     definition: (name) =>
       name === 'J' ? { name, options: { ...defaults, ...options }, own: options, handler: async () => {} } : undefined,
     defaults,

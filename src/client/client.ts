@@ -1,21 +1,23 @@
 import { checkArgs } from '../job/args.ts'
 import { Chain, type Middleware } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
-import { HighkiqError, PushError } from '../job/errors.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
 import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
 import { checkReadable } from '../job/readable.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
-import { orderedNamesOf } from './ordered-names.ts'
-import { Override, type PreparedPush, type PushTarget, StoreTarget } from './push-target.ts'
+import { Override } from './override.ts'
+import type { DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
+import { StoreTarget } from './store-target.ts'
 import { trackOf } from './track.ts'
-import type { Transaction } from './transaction.ts'
 
 export interface ClientOptions extends RequestContext {
   store: () => Store
+  /** Opens another store. @throws UNKNOWN_STORE, INVALID_OPTION */
+  open: (url: string) => Store
   random: () => number
   log: Logger
   strictArgs: 'raise' | 'warn' | false
@@ -53,43 +55,47 @@ export class ClientChain extends Chain<Payload, Payload | null> {
   }
 }
 
+/** Where to push: a store's URL, another app, or what `hq.via()` and `hq.client.with()` return. */
+export type Target = string | { readonly store: Store } | Pusher
+
 /** State that a client shares with those derived from it. */
 interface Shared {
   readonly chain: ClientChain
+  /** The app's own store. */
+  readonly own: StoreTarget
   /** Replaces the target of every push (highkiq/testing). */
-  readonly testing: Override<PushTarget>
+  readonly testing: Override<DirectTarget>
   /** Replaces the target within a part of the program that pushes to another store. */
-  readonly elsewhere: Override<PushTarget>
+  readonly elsewhere: Override<StoreTarget>
   /** Set while the function of `hq.transaction` runs. */
-  transaction: Transaction | undefined
+  transaction: PushTarget | undefined
+  /** The stores that this app opened for `via`, by their URLs. */
+  readonly opened: Map<string, Store>
 }
 
-/**
- * Pushing: a request becomes a payload, passes the client middleware, is checked, and is stored together with whatever
- * else is pushed in the same turn of the event loop.
- */
-export class Client implements Pusher {
+/** Pushing: a request becomes a payload, passes the client middleware, is checked, and goes to its target. */
+export class Client implements Pusher, PushPipe {
   readonly #options: ClientOptions
   readonly #shared: Shared
-  readonly #target: PushTarget
-  /** Whether this client pushes to another store, so that replacements do not apply. */
-  readonly #elsewhere: boolean
+  /** The other store to which this client pushes. */
+  readonly #other: StoreTarget | undefined
   /** Middleware inside the app's chain. */
   readonly #inner: Chain<Payload, Payload | null> | undefined
 
   constructor(
     options: ClientOptions,
-    from?: { shared: Shared; target?: PushTarget; inner?: Chain<Payload, Payload | null> },
+    from?: { shared: Shared; other?: StoreTarget; inner?: Chain<Payload, Payload | null> },
   ) {
     this.#options = options
-    this.#target = from?.target ?? new StoreTarget(options.store, options.now)
-    this.#elsewhere = from !== undefined && from.target === undefined
+    this.#other = from?.other
     this.#inner = from?.inner
     this.#shared = from?.shared ?? {
       chain: new ClientChain((links) => this.#with(links)),
+      own: new StoreTarget(options.store, options.now),
       testing: new Override(),
       elsewhere: new Override(),
       transaction: undefined,
+      opened: new Map(),
     }
   }
 
@@ -102,23 +108,61 @@ export class Client implements Pusher {
   }
 
   /** The replacement that highkiq/testing sets. */
-  get testing(): Override<PushTarget> {
+  get testing(): Override<DirectTarget> {
     return this.#shared.testing
   }
 
-  /** Whether there is no middleware, so that a push only waits for its store. */
+  /** The jobs that a test collects. @throws INVALID_OPTION if none does */
+  get collected(): FakeQueues {
+    const collected = this.testing.current?.collected
+    if (collected) return collected
+    throw new HighkiqError('INVALID_OPTION', 'nothing is collected here: call fake(hq) of highkiq/testing first')
+  }
+
   get isPlain(): boolean {
     return this.chain.size === 0 && this.#inner === undefined
   }
 
-  /** Returns a client for another store. */
-  via(store: () => Store): Client {
-    return new Client({ ...this.#options, store }, { shared: this.#shared })
+  isDefined(name: string): boolean {
+    return this.#options.definition(name) !== undefined
   }
 
-  /** Runs `work`; its pushes, and those of all that it calls and awaits, use the target of `client`. */
+  /**
+   * The target of a push at this moment. Read it before an await, after which it may have changed. A push to another
+   * store joins no transaction.
+   */
+  get target(): PushTarget {
+    const { own, testing, elsewhere, transaction } = this.#shared
+    const other = this.#other ?? elsewhere.current
+    return (other ? undefined : transaction) ?? testing.current ?? other ?? own
+  }
+
+  /** Returns a client for another store. @throws INVALID_OPTION, UNKNOWN_STORE */
+  via(target: Target): Client {
+    if (target instanceof Client) return target
+    const { open, now } = this.#options
+    const { opened } = this.#shared
+    let store: () => Store
+    if (typeof target === 'string') {
+      const named = opened.get(target) ?? open(target)
+      opened.set(target, named)
+      store = () => named
+    } else if (typeof target === 'object' && target !== null && 'store' in target) {
+      store = () => target.store
+    } else {
+      throw new HighkiqError('INVALID_OPTION', 'via: name a store by its URL, or give another app')
+    }
+    return new Client(this.#options, { shared: this.#shared, other: new StoreTarget(store, now) })
+  }
+
+  /** Closes the stores that `via` opened; stores of other apps stay open. */
+  async close(): Promise<void> {
+    for (const store of this.#shared.opened.values()) await store.close()
+  }
+
+  /** Runs `work`; its pushes, and those of all that it calls and awaits, go to the store of `client`. */
   within<T>(client: Client, work: () => T): T {
-    return this.#shared.elsewhere.within(client.#target, work)
+    return this.#shared.elsewhere.within(client.#other ?? client.#shared.own, work)
   }
 
   /** Sends all later pushes to `store`, except those that name another store. */
@@ -127,7 +171,7 @@ export class Client implements Pusher {
   }
 
   /** Runs `work`; its pushes join the transaction. */
-  joining<T>(transaction: Transaction, work: () => T): T {
+  joining<T>(transaction: PushTarget, work: () => T): T {
     this.#shared.transaction = transaction
     try {
       return work()
@@ -136,23 +180,15 @@ export class Client implements Pusher {
     }
   }
 
-  /** Runs work that a transaction can't include. Inside a transaction it is refused, which rolls that back. */
-  apart<T>(what: string, work: () => Promise<T>): Promise<T> {
-    const refused = () =>
-      new HighkiqError('INVALID_OPTION', `${what} inside hq.transaction can't be part of it: do it after the commit`)
-    return this.transaction?.refuse(refused()) ?? work()
-  }
-
   /**
    * The job's id once it is stored; null when middleware stopped it.
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
   push(request: PushRequest): Promise<string | null> {
-    // Read the transaction and the target now: after an await they may have changed.
-    return this.transaction?.push(this, request) ?? this.#push(request, this.#current)
+    return this.target.push(this, request)
   }
 
-  /** Pushes one job for each list of arguments, batch by batch, and reads at most one batch ahead. */
+  /** Pushes one job for each list of arguments. */
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
     const { class: name, jid } = rest
     const requestOf = (args: unknown[]) => ({ ...rest, args })
@@ -160,31 +196,26 @@ export class Client implements Pusher {
   }
 
   pushEach<Args extends unknown[]>(bulk: Bulk<Args>): Promise<(string | null)[]> {
-    const plan = () => planBulk(bulk, this.#options)
-    return (
-      this.transaction?.pushEach(this, bulk.rows, plan) ??
-      this.#pushEach({ name: bulk.name, rows: bulk.rows as Rows }, plan, this.#current)
-    )
+    return this.target.pushEach(this, bulk)
   }
 
-  /** Returns the job and where to store it; null when middleware stopped it. */
+  plan<Args extends unknown[]>(bulk: Bulk<Args>): BulkPlan {
+    return planBulk(bulk, this.#options)
+  }
+
   async prepare(request: PushRequest): Promise<PreparedPush | null> {
     const payload = this.normalise(request)
     const passed = this.isPlain ? payload : await this.pass(payload)
     return passed && this.write(passed, request.idempotent)
   }
 
-  /** Returns a complete payload for a request. @throws INVALID_JOB, INVALID_OPTION */
   normalise(request: PushRequest): Payload {
     const payload = payloadOf(request, this.#options)
-    if (this.#mayBeOrdered(request.class) && orderedNamesOf(this.store).has(request.class)) refuseOrdered(request.class)
+    // An ordered queue with this name may exist in another program.
+    if (!this.isDefined(request.class) && this.target.orderedNames?.has(request.class)) refuseOrdered(request.class)
     return payload
   }
 
-  /**
-   * Runs the client middleware; returns null when it stopped the push. @throws INVALID_JOB when its answer is not a
-   * job
-   */
   async pass(payload: Payload): Promise<Payload | null> {
     if (this.isPlain) return payload
     const inner = this.#inner
@@ -195,14 +226,16 @@ export class Client implements Pusher {
     if (!after) return null
     const { class: name, args, queue = 'default' } = after
     if (typeof name !== 'string' || !Array.isArray(args)) {
-      throw invalid(`${payload.class}: client middleware answered something that is no job: return what next() gives`)
+      throw new HighkiqError(
+        'INVALID_JOB',
+        `${payload.class}: client middleware answered something that is no job: return what next() gives`,
+      )
     }
     // Another program may have made the queue, so only a changed name is checked.
     if (queue !== payload.queue) checkQueueName(queue)
     return after
   }
 
-  /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
   write(payload: Payload, once = false): PreparedPush {
     this.check(payload)
     const { jid, queue, at } = payload
@@ -277,87 +310,10 @@ export class Client implements Pusher {
     return { text: edited, queue: after.queue ?? queue }
   }
 
-  /** The transaction that a push at this moment joins. */
-  get transaction(): Transaction | undefined {
-    const { elsewhere, transaction } = this.#shared
-    return this.#elsewhere || elsewhere.current ? undefined : transaction
-  }
-
-  /** The store of a push at this moment, ignoring test modes. */
-  get store(): Store {
-    const { elsewhere } = this.#shared
-    const target = (this.#elsewhere ? undefined : elsewhere.current) ?? this.#target
-    return (target.store ?? this.#options.store)()
-  }
-
-  /** The target of a push at this moment. */
-  get #current(): PushTarget {
-    const { testing, elsewhere } = this.#shared
-    return testing.current ?? (this.#elsewhere ? undefined : elsewhere.current) ?? this.#target
-  }
-
   #with(links: readonly ClientMiddleware[]): Client {
     const inner = new Chain<Payload, Payload | null>()
     for (const link of links) inner.use(link)
-    return new Client(this.#options, { shared: this.#shared, target: this.#target, inner })
-  }
-
-  /**
-   * Whether an ordered queue of that name may exist in another program: neither a job nor a queue of this app has the
-   * name.
-   */
-  #mayBeOrdered(name: string): boolean {
-    return this.testing.current === undefined && this.#options.definition(name) === undefined
-  }
-
-  /** Loads the names of ordered queues before a push. Returns undefined when they are known already, or not needed. */
-  #learnOrdered(name: string, { store }: PushTarget): Promise<void> | undefined {
-    return store && this.#mayBeOrdered(name) ? orderedNamesOf(store()).refreshed() : undefined
-  }
-
-  async #push(request: PushRequest, target: PushTarget): Promise<string | null> {
-    const learning = this.#learnOrdered(request?.class, target)
-    if (learning) await learning
-    const finished = await this.prepare(request)
-    if (!finished) return null
-    try {
-      await target.push(finished)
-    } catch (thrown) {
-      const failure = unconfirmed(thrown, [finished])
-      if (failure !== undefined) throw failure
-    }
-    return finished.jid
-  }
-
-  async #pushEach(
-    { name, rows }: Pick<Bulk, 'name' | 'rows'>,
-    planned: () => BulkPlan,
-    target: PushTarget,
-  ): Promise<(string | null)[]> {
-    const plan = planned()
-    const learning = this.#learnOrdered(name, target)
-    if (learning) await learning
-    const jids: (string | null)[] = []
-    let batch: PreparedPush[] = []
-    const flush = async () => {
-      const finished = batch
-      batch = []
-      try {
-        await target.pushAll(finished)
-      } catch (thrown) {
-        const failure = unconfirmed(thrown, finished, jids)
-        if (failure !== undefined) throw failure
-      }
-    }
-    for await (const args of rows) {
-      const finished = await this.prepare(plan.request(args, jids.length))
-      jids.push(finished?.jid ?? null)
-      if (finished) batch.push(finished)
-      if (batch.length >= plan.batchSize) await flush()
-    }
-    plan.end(jids.length)
-    if (batch.length > 0) await flush()
-    return jids
+    return new Client(this.#options, { shared: this.#shared, inner })
   }
 
   #write(payload: Payload): string {
@@ -366,25 +322,4 @@ export class Client implements Pusher {
     this.weigh(payload.class, text)
     return text
   }
-}
-
-/**
- * Returns the error of a push with the ids of its jobs, which the store does not know; undefined when all of them are
- * stored. `all` holds the ids of the whole call.
- */
-function unconfirmed(thrown: unknown, finished: PreparedPush[], all: readonly (string | null)[] = []): unknown {
-  if (!(thrown instanceof PushError)) return thrown
-  const { message, maybePushed, parts, cause } = thrown
-  const left = finished.filter(({ destination }) => !parts?.stored.has(destination))
-  if (left.length === 0) return undefined
-  const jids = left.map(({ jid }) => jid)
-  const refused = maybePushed ? left.filter(({ destination }) => parts?.refused.has(destination)) : left
-  const unsure = new Set(jids)
-  const pushed = all.flatMap((jid) => (jid === null || unsure.has(jid) ? [] : jid))
-  const notPushed = refused.map(({ jid }) => jid)
-  return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, pushed })
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', message)
 }

@@ -2,11 +2,10 @@ import type { JobDefinition } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
 import type { Payload } from '../job/payload.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
-import type { Client } from './client.ts'
+import type { Client, Target } from './client.ts'
 import type { FakeQueues } from './push-target.ts'
 import type { PushOptions, PushRequest } from './request.ts'
 import { pushOptionsOf, type SetOptions } from './set-options.ts'
-import type { Target } from './stores.ts'
 
 /** What a job needs of its app. */
 export interface JobHost {

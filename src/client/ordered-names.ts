@@ -7,7 +7,7 @@ const FRESH_MS = 60_000
 /** Milliseconds before a store that did not answer is asked again. */
 const SILENT_MS = 1000
 
-class OrderedNames {
+export class OrderedNames {
   readonly #store: Store
   #names: ReadonlySet<string> = new Set()
   #freshUntil = Number.NEGATIVE_INFINITY

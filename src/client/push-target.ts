@@ -1,12 +1,13 @@
-/** Where a push goes: the app's store, another store, or a test mode. */
+/** Where a push goes: a store, a transaction, or a test mode. */
 
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
+import { PushError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
-import { inSteps } from '../job/push-steps.ts'
-import type { PushItem, Store, TaskSpec } from '../store/contract.ts'
-import { resend } from './resend.ts'
+import type { OrderedPushes, PushItem, TaskSpec } from '../store/contract.ts'
+import type { Bulk, BulkPlan } from './bulk.ts'
+import type { OrderedNames } from './ordered-names.ts'
+import type { PushRequest } from './request.ts'
 
 /** A job that is ready to be stored. */
 export interface PreparedPush {
@@ -14,6 +15,24 @@ export interface PreparedPush {
   destination: PushItem
   /** The task record of a tracked job. */
   track?: TaskSpec
+}
+
+/** The steps of a push before its target: the part of a client that a target calls. */
+export interface PushPipe {
+  /** Whether there is no middleware. */
+  readonly isPlain: boolean
+  /** Whether this app defines a job with this name. */
+  isDefined(name: string): boolean
+  /** Returns a complete payload for a request. @throws INVALID_JOB, INVALID_OPTION */
+  normalise(request: PushRequest): Payload
+  /** Runs the client middleware; returns null when it stopped the push. @throws INVALID_JOB */
+  pass(payload: Payload): Promise<Payload | null>
+  /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
+  write(payload: Payload, once?: boolean): PreparedPush
+  /** All these steps; returns null when middleware stopped the push. */
+  prepare(request: PushRequest): Promise<PreparedPush | null>
+  /** @throws INVALID_JOB, INVALID_OPTION */
+  plan<Args extends unknown[]>(bulk: Bulk<Args>): BulkPlan
 }
 
 /** An item that was pushed to an ordered queue. */
@@ -25,13 +44,19 @@ export interface OrderedPushed {
   performIn: number
 }
 
-/** Items of an ordered queue for a target that keeps or runs them instead of storing them. */
-export interface OrderedPushBatch {
+/** A push of many items to an ordered queue. */
+export interface OrderedPushRequest {
   /** The name of the ordered queue. */
   name: string
-  items: readonly OrderedPushed[]
+  /** Checks the items, and runs the client middleware. */
+  prepare(): Promise<OrderedPushes[]>
   /** Runs items in this process inside the chain, one batch after another. @throws what the handler throws */
   run(items: readonly OrderedPushed[], chain: Chain<JobContext, unknown>): Promise<void>
+}
+
+/** Items of an ordered queue that are ready to be stored. */
+export interface PreparedOrderedPush extends Pick<OrderedPushRequest, 'name' | 'run'> {
+  batches: OrderedPushes[]
 }
 
 /** The jobs that `fake` of highkiq/testing keeps in memory. */
@@ -44,100 +69,110 @@ export interface FakeQueues {
   ordered(name: string): readonly OrderedPushed[]
 }
 
-/** Resolves when the jobs are stored. @throws PushError */
 export interface PushTarget {
-  push(job: PreparedPush): Promise<void>
-  pushAll(jobs: PreparedPush[]): Promise<void>
-  /** Takes ordered items, in targets that do not store. */
-  pushOrdered?(pushes: OrderedPushBatch): Promise<void>
-  /** The store, in targets that store. */
-  readonly store?: () => Store
+  /** Resolves with the job's id when it is stored; with null when middleware stopped it. @throws PushError */
+  push(pipe: PushPipe, request: PushRequest): Promise<string | null>
+  /** Resolves with an id for each row, null where middleware stopped it. @throws PushError */
+  pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]>
+  /** Resolves with the number of items. @throws PushError */
+  pushOrdered(request: OrderedPushRequest): Promise<number>
+  /** Runs work that writes to the store in several steps. @throws INVALID_OPTION if this target can't include it */
+  apart<T>(what: string, work: () => Promise<T>): Promise<T>
+  /** The ordered queues in the store, in targets that store. */
+  readonly orderedNames?: OrderedNames | undefined
   /** The kept jobs, in targets that keep them for a test. */
-  readonly collected?: FakeQueues
+  readonly collected?: FakeQueues | undefined
 }
 
-/** The most jobs that are stored in one step. */
-export const BULK = 1000
-
-interface Batch {
-  items: PushItem[]
-  stored: Promise<void>
-}
-
-export class StoreTarget implements PushTarget {
-  readonly store: () => Store
-  readonly #now: () => number
-  #batch: Batch | undefined
-
-  constructor(store: () => Store, now: () => number) {
-    this.store = store
-    this.#now = now
+/** A target that gets each job as soon as it is ready. */
+export abstract class DirectTarget implements PushTarget {
+  get orderedNames(): OrderedNames | undefined {
+    return undefined
   }
 
-  push({ destination, track }: PreparedPush): Promise<void> {
-    if (track) return this.store().tasks.pushTracked([{ task: track, item: destination }], this.#now())
-    // An idempotent push gets a call of its own, so that its error does not reject other pushes.
-    return destination.once
-      ? resend(() => this.store().jobs.push([destination], this.#now()))
-      : this.#batched(destination)
+  get collected(): FakeQueues | undefined {
+    return undefined
   }
 
-  async pushAll(jobs: PreparedPush[]): Promise<void> {
-    const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
-    const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
-    const put = () => this.store().jobs.push(items, this.#now())
-    const steps = [
-      { items: tracked.map(({ item }) => item), put: () => this.store().tasks.pushTracked(tracked, this.#now()) },
-      { items, put: () => (items.every(({ once }) => once) ? resend(put) : put()) },
-    ]
-    await inSteps(steps.filter((step) => step.items.length > 0))
-  }
+  abstract put(job: PreparedPush): Promise<void>
+  abstract putAll(jobs: PreparedPush[]): Promise<void>
+  abstract putOrdered(push: PreparedOrderedPush): Promise<void>
 
-  /** Stores all pushes of one turn of the event loop in one call, at most BULK jobs each. */
-  #batched(item: PushItem): Promise<void> {
-    let batch = this.#batch
-    // Above BULK a store may need several steps, and its error would not say which jobs failed.
-    if (!batch || batch.items.length >= BULK) {
-      const items: PushItem[] = []
-      const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        if (this.#batch?.items === items) this.#batch = undefined
-        return this.store().jobs.push(items, this.#now())
-      })
-      batch = { items, stored }
-      this.#batch = batch
+  async push(pipe: PushPipe, request: PushRequest): Promise<string | null> {
+    const learning = this.#learnOrdered(pipe, request?.class)
+    if (learning) await learning
+    const prepared = await pipe.prepare(request)
+    if (!prepared) return null
+    try {
+      await this.put(prepared)
+    } catch (thrown) {
+      const failure = unconfirmed(thrown, [prepared])
+      if (failure !== undefined) throw failure
     }
-    batch.items.push(item)
-    return batch.stored
+    return prepared.jid
+  }
+
+  /** Stores the jobs batch by batch, and reads at most one batch ahead. */
+  async pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
+    const plan = pipe.plan(bulk)
+    const learning = this.#learnOrdered(pipe, bulk.name)
+    if (learning) await learning
+    const jids: (string | null)[] = []
+    let batch: PreparedPush[] = []
+    const flush = async () => {
+      const prepared = batch
+      batch = []
+      try {
+        await this.putAll(prepared)
+      } catch (thrown) {
+        const failure = unconfirmed(thrown, prepared, jids)
+        if (failure !== undefined) throw failure
+      }
+    }
+    for await (const args of bulk.rows) {
+      const prepared = await pipe.prepare(plan.request(args, jids.length))
+      jids.push(prepared?.jid ?? null)
+      if (prepared) batch.push(prepared)
+      if (batch.length >= plan.batchSize) await flush()
+    }
+    plan.end(jids.length)
+    if (batch.length > 0) await flush()
+    return jids
+  }
+
+  async pushOrdered({ name, prepare, run }: OrderedPushRequest): Promise<number> {
+    const batches = await prepare()
+    await this.putOrdered({ name, batches, run })
+    return idsOf(batches).length
+  }
+
+  apart<T>(_what: string, work: () => Promise<T>): Promise<T> {
+    return work()
+  }
+
+  /** Loads the names of ordered queues. Returns undefined when they are known already, or not needed. */
+  #learnOrdered(pipe: PushPipe, name: string): Promise<void> | undefined {
+    return pipe.isDefined(name) ? undefined : this.orderedNames?.refreshed()
   }
 }
 
-/** A value that can be replaced everywhere, or within one function and all that it calls and awaits. */
-export class Override<Thing> {
-  #everywhere: Thing | undefined
-  /** Created on first use, because AsyncLocalStorage makes every promise slower. */
-  #scopes: AsyncLocalStorage<{ thing: Thing | undefined }> | undefined
+export function idsOf(batches: readonly OrderedPushes[]): string[] {
+  return batches.flatMap(({ items }) => items.map(({ id }) => id))
+}
 
-  get current(): Thing | undefined {
-    const scope = this.#scopes?.getStore()
-    return scope ? scope.thing : this.#everywhere
-  }
-
-  /** Whether this is called within a scope. */
-  get isScoped(): boolean {
-    return this.#scopes?.getStore() !== undefined
-  }
-
-  set everywhere(thing: Thing | undefined) {
-    this.#everywhere = thing
-  }
-
-  get everywhere(): Thing | undefined {
-    return this.#everywhere
-  }
-
-  /** Runs `work` with `thing` as the current value; undefined means no replacement. */
-  within<T>(thing: Thing | undefined, work: () => T): T {
-    this.#scopes ??= new AsyncLocalStorage()
-    return this.#scopes.run({ thing }, work)
-  }
+/**
+ * Returns the error of a push with the ids of its jobs, which the store does not know; undefined when all of them are
+ * stored. `all` holds the ids of the whole call.
+ */
+function unconfirmed(thrown: unknown, prepared: PreparedPush[], all: readonly (string | null)[] = []): unknown {
+  if (!(thrown instanceof PushError)) return thrown
+  const { message, maybePushed, parts, cause } = thrown
+  const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))
+  if (left.length === 0) return undefined
+  const jids = left.map(({ jid }) => jid)
+  const refused = maybePushed ? left.filter(({ destination }) => parts?.refused.has(destination)) : left
+  const unsure = new Set(jids)
+  const pushed = all.flatMap((jid) => (jid === null || unsure.has(jid) ? [] : jid))
+  const notPushed = refused.map(({ jid }) => jid)
+  return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, pushed })
 }

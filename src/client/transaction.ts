@@ -1,26 +1,27 @@
-/** Collects the pushes of one transaction until it is committed or rolled back. */
+/** `hq.transaction`: stores jobs and rows of your own in one commit, or not at all. */
 
 import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
-import type { OrderedPushes } from '../store/contract.ts'
-import type { BulkPlan, Rows } from './bulk.ts'
-import type { PreparedPush, PushTarget } from './push-target.ts'
+import type { OrderedPushes, PushItem, SqlConnection, Store } from '../store/contract.ts'
+import type { Bulk } from './bulk.ts'
+import type { Client } from './client.ts'
+import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
+import {
+  idsOf,
+  type OrderedPushRequest,
+  type PreparedOrderedPush,
+  type PreparedPush,
+  type PushPipe,
+  type PushTarget,
+} from './push-target.ts'
 import type { PushRequest } from './request.ts'
 
 /** Microtasks after which middleware counts as waiting for something, which it can't do in a transaction. */
 const STEPS = 1000
 
-/** The part of the client that a transaction uses. */
-export interface JoiningClient {
-  readonly isPlain: boolean
-  normalise(request: PushRequest): Payload
-  pass(payload: Payload): Promise<Payload | null>
-  write(payload: Payload): PreparedPush
-}
-
 /** A push made while the function ran. */
 interface Joined {
-  client: JoiningClient
+  pipe: PushPipe
   payload: Payload
   /** The payload after middleware; undefined until it has answered. */
   passed: Payload | null | undefined
@@ -30,66 +31,67 @@ interface Joined {
   reject: (thrown: unknown) => void
 }
 
-/** The batches of one ordered push. */
-export interface OrderedPlan {
-  batches: OrderedPushes[]
-  /** Pushes the items to a target that does not store. */
-  pushInto(target: PushTarget): Promise<void>
-}
-
 /** An ordered push made while the function ran. */
 interface JoinedOrdered {
-  /** Undefined until it is known. */
-  plan: OrderedPlan | undefined
+  request: OrderedPushRequest
+  /** Undefined until it is prepared. */
+  batches: OrderedPushes[] | undefined
   resolve: (count: number) => void
   reject: (thrown: unknown) => void
 }
 
-export class Transaction {
+/** Collects the pushes of one transaction until it is committed or rolled back. */
+export class Transaction implements PushTarget {
+  readonly orderedNames: OrderedNames | undefined
   readonly #joined: Joined[] = []
   readonly #ordered: JoinedOrdered[] = []
   #open = 0
   #failure: { thrown: unknown } | undefined
 
+  constructor(orderedNames: OrderedNames | undefined) {
+    this.orderedNames = orderedNames
+  }
+
   /** Resolves after the commit, rejects when it is rolled back. A push that fails rolls it back. */
-  push(client: JoiningClient, request: PushRequest): Promise<string | null> {
+  push(pipe: PushPipe, request: PushRequest): Promise<string | null> {
     const told = new Promise<string | null>((resolve, reject) => {
       try {
-        const payload = client.normalise(request)
-        const joined: Joined = { client, payload, passed: undefined, jid: payload.jid, resolve, reject }
+        const payload = pipe.normalise(request)
+        const joined: Joined = { pipe, payload, passed: undefined, jid: payload.jid, resolve, reject }
         this.#joined.push(joined)
-        if (client.isPlain) joined.passed = payload
+        if (pipe.isPlain) joined.passed = payload
         else this.#pass(joined)
       } catch (thrown) {
         this.fail(thrown)
         reject(thrown)
       }
     })
-    return toldElsewhere(told)
+    return handled(told)
   }
 
-  /** Joins an ordered push; resolves with the number of items. `make` must not wait for anything. */
-  pushOrdered(make: () => Promise<OrderedPlan>): Promise<number> {
+  pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
+    return handled(Promise.all(this.#eachOf(pipe, bulk)))
+  }
+
+  /** The request must not wait for anything. */
+  pushOrdered(request: OrderedPushRequest): Promise<number> {
     const told = new Promise<number>((resolve, reject) => {
-      const joined: JoinedOrdered = { plan: undefined, resolve, reject }
+      const joined: JoinedOrdered = { request, batches: undefined, resolve, reject }
       this.#ordered.push(joined)
       this.#begin(
-        make().then((plan) => {
-          joined.plan = plan
+        request.prepare().then((batches) => {
+          joined.batches = batches
         }),
       )
     })
-    return toldElsewhere(told)
+    return handled(told)
   }
 
-  pushEach(client: JoiningClient, rows: Rows, planned: () => BulkPlan): Promise<(string | null)[]> {
-    return toldElsewhere(Promise.all(this.#eachOf(client, rows, planned)))
-  }
-
-  /** Rolls the transaction back, because something was asked for that can't be part of it. */
-  refuse(thrown: unknown): Promise<never> {
-    this.fail(thrown)
-    return toldElsewhere(Promise.reject(thrown))
+  /** Rolls the transaction back, because this work can't be part of it. */
+  apart<T>(what: string, _work: () => Promise<T>): Promise<T> {
+    return this.#refuse(
+      new HighkiqError('INVALID_OPTION', `${what} inside hq.transaction can't be part of it: do it after the commit`),
+    )
   }
 
   fail(thrown: unknown): void {
@@ -97,14 +99,14 @@ export class Transaction {
   }
 
   /**
-   * What is to be stored. Middleware gets the time that it takes to compute; a job whose middleware waits for something
-   * is stored as due now, as far as it has come, and passes the middleware when it is promoted.
-   * @throws what any of the pushes failed with
+   * Returns the jobs to store. Middleware gets the time that it takes to compute; a job whose middleware waits for
+   * something is stored as due now, as far as it has come, and passes the middleware when it is promoted.
+   * @throws the error of any of the pushes
    */
   async finished(now: number): Promise<PreparedPush[]> {
     for (let step = 0; this.#open > 0 && step < STEPS; step++) await undefined
     if (this.#failure) throw this.#failure.thrown
-    if (this.#ordered.some(({ plan }) => !plan)) {
+    if (this.#ordered.some(({ batches }) => !batches)) {
       throw new HighkiqError(
         'INVALID_OPTION',
         'prepare, or client middleware, of an ordered job waits for something, for which hq.transaction can not: push it after the commit',
@@ -112,21 +114,21 @@ export class Transaction {
     }
     const all: PreparedPush[] = []
     for (const joined of this.#joined) {
-      const { client, payload, passed } = joined
-      const finished = passed === null ? null : client.write(passed ?? payload)
-      joined.jid = finished?.jid ?? null
-      if (finished) all.push(passed ? finished : dueNow(finished, now))
+      const { pipe, payload, passed } = joined
+      const prepared = passed === null ? null : pipe.write(passed ?? payload)
+      joined.jid = prepared?.jid ?? null
+      if (prepared) all.push(passed ? prepared : dueNow(prepared, now))
     }
     return all
   }
 
-  /** The plans of ordered pushes; complete after `finished`. */
-  get ordered(): OrderedPlan[] {
-    return this.#ordered.flatMap(({ plan }) => plan ?? [])
+  /** The ordered pushes; complete after `finished`. */
+  get ordered(): PreparedOrderedPush[] {
+    return this.#ordered.map(({ request: { name, run }, batches = [] }) => ({ name, run, batches }))
   }
 
   committed(): void {
-    for (const { resolve, plan } of this.#ordered) resolve(plan ? idsOf(plan).length : 0)
+    for (const { resolve, batches = [] } of this.#ordered) resolve(idsOf(batches).length)
     for (const { resolve, jid } of this.#joined) resolve(jid)
   }
 
@@ -134,13 +136,13 @@ export class Transaction {
     const message = `not pushed, for its transaction was rolled back: ${messageOf(thrown)}`
     const why = (ids: string[]) => new PushError(message, ids, false, { cause: thrown })
     for (const { reject, payload } of this.#joined) reject(why([payload.jid]))
-    for (const { reject, plan } of this.#ordered) reject(why(plan ? idsOf(plan) : []))
+    for (const { reject, batches = [] } of this.#ordered) reject(why(idsOf(batches)))
   }
 
   /** Starts the middleware at once, so that it sees the async context of the push. */
   #pass(joined: Joined): void {
     this.#begin(
-      joined.client.pass(joined.payload).then((passed) => {
+      joined.pipe.pass(joined.payload).then((passed) => {
         joined.passed = passed
       }),
     )
@@ -151,27 +153,29 @@ export class Transaction {
     work.catch((thrown) => this.fail(thrown)).finally(() => this.#open--)
   }
 
-  #eachOf(client: JoiningClient, rows: Rows, planned: () => BulkPlan): Promise<string | null>[] {
+  #refuse(thrown: unknown): Promise<never> {
+    this.fail(thrown)
+    return handled(Promise.reject(thrown))
+  }
+
+  #eachOf<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<string | null>[] {
     try {
-      const plan = planned()
+      const plan = pipe.plan(bulk)
+      const { rows } = bulk
       if (!(Symbol.iterator in rows)) {
         throw new HighkiqError(
           'INVALID_JOB',
-          'what is read by and by can not join a transaction: push an array, or another iterable that is not async',
+          'rows that are read asynchronously can not join a transaction: push an array, or another iterable that is not async',
         )
       }
       const told: Promise<string | null>[] = []
-      for (const args of rows) told.push(this.push(client, plan.request(args, told.length)))
+      for (const args of rows) told.push(this.push(pipe, plan.request(args, told.length)))
       plan.end(told.length)
       return told
     } catch (thrown) {
-      return [this.refuse(thrown)]
+      return [this.#refuse(thrown)]
     }
   }
-}
-
-function idsOf({ batches }: OrderedPlan): string[] {
-  return batches.flatMap(({ items }) => items.map(({ id }) => id))
 }
 
 function dueNow({ jid, destination }: PreparedPush, now: number): PreparedPush {
@@ -181,7 +185,75 @@ function dueNow({ jid, destination }: PreparedPush, now: number): PreparedPush {
 }
 
 /** Marks a promise as handled: the transaction itself reports the error. */
-function toldElsewhere<T>(told: Promise<T>): Promise<T> {
+function handled<T>(told: Promise<T>): Promise<T> {
   told.catch(() => {})
   return told
+}
+
+interface TransactionHost {
+  client: Client
+  store: () => Store
+  now: () => number
+}
+
+/**
+ * Runs `work` once, in a write transaction of its own, and stores what it pushes in the same commit.
+ * @throws what `work` throws; NO_TRANSACTION; INVALID_OPTION when `work` is asynchronous. Then nothing is stored
+ */
+export function transact<T>(host: TransactionHost, work: (connection: SqlConnection) => T): Promise<T> {
+  return host.client.target.apart('hq.transaction', () => begin(host, work))
+}
+
+async function begin<T>(host: TransactionHost, work: (connection: SqlConnection) => T): Promise<T> {
+  const { client, now } = host
+  const store = host.store()
+  if (!store.jobs.transaction) {
+    throw new HighkiqError(
+      'NO_TRANSACTION',
+      `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs in SQLite beside them`,
+    )
+  }
+  if (typeof work !== 'function' || isAsync(work)) throw notSynchronous()
+  const testing = client.testing.current
+  const transaction = new Transaction(testing ? undefined : orderedNamesOf(store))
+  let finished: PreparedPush[] = []
+  let result: T | undefined
+  const run = async (connection: SqlConnection): Promise<(PushItem | OrderedPushes)[]> => {
+    result = client.joining(transaction, () => work(connection))
+    if (isThenable(result)) {
+      // The work can't be stopped, and its result no longer matters.
+      result.then(undefined, () => {})
+      throw notSynchronous()
+    }
+    finished = await transaction.finished(now())
+    if (testing) return []
+    return [...finished.map(({ destination }) => destination), ...transaction.ordered.flatMap(({ batches }) => batches)]
+  }
+  try {
+    await store.jobs.transaction(run, now())
+  } catch (thrown) {
+    transaction.rolledBack(thrown)
+    throw thrown
+  }
+  transaction.committed()
+  if (testing) {
+    await testing.putAll(finished)
+    for (const push of transaction.ordered) await testing.putOrdered(push)
+  }
+  return result as T
+}
+
+function isAsync(work: unknown): boolean {
+  return Object.prototype.toString.call(work) === '[object AsyncFunction]'
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}
+
+function notSynchronous(): HighkiqError {
+  return new HighkiqError(
+    'INVALID_OPTION',
+    'hq.transaction wants a function that does its work at once and answers no promise: nobody else can write while it runs. Fetch what it needs before, and neither await nor return the pushes in it',
+  )
 }

@@ -1,14 +1,12 @@
 /** Pushes items to an ordered queue. All items are checked before any is stored. */
 
 import type { Client } from '../client/client.ts'
-import type { OrderedPushed, PushTarget } from '../client/push-target.ts'
-import type { OrderedPlan } from '../client/transaction.ts'
+import type { OrderedPushed } from '../client/push-target.ts'
 import { checkValue } from '../job/args.ts'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { dueAt } from '../job/duration.ts'
-import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
-import { parseJson } from '../job/json.ts'
+import { HighkiqError, messageOf } from '../job/errors.ts'
 import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
 import { ORDERED_PAGE, type OrderedPush, type OrderedPushes, type Store } from '../store/contract.ts'
@@ -32,8 +30,6 @@ const MOST_SCORE = 2 ** 53
 /** The last score of this process, in microseconds. */
 let lastScore = 0
 
-const BATCHES_AT_ONCE = 20
-
 /** Returns the time in seconds; each call returns more than the one before. */
 function nextScore(nowMs: number): number {
   lastScore = Math.max(Math.round(nowMs * 1000), lastScore + 1)
@@ -41,7 +37,7 @@ function nextScore(nowMs: number): number {
 }
 
 /**
- * @returns how many were stored: client middleware may drop some
+ * @returns the number of items; client middleware may drop some
  * @throws INVALID_JOB, INVALID_ARGS before anything is stored; PushError, whose `jids` are the ids not known to be stored
  */
 export function pushOrdered(
@@ -49,42 +45,11 @@ export function pushOrdered(
   definition: OrderedDefinition,
   items: OrderedItem | Iterable<OrderedItem>,
 ): Promise<number> {
-  // Read the transaction now: after an await it may be over.
-  const { transaction } = host.client
-  return transaction
-    ? transaction.pushOrdered(async () => planOf(host, definition, await pushesOf(host, definition, items)))
-    : pushAlone(host, definition, items)
-}
-
-async function pushAlone(
-  host: PushHost,
-  definition: OrderedDefinition,
-  items: OrderedItem | Iterable<OrderedItem>,
-): Promise<number> {
-  const target = host.client.testing.current
-  const store = target ? undefined : host.client.store
-  const pushes = await pushesOf(host, definition, items)
-  if (!store) {
-    if (target) await pushToTarget(host, definition, target, pushes)
-    return pushes.length
-  }
-  const batches = [...batchesOf(definition, pushes)]
-  // A store may write several batches in one commit.
-  for (let from = 0; from < batches.length; from += BATCHES_AT_ONCE) {
-    const some = batches.slice(from, from + BATCHES_AT_ONCE)
-    const sent = some.map(({ queue, shards, items: piece }) => store.ordered.push(queue, shards, piece, host.now()))
-    const answers = await Promise.allSettled(sent)
-    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
-    const stranger = failures.find((thrown) => !(thrown instanceof PushError))
-    if (stranger !== undefined) throw stranger
-    const failed = failures as PushError[]
-    if (failed[0] === undefined) continue
-    const left = [...some.filter((_, i) => answers[i]?.status === 'rejected'), ...batches.slice(from + some.length)]
-    const ids = left.flatMap(({ items: piece }) => piece.map(({ id }) => id))
-    const maybePushed = failed.some((thrown) => thrown.maybePushed)
-    throw new PushError(failed[0].message, ids, maybePushed, { cause: failed[0].cause })
-  }
-  return pushes.length
+  return host.client.target.pushOrdered({
+    name: definition.name,
+    prepare: async () => batchesOf(definition, await pushesOf(host, definition, items)),
+    run: (some, chain) => host.runInline(definition, some, chain),
+  })
 }
 
 /** Prepares and checks all items. */
@@ -112,27 +77,6 @@ function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly Order
   return Array.from({ length: pages }, (_, page) => {
     const items = pushes.slice(page * ORDERED_PAGE, (page + 1) * ORDERED_PAGE)
     return { to: 'ordered', queue, shards: options.shards, items }
-  })
-}
-
-function planOf(host: PushHost, definition: OrderedDefinition, pushes: OrderedPush[]): OrderedPlan {
-  return {
-    batches: batchesOf(definition, pushes),
-    pushInto: (target) => pushToTarget(host, definition, target, pushes),
-  }
-}
-
-async function pushToTarget(
-  host: PushHost,
-  definition: OrderedDefinition,
-  target: PushTarget,
-  pushes: readonly OrderedPush[],
-): Promise<void> {
-  const items = pushes.map(({ payload, wake: _, ...rest }) => ({ ...rest, payload: parseJson(payload) }))
-  await target.pushOrdered?.({
-    name: definition.name,
-    items,
-    run: (some, chain) => host.runInline(definition, some, chain),
   })
 }
 

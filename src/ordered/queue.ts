@@ -1,6 +1,5 @@
 /** An ordered queue, for looking and acting; any process may, whether it defines the queue or not. */
 
-import { orderedNamesOf } from '../client/ordered-names.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedCounts, ShardCounts } from '../store/contract.ts'
 import { checkShards, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
@@ -77,10 +76,9 @@ export class OrderedQueue {
     if (this.#definition) return pushOrdered(this.#host, this.#definition, items)
     const { client } = this.#host
     const definition = foreignDefinition(this.queue)
-    if (client.testing.current) return pushOrdered(this.#host, definition, items)
-    const names = orderedNamesOf(client.store)
-    if (names.has(this.queue)) return pushOrdered(this.#host, definition, items)
-    return client.apart(`a push to ${this.queue}, which this app does not define,`, async () => {
+    const { orderedNames: names } = client.target
+    if (!names || names.has(this.queue)) return pushOrdered(this.#host, definition, items)
+    return client.target.apart(`a push to ${this.queue}, which this app does not define,`, async () => {
       await names.ask()
       if (!names.has(this.queue)) await this.known()
       return pushOrdered(this.#host, definition, items)

@@ -81,7 +81,7 @@ export class Tasks {
     rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
     options: CreateOptions & { id?: string } = {},
   ): Promise<Task> {
-    return this.#host.client.apart('tasks.create', async () => {
+    return this.#host.client.target.apart('tasks.create', async () => {
       checkCreate('tasks.create', job, options, { id: 'text' })
       const { id, ...rest } = options
       checkId('tasks.create', id)
@@ -115,7 +115,9 @@ export class Tasks {
     source: Source,
     options: ImportOptions = {},
   ): Promise<Task | DryRun> {
-    return this.#host.client.apart('tasks.import', () => this.#import(job as unknown as Job<never[]>, source, options))
+    return this.#host.client.target.apart('tasks.import', () =>
+      this.#import(job as unknown as Job<never[]>, source, options),
+    )
   }
 
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
@@ -205,7 +207,7 @@ export class Tasks {
     pages: Iterable<Args | Args[0]> | AsyncIterable<Args | Args[0]>,
     options: ExportOptions = {},
   ): Promise<Task> {
-    return this.#host.client.apart('tasks.export', async () => {
+    return this.#host.client.target.apart('tasks.export', async () => {
       checkCreate('tasks.export', job, options, EXPORTED)
       if (options.rowsPerJob !== undefined)
         throw invalid('tasks.export: rowsPerJob is not allowed: each page is a job of its own')

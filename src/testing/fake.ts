@@ -1,45 +1,57 @@
 /** Keeps pushed jobs in memory until a test runs them. */
 
-import type { FakeQueues, OrderedPushBatch, OrderedPushed, PreparedPush, PushTarget } from '../client/push-target.ts'
+import type {
+  FakeQueues,
+  OrderedPushed,
+  OrderedPushRequest,
+  PreparedOrderedPush,
+  PreparedPush,
+} from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
-import { Mode } from './mode.ts'
+import { TestTarget } from './mode.ts'
 
 /** Runs a job in this process inside the chain. */
 export type Run = (payload: Payload, chain: Chain<JobContext, unknown>) => Promise<unknown>
 
-export class Fake extends Mode implements PushTarget, FakeQueues {
+export class Fake extends TestTarget implements FakeQueues {
   /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
-  readonly collected = this
   readonly #run: Run
   readonly #all: Payload[] = []
   /** By job, and by queue: each always the same array. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
   /** By ordered queue. */
-  readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushBatch['run'] }>()
+  readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushRequest['run'] }>()
 
   constructor(run: Run) {
     super()
     this.#run = run
   }
 
-  async push(job: PreparedPush): Promise<void> {
+  override get collected(): FakeQueues {
+    return this
+  }
+
+  async put(job: PreparedPush): Promise<void> {
     const payload = arrived(job)
     for (const list of this.#listsOf(payload)) list.push(payload)
   }
 
-  async pushAll(jobs: PreparedPush[]): Promise<void> {
-    for (const job of jobs) await this.push(job)
+  async putAll(jobs: PreparedPush[]): Promise<void> {
+    for (const job of jobs) await this.put(job)
   }
 
-  async pushOrdered({ name, items, run }: OrderedPushBatch): Promise<void> {
+  async putOrdered(push: PreparedOrderedPush): Promise<void> {
+    const { name, run } = push
+    const items = itemsOf(push)
     const kept = this.#ordered.get(name)
     if (kept) kept.items.push(...items)
-    else this.#ordered.set(name, { items: [...items], run })
+    else this.#ordered.set(name, { items, run })
   }
 
   /** Returns pushed items of an ordered queue that have not run, in order. */
@@ -113,6 +125,13 @@ export function arrived({ destination }: PreparedPush): Payload {
   const payload = readPayload(destination.text) as Payload
   if (destination.to !== 'queue') payload.at = destination.score
   return payload
+}
+
+/** Returns items as a worker would read them. */
+export function itemsOf({ batches }: PreparedOrderedPush): OrderedPushed[] {
+  return batches.flatMap(({ items }) =>
+    items.map(({ payload, wake: _, ...rest }) => ({ ...rest, payload: parseJson(payload) })),
+  )
 }
 
 function listOf(lists: Map<string, Payload[]>, name: string): Payload[] {

@@ -13,11 +13,10 @@
  */
 
 import { type Highkiq, TESTING } from '../app.ts'
-import type { PushTarget } from '../client/push-target.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { Fake } from './fake.ts'
 import { Inline } from './inline.ts'
-import { Mode } from './mode.ts'
+import { Mode, type TestTarget } from './mode.ts'
 
 export type { Fake, Inline, Mode }
 
@@ -56,11 +55,11 @@ export async function drainAll(hq: Highkiq): Promise<number> {
 }
 
 /** Starts a mode. One scoped mode may run inside one app-wide mode. */
-function begin<Which extends Mode, T>(
+function begin<Which extends Mode | TestTarget, T>(
   hq: Highkiq,
   name: string,
   mode: Which,
-  target: PushTarget | undefined,
+  target: TestTarget | undefined,
   work: ((mode: Which) => T) | undefined,
 ): Which | Promise<Awaited<T>> {
   const testing = hq[TESTING]

@@ -1,12 +1,12 @@
 /** Runs jobs at once, where they are pushed. */
 
-import type { OrderedPushBatch, PreparedPush, PushTarget } from '../client/push-target.ts'
+import type { PreparedOrderedPush, PreparedPush } from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { arrived, type Run } from './fake.ts'
-import { Mode } from './mode.ts'
+import { arrived, itemsOf, type Run } from './fake.ts'
+import { TestTarget } from './mode.ts'
 
-export class Inline extends Mode implements PushTarget {
+export class Inline extends TestTarget {
   /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
   readonly #run: Run
@@ -17,16 +17,16 @@ export class Inline extends Mode implements PushTarget {
   }
 
   /** @throws what the handler throws */
-  async push(job: PreparedPush): Promise<void> {
+  async put(job: PreparedPush): Promise<void> {
     await this.#run(arrived(job), this.server)
   }
 
-  async pushAll(jobs: PreparedPush[]): Promise<void> {
-    for (const job of jobs) await this.push(job)
+  async putAll(jobs: PreparedPush[]): Promise<void> {
+    for (const job of jobs) await this.put(job)
   }
 
   /** @throws what the handler throws */
-  async pushOrdered(pushes: OrderedPushBatch): Promise<void> {
-    await pushes.run(pushes.items, this.server)
+  async putOrdered(push: PreparedOrderedPush): Promise<void> {
+    await push.run(itemsOf(push), this.server)
   }
 }

@@ -1,3 +1,5 @@
+import { DirectTarget } from '../client/push-target.ts'
+
 /** A test mode. It ends with `using`, or with `dispose()`. */
 export class Mode implements Disposable {
   #end: () => void = () => {}
@@ -15,5 +17,22 @@ export class Mode implements Disposable {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+}
+
+/** A test mode that keeps or runs jobs instead of storing them. */
+export abstract class TestTarget extends DirectTarget implements Disposable {
+  readonly #mode = new Mode()
+
+  onEnd(end: () => void): void {
+    this.#mode.onEnd(end)
+  }
+
+  dispose(): void {
+    this.#mode.dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.#mode.dispose()
   }
 }
