@@ -26,8 +26,8 @@ const RELEASE_SECONDS = 1
 export interface BatchOptions {
   shard: number
   token: number
-  /** The how-many-th it is that the worker began. */
-  place: number
+  /** The slot of the batch among the running jobs of its worker. */
+  slot: number
 }
 
 export class Batch implements Running {
@@ -48,12 +48,12 @@ export class Batch implements Running {
     engine: Engine,
     definition: OrderedDefinition,
     ids: readonly FetchedBatch[],
-    { shard, token, place }: BatchOptions,
+    { shard, token, slot }: BatchOptions,
   ) {
     this.#engine = engine
     this.definition = definition
     this.ids = ids
-    this.slot = place
+    this.slot = slot
     const { name, queue } = definition
     const [{ retryCount }] = ids as [FetchedBatch]
     this.payload = { class: name, args: [], queue, jid: newJid() }

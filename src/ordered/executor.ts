@@ -4,16 +4,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../job/wait.ts'
-import type { ShardAssignments, ShardUpdate } from '../store/contract.ts'
+import type { ShardUpdate } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { Executor, WorkerHandle } from '../worker/executor.ts'
 import type { ShardScheduler, Splitter } from '../worker/options.ts'
 import type { Batch } from './batch.ts'
 import type { OrderedDefinition } from './definition.ts'
-import { QueueRunner } from './runner.ts'
+import { type QueueEvent, QueueRunner } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 import type { Shard } from './shard.ts'
-import { fairShare, splitShards } from './shard-assignments.ts'
+import { ShardPlan } from './shard-assignments.ts'
 
 export interface ExecutorOptions {
   concurrency: number
@@ -30,22 +30,16 @@ const WAIT_MS = 10_000
 /** Milliseconds that `stop` waits for a store that does not answer. */
 const STOP_MS = 2000
 
-/** A shard and the runner of its queue. */
-type Owned = { shard: Shard; runner: QueueRunner }
-
 export class OrderedExecutor implements Executor {
   readonly queues: readonly string[]
   readonly #engine: Engine
-  readonly #host: WorkerHandle
+  readonly #worker: WorkerHandle
   readonly #options: ExecutorOptions
   readonly #runners: readonly QueueRunner[]
   readonly #scheduler: Scheduler
-  /** The shards of all queues that this worker owns. */
+  /** The shards of all queues that this worker owns, and their runners. */
   #shards: Shard[] = []
   readonly #owners = new Map<Shard, QueueRunner>()
-  /** The number of shards of each queue, as last read from the store. */
-  readonly #counts = new Map<string, number>()
-  readonly #assignments = new Map<string, { key: string; share: readonly number[] }>()
   #busy = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
@@ -53,44 +47,27 @@ export class OrderedExecutor implements Executor {
   /** The current wait, and the runners it is for. */
   #currentWait: { queues: ReadonlySet<QueueRunner>; controller: AbortController; until: number } | undefined
   #wakeWaitLoop: (() => void) | undefined
-  #rebalanceTimer: NodeJS.Timeout | undefined
   #reconcileTimer: NodeJS.Timeout | undefined
   #pollTimer: NodeJS.Timeout | undefined
   #waitFailing = false
-  #hasWarned = false
 
-  constructor(engine: Engine, host: WorkerHandle, definitions: readonly OrderedDefinition[], options: ExecutorOptions) {
+  constructor(
+    engine: Engine,
+    worker: WorkerHandle,
+    definitions: readonly OrderedDefinition[],
+    options: ExecutorOptions,
+  ) {
     this.#engine = engine
-    this.#host = host
+    this.#worker = worker
     this.#options = options
     this.queues = definitions.map(({ queue }) => queue)
-    for (const { queue, options: about } of definitions) this.#counts.set(queue, about.shards)
     this.#scheduler = new Scheduler(options.scheduler, (thrown) =>
       engine.report(thrown, { during: 'scheduler; the shard that has waited longest is next' }),
     )
-    const sharing = {
-      pollMs: options.pollSeconds * 1000,
-      leaseMs: options.leaseSeconds * 1000,
-      // A splitter function may leave a shard unassigned on purpose.
-      adoptsUnowned: typeof options.splitter !== 'function',
-    }
-    this.#runners = definitions.map((definition) => {
-      const { queue } = definition
-      const runner: QueueRunner = new QueueRunner(
-        engine,
-        definition,
-        {
-          worker: host,
-          wanted: (assignments, owner) => this.#wanted(queue, assignments, owner),
-          rebalanced: (assignments) => this.#warn(assignments),
-          shardsChanged: () => this.#collectShards(),
-          ready: () => this.#startBatches(),
-          idle: () => this.#runnerIsIdle(runner),
-        },
-        sharing,
-      )
-      return runner
-    })
+    const plan = new ShardPlan(engine, definitions, options)
+    const times = { pollMs: options.pollSeconds * 1000, leaseMs: options.leaseSeconds * 1000 }
+    const act = (event: QueueEvent, runner: QueueRunner) => this.#act(event, runner)
+    this.#runners = definitions.map((definition) => new QueueRunner(engine, definition, worker, plan, times, act))
   }
 
   get busy(): number {
@@ -104,13 +81,7 @@ export class OrderedExecutor implements Executor {
   start(): void {
     if (this.#state !== 'new') return
     this.#state = 'open'
-    for (const runner of this.#runners) runner.rebalance()
-    this.#rebalanceTimer = setInterval(
-      () => {
-        for (const runner of this.#runners) runner.rebalance()
-      },
-      (this.#options.leaseSeconds * 1000) / 3,
-    )
+    for (const runner of this.#runners) runner.start()
     this.#reconcileTimer = setInterval(() => {
       for (const runner of this.#runners) runner.reconcile()
     }, RECONCILE_MS)
@@ -126,7 +97,6 @@ export class OrderedExecutor implements Executor {
     if (this.#state === 'quiet' || this.#state === 'stopped') return
     const begun = this.#state === 'open'
     this.#state = 'quiet'
-    clearInterval(this.#rebalanceTimer)
     if (begun) for (const runner of this.#runners) runner.quiet()
   }
 
@@ -152,7 +122,13 @@ export class OrderedExecutor implements Executor {
 
   onLeaseLost(): void {
     this.abort('LEASE_LOST', 'this process lost its lease: the batch may run elsewhere by now')
-    for (const runner of this.#runners) runner.forget()
+    for (const runner of this.#runners) runner.onLeaseLost()
+  }
+
+  #act(event: QueueEvent, runner: QueueRunner): void {
+    if (event === 'shards-changed') this.#collectShards()
+    else if (event === 'fetched') this.#startBatches()
+    else this.#runnerIsIdle(runner)
   }
 
   #collectShards(): void {
@@ -169,7 +145,7 @@ export class OrderedExecutor implements Executor {
       const runner = shard && this.#owners.get(shard)
       if (!runner) return
       this.#busy++
-      void this.#run({ shard, runner })
+      void this.#run(shard, runner)
     }
   }
 
@@ -186,44 +162,12 @@ export class OrderedExecutor implements Executor {
     return false
   }
 
-  async #run({ shard, runner }: Owned): Promise<void> {
+  async #run(shard: Shard, runner: QueueRunner): Promise<void> {
     await runner.run(shard)
     this.#busy--
     this.#startBatches()
     if (this.#busy === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }
-
-  #wanted(queue: string, assignments: ShardAssignments, owner: string): readonly number[] {
-    const shards = assignments.owners.length
-    this.#counts.set(queue, shards)
-    const { splitter } = this.#options
-    if (!splitter) {
-      const key = `${shards}\n${assignments.members.join('\n')}\n${owner}`
-      const known = this.#assignments.get(queue)
-      if (known?.key === key) return known.share
-      const share = fairShare(queue, shards, assignments.members, owner)
-      this.#assignments.set(queue, { key, share })
-      return share
-    }
-    const queues = [...this.#counts].map(([name, count]) => ({ queue: name, shards: count }))
-    return splitShards(splitter, queues).get(queue) ?? []
-  }
-
-  /** Warns when there are more shards than all processes together can run, because shards then wait for each other. */
-  #warn({ members }: ShardAssignments): void {
-    const { concurrency } = this.#options
-    let shards = 0
-    for (const count of this.#counts.values()) shards += count
-    const capacity = members.length * concurrency
-    if (this.#hasWarned || shards <= capacity) return
-    this.#hasWarned = true
-    this.#engine.log.warn(
-      { shards, capacity },
-      `the ordered queues have ${shards} shards, but all processes together can run only ${capacity} batches at a time: raise orderedConcurrency, or start more processes`,
-    )
-  }
-
-  // ------------------------------------------------------------------------------------- waiting
 
   #runnerIsIdle(runner: QueueRunner): void {
     const waiting = this.#currentWait
@@ -277,7 +221,7 @@ export class OrderedExecutor implements Executor {
     const { store, report } = this.#engine
     const queues = idle.map(({ definition }) => definition.queue)
     try {
-      const update = await store.ordered.wait(this.#host.owner(), queues, ms, signal)
+      const update = await store.ordered.wait(this.#worker.owner(), queues, ms, signal)
       this.#waitFailing = false
       return update
     } catch (thrown) {

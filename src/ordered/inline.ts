@@ -28,6 +28,6 @@ export async function runOrderedInline(
   const { batchSize } = definition.options
   for (let from = 0; from < taken.length; from += batchSize) {
     const ids = taken.slice(from, from + batchSize)
-    await new Batch(engine, definition, ids, { shard: 0, token: 0, place: 0 }).runInline()
+    await new Batch(engine, definition, ids, { shard: 0, token: 0, slot: 0 }).runInline()
   }
 }

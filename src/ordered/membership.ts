@@ -5,106 +5,83 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MorgueEntry, ShardAssignments } from '../store/contract.ts'
+import { Periodic } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
+import type { WorkerHandle } from '../worker/executor.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
 import { scoredValue } from './entry.ts'
 import { Shard } from './shard.ts'
+import type { ShardPlan } from './shard-assignments.ts'
 
-export interface MembershipHost {
-  owner(): string
-  onFenced(): Promise<void>
-  /** Returns the shards that this process should own, by the splitter or as a fair share. */
-  wanted(assignments: ShardAssignments, owner: string): readonly number[]
-  /** Called when this process has acquired a shard. */
-  acquired(shard: Shard): void
-  /**
-   * Called when a shard is about to be handed over. No new batch of it starts; ids that have not started are
-   * requeued.
-   */
-  leaving(shard: Shard): void
-  /** Called when this process no longer owns a shard. */
-  lost(shard: Shard): void
-  /** Called after each rebalancing. */
-  rebalanced(assignments: ShardAssignments): void
-  died(deaths: OrderedDeath[]): void
-}
+/** A change of the shards that this process owns. */
+export type MembershipEvent =
+  | { kind: 'acquired'; shard: Shard }
+  /** The shard is about to be handed over: no new batch of it starts, and ids that have not started are requeued. */
+  | { kind: 'leaving'; shard: Shard }
+  /** This process no longer owns the shard. */
+  | { kind: 'lost'; shard: Shard }
+  /** These ids died with the process that owned their shard before. */
+  | { kind: 'died'; deaths: OrderedDeath[] }
+  /** This process owns its share. */
+  | { kind: 'shared'; assignments: ShardAssignments }
 
 export interface MembershipOptions {
   pollMs: number
   leaseMs: number
-  /** Whether to acquire shards that their owner has left unowned for long. */
-  adoptsUnowned: boolean
 }
 
 /** Attempts to join before the lease counts as lost. */
 const JOIN_ATTEMPTS = 3
 const JOIN_RETRY_MS = 50
 
-export class Membership {
+/** Each run reads the members and acquires or hands over shards. */
+export class Membership extends Periodic {
   readonly shards = new Map<number, Shard>()
   readonly #engine: Engine
   readonly #definition: OrderedDefinition
-  readonly #host: MembershipHost
+  readonly #worker: WorkerHandle
+  readonly #plan: ShardPlan
   readonly #options: MembershipOptions
-  #rebalancing: Promise<void> | undefined
-  #rebalanceAgain = false
+  readonly #emit: (event: MembershipEvent) => void
   /** The owner name under which this process joined. */
   #joined: string | undefined
-  #timer: NodeJS.Timeout | undefined
   /** By shard of another owner: since when nobody owns it, on the monotonic clock. */
   #freeSince = new Map<number, number>()
   /** Shards acquired because their owner does not acquire them, until the members change. */
   #adopted = { members: '', shards: new Set<number>() }
   #hasWarned = false
-  #isFailing = false
   isQuiet = false
 
-  constructor(engine: Engine, definition: OrderedDefinition, host: MembershipHost, options: MembershipOptions) {
+  constructor(
+    engine: Engine,
+    definition: OrderedDefinition,
+    worker: WorkerHandle,
+    plan: ShardPlan,
+    options: MembershipOptions,
+    emit: (event: MembershipEvent) => void,
+  ) {
+    const during = `sharing the ordered queue ${definition.queue}`
+    super(engine.report, { during, everyMs: options.leaseMs / 3, runsWhenQuiet: true })
     this.#engine = engine
     this.#definition = definition
-    this.#host = host
+    this.#worker = worker
+    this.#plan = plan
     this.#options = options
+    this.#emit = emit
   }
 
   get hasJoined(): boolean {
     return this.#joined !== undefined
   }
 
-  /**
-   * Reads the members and acquires or hands over shards. One run at a time; a call during a run starts another one
-   * after it.
-   */
+  /** Reads the members and acquires or hands over shards, now or after the run under way. */
   rebalance(): void {
-    if (this.#rebalancing) {
-      this.#rebalanceAgain = true
-      return
-    }
-    clearTimeout(this.#timer)
-    this.#timer = undefined
-    this.#rebalancing = this.#rebalance()
-      .then(
-        () => {
-          this.#isFailing = false
-        },
-        (thrown) => {
-          if (!this.#isFailing) this.#engine.report(thrown, { during: `sharing the ordered queue ${this.#queue}` })
-          this.#isFailing = true
-          this.#rebalanceSoon()
-        },
-      )
-      .finally(() => {
-        this.#rebalancing = undefined
-        if (this.#rebalanceAgain) {
-          this.#rebalanceAgain = false
-          this.rebalance()
-        }
-      })
+    if (!this.isStopping) void this.runNow()
   }
 
   /** Acquires no more shards, and releases each shard when its batch has ended. */
-  quiet(): void {
+  override quiet(): void {
     this.isQuiet = true
-    clearTimeout(this.#timer)
     for (const shard of this.shards.values()) this.#startLeaving(shard)
     this.rebalance()
   }
@@ -115,15 +92,10 @@ export class Membership {
   }
 
   /** Leaves the queue, which releases all shards. */
-  async stop(): Promise<void> {
-    clearTimeout(this.#timer)
+  override async stop(): Promise<void> {
     this.isQuiet = true
-    while (this.#rebalancing) await this.#rebalancing
-    clearTimeout(this.#timer)
-    if (this.#joined === undefined) return
-    const owner = this.#joined
-    this.#joined = undefined
-    await this.#engine.store.ordered.leave(this.#queue, owner, this.#engine.now())
+    await super.stop()
+    await this.#leave()
   }
 
   /** Drops all shards: they belong to other processes now. */
@@ -138,13 +110,16 @@ export class Membership {
   }
 
   #rebalanceSoon(): void {
-    if (this.#timer) return
-    this.#timer = setTimeout(() => this.rebalance(), this.#options.pollMs)
+    this.runWithin(this.#options.pollMs)
   }
 
-  async #rebalance(): Promise<void> {
+  protected override failed(): void {
+    this.#rebalanceSoon()
+  }
+
+  protected override async run(): Promise<void> {
     const { store } = this.#engine
-    const owner = this.#host.owner()
+    const owner = this.#worker.owner()
     if (this.#joined !== owner) {
       if (this.isQuiet || !(await this.#join(owner))) return
     }
@@ -152,16 +127,18 @@ export class Membership {
     // This process changed its owner name meanwhile.
     if (this.#joined !== owner) return
     if (!assignments?.members.includes(owner)) {
-      this.#joined = undefined
-      for (const shard of [...this.shards.values()]) this.#drop(shard)
-      if (!this.isQuiet) this.#rebalanceSoon()
+      this.dropAll()
       return
     }
     await this.#applyAssignments(assignments, owner)
-    if (this.isQuiet && this.shards.size === 0 && this.#joined === owner) {
-      this.#joined = undefined
-      await store.ordered.leave(this.#queue, owner, this.#engine.now())
-    }
+    if (this.isQuiet && this.shards.size === 0 && this.#joined === owner) await this.#leave()
+  }
+
+  async #leave(): Promise<void> {
+    const owner = this.#joined
+    if (owner === undefined) return
+    this.#joined = undefined
+    await this.#engine.store.ordered.leave(this.#queue, owner, this.#engine.now())
   }
 
   /** Returns false when the lease is lost; the worker then joins under a new owner name. */
@@ -179,27 +156,27 @@ export class Membership {
     }
     for (let attempt = 0; attempt < JOIN_ATTEMPTS; attempt++) {
       if (attempt > 0) await sleep(JOIN_RETRY_MS)
-      if (owner !== this.#host.owner()) break
+      if (owner !== this.#worker.owner()) break
       if (await store.ordered.join(this.#queue, owner)) {
         // This process may have changed its owner name meanwhile.
-        if (owner === this.#host.owner()) this.#joined = owner
-        this.#rebalanceAgain = this.#joined !== owner
+        if (owner === this.#worker.owner()) this.#joined = owner
+        else this.rebalance()
         return this.#joined === owner
       }
     }
-    if (owner === this.#host.owner()) await this.#host.onFenced()
+    if (owner === this.#worker.owner()) await this.#worker.onFenced()
     this.#rebalanceSoon()
     return false
   }
 
   async #applyAssignments(assignments: ShardAssignments, owner: string): Promise<void> {
-    const wanted = new Set(this.isQuiet ? [] : this.#host.wanted(assignments, owner))
+    const wanted = new Set(this.isQuiet ? [] : this.#plan.wanted(this.#queue, assignments, owner))
     this.#adopt(assignments, wanted)
     for (const { shard: number, owner: by, token } of assignments.owners) {
       const shard = this.shards.get(number)
       if (shard && (by !== owner || token !== shard.token)) {
         this.#drop(shard)
-        this.#rebalanceAgain = !this.isQuiet
+        if (!this.isQuiet) this.rebalance()
       } else if (shard && (shard.released || !wanted.has(number))) {
         await this.#handOver(shard, owner)
       } else if (shard) {
@@ -220,7 +197,7 @@ export class Membership {
     for (const shard of [...this.shards.values()]) {
       if (shard.shard >= assignments.owners.length) await this.#handOver(shard, owner)
     }
-    this.#host.rebalanced(assignments)
+    this.#emit({ kind: 'shared', assignments })
   }
 
   /** Acquires shards that nobody has owned for two thirds of a lease: their owner lives but acquires no more. */
@@ -230,7 +207,7 @@ export class Membership {
       this.#adopted = { members, shards: new Set() }
       this.#freeSince.clear()
     }
-    if (this.isQuiet || !this.#options.adoptsUnowned) return
+    if (this.isQuiet || !this.#plan.adoptsUnowned) return
     const now = performance.now()
     for (const { shard, owner } of assignments.owners) {
       if (this.#adopted.shards.has(shard)) wanted.add(shard)
@@ -253,9 +230,9 @@ export class Membership {
     if (!answer) return false
     const { token, restored, died } = answer
     if (restored > 0) {
-      log.warn({ queue: this.#queue, shard: number, ids: restored }, 'took back ordered jobs of a process that died')
+      log.warn({ queue: this.#queue, shard: number, ids: restored }, 'rescued ordered jobs of a process that died')
     }
-    if (died.length > 0) this.#host.died(died.map(deathIn))
+    if (died.length > 0) this.#emit({ kind: 'died', deaths: died.map(deathIn) })
     if (this.#joined === owner) this.#add(number, token)
     return true
   }
@@ -265,13 +242,13 @@ export class Membership {
     const settings = { queue: this.#queue, batchSize, serial, now: this.#engine.now }
     const shard = new Shard(number, token, settings)
     this.shards.set(number, shard)
-    this.#host.acquired(shard)
+    this.#emit({ kind: 'acquired', shard })
   }
 
   #startLeaving(shard: Shard): void {
     if (shard.leaving) return
     shard.leaving = true
-    this.#host.leaving(shard)
+    this.#emit({ kind: 'leaving', shard })
   }
 
   async #handOver(shard: Shard, owner: string): Promise<void> {
@@ -285,7 +262,7 @@ export class Membership {
   #drop(shard: Shard): void {
     if (this.shards.get(shard.shard) !== shard) return
     this.shards.delete(shard.shard)
-    this.#host.lost(shard)
+    this.#emit({ kind: 'lost', shard })
   }
 }
 

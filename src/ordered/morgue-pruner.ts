@@ -1,49 +1,44 @@
-/**
- * Maintains a queue for all its workers, in the owner of its first shard: continues resharding and prunes the morgue.
- */
-
-import type { ShardAssignments, Store } from '../store/contract.ts'
+import type { Store } from '../store/contract.ts'
+import { Periodic } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { OrderedDefinition } from './definition.ts'
 
 const PRUNE_MS = 60_000
 
-export class MorguePruner {
+/** Maintains a queue for all its workers, in the owner of its first shard: completes resharding and prunes the morgue. */
+export class MorguePruner extends Periodic {
   readonly #engine: Engine
   readonly #definition: OrderedDefinition
-  #working: Promise<void> | undefined
+  readonly #ownsFirstShard: () => boolean
   #prunedAt = Number.NEGATIVE_INFINITY
-  #stopped = false
+  #isResharding = false
 
-  constructor(engine: Engine, definition: OrderedDefinition) {
+  constructor(engine: Engine, definition: OrderedDefinition, ownsFirstShard: () => boolean) {
+    super(engine.report, { during: `maintaining the ordered queue ${definition.queue}`, everyMs: PRUNE_MS })
     this.#engine = engine
     this.#definition = definition
+    this.#ownsFirstShard = ownsFirstShard
   }
 
-  /** Starts a run unless one is in progress. */
-  run(assignments: ShardAssignments): void {
-    this.#working ??= this.#run(assignments)
-      .catch((thrown) =>
-        this.#engine.report(thrown, { during: `looking after the ordered queue ${this.#definition.queue}` }),
-      )
-      .finally(() => {
-        this.#working = undefined
-      })
+  /** Completes a resharding that has not ended, and prunes the morgue once a minute. Call it after each rebalancing. */
+  rebalanced(isResharding: boolean): void {
+    this.#isResharding = isResharding
+    if (isResharding || this.#isDue) this.runWithin(0)
   }
 
-  async stop(): Promise<void> {
-    this.#stopped = true
-    await this.#working
-  }
-
-  async #run({ from }: ShardAssignments): Promise<void> {
+  protected override async run(): Promise<void> {
+    if (!this.#ownsFirstShard()) return
     const { store, now } = this.#engine
     const { queue, options } = this.#definition
-    if (from !== null) await moveAllShards(store, queue, () => this.#stopped)
-    if (performance.now() - this.#prunedAt < PRUNE_MS) return
+    if (this.#isResharding) await moveAllShards(store, queue, () => this.isStopping)
+    if (!this.#isDue) return
     this.#prunedAt = performance.now()
     const since = now() / 1000 - Number(options.morgueKeep)
-    while (!this.#stopped && (await store.ordered.pruneMorgue(queue, options.morgueMax, since)) > 0);
+    while (!this.isStopping && (await store.ordered.pruneMorgue(queue, options.morgueMax, since)) > 0);
+  }
+
+  get #isDue(): boolean {
+    return performance.now() - this.#prunedAt >= PRUNE_MS
   }
 }
 

@@ -1,75 +1,52 @@
 /** Runs one ordered queue in one process: its shards, its store calls and its batches. */
 
-import type { FetchedBatch, OrderedEnd, ShardAssignments } from '../store/contract.ts'
+import type { FetchedBatch, OrderedEnd, OrderedSettleAndFetchAnswer } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { WorkerHandle } from '../worker/executor.ts'
+import { CallLoop } from '../worker/loop/call-loop.ts'
 import { Batch, deathOf } from './batch.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
-import { Membership, type MembershipOptions } from './membership.ts'
+import { Membership, type MembershipEvent, type MembershipOptions } from './membership.ts'
 import { MorguePruner } from './morgue-pruner.ts'
-import { SettleAndFetch } from './settle-and-fetch.ts'
+import { type Sent, SettleAndFetch } from './settle-and-fetch.ts'
 import type { Shard } from './shard.ts'
+import type { ShardPlan } from './shard-assignments.ts'
 
 const REQUEUE: OrderedEnd = { kind: 'requeue' }
 
-export interface RunnerHost {
-  worker: WorkerHandle
-  wanted(assignments: ShardAssignments, owner: string): readonly number[]
-  rebalanced(assignments: ShardAssignments): void
-  /** Called when the shards of a queue have changed. */
-  shardsChanged(): void
-  /** Called when batches can start. */
-  ready(): void
-  /** Called when the queue has nothing to do until an id is due or the store notifies. */
-  idle(): void
-}
+/**
+ * The shards of the queue have changed; ids were fetched, so that batches can start; or the queue has nothing to do until
+ * an id is due or the store notifies.
+ */
+export type QueueEvent = 'shards-changed' | 'fetched' | 'idle'
 
-export class QueueRunner {
+export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
   readonly definition: OrderedDefinition
-  readonly #engine: Engine
-  readonly #host: RunnerHost
+  readonly #worker: WorkerHandle
+  readonly #emit: (event: QueueEvent, runner: QueueRunner) => void
   readonly #membership: Membership
   readonly #settleAndFetch: SettleAndFetch
   readonly #pruner: MorguePruner
+  /** A call failed, so ids that it may have fetched must be requeued. */
+  #mustReconcile = false
   #mayHaveCrashed = false
 
-  constructor(engine: Engine, definition: OrderedDefinition, host: RunnerHost, options: MembershipOptions) {
-    this.#engine = engine
+  constructor(
+    engine: Engine,
+    definition: OrderedDefinition,
+    worker: WorkerHandle,
+    plan: ShardPlan,
+    options: MembershipOptions,
+    emit: (event: QueueEvent, runner: QueueRunner) => void,
+  ) {
+    super(engine, `fetching from the ordered queue ${definition.queue}`)
     this.definition = definition
-    this.#host = host
-    this.#pruner = new MorguePruner(engine, definition)
-    const { owner, onFenced } = host.worker
-    const died = (deaths: OrderedDeath[]) => void this.#notifyDeaths(deaths)
-    this.#membership = new Membership(
-      engine,
-      definition,
-      {
-        ...{ owner, onFenced, died },
-        wanted: host.wanted,
-        acquired: () => {
-          host.shardsChanged()
-          this.#settleAndFetch.plan()
-        },
-        leaving: (shard) => {
-          for (const one of shard.dropReady()) this.#settleAndFetch.settle(shard, one, { kind: 'requeue' })
-        },
-        lost: (shard) => this.#dropShard(shard),
-        rebalanced: (assignments) => {
-          host.rebalanced(assignments)
-          if (this.#membership.shards.has(0) && !this.#membership.isQuiet) this.#pruner.run(assignments)
-          if (this.isWaiting) host.idle()
-        },
-      },
-      options,
-    )
-    this.#settleAndFetch = new SettleAndFetch(engine, definition, this.#membership.shards, {
-      ...{ owner, died },
-      ready: host.ready,
-      idle: host.idle,
-      rebalance: () => this.#membership.rebalance(),
-      settled: (shard) => this.#membership.settled(shard),
-    })
+    this.#worker = worker
+    this.#emit = emit
+    this.#membership = new Membership(engine, definition, worker, plan, options, (event) => this.#onMembership(event))
+    this.#pruner = new MorguePruner(engine, definition, () => this.#ownsFirstShard)
+    this.#settleAndFetch = new SettleAndFetch(engine, definition, this.#membership.shards)
   }
 
   get shards(): Iterable<Shard> {
@@ -78,7 +55,7 @@ export class QueueRunner {
 
   /** Whether the queue can wait for a notification of the store. */
   get isWaiting(): boolean {
-    return this.#settleAndFetch.isIdle && this.#membership.hasJoined
+    return this.isIdle && this.#membership.hasJoined
   }
 
   /** The time at which the next known id is due, in seconds. */
@@ -86,21 +63,26 @@ export class QueueRunner {
     return this.#settleAndFetch.nextDue
   }
 
-  rebalance(): void {
-    if (!this.#membership.isQuiet) this.#membership.rebalance()
+  start(): void {
+    void this.#membership.start()
+    void this.#pruner.start()
   }
 
+  /** Polls one shard, or all of them, after a notification or because it is time to. */
   poll(notified: boolean, shard?: number): void {
-    this.#settleAndFetch.poll(notified, shard)
+    if (this.#settleAndFetch.poll(notified, shard)) this.plan()
+    else if (notified) this.#membership.rebalance()
   }
 
-  /** Fetches the ids that are due by now. */
-  plan(): void {
-    this.#settleAndFetch.plan()
+  override plan(): void {
+    if (this.#mustReconcile) this.step(() => this.#requeueUnknown())
+    else super.plan()
   }
 
+  /** Requeues ids that are in flight for this owner but unknown to it, because an answer was lost. */
   reconcile(): void {
-    void this.#settleAndFetch.reconcile()
+    this.#mustReconcile = true
+    this.plan()
   }
 
   quiet(): void {
@@ -110,30 +92,31 @@ export class QueueRunner {
 
   /** Runs a shard's next batch. Never rejects. */
   async run(shard: Shard): Promise<void> {
-    const { eventLoop, nextSlot } = this.#host.worker
+    const { eventLoop, nextSlot } = this.#worker
     const ids = shard.nextBatch()
-    const { shard: place, token } = shard
-    const batch = new Batch(this.#engine, this.definition, ids, { shard: place, token, place: nextSlot() })
+    const { shard: number, token } = shard
+    const batch = new Batch(this.engine, this.definition, ids, { shard: number, token, slot: nextSlot() })
     shard.running.add(batch)
-    const life = eventLoop.began(batch.payload.jid, this.definition.name)
+    const record = eventLoop.began(batch.payload.jid, this.definition.name)
     const running = batch.run()
     eventLoop.yielded()
     const ends = await running
-    eventLoop.ended(life)
+    eventLoop.ended(record)
     shard.running.delete(batch)
     if (batch.isLost) return
     const hadFatalError = batch.began <= this.#fatalErrorAt
     for (let i = 0; i < ids.length; i++) {
-      const taken = ids[i] as FetchedBatch
+      const fetched = ids[i] as FetchedBatch
       const end = ends[i] ?? REQUEUE
       if (hadFatalError && end.kind === 'requeue') {
         // The batch may have caused the fatal error. It stays in flight, so that the next owner counts a crash.
         this.#mayHaveCrashed = true
         continue
       }
-      const dies = end.kind === 'dead' ? { batch, death: deathOf(taken, end.error) } : undefined
-      this.#settleAndFetch.settle(shard, taken, end, dies)
+      const dies = end.kind === 'dead' ? { batch, death: deathOf(fetched, end.error) } : undefined
+      this.#settleAndFetch.settle(shard, fetched, end, dies)
     }
+    this.plan()
   }
 
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
@@ -145,26 +128,95 @@ export class QueueRunner {
     this.quiet()
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
-    await this.#settleAndFetch.flush()
+    await this.finish()
     await this.#pruner.stop()
     // Leaving the queue requeues what is in flight.
     if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left
     try {
       await this.#membership.stop()
     } catch (thrown) {
-      this.#engine.report(thrown, { during: `leaving the ordered queue ${this.definition.queue}` })
+      this.engine.report(thrown, { during: `leaving the ordered queue ${this.definition.queue}` })
     }
     return left
   }
 
-  forget(): void {
+  /** Drops everything: the shards belong to other processes now. */
+  onLeaseLost(): void {
     this.#settleAndFetch.reset()
+    this.#mustReconcile = false
     this.#membership.dropAll()
+    this.plan()
+  }
+
+  protected override get hasSettlements(): boolean {
+    return this.#settleAndFetch.hasSettlements
+  }
+
+  protected override get hasWork(): boolean {
+    return this.#settleAndFetch.hasWork
+  }
+
+  protected override drainCall(): Sent | undefined {
+    return this.#settleAndFetch.drain(this.callCount)
+  }
+
+  protected override send({ call }: Sent): Promise<OrderedSettleAndFetchAnswer> {
+    return this.engine.store.ordered.settleAndFetch(this.definition.queue, this.#worker.owner(), call)
+  }
+
+  protected override applyAnswer(sent: Sent, answer: OrderedSettleAndFetchAnswer): boolean {
+    const applied = this.#settleAndFetch.applyAnswer(sent, answer)
+    if (!applied) return true
+    for (const deaths of applied.dead) void this.#notifyDeaths(deaths)
+    if (applied.mustRebalance) this.#membership.rebalance()
+    if (applied.received > 0) this.#emit('fetched', this)
+    return applied.refused === 0
+  }
+
+  protected override restore(sent: Sent, thrown: unknown): boolean {
+    if (!this.#settleAndFetch.restore(sent, thrown)) return false
+    this.#mustReconcile = true
+    return true
+  }
+
+  protected override callEnded(sent: Sent): void {
+    this.#settleAndFetch.callEnded(sent)
+    for (const shard of sent.shards) this.#membership.settled(shard)
+  }
+
+  protected override onIdle(): void {
+    this.#emit('idle', this)
   }
 
   /** On the monotonic clock: the time of an uncaught error that ends the process; 0 if there was none. */
   get #fatalErrorAt(): number {
-    return this.#engine.fatalAt?.() ?? 0
+    return this.engine.fatalAt?.() ?? 0
+  }
+
+  get #ownsFirstShard(): boolean {
+    return this.#membership.shards.has(0) && !this.#membership.isQuiet
+  }
+
+  #onMembership(event: MembershipEvent): void {
+    switch (event.kind) {
+      case 'acquired':
+        this.#emit('shards-changed', this)
+        this.plan()
+        break
+      case 'leaving':
+        this.#settleAndFetch.requeueReady(event.shard)
+        this.plan()
+        break
+      case 'lost':
+        this.#dropShard(event.shard)
+        break
+      case 'died':
+        void this.#notifyDeaths(event.deaths)
+        break
+      case 'shared':
+        if (this.#ownsFirstShard) this.#pruner.rebalanced(event.assignments.from !== null)
+        if (this.isWaiting) this.#emit('idle', this)
+    }
   }
 
   #dropShard(shard: Shard): void {
@@ -175,7 +227,12 @@ export class QueueRunner {
     shard.leaving = true
     shard.dropReady()
     this.#settleAndFetch.dropShard(shard.shard)
-    this.#host.shardsChanged()
+    this.#emit('shards-changed', this)
+  }
+
+  async #requeueUnknown(): Promise<void> {
+    await this.#settleAndFetch.requeueUnknown(this.#worker.owner())
+    this.#mustReconcile = false
   }
 
   async #notifyDeaths(deaths: OrderedDeath[]): Promise<void> {
@@ -183,14 +240,14 @@ export class QueueRunner {
     try {
       await options.onExhausted?.(deaths)
     } catch (thrown) {
-      this.#engine.report(thrown, {
+      this.engine.report(thrown, {
         ...{ during: 'onExhausted', class: name, queue },
         ...idFields(deaths.map(({ id }) => id)),
       })
     }
     for (const { id, payloads, error } of deaths) {
       const args = [{ id, payloads }]
-      await this.#engine.died({ class: name, queue, jid: id, args }, new Error(error ?? 'it died'))
+      await this.engine.died({ class: name, queue, jid: id, args }, new Error(error ?? 'it died'))
     }
   }
 }

@@ -1,7 +1,66 @@
 /** Computes who should own which shard. Every process computes the same answer. */
 
 import { crc32 } from 'node:zlib'
+import type { ShardAssignments } from '../store/contract.ts'
+import type { Engine } from '../worker/engine.ts'
 import type { QueueShard, Splitter } from '../worker/options.ts'
+import type { OrderedDefinition } from './definition.ts'
+
+/** Says which shards of all ordered queues this process should own: by the splitter, or its fair share. */
+export class ShardPlan {
+  readonly #engine: Engine
+  readonly #splitter: Splitter | undefined
+  readonly #concurrency: number
+  /** The number of shards of each queue, as last read from the store. */
+  readonly #counts: Map<string, number>
+  readonly #shares = new Map<string, { key: string; share: readonly number[] }>()
+  #hasWarned = false
+
+  constructor(
+    engine: Engine,
+    definitions: readonly OrderedDefinition[],
+    { splitter, concurrency }: { splitter: Splitter | undefined; concurrency: number },
+  ) {
+    this.#engine = engine
+    this.#splitter = splitter
+    this.#concurrency = concurrency
+    this.#counts = new Map(definitions.map(({ queue, options: { shards } }) => [queue, shards]))
+  }
+
+  /** Whether to acquire shards that nobody owns for long. A splitter function may leave a shard unassigned on purpose. */
+  get adoptsUnowned(): boolean {
+    return typeof this.#splitter !== 'function'
+  }
+
+  wanted(queue: string, assignments: ShardAssignments, owner: string): readonly number[] {
+    const shards = assignments.owners.length
+    this.#counts.set(queue, shards)
+    this.#warnOfFewSlots(assignments.members.length)
+    if (this.#splitter) {
+      const queues = [...this.#counts].map(([name, count]) => ({ queue: name, shards: count }))
+      return splitShards(this.#splitter, queues).get(queue) ?? []
+    }
+    const key = `${shards}\n${assignments.members.join('\n')}\n${owner}`
+    const known = this.#shares.get(queue)
+    if (known?.key === key) return known.share
+    const share = fairShare(queue, shards, assignments.members, owner)
+    this.#shares.set(queue, { key, share })
+    return share
+  }
+
+  /** Warns when there are more shards than all processes together can run, because shards then wait for each other. */
+  #warnOfFewSlots(members: number): void {
+    let shards = 0
+    for (const count of this.#counts.values()) shards += count
+    const capacity = members * this.#concurrency
+    if (this.#hasWarned || shards <= capacity) return
+    this.#hasWarned = true
+    this.#engine.log.warn(
+      { shards, capacity },
+      `the ordered queues have ${shards} shards, but all processes together can run only ${capacity} batches at a time: raise orderedConcurrency, or start more processes`,
+    )
+  }
+}
 
 /**
  * A member's fair share of a queue: as many as all others, or one less. Who gets which is shuffled by a hash of the queue

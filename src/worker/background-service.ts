@@ -19,6 +19,8 @@ export interface PeriodicOptions {
   during: string
   /** Milliseconds from the end of a run to the next one. */
   everyMs: number
+  /** Whether `everyMs` counts from the start of a run; default false. */
+  fixedRate?: boolean
   /** Spreads the waits by a quarter, so that many workers do not run at the same time. */
   random?: () => number
   /** Milliseconds to the next run after one that failed; default `everyMs`. */
@@ -119,7 +121,8 @@ export abstract class Periodic implements BackgroundService {
     for (;;) {
       await this.#waitForNext()
       if (this.isStopping) break
-      await this.runNow()
+      const running = this.runNow()
+      if (!this.#options.fixedRate) await running
     }
     await this.#options.lock?.release().catch((thrown) => this.#report(thrown, { during: 'releasing a leader lock' }))
   }

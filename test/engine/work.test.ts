@@ -282,7 +282,7 @@ test('heartbeat comes with the next beat when the answer to the first one was lo
 })
 
 test('the worker warns once when the store answers slowly five beats in a row', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work, log } = bench({ url: 'sqlite::memory:' })
   const beats = new Heard<number>()
@@ -301,7 +301,7 @@ test('the worker warns once when the store answers slowly five beats in a row', 
 })
 
 test('beats do not overlap: while the store is slow, only one more beat waits', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work } = bench({ url: 'sqlite::memory:' })
   const { store } = hq

@@ -49,7 +49,10 @@ export class Heartbeat extends Periodic {
   #emitting: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
-    super(engine.report, { during: 'the heartbeat', everyMs: BEAT_MS, first: 'awaited', runsWhenQuiet: true })
+    super(engine.report, {
+      ...{ during: 'the heartbeat', everyMs: BEAT_MS, fixedRate: true },
+      ...{ first: 'awaited', runsWhenQuiet: true },
+    })
     this.#engine = engine
     this.#shown = shown
     this.#state = state

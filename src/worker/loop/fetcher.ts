@@ -1,16 +1,13 @@
-/**
- * The loop of a capsule. Each call settles what ended and fetches the next jobs, in one step of the store. Under load the
- * calls batch themselves: whatever ends during one call goes with the next. When there is nothing to do, the loop waits.
- */
+/** The loop of a capsule: each call settles what ended and fetches the next jobs, in one step of the store. */
 
-import { setImmediate as nextTick, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../../job/errors.ts'
 import type { FetchedJob, SettleAndFetchAnswer, Settlement } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { WorkerHandle } from '../executor.ts'
 import type { QueueOrder } from '../queue-order.ts'
 import type { Attempt } from '../run/attempt.ts'
-import { Outage } from './outage.ts'
+import { CallLoop } from './call-loop.ts'
 import type { Requeued } from './requeue-buffer.ts'
 import { type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 import { Slots } from './slots.ts'
@@ -20,6 +17,12 @@ export interface FetcherOptions extends WorkerHandle {
   queues: QueueOrder
 }
 
+/** The content of one call: `n` is the number of jobs that it fetches at most. */
+interface Sent extends Drained {
+  owner: string
+  n: number
+}
+
 /** The store waits for jobs at most this long before it is asked again. */
 const WAIT_MS = 2000
 /** One call settles and fetches at least this many jobs if there are as many. */
@@ -27,33 +30,23 @@ const MIN_BATCH = 20
 /** The wait while `fetchOrder` names no queue. */
 const NO_QUEUES_MS = 1000
 
-export class Fetcher {
-  readonly #engine: Engine
+export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #options: FetcherOptions
   readonly #buffer: SettlementBuffer
   readonly #slots: Slots
-  #loop: Promise<void> | undefined
-  /** The calls under way; each may fetch jobs. */
-  readonly #calls = new Set<Promise<void>>()
   /** The number of jobs that the calls under way may fetch. */
   #wanted = 0
-  readonly #outage: Outage
-  /** Milliseconds to wait before the next call, after one that failed. */
-  #pauseMs = 0
-  /** Ends the wait of the loop. */
-  #wakeUp: (() => void) | undefined
+  /** The wait for jobs. */
+  #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
   #orderFailed = false
   /** Jobs that ended; their cancellations, if any, have no use any more. */
   readonly #ended: string[] = []
-  /** The problem that the store reported last; each is logged once. */
-  #problem: string | undefined
 
   constructor(engine: Engine, options: FetcherOptions) {
+    super(engine, 'fetching jobs')
     const { eventLoop, nextSlot } = options
-    this.#engine = engine
-    this.#outage = new Outage(engine)
     this.#options = options
     this.#buffer = new SettlementBuffer(engine)
     this.#slots = new Slots(engine, { eventLoop, nextSlot, buffer: this.#buffer, wake: () => this.#wake() })
@@ -68,7 +61,7 @@ export class Fetcher {
   }
 
   start(): void {
-    this.#loop = this.#run()
+    this.plan()
   }
 
   /** Fetches no more jobs. */
@@ -79,7 +72,7 @@ export class Fetcher {
 
   /** Resolves when no job runs and none is about to start. */
   async idle(): Promise<void> {
-    await Promise.all(this.#calls)
+    await this.callsEnded()
     await this.#slots.empty()
   }
 
@@ -99,7 +92,7 @@ export class Fetcher {
     for (const settlement of settlements) this.#buffer.add(settlement)
     this.#slots.state = 'stopping'
     this.#wake()
-    await this.#loop
+    await this.finish()
   }
 
   /** Drops all jobs without settling them: they belong to other workers now. */
@@ -110,45 +103,70 @@ export class Fetcher {
     this.#wake()
   }
 
-  async #run(): Promise<void> {
-    const { maxConcurrentCalls } = this.#engine.store
-    for (;;) {
-      const free = this.#free
-      const hasSettlements = !this.#buffer.isEmpty
-      const calls = this.#calls.size
-      // A stopping worker gives up on a store that does not answer: other workers rescue its jobs once the lease ends.
-      const isHopeless = this.#outage.failures > 5 || this.#outage.isFinal
-      if (this.#slots.state === 'stopping' && calls === 0 && (!hasSettlements || isHopeless)) return
-      if (this.#pauseMs > 0 && calls === 0) {
-        const ms = this.#pauseMs
-        this.#pauseMs = 0
-        await sleep(ms)
-      } else if (
-        this.#pauseMs === 0 &&
-        calls < maxConcurrentCalls &&
-        (hasSettlements || (free > 0 && !this.#queuesEmpty))
-      ) {
-        // Handlers that return at once end before this resolves, so that the same call settles them.
-        await nextTick()
-        this.#startCall()
-      } else if (calls > 0 || free === 0) {
-        await this.#waitForWake()
-      } else {
-        await this.#waitForJobs(free).then(
-          () => this.#outage.over(),
-          (thrown) => this.#failed(thrown),
-        )
-      }
-    }
+  protected override get hasSettlements(): boolean {
+    return !this.#buffer.isEmpty
   }
 
-  /**
-   * The number of jobs that the next call settles and fetches at most. A store that takes several calls at once works on
-   * one while the worker runs the handlers whose settlements go into another.
-   */
-  get #batchSize(): number {
-    const calls = this.#engine.store.maxConcurrentCalls - this.#calls.size
-    return Math.max(Math.ceil(this.#options.concurrency / calls), MIN_BATCH)
+  protected override get hasWork(): boolean {
+    return !this.#buffer.isEmpty || (!this.#queuesEmpty && this.#free > 0)
+  }
+
+  protected override drainCall(): Sent | undefined {
+    // A store that takes several calls at once works on one while the worker runs the jobs of another.
+    const calls = this.engine.store.maxConcurrentCalls - this.callCount
+    const size = Math.max(Math.ceil(this.#options.concurrency / calls), MIN_BATCH)
+    const n = Math.min(this.#free, size)
+    if (n === 0 && this.#buffer.isEmpty) return undefined
+    this.#wanted += n
+    return { ...this.#buffer.drain(size), owner: this.#options.owner(), n }
+  }
+
+  protected override send({ owner, n, started, ended }: Sent): Promise<SettleAndFetchAnswer> {
+    const { store, now } = this.engine
+    const settlements = ended.map(({ settlement }) => settlement)
+    const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
+    return store.workers.settleAndFetch(owner, { now: now(), started, settlements, fetch })
+  }
+
+  protected override restore(sent: Sent): boolean {
+    this.#wanted -= sent.n
+    const isOwner = this.#isOwner(sent.owner)
+    if (isOwner) this.#buffer.restore(sent)
+    else this.#buffer.reportLost(sent)
+    return isOwner
+  }
+
+  protected override async applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
+    const { owner, n } = sent
+    const { cancellations } = this.engine
+    this.#wanted -= n
+    // The lease was lost during the call: its jobs belong to other workers.
+    if (!this.#isOwner(owner)) {
+      this.#buffer.reportLost(sent, answer)
+      return true
+    }
+    if (answer.fenced) {
+      this.#buffer.reportLost(sent)
+      await this.#options.onFenced()
+      return true
+    }
+    cancellations.noteVersion(answer.cancellations)
+    const allApplied = this.#buffer.applyAnswer(sent, answer)
+    if (n > 0) this.#queuesEmpty = answer.fetched.length < n
+    if (cancellations.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(sent, answer))
+    if (cancellations.isBehind && !(await this.#learnCancellations(owner, answer.fetched))) return true
+    this.#withdrawOfEnded()
+    if (this.#slots.state === 'stopping') for (const job of answer.fetched.toReversed()) this.#slots.requeue(job)
+    else for (const job of answer.fetched) this.#slots.begin(job)
+    if (allApplied) return true
+    throw new HighkiqError(
+      'STORE_UNUSABLE',
+      `the store could not settle a job; the worker tries again. ${answer.problem ?? ''}`,
+    )
+  }
+
+  protected override onIdle(): void {
+    if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }
 
   /** The number of free slots for which no call fetches a job yet. */
@@ -157,83 +175,8 @@ export class Fetcher {
     return Math.max(this.#options.concurrency - this.#slots.busy - this.#wanted, 0)
   }
 
-  #startCall(): void {
-    const size = this.#batchSize
-    const n = Math.min(this.#free, size)
-    this.#wanted += n
-    const call = this.#call(n, this.#buffer.drain(size))
-      .then(
-        () => this.#outage.over(),
-        (thrown) => this.#failed(thrown),
-      )
-      .finally(() => {
-        this.#calls.delete(call)
-        this.#wake()
-      })
-    this.#calls.add(call)
-  }
-
-  #failed(thrown: unknown): void {
-    this.#outage.failed(thrown, 'fetching jobs')
-    this.#pauseMs = this.#outage.pauseMs
-  }
-
-  async #call(n: number, drained: Drained): Promise<void> {
-    const { store, cancellations, now } = this.#engine
-    const owner = this.#options.owner()
-    let answer: SettleAndFetchAnswer
-    try {
-      const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
-      const settlements = drained.ended.map(({ settlement }) => settlement)
-      answer = await store.workers.settleAndFetch(owner, {
-        now: now(),
-        started: drained.started,
-        settlements,
-        fetch,
-      })
-    } catch (thrown) {
-      if (owner !== this.#options.owner()) {
-        this.#buffer.reportLost(drained)
-        return
-      }
-      this.#buffer.restore(drained)
-      throw thrown
-    } finally {
-      this.#wanted -= n
-    }
-    // The lease was lost during the call: its jobs belong to other workers.
-    if (owner !== this.#options.owner()) {
-      this.#buffer.reportLost(drained, answer)
-      return
-    }
-    if (answer.fenced) {
-      this.#buffer.reportLost(drained)
-      await this.#options.onFenced()
-      return
-    }
-    cancellations.noteVersion(answer.cancellations)
-    const allApplied = this.#buffer.applyAnswer(drained, answer)
-    if (n > 0) this.#queuesEmpty = answer.fetched.length < n
-    if (cancellations.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(drained, answer))
-    if (cancellations.isBehind && !(await this.#learnCancellations(owner, answer.fetched))) return
-    this.#withdrawOfEnded()
-    if (this.#slots.state === 'stopping') for (const job of answer.fetched.toReversed()) this.#slots.requeue(job)
-    else for (const job of answer.fetched) this.#slots.begin(job)
-    this.#reportProblem(answer.problem)
-    if (!allApplied) {
-      throw new HighkiqError(
-        'STORE_UNUSABLE',
-        `the store could not settle a job; the worker tries again. ${answer.problem ?? ''}`,
-      )
-    }
-  }
-
-  #reportProblem(problem: string | undefined): void {
-    if (problem === this.#problem) return
-    this.#problem = problem
-    if (problem) {
-      this.#engine.report(new HighkiqError('STORE_UNUSABLE', problem), { during: 'fetching and settling jobs' })
-    }
+  #isOwner(owner: string): boolean {
+    return owner === this.#options.owner()
   }
 
   /** A `fetchOrder` that throws must not block the settlements. */
@@ -245,7 +188,7 @@ export class Fetcher {
       return next
     } catch (thrown) {
       if (!this.#orderFailed)
-        this.#engine.report(thrown, { during: 'fetchOrder; the queues are fetched from as listed' })
+        this.engine.report(thrown, { during: 'fetchOrder; the queues are fetched from as listed' })
       this.#orderFailed = true
       return queues.names
     }
@@ -255,19 +198,19 @@ export class Fetcher {
   async #learnCancellations(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
     this.#wanted += fetched.length
     try {
-      await this.#engine.cancellations.catchUp()
+      await this.engine.cancellations.catchUp()
     } catch (thrown) {
-      if (owner === this.#options.owner()) for (const one of fetched.toReversed()) this.#slots.requeue(one)
+      if (this.#isOwner(owner)) for (const one of fetched.toReversed()) this.#slots.requeue(one)
       throw thrown
     } finally {
       this.#wanted -= fetched.length
     }
-    return owner === this.#options.owner()
+    return this.#isOwner(owner)
   }
 
   /** Withdraws the cancellations of jobs that ended on their own before anything stopped them. */
   #withdrawOfEnded(): void {
-    const { store, cancellations, now, report } = this.#engine
+    const { store, cancellations, now, report } = this.engine
     for (const jid of this.#ended.splice(0)) {
       if (cancellations.has(jid))
         store.cancellations
@@ -276,17 +219,10 @@ export class Fetcher {
     }
   }
 
-  #waitForWake(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#wakeUp = resolve
-    })
-  }
-
   async #waitForJobs(free: number): Promise<void> {
-    const { store } = this.#engine
-    const controller = new AbortController()
-    const { signal } = controller
-    this.#wakeUp = () => controller.abort()
+    const { store, cancellations } = this.engine
+    this.#waiting = new AbortController()
+    const { signal } = this.#waiting
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
     const fetched: FetchedJob[] =
@@ -294,15 +230,17 @@ export class Fetcher {
         ? await store.workers.waitForJobs(owner, queues, free, WAIT_MS, signal)
         : await sleep(NO_QUEUES_MS, [], { signal }).catch(() => [])
     this.#queuesEmpty = false
-    if (owner !== this.#options.owner()) return
-    // A call of another capsule may just have heard of a cancellation.
-    if (this.#engine.cancellations.isBehind && !(await this.#learnCancellations(owner, fetched))) return
+    if (!this.#isOwner(owner)) return
+    // A call of another capsule may have reported a new cancellation meanwhile.
+    if (cancellations.isBehind && !(await this.#learnCancellations(owner, fetched))) return
     if (this.#slots.state === 'open') for (const job of fetched) this.#slots.begin(job)
     else for (const job of fetched.toReversed()) this.#slots.requeue(job)
+    this.recovered()
   }
 
+  /** A job has ended, or a slot is free: ends the wait for jobs, or plans a call. */
   #wake(): void {
-    this.#wakeUp?.()
-    this.#wakeUp = undefined
+    this.#waiting?.abort()
+    this.plan()
   }
 }
