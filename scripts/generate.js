@@ -98,9 +98,18 @@ const rows = [...table.matchAll(/\/\*\* (.*?) \*\/\s+(\w+): (\d+),/g)].map(
 if (rows.length !== table.split('\n').length / 2) throw new Error('errors.ts: each code needs a comment of one line')
 const intro = `# Errors
 
-Everything Highkiq throws is a \`HighkiqError\` (a push that could not be stored: a \`PushError\`, with \`jids\` and \`maybePushed\`), with a stable \`code\`, a message that says what to do, often \`details\`, and the HTTP \`status\` that fits. Tell errors apart by their code. This page is made from \`src/job/errors.ts\`.
+Highkiq throws \`HighkiqError\`s. A push that could not be stored throws a \`PushError\`, which also has \`jids\`, \`maybePushed\`, \`notPushed\` and \`pushed\`.
 
-| code | means | status |
+| member | meaning |
+|---|---|
+| \`code\` | the stable code below; check this, not the message or the class |
+| \`message\` | what happened, and what to do |
+| \`details\` | further data of some errors |
+| \`status\` | the HTTP status that fits |
+
+This page is generated from \`src/job/errors.ts\`.
+
+| code | meaning | status |
 |---|---|---|
 `
 writeFileSync(new URL('../docs/errors.md', import.meta.url), `${intro}${rows.join('\n')}\n`)

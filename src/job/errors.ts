@@ -1,10 +1,9 @@
 /**
  * Every error of Highkiq, in one place.
  *
- * Two kinds: errors that Highkiq throws at you (`HighkiqError`, told apart by a stable `code`, with a message that says
- * what to do), and errors that a handler throws at Highkiq to say how its job ended (`BusinessFailure`, `BatchFailure`,
- * `Discard`, `Kill`, `Snooze`, `Release`). Both are recognised by `code`, never by `instanceof`, so that a second copy of
- * the package in node_modules does not matter.
+ * There are two kinds. Highkiq throws `HighkiqError`s, with a stable `code` and a message that says what to do. A handler
+ * throws `BusinessFailure`, `BatchFailure`, `Discard`, `Kill`, `Snooze` or `Release` to say how its job ended. Both are
+ * recognised by `code`, never by `instanceof`, so a second copy of the package in node_modules does not matter.
  */
 
 export type ErrorCode = keyof typeof STATUS
@@ -13,7 +12,7 @@ export type ErrorCode = keyof typeof STATUS
 const STATUS = {
   /** An argument, payload or option of a push is not usable. */
   INVALID_JOB: 400,
-  /** A job argument is something JSON can't carry faithfully. */
+  /** A job argument can't be stored as JSON without loss. */
   INVALID_ARGS: 400,
   /** The arguments of one job are larger than `maxArgsBytes`. */
   ARGS_TOO_LARGE: 413,
@@ -35,43 +34,43 @@ const STATUS = {
   NO_DRIVER: 500,
   /** A jobs file is TypeScript, this Node can't load it, and `tsx` is not installed. */
   NO_TSX: 500,
-  /** The database file can't be opened, is not a database, is damaged, or was written by a newer Highkiq; or workers of version 0.1 use the Redis database. */
+  /** The database file can't be opened, is no database, is damaged, or is newer than this Highkiq; or Redis has workers of version 0.1. */
   STORE_UNUSABLE: 500,
   /** The disk (or the database's size limit) is full: nothing was stored. */
   STORE_FULL: 507,
   /** The store did not answer in time. */
   STORE_TIMEOUT: 503,
-  /** Client middleware did not answer in time: its due job is put off. */
+  /** Client middleware did not answer in time: its due job is postponed. */
   MIDDLEWARE_TIMEOUT: 503,
-  /** The store can't be reached, or does not serve just now. */
+  /** The store can't be reached, or does not accept commands now. */
   STORE_UNREACHABLE: 503,
   /** The store was closed. */
   STORE_CLOSED: 503,
-  /** A push could not be stored. Carries `jids`, `maybePushed` and `notPushed`. */
+  /** A push could not be stored. `jids`, `maybePushed` and `notPushed` describe it. */
   PUSH_FAILED: 503,
-  /** The store has no transactions that rows of others could be part of. */
+  /** The store has no transactions that can include rows of your app. */
   NO_TRANSACTION: 501,
-  /** A test wants to run a job, and none was pushed. */
+  /** A test runs a job, and none was pushed. */
   EMPTY_QUEUE: 404,
-  /** No task with that id. */
+  /** No task has that id. */
   UNKNOWN_TASK: 404,
-  /** The task has ended or was cancelled: nothing can be added. */
+  /** The task has ended or was cancelled: no row can be added. */
   TASK_ENDED: 409,
-  /** Somebody else is putting rows of the task back to work just now, or it is being cancelled. */
+  /** Another caller is retrying rows of the task now, or the task is being cancelled. */
   TASK_BUSY: 409,
-  /** The task makes no file: it was not created by `tasks.export`. */
+  /** The task has no file: it was not created by `tasks.export`. */
   NOT_AN_EXPORT: 409,
-  /** The task has not ended: its file is not whole yet. */
+  /** The task has not ended: its file is not complete yet. */
   TASK_NOT_DONE: 409,
-  /** Pages of the export were rejected, or are not kept any more: its file would have gaps. */
+  /** Pages of the export were rejected, or are no longer kept: its file would have gaps. */
   EXPORT_INCOMPLETE: 409,
   /** Another producer resumed this task: this one must stop adding rows. */
   TASK_TAKEN_OVER: 409,
-  /** The file to import can't be read as what it is said to be. Carries `row` where there is one. */
+  /** The file can't be read, or is not in the format that it claims. `details.row` names the row, if there is one. */
   INVALID_FILE: 400,
-  /** `validate` threw instead of answering. Carries `row`. */
+  /** `validate` threw an error. `details.row` names the row. */
   VALIDATE_FAILED: 500,
-  /** The same bytes were imported within the last 24 hours. Carries `task`, the id of that one. */
+  /** The same bytes were imported within the last 24 hours. `details.task` is the id of that task. */
   ALREADY_IMPORTED: 409,
   /** There are more rows than `maxRows`. */
   TOO_MANY_ROWS: 413,
@@ -79,55 +78,55 @@ const STATUS = {
   REPORT_FAILED: 500,
   /** The attempt ran longer than the job's `timeout`. */
   JOB_TIMEOUT: 500,
-  /** The worker thread of a job died while it ran: it ended itself, ran out of memory, or left an error uncaught. */
+  /** The thread of a job died while the job ran: it exited, ran out of memory, or had an uncaught error. */
   THREAD_DIED: 500,
-  /** The job whose result was asked for failed for good. Carries `class`, `message` and `code` of its error. */
+  /** The job will not run again, so it has no result. `details` has `class`, `message` and `code` of its error. */
   JOB_FAILED: 422,
-  /** The job whose result was asked for has not ended in time, is not known, or its result was not kept. */
+  /** The job has not ended in time, is unknown, or its result was not kept. */
   NO_RESULT: 404,
-  /** The process runs inside another program, and obeys no signals from afar. */
+  /** The process is part of another program and accepts no signals through the store. */
   EMBEDDED_PROCESS: 409,
-  /** Somebody cancelled the job. */
+  /** The job was cancelled. */
   JOB_CANCELLED: 409,
-  /** The worker is stopping and the grace time is over. */
+  /** The worker is stopping, and the time for running jobs is over. */
   SHUTDOWN: 503,
-  /** This process lost its lease (it was stopped or cut off too long); its jobs belong to others now. */
+  /** This process lost its lease, because it was frozen or disconnected for too long; other workers have its jobs. */
   LEASE_LOST: 409,
-  /** HTTP: a parameter, or the body, is not what this route takes. */
+  /** HTTP: a parameter or the body is wrong. */
   INVALID_REQUEST: 400,
-  /** HTTP: the Idempotency-Key was used before, for another body or other parameters. Carries `task` where there is one. */
+  /** HTTP: the Idempotency-Key was used before, for another body or other parameters. `details.task` is its task, if there is one. */
   IDEMPOTENCY_KEY_REUSED: 422,
-  /** HTTP: the body broke off: the client went away, or its form has no end. */
+  /** HTTP: the body is incomplete: the client disconnected, or the end of the form is missing. */
   BODY_BROKEN_OFF: 400,
   /** HTTP: the body stopped arriving, or arrived too slowly. */
   BODY_TOO_SLOW: 408,
-  /** HTTP: no login, a wrong one, or a link that does not open this task. */
+  /** HTTP: the login is missing or wrong, or the link does not open this task. */
   UNAUTHORIZED: 401,
-  /** HTTP: an address that needs a login and has none, or a change that another site's page asked for. */
+  /** HTTP: this address needs a login, and the server has none; or a page of another site sent the change. */
   FORBIDDEN: 403,
-  /** HTTP: there is nothing at this path. */
+  /** HTTP: no route has this path. */
   UNKNOWN_ROUTE: 404,
-  /** HTTP: no job with that id waits or runs. */
+  /** HTTP: no waiting or running job has that id. */
   UNKNOWN_JID: 404,
-  /** HTTP: the task had no delayed retry of that name within the last hour. */
+  /** HTTP: the task had no such delayed retry within the last hour. */
   UNKNOWN_RETRY: 404,
-  /** HTTP: a job was looked for so long, and there is more to look at: name its key or its queue. */
+  /** HTTP: the search for a job took too long: give its key or its queue. */
   SEARCH_TOO_LONG: 503,
-  /** HTTP: no process of that identity lives. */
+  /** HTTP: no living process has that identity. */
   UNKNOWN_PROCESS: 404,
   /** HTTP: this server, or the link that was used, is read-only. */
   READ_ONLY: 403,
-  /** HTTP: this path does not take that method; the header `Allow` names those that it takes. */
+  /** HTTP: this path does not allow that method; the header `Allow` names the allowed ones. */
   METHOD_NOT_ALLOWED: 405,
-  /** HTTP: the route has no answer of a type that `Accept` names. */
+  /** HTTP: the route has no answer of a type in `Accept`. */
   NOT_ACCEPTABLE: 406,
   /** HTTP: the body is larger than the limit. */
   BODY_TOO_LARGE: 413,
-  /** HTTP: the route does not take a body of that type. */
+  /** HTTP: the route does not accept a body of that type. */
   UNSUPPORTED_TYPE: 415,
-  /** HTTP: too many logins were wrong, or as many uploads or streams as are allowed are open; the header `Retry-After` says when to try again. */
+  /** HTTP: too many wrong logins, uploads or streams; the header `Retry-After` says when to try again. */
   TOO_MANY_REQUESTS: 429,
-  /** HTTP: something broke that is told in the log. */
+  /** HTTP: an unexpected error, which is in the server's log. */
   INTERNAL_ERROR: 500,
 } as const
 
