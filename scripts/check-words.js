@@ -10,9 +10,7 @@ const NOWHERE = [
 ]
 /** Names that stores keep, so that they can only change with a migration: where each of them may stand. */
 const STORED = {
-  adder: /^(src\/store\/(sqlite|redis)\/|test\/(redis|sqlite)\/)/,
-  keepParams: /^(src\/store\/sqlite\/|test\/sqlite\/)/,
-  unknownAfter: /^src\/store\/sqlite\//,
+  adder: /^(src\/store\/redis\/|test\/redis\/)/,
   bell: /^(src\/store\/redis\/server\/keys\.ts|test\/redis\/|docs\/redis\.md)/,
 }
 

@@ -1,42 +1,77 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import type { JobContext } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { migrations } from '#dist/store/sqlite/sql.generated.js'
 import { expectExact, jidOf, taskId } from '../conformance/tracked.ts'
+import { all, type Bench, bench, until } from '../engine/bench.ts'
+import { taskOfSchema7 } from './fixtures/schema-7.js'
 
-/** Those before tasks had a whole life. */
-const BEFORE = 7
 const NOW = Date.UTC(2026, 4, 17, 12)
+/** The schema of version 0.1. */
+const SCHEMA_0_1 = 12
 
-test('tasks of a file from before pauses, several producers and runs continue where they were', async () => {
+function newPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-migration-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const path = join(folder, 'jobs.db')
+  return join(folder, 'jobs.db')
+}
+
+/** Returns a file as a process of version 0.1 left it; fixtures/make-0.1.js says what is in it. */
+function fileOf01(): string {
+  const path = newPath()
+  writeFileSync(path, gunzipSync(readFileSync(new URL('fixtures/0.1.db.gz', import.meta.url))))
+  return path
+}
+
+/** Returns the schema version and the names of all tables and columns. */
+async function schemaOf(path: string) {
+  const db = await openDriver(path)
+  const [version] = db.prepare('PRAGMA user_version').all()
+  const columns = `SELECT m.name || '.' || c.name AS name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
+    WHERE m.type = 'table' ORDER BY 1`
+  const names = db.prepare(columns).all() as { name: string }[]
+  db.close()
+  return { version: (version as { user_version: number }).user_version, names: names.map(({ name }) => name) }
+}
+
+const rowsOf = (n: number): number[][] => Array.from({ length: n }, (_, i) => [i])
+
+/** Defines the jobs of the fixture; returns the names of those that ran with their arguments, in the order of their runs. */
+function defineJobs({ hq }: Bench): string[] {
+  const ran: string[] = []
+  const run =
+    (name: string) =>
+    (_ctx: JobContext, ...args: unknown[]) =>
+      void ran.push(`${name} ${JSON.stringify(args)}`)
+  for (const name of ['Broken', 'Hopeless', 'Wait', 'Crash', 'Hang', 'HangRow', 'Price', 'Row', 'Done', 'Tick']) {
+    hq.job(name, run(name))
+  }
+  for (const name of ['Sync', 'HangSync']) {
+    hq.ordered(name, { shards: name === 'Sync' ? 2 : 1, batchSize: 1 }, (_ctx, batch) => {
+      for (const [id, payloads] of batch) ran.push(`${name} ${id} ${JSON.stringify(payloads)}`)
+    })
+  }
+  return ran
+}
+
+test('tasks of a file from before pauses, several producers and runs continue where they were', async () => {
+  const path = newPath()
   const old = await openDriver(path)
-  for (const migration of migrations.slice(0, BEFORE)) old.exec(migration)
+  for (const migration of migrations.slice(0, 7)) old.exec(migration)
   const states = ['adding', 'running', 'interrupted', 'done']
   for (const [i, state] of states.entries()) {
-    const done = state === 'done'
-    // One row finished, one failed, one in the queue, one waits in the backlog, one as a row; of a task that is done two.
-    old.exec(`
-      INSERT INTO task (key, id, name, job, queue, template, window, keep_params, meta, adder, state, total, next,
-        held, placed, enqueued, finished, failed, created_at, finished_at)
-      VALUES (${i + 1}, '${taskId(i + 1)}', 'old', 'J', 'q${i}', '{"class":"J"}', 1, 'all', '{}', 'a${i}', '${state}',
-        ${done ? '2, 2, 0, 0, 0' : '5, 4, 2, 1, 3'}, 1, 1, ${NOW}, ${done ? NOW : 'NULL'});
-      INSERT INTO adder (task, token, cursor) VALUES (${i + 1}, 'a${i}', ${done ? 2 : 5});
-      INSERT INTO event (task, idx, status, place, run, step, code, args) VALUES
-        (${i + 1}, 0, 2, 2, 1, 3, NULL, '[0]'), (${i + 1}, 1, 3, 2, 1, 3, 'bad', '[1]');`)
-    if (done) continue
-    old.exec(`
-      INSERT INTO event (task, idx, status, place, run, step, args) VALUES
-        (${i + 1}, 2, 0, 1, 1, 1, '[2]'), (${i + 1}, 3, 0, 0, 1, 3, '[3]'), (${i + 1}, 4, 0, 1, 1, 1, '[4]');
-      INSERT INTO backlog VALUES (${i + 1}, -1, 3, '{"jid":"${jidOf(taskId(i + 1), 3)}","hk_run":1}');
-      INSERT INTO message VALUES (${i + 1}, 1, 1, ${NOW}, 'no', '{}');`)
+    const id = taskId(i + 1)
+    old.exec(taskOfSchema7({ key: i + 1, id, state, jid: jidOf(id, 3), now: NOW }))
   }
-  old.exec(`PRAGMA application_id = ${0x484b4951}; PRAGMA user_version = ${BEFORE}`)
+  old.exec(`PRAGMA application_id = ${0x484b4951}; PRAGMA user_version = 7`)
   old.close()
 
   const store = openStore(`sqlite:${path}`)
@@ -51,15 +86,160 @@ test('tasks of a file from before pauses, several producers and runs continue wh
     messages: [{ at: NOW, code: 'no', params: {} }],
   })
 
-  expect(await store.tasks.addRows(adding.id, 'a0', 5, [{ args: '[5]' }], NOW)).toEqual({ ok: true, total: 6 })
-  expect(await store.tasks.endAdding(adding.id, 'a0', NOW)).toMatchObject({ ok: true })
+  expect(await store.tasks.addRows(adding.id, 'a1', 5, [{ args: '[5]' }], NOW)).toEqual({ ok: true, total: 6 })
+  expect(await store.tasks.endAdding(adding.id, 'a1', NOW)).toMatchObject({ ok: true })
   expect(await store.tasks.find(adding.id)).toMatchObject({ state: 'running' })
-  expect(await store.tasks.openAdding(interrupted.id, 'b', NOW, 'a2')).toEqual({ ok: true, total: 5 })
+  expect(await store.tasks.openAdding(interrupted.id, 'b', NOW, 'a3')).toEqual({ ok: true, total: 5 })
   expect(await store.tasks.find(interrupted.id)).toMatchObject({ state: 'adding' })
   await store.tasks.change(running.id, { window: 9 }, NOW)
-  const jids = (await store.jobs.peek('q1', 0, 9)).map((text) => (JSON.parse(text) as { jid: string }).jid)
+  const jids = (await store.jobs.peek('q2', 0, 9)).map((text) => (JSON.parse(text) as { jid: string }).jid)
   expect(jids).toEqual([jidOf(running.id, 3), jidOf(running.id, 4)])
   expect(await store.tasks.startRun(done.id, 1, 'b', NOW)).toBe('ok')
   expect(await store.tasks.expired(NOW + 31 * 86_400_000, 9)).toEqual([])
   for (const task of [adding, running, interrupted, done]) await expectExact({ store }, task)
+})
+
+test('all work of a file of version 0.1 is there after the migration', async () => {
+  const path = fileOf01()
+  expect(await schemaOf(path)).toMatchObject({ version: SCHEMA_0_1 })
+  const { hq } = bench({ url: `sqlite:${path}` })
+
+  expect(await hq.stats()).toMatchObject({ enqueued: 18, scheduled: 2, retries: 1, dead: 3, backlog: 1015 })
+  const queues = Object.fromEntries((await hq.queueSummaries()).map(({ name, size }) => [name, size]))
+  expect(queues).toMatchObject({ crashing: 1, waiting: 9, rows: 8, hanging: 0, 'hanging-rows': 0 })
+  expect(await hq.store.metrics.totals()).toMatchObject({ fetched: 5 })
+  expect(await hq.result('add000000000000000000000')).toBe(5)
+
+  const { items } = await hq.tasks.list()
+  const none = { enqueued: 0, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0 }
+  const task = (name: string) => {
+    const found = items.find((status) => status.name === name)
+    if (!found) throw new Error(`no task ${name}`)
+    return found
+  }
+  const counts = { ...none, finished: 6, failed: 2, error: 2 }
+  expect(task('prices')).toMatchObject({ state: 'done', total: 10, counts, maxFailures: null })
+  const strict = { maxFailures: 0, onMaxFailures: 'pause', window: 1, backlog: 2 }
+  expect(task('strict')).toMatchObject({ state: 'paused', counts: { ...none, enqueued: 2, failed: 1 }, ...strict })
+  const cancelled = { ...none, failed: 1, cancelled: 1 }
+  expect(task('cancelled')).toMatchObject({ state: 'cancelled', counts: cancelled, onMaxFailures: 'cancel' })
+  expect(task('running')).toMatchObject({ state: 'running', counts: { ...none, enqueued: 10 }, backlog: 7, window: 3 })
+  expect(task('paused')).toMatchObject({ state: 'paused', counts: { ...none, enqueued: 5 }, backlog: 3 })
+  expect(task('in lists')).toMatchObject({ state: 'running', rowsPerJob: 2, backlog: 3 })
+  expect(task('working')).toMatchObject({ state: 'running', counts: { ...none, enqueued: 2, working: 2 } })
+  expect(task('interrupted')).toMatchObject({ state: 'adding', total: 1000, backlog: 998 })
+  for (const one of items) await expectExact(hq, one)
+  expect(await hq.store.tasks.find(task('prices').id)).toMatchObject({ keepArgs: 'all' })
+  expect(await hq.store.tasks.find(task('cancelled').id)).toMatchObject({ keepArgs: 'none' })
+  expect(await hq.store.tasks.find(task('strict').id)).toMatchObject({ lostAfter: 7_200_000, keepArgs: 'rejected' })
+  const message = (text: string) => expect.arrayContaining([expect.objectContaining({ text })])
+  const events = await all(hq.tasks.get(task('prices').id).events())
+  expect(events[0]).toMatchObject({ status: 'finished', args: [0], result: { n: 0 }, messages: message('saw 0') })
+  expect(events[3]).toMatchObject({ status: 'failed', code: 'price', messages: message('3 is no price') })
+  expect(events[4]).toMatchObject({ status: 'error', attempts: 1 })
+
+  expect((await hq.stats()).ordered.queues).toMatchObject({
+    HangSync: { length: 0, morgueLength: 0 },
+    Sync: { length: 3, morgueLength: 1 },
+  })
+  const { waiting } = await hq.ordered('Sync').find('failing')
+  expect(waiting).toMatchObject({ retryCount: 0, payloads: [{ score: 1 }, { score: 2 }] })
+  expect(await hq.ordered('HangSync').find('a')).toMatchObject({ waiting: { size: 1 }, inFlight: { shard: 0 } })
+
+  expect(await hq.cron('stopped').info()).toMatchObject({ paused: true, lastJid: null })
+  expect(await hq.cron('ticking').info()).toMatchObject({ paused: false, lastJid: expect.any(String) })
+  const day = task('prices').createdAt.toISOString().slice(0, 10)
+  expect(await hq.store.metrics.deploys([day])).toMatchObject([{ label: 'v0.1' }])
+})
+
+test('today’s workers do each job of a file of version 0.1 once', async () => {
+  const path = fileOf01()
+  const t = bench({ url: `sqlite:${path}` })
+  t.clock.ahead = 3600
+  const ran = defineJobs(t)
+  const { hq } = t
+  const { items } = await hq.tasks.list()
+  const id = (name: string) => items.find((task) => task.name === name)?.id as string
+  const task = (name: string) => hq.tasks.get(id(name))
+  const state = async (name: string) => (await task(name).status())?.state
+
+  // The processes of 0.1 are dead. Claiming them saves the time until their leases have ended.
+  for (const { owner, claimed } of await hq.store.workers.leases()) {
+    if (!claimed) await hq.store.workers.claim(owner, null)
+  }
+  const queues = ['default', 'prices', 'waiting', 'crashing', 'rows', 'hanging', 'hanging-rows']
+  await t.work({ queues, leaseSeconds: 1, concurrency: 20 })
+  for (const name of ['running', 'in lists', 'working']) await until(async () => (await state(name)) === 'done')
+  await until(async () => (await state('interrupted')) === 'interrupted')
+  await until(async () => (await task('interrupted').status())?.counts.finished === 1000)
+  await until(async () => (await hq.ordered('HangSync').stats()).processed === 2)
+  expect(await task('interrupted').resumeAdding(hq.jobNamed('Row'), rowsOf(1005))).toBe(5)
+  for (const name of ['strict', 'paused']) await task(name).resume()
+  await task('prices').retry()
+  await hq.ordered('Sync').morgue.resurrect(['dead'])
+  await hq.dead.retryAll()
+  for (const name of ['strict', 'paused', 'prices', 'interrupted']) {
+    await until(async () => (await state(name)) === 'done')
+  }
+  await until(async () => (await hq.ordered('Sync').stats()).processed === 4)
+  await t.settled()
+
+  const rows = (name: string, all: number[][]) => all.map((args) => `${name} ${JSON.stringify(args)}`)
+  const expected = [
+    ...rows('Row', [...rowsOf(10), ...rowsOf(5), ...rowsOf(1005)]),
+    ...['[[0,1]]', '[[2,3]]', '[[4]]'].map((list) => `Row ${list}`),
+    ...rows('HangRow', rowsOf(4)),
+    ...rows('Hang', rowsOf(2)),
+    ...rows('Price', [[5], [6], [3], [4], [8], [9]]),
+    ...rows('Wait', rowsOf(5)),
+    'Wait ["due"]',
+    'Wait ["tracked"]',
+    'Tick []',
+    'Broken []',
+    'Hopeless []',
+    'Crash [1]',
+    ...[1, 1, 2].map((run) => `Done ["${id('prices')}",${run}]`),
+    'Sync failing [1,2]',
+    'Sync waiting [1,2]',
+    'Sync dead [1]',
+    'HangSync b [1]',
+    'HangSync a [1,2,3]',
+  ]
+  expect(ran.toSorted()).toEqual(expected.toSorted())
+  expect(await hq.stats()).toMatchObject({ enqueued: 0, scheduled: 1, retries: 0, dead: 0, backlog: 0 })
+  expect((await hq.stats()).ordered.total).toMatchObject({ length: 1, morgueLength: 0 })
+  for (const one of items) await expectExact(hq, one)
+})
+
+test('a migration that fails changes nothing', async () => {
+  const path = fileOf01()
+  const before = await schemaOf(path)
+  const db = await openDriver(path)
+  db.exec('CREATE TABLE ordered_in_flight (x)')
+  db.close()
+  const store = openStore(`sqlite:${path}`)
+  await expect(store.metrics.totals()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+  await store.close()
+  const again = await openDriver(path)
+  again.exec('DROP TABLE ordered_in_flight')
+  again.close()
+  expect(await schemaOf(path)).toEqual(before)
+  const { hq } = bench({ url: `sqlite:${path}` })
+  expect(await hq.stats()).toMatchObject({ enqueued: 18 })
+})
+
+test('a file whose migration was killed is migrated by the next process', async () => {
+  const path = fileOf01()
+  const old = await openDriver(path)
+  for (const migration of migrations.slice(SCHEMA_0_1, -1)) old.exec(migration)
+  old.exec(`PRAGMA journal_mode = WAL; PRAGMA user_version = ${migrations.length - 1}`)
+  old.close()
+  const before = await schemaOf(path)
+  const child = fork(fileURLToPath(new URL('half-migrated.js', import.meta.url)), [path])
+  await once(child, 'message')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  expect(await schemaOf(path)).toEqual(before)
+  const { hq } = bench({ url: `sqlite:${path}` })
+  expect(await hq.stats()).toMatchObject({ enqueued: 18, dead: 3, backlog: 1015 })
 })
