@@ -1,5 +1,6 @@
 /** Routes of pages and their files. */
 
+import { getMimeType } from 'hono/utils/mime'
 import { assets } from './assets.generated.ts'
 import { type Route, route } from './server/route.ts'
 import { answerSubmitter } from './submitter/page.ts'
@@ -14,28 +15,18 @@ export const PAGE_ROUTES: Route[] = [
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
     run: (call) => (call.link ? answerSubmitter(call) : call.server.dashboard.page(call.base)),
   }),
-  ...Object.entries(assets).map(([name, text]) =>
-    route({
-      method: 'GET',
-      path: `/assets/${name}`,
-      summary: "A script or style of the submitter's page",
-      page: true,
-      access: 'all',
-      answers: { 200: { description: 'The file', content: {} } },
-      run() {
-        const type = name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8'
-        return new Response(text, { headers: { 'content-type': type, 'cache-control': 'no-cache' } })
-      },
-    }),
-  ),
   route({
     method: 'GET',
     path: '/assets/{file}',
-    summary: 'A file of the dashboard',
+    summary: "A file of the dashboard, or a script or style of the server's own pages",
     page: true,
     access: 'all',
     answers: { 200: { description: 'The file', content: {} } },
-    run: ({ server, base, path, request }) => server.dashboard.file(base, path.file ?? '', request),
+    run({ server, base, path: { file = '' }, request }) {
+      if (!Object.hasOwn(assets, file)) return server.dashboard.file(base, file, request)
+      const headers = { 'content-type': getMimeType(file) as string, 'cache-control': 'no-cache' }
+      return new Response(assets[file], { headers })
+    },
   }),
 ]
 

@@ -1,12 +1,13 @@
 /** Checks who may send a request: by login, by a link to one task, or from this machine. Refuses pages of other sites. */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { auth as basicLogin } from 'hono/utils/basic-auth'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
 import type { LinkRights, Links } from './link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
-import { Logins, type LoginsAbout } from './logins.ts'
+import { Logins, type LoginsOptions } from './logins.ts'
 
 /**
  * A login: a bearer token (or several, optionally with the names of their owners: `{ ann: 'a long secret' }`), a
@@ -43,17 +44,14 @@ export class Access {
   readonly #logins: Logins
 
   /** @throws INVALID_OPTION */
-  constructor(auth: Auth | undefined, links: Links, about: LoginsAbout = {}) {
+  constructor(auth: Auth | undefined, links: Links, options: LoginsOptions = {}) {
     checkAuth(auth)
     this.#auth = auth
     this.#links = links
-    this.#logins = new Logins(about)
+    this.#logins = new Logins(options)
     const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
     this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
-    this.#basic = basic && {
-      who: basic.user,
-      digest: digest(Buffer.from(`${basic.user}:${basic.password}`).toString('base64')),
-    }
+    this.#basic = basic && { who: basic.user, digest: digest(`${basic.user}:${basic.password}`) }
   }
 
   /**
@@ -86,17 +84,17 @@ export class Access {
    * Returns the cookie that stands for a token for 30 days. It does not contain the token.
    * @throws UNAUTHORIZED for a wrong token; TOO_MANY_REQUESTS after many wrong ones
    */
-  signIn(token: string, request: Request, peer: Peer, about: CookieAbout): string {
+  signIn(token: string, request: Request, peer: Peer, options: CookieOptions): string {
     const known = oneOf(token, this.#bearers)
     const attempt = this.#logins.attempt(request, peer, 'form')
     if (!known) throw attempt.wrong()
     attempt.right(known.who, true)
     const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
-    return cookie(`${until}.${signed(known.digest, until).toString('base64url')}`, COOKIE_SECONDS, about)
+    return cookie(`${until}.${signed(known.digest, until).toString('base64url')}`, COOKIE_SECONDS, options)
   }
 
-  signOut(about: CookieAbout): string {
-    return cookie('', 0, about)
+  signOut(options: CookieOptions): string {
+    return cookie('', 0, options)
   }
 
   isSignedIn(request: Request): boolean {
@@ -123,7 +121,7 @@ export class Access {
   async #linkOf(request: Request, url: URL, task: string): Promise<LinkRights | undefined> {
     const token = url.searchParams.get('token')
     if (token === null) {
-      const bearer = credentials(request, 'bearer')
+      const bearer = bearerOf(request)
       return bearer === undefined ? undefined : this.#links.opens(task, bearer)
     }
     const rights = await this.#links.opens(task, token)
@@ -142,7 +140,7 @@ export class Access {
       const answer = await auth(request)
       return answer ? { who: typeof answer === 'string' ? answer : 'app' } : undefined
     }
-    const bearer = credentials(request, 'bearer')
+    const bearer = bearerOf(request)
     const token = bearer === undefined ? undefined : oneOf(bearer, this.#bearers)
     if (token) {
       // A token is too long to be guessed, so a right one never has to wait.
@@ -153,12 +151,12 @@ export class Access {
     const signedIn = this.#signedIn(request)
     if (signedIn) return signedIn
     if (bearer !== undefined) throw this.#logins.attempt(request, peer, 'bearer').wrong()
-    const basic = credentials(request, 'basic')
-    if (basic === undefined || !this.#basic) return undefined
-    const attempt = this.#logins.attempt(request, peer, 'basic', nameIn(basic))
+    const basic = basicLogin(request)
+    if (!basic || !this.#basic) return undefined
+    const attempt = this.#logins.attempt(request, peer, 'basic', basic.username)
     // A password may be short enough to guess, so it is not even compared before the wait is over.
     attempt.refuseEarly()
-    const login = oneOf(basic, [this.#basic])
+    const login = oneOf(`${basic.username}:${basic.password}`, [this.#basic])
     if (!login) throw attempt.wrong()
     attempt.right(login.who)
     return login
@@ -172,7 +170,7 @@ function tokensOf(bearer: string | readonly string[] | Readonly<Record<string, s
   return Object.entries(bearer)
 }
 
-interface CookieAbout {
+interface CookieOptions {
   name: string
   path: string
   /** The request came over TLS, so the browser must send the cookie over TLS only. */
@@ -185,7 +183,7 @@ export function cookieName(request: Request): string {
   return port === '' ? 'highkiq_login' : `highkiq_login_${port}`
 }
 
-function cookie(value: string, seconds: number, { name, path, secure }: CookieAbout): string {
+function cookie(value: string, seconds: number, { name, path, secure }: CookieOptions): string {
   const end = secure ? '; Secure' : ''
   return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${end}`
 }
@@ -219,18 +217,12 @@ function checkAuth(auth: Auth | undefined): void {
   )
 }
 
-function credentials(request: Request, scheme: string): string | undefined {
-  const [, name, value] = /^(\S+)\s+(\S.*)$/.exec(request.headers.get('authorization') ?? '') ?? []
-  return name?.toLowerCase() === scheme ? value?.trimEnd() : undefined
+function bearerOf({ headers }: Request): string | undefined {
+  return /^bearer\s+(\S.*)$/i.exec(headers.get('authorization') ?? '')?.[1]?.trimEnd()
 }
 
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest()
-}
-
-/** Returns the name in a login by name and password. */
-function nameIn(basic: string): string {
-  return Buffer.from(basic, 'base64').toString().split(':')[0] ?? ''
 }
 
 /** Compares in constant time. */
@@ -251,7 +243,7 @@ function checkOrigin(request: Request, url: URL): void {
   if (site === 'same-origin') return
   const origin = request.headers.get('origin')
   const host = request.headers.get('host') ?? url.host
-  // Not the whole origin: a proxy may have taken the TLS off.
+  // Not the whole origin: a proxy may have removed the TLS.
   if (site === null && origin !== null && URL.canParse(origin) && new URL(origin).host === host) return
   if (site === null && origin === null && isLoopback(hostnameOf(host))) return
   throw new HighkiqError(

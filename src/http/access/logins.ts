@@ -17,11 +17,11 @@ export interface LoginEvent {
   refusedFor?: number
 }
 
-export interface LoginsAbout {
+export interface LoginsOptions {
   /** @see TrustedProxies */
   trustProxy?: unknown
   /** Called for each wrong login, and for the first right one from each address. */
-  tell?: (event: LoginEvent) => void
+  onLogin?: (event: LoginEvent) => void
 }
 
 /**
@@ -33,14 +33,14 @@ const LONGEST_NAME = 100
 
 export class Logins {
   readonly #proxies: TrustedProxies
-  readonly #tell: (event: LoginEvent) => void
+  readonly #onLogin: (event: LoginEvent) => void
   readonly #throttle = new LoginThrottle()
   readonly #known = new Set<string>()
 
   /** @throws INVALID_OPTION */
-  constructor({ trustProxy, tell = () => {} }: LoginsAbout) {
+  constructor({ trustProxy, onLogin = () => {} }: LoginsOptions) {
     this.#proxies = new TrustedProxies(trustProxy)
-    this.#tell = tell
+    this.#onLogin = onLogin
   }
 
   attempt(request: Request, peer: Peer, how: LoginEvent['how'], name?: string) {
@@ -69,7 +69,7 @@ export class Logins {
         if (early > 0) return tooMany(early)
         const ms = this.#throttle.failed(keys)
         const said = name === undefined ? {} : { name: name.slice(0, LONGEST_NAME) }
-        this.#tell({ who: null, ...about, ...said, ...(ms > 0 ? { refusedFor: ms / 1000 } : {}) })
+        this.#onLogin({ who: null, ...about, ...said, ...(ms > 0 ? { refusedFor: ms / 1000 } : {}) })
         return new HighkiqError('UNAUTHORIZED', 'the login is wrong: check the header Authorization or the token')
       },
       /**
@@ -85,7 +85,7 @@ export class Logins {
           if (this.#known.size <= MOST_KNOWN) break
           this.#known.delete(oldest)
         }
-        this.#tell({ who, ...about })
+        this.#onLogin({ who, ...about })
       },
     }
   }

@@ -6,9 +6,9 @@ import { parseJson, stringifyJson } from '../../job/json.ts'
 import type { TaskEvent } from '../../tasks/event.ts'
 
 /**
- * Names of members, any depth: a text is the whole name (upper and lower case are the same), an expression is searched for
- * in it. A function is asked for each member and each item of a list (its name is its number then), and answers what is
- * shown: the value itself, if it may be.
+ * The members whose values are hidden, at any depth. A string matches the whole name, in upper or lower case; a regular
+ * expression matches a part of it. A function receives the name and the value of each member, and of each list item with
+ * its index as the name. It returns what the server shows instead, or the value itself.
  */
 export type Redact = readonly (RegExp | string)[] | ((key: string, value: unknown) => unknown)
 

@@ -25,11 +25,12 @@ export class Seal {
     return this.#hash(text).toString('hex').slice(0, 16)
   }
 
-  close(place: string): string {
-    if (place.length > LONGEST) return this.#keep(place)
-    const vector = this.#hash(place).subarray(0, VECTOR)
+  /** Returns the cursor that clients get. */
+  close(text: string): string {
+    if (text.length > LONGEST) return this.#keep(text)
+    const vector = this.#hash(text).subarray(0, VECTOR)
     const cipher = createCipheriv('aes-256-gcm', this.#key, vector)
-    const sealed = Buffer.concat([vector, cipher.update(place, 'utf8'), cipher.final(), cipher.getAuthTag()])
+    const sealed = Buffer.concat([vector, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
     return sealed.toString('base64url')
   }
 
@@ -47,10 +48,10 @@ export class Seal {
     }
   }
 
-  #keep(place: string): string {
-    const name = `.${createHash('sha256').update(this.#hash(place)).digest('base64url')}`
+  #keep(text: string): string {
+    const name = `.${createHash('sha256').update(this.#hash(text)).digest('base64url')}`
     this.#kept.delete(name)
-    this.#kept.set(name, place)
+    this.#kept.set(name, text)
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MOST_KEPT) break
       this.#kept.delete(oldest)

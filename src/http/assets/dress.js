@@ -27,7 +27,7 @@ export function followAge() {
   const sent = part('sent')
   const at = new Date(sent.dateTime)
   sent.title = at.toLocaleString(locale, { dateStyle: 'long', timeStyle: 'medium' })
-  const tell = () => {
+  const show = () => {
     const minutes = Math.round((Date.now() - at) / 60_000)
     const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
     const [n, unit] =
@@ -38,6 +38,6 @@ export function followAge() {
           : [Math.round(minutes / 1440), 'day']
     sent.textContent = minutes < 1 ? say('sent.now') : relative.format(-n, unit)
   }
-  tell()
-  setInterval(tell, 60_000)
+  show()
+  setInterval(show, 60_000)
 }

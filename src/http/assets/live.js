@@ -39,17 +39,17 @@ function connect() {
   source = new EventSource(api('/stream'))
   const mine = source
   silence = setTimeout(ask, SILENT_MS)
-  const news = () => {
+  const onChange = () => {
     clearTimeout(silence)
     clearInterval(asking)
     asking = undefined
-    if (!isOver()) tell('live', true)
+    if (!isOver()) showState('live', true)
     void refresh()
   }
-  source.addEventListener('status', news)
+  source.addEventListener('status', onChange)
   source.addEventListener('done', () => {
     mine.close()
-    news()
+    onChange()
   })
   source.addEventListener('deleted', () => {
     mine.close()
@@ -58,7 +58,7 @@ function connect() {
   source.addEventListener('error', () => {
     clearTimeout(silence)
     if (mine !== source) return
-    tell('live.off', false)
+    showState('live.off', false)
     ask()
     // A browser reconnects by itself, unless the answer was not a stream.
     if (mine.readyState === EventSource.CLOSED) setTimeout(() => mine === source && connect(), ASK_MS)
@@ -80,7 +80,7 @@ const isOver = () => part('over').dataset.n === '1'
 const parts = (page) => [...page.querySelectorAll('[data-fresh]')]
 /** The content of each part as the server sent it. The script may have changed the part since. */
 const written = new Map()
-let isLooking = false
+let isLoading = false
 let isWanted = false
 
 function remember() {
@@ -90,32 +90,32 @@ function remember() {
 /** Loads one page at a time, with a pause in between. */
 async function refresh() {
   isWanted = true
-  if (isLooking) return
-  isLooking = true
+  if (isLoading) return
+  isLoading = true
   while (isWanted && !isGone) {
     isWanted = false
     const pause = new Promise((done) => setTimeout(done, PAUSE_MS))
-    await takeNewer()
+    await loadNewer()
     await pause
   }
-  isLooking = false
+  isLoading = false
 }
 
-async function takeNewer() {
+async function loadNewer() {
   try {
     const response = await fetch(location.href, { headers: { accept: 'text/html' } })
     if (response.status === 401 || response.status === 404) return gone()
     if (!response.ok) throw new Error(response.statusText)
-    take(new DOMParser().parseFromString(await response.text(), 'text/html'))
+    apply(new DOMParser().parseFromString(await response.text(), 'text/html'))
     if (isOver()) end()
-    else if (asking) tell('live.asking', false)
+    else if (asking) showState('live.asking', false)
   } catch {
-    tell('live.off', false)
+    showState('live.off', false)
     ask()
   }
 }
 
-function take(page) {
+function apply(page) {
   document.title = page.title
   for (const there of parts(page)) {
     const { part: name, fresh } = there.dataset
@@ -137,18 +137,18 @@ function take(page) {
 function end() {
   clearInterval(asking)
   asking = undefined
-  tell('live.done', false)
+  showState('live.done', false)
 }
 
 function gone() {
   isGone = true
   close()
   end()
-  tell('live.gone', false)
+  showState('live.gone', false)
   write('left', say('left.gone'))
 }
 
-function tell(word, isLive) {
+function showState(word, isLive) {
   write('live-text', say(word))
   part('live').classList.toggle('off', !isLive)
 }

@@ -2,9 +2,9 @@
 
 import { formatPhrase } from './phrase.js'
 
-const { id, words } = document.querySelector('main').dataset
+const { id, phrases: texts } = document.querySelector('main').dataset
 const token = new URLSearchParams(location.search).get('token')
-const phrases = JSON.parse(words)
+const phrases = JSON.parse(texts)
 
 /** The regional variety of the page's language. */
 export const locale = document.documentElement.lang

@@ -6,29 +6,29 @@ import { api, knows, part, say, write } from './page.js'
 const SECOND_MS = 1000
 let isSending = false
 
-export function takeFiles() {
+export function offerUpload() {
   if (!part('send')) return
   part('file').addEventListener('change', () => send(part('file').files[0]))
   // A file can be dropped anywhere on the page.
   const carriesFile = (event) => !part('finish').hidden && event.dataTransfer?.types.includes('Files')
-  const mark = (isOver) => part('finish').classList.toggle('over', isOver)
+  const highlight = (isOver) => part('finish').classList.toggle('over', isOver)
   addEventListener('dragover', (event) => {
     if (!carriesFile(event)) return
     event.preventDefault()
-    mark(true)
+    highlight(true)
   })
   addEventListener('dragleave', (event) => {
-    if (event.relatedTarget === null) mark(false)
+    if (event.relatedTarget === null) highlight(false)
   })
   addEventListener('drop', (event) => {
     if (!carriesFile(event)) return
     event.preventDefault()
-    mark(false)
+    highlight(false)
     send(event.dataTransfer.files[0])
   })
 }
 
-export function takeStop() {
+export function offerCancel() {
   if (!part('stop')) return
   part('ask').addEventListener('click', () => part('dialog').showModal())
   part('yes').addEventListener('click', stop)
@@ -44,10 +44,10 @@ async function send(file) {
     const form = new FormData()
     form.append('file', file)
     const answer = await post('/retry', { body: form })
-    tell([outcome(answer)], answer.rows === 0)
+    show([outcome(answer)], answer.rows === 0)
     followOn()
   } catch (error) {
-    tell(error.lines ?? [say('wrong.other'), error.message], true)
+    show(error.lines ?? [say('wrong.other'), error.message], true)
   } finally {
     isSending = false
     part('file').value = ''
@@ -94,15 +94,15 @@ async function post(rest, init = {}) {
 
 const wrong = (lines) => Object.assign(new Error(lines[0]), { lines })
 
-function tell([first, detail], isWrong) {
-  const news = part('sent-news')
-  news.replaceChildren(first)
+function show([first, detail], isWrong) {
+  const message = part('sent-news')
+  message.replaceChildren(first)
   if (detail !== undefined) {
-    const told = document.createElement('bdi')
-    told.lang = 'en'
-    told.textContent = detail
-    news.append(' ', told)
+    const original = document.createElement('bdi')
+    original.lang = 'en'
+    original.textContent = detail
+    message.append(' ', original)
   }
-  news.hidden = false
-  news.classList.toggle('wrong', isWrong)
+  message.hidden = false
+  message.classList.toggle('wrong', isWrong)
 }

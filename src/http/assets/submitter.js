@@ -1,13 +1,13 @@
-// The page of a task's submitter: what the server wrote is kept up to date, files go back, and what waits can be stopped.
+// The page of a task's submitter: keeps its parts up to date, uploads corrected rows, and cancels the task.
 
 import { followAge, followTheme } from './dress.js'
 import { follow } from './live.js'
-import { takeFiles, takeStop } from './send.js'
+import { offerCancel, offerUpload } from './send.js'
 
-// What needs a script is shown by the sheet from now on.
+// The stylesheet shows the parts that need a script from now on.
 document.documentElement.classList.add('is-scripted')
 followTheme()
 followAge()
-takeFiles()
-takeStop()
+offerUpload()
+offerCancel()
 follow()

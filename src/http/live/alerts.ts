@@ -134,12 +134,12 @@ function queuesWithout({ live, queues }: Seen): [Alert[], (queue: string) => boo
     return [sum > 0 ? [{ kind: 'no-process', level: 'error', waiting: sum }] : [], isServed]
   }
   const unserved = waiting.filter(({ name }) => !served(name)).sort((a, b) => b.size - a.size)
-  const told = unserved.slice(0, MOST).map(({ name, size }): Alert => {
+  const unservedAlerts = unserved.slice(0, MOST).map(({ name, size }): Alert => {
     return { kind: 'queue-unserved', level: 'error', queue: name, size }
   })
   const empty = unservedQueues(live).filter((queue) => !waiting.some(({ name }) => name === queue))
   const warned = empty.slice(0, MOST).map((queue): Alert => ({ kind: 'queue-without-worker', level: 'failed', queue }))
-  return [[...told, ...warned], isServed]
+  return [[...unservedAlerts, ...warned], isServed]
 }
 
 interface Task {

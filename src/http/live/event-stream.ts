@@ -10,13 +10,13 @@ export const STREAM_HEADERS = {
   'cache-control': 'no-store, no-transform',
 }
 
-export interface EventSourceOptions<News> {
+export interface EventStreamOptions<Update> {
   /** The seconds for which a client may leave data unread before its stream is closed. */
   unreadSeconds: number
   /** Starts to offer updates. @returns a function that stops it */
-  subscribe(offer: (news: News) => void): () => void
+  subscribe(offer: (update: Update) => void): () => void
   /** Returns the events for an update; '' when the client knows it already. */
-  format(news: News): { text: string; isLast: boolean }
+  format(update: Update): { text: string; isLast: boolean }
   /** Called when the stream has ended for any reason. */
   onEnd(): void
 }
@@ -25,27 +25,27 @@ export interface EventSourceOptions<News> {
  * Keeps only the newest update until the client reads it. So a slow client costs no more memory than a fast one, and its
  * stream is closed after a while.
  */
-export class EventStream<News> {
+export class EventStream<Update> {
   readonly body: ReadableStream<Uint8Array>
-  readonly #about: EventSourceOptions<News>
+  readonly #options: EventStreamOptions<Update>
   readonly #beatMs: number
   #controller!: ReadableStreamDefaultController<Uint8Array>
-  #pending: { news: News } | undefined
+  #pending: { update: Update } | undefined
   #unread = 0
   #timer: NodeJS.Timeout | undefined
   #stop = () => {}
   #isOver = false
 
-  constructor(about: EventSourceOptions<News>) {
-    this.#about = about
-    this.#beatMs = Math.min(BEAT_MS, about.unreadSeconds * 250)
+  constructor(options: EventStreamOptions<Update>) {
+    this.#options = options
+    this.#beatMs = Math.min(BEAT_MS, options.unreadSeconds * 250)
     this.body = new ReadableStream({
       start: (controller) => {
         this.#controller = controller
         // Sends data right after the headers, so that the client sees the stream open at once.
         this.#send('retry: 2000\n\n')
         this.#timer = setInterval(() => this.#beat(), this.#beatMs).unref()
-        const stop = about.subscribe((news) => this.#offer(news))
+        const stop = options.subscribe((update) => this.#offer(update))
         if (this.#isOver) stop()
         else this.#stop = stop
       },
@@ -54,14 +54,14 @@ export class EventStream<News> {
     })
   }
 
-  #offer(news: News): void {
-    this.#pending = { news }
+  #offer(update: Update): void {
+    this.#pending = { update }
     this.#flush()
   }
 
   #flush(): void {
     if (!this.#pending || this.#isOver || (this.#controller.desiredSize ?? 0) <= 0) return
-    const { text, isLast } = this.#about.format(this.#pending.news)
+    const { text, isLast } = this.#options.format(this.#pending.update)
     this.#pending = undefined
     if (text !== '') this.#send(text)
     if (!isLast) return
@@ -73,7 +73,7 @@ export class EventStream<News> {
     if ((this.#controller.desiredSize ?? 0) > 0) {
       this.#unread = 0
       this.#send(': still here\n\n')
-    } else if (++this.#unread * this.#beatMs >= this.#about.unreadSeconds * 1000) {
+    } else if (++this.#unread * this.#beatMs >= this.#options.unreadSeconds * 1000) {
       this.#end()
       this.#controller.error(new Error('the client does not read'))
     }
@@ -88,6 +88,6 @@ export class EventStream<News> {
     this.#isOver = true
     clearInterval(this.#timer)
     this.#stop()
-    this.#about.onEnd()
+    this.#options.onEnd()
   }
 }

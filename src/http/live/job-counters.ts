@@ -4,7 +4,7 @@ import type { Highkiq } from '../../app.ts'
 
 const MINUTE = 60_000
 /** How long after its end a minute is complete, since processes flush their metrics late. */
-const TOLD_MS = 15_000
+const FLUSH_MS = 15_000
 /** The number of minutes that the store keeps. */
 const MOST_MINUTES = 480
 /** The most classes with counters of their own. */
@@ -40,8 +40,8 @@ export class JobCounters {
   }
 
   async #count(): Promise<void> {
-    const told = this.#hq.now() - TOLD_MS
-    const end = told - (told % MINUTE)
+    const flushed = this.#hq.now() - FLUSH_MS
+    const end = flushed - (flushed % MINUTE)
     const from = Math.max(this.#upTo ?? end - MINUTE, end - MOST_MINUTES * MINUTE)
     const minutes = Array.from({ length: Math.max((end - from) / MINUTE, 0) }, (_, i) => from + i * MINUTE)
     const sums = minutes.length > 0 ? await this.#hq.store.metrics.sums(1, minutes) : []

@@ -1,10 +1,11 @@
 /** Polls each watched task in one loop for all its listeners. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../../app.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
 
 /** The poll interval: at most four polls a second. */
-const LOOK_MS = 250
+const POLL_MS = 250
 
 export type TaskListener = {
   /** @param status null when the task was deleted */
@@ -21,38 +22,29 @@ export class TaskPoller {
   }
 
   /** Calls the listener with each poll from now on. @returns a function that stops it */
-  watch(id: string, watcher: TaskListener): () => void {
-    const there = this.#watched.get(id)
-    if (there) {
-      there.add(watcher)
-    } else {
-      this.#watched.set(id, new Set([watcher]))
-      this.#poll(id)
+  watch(id: string, listener: TaskListener): () => void {
+    const listeners = this.#watched.get(id) ?? new Set()
+    listeners.add(listener)
+    if (listeners.size === 1) {
+      this.#watched.set(id, listeners)
+      void this.#poll(id, listeners)
     }
     return () => {
-      const watchers = this.#watched.get(id)
-      watchers?.delete(watcher)
-      if (watchers?.size === 0) this.#watched.delete(id)
+      listeners.delete(listener)
+      if (listeners.size === 0 && this.#watched.get(id) === listeners) this.#watched.delete(id)
     }
   }
 
-  #poll(id: string): void {
-    const watchers = this.#watched.get(id)
-    const again = () => {
-      // Stops when no listener is left. Listeners that came later have a loop of their own.
-      if (watchers && this.#watched.get(id) === watchers) this.#poll(id)
+  /** Polls until no listener is left. Listeners that come later have a loop of their own. */
+  async #poll(id: string, listeners: Set<TaskListener>): Promise<void> {
+    while (this.#watched.get(id) === listeners) {
+      try {
+        const status = await this.#hq.tasks.get(id).status()
+        for (const listener of [...listeners]) listener.onStatus(status)
+      } catch (thrown) {
+        for (const listener of [...listeners]) listener.onError(thrown)
+      }
+      await sleep(POLL_MS, undefined, { ref: false })
     }
-    this.#hq.tasks
-      .get(id)
-      .status()
-      .then(
-        (status) => {
-          for (const watcher of [...(watchers ?? [])]) watcher.onStatus(status)
-        },
-        (thrown) => {
-          for (const watcher of [...(watchers ?? [])]) watcher.onError(thrown)
-        },
-      )
-      .finally(() => setTimeout(again, LOOK_MS).unref())
   }
 }

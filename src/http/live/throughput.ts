@@ -79,14 +79,14 @@ export class ThroughputCache {
     const spanMs = span * MINUTE
     const spanOf = (at: number) => at - (at % spanMs)
     const sums = await this.#hq.store.metrics.sums(span, [...new Set(times.map(spanOf))])
-    const told = new Map<number, Finished>()
+    const recorded = new Map<number, Finished>()
     for (const { at, processed, failed } of sums) {
-      const sum = told.get(at) ?? { finished: 0, failed: 0 }
-      told.set(at, { finished: sum.finished + processed - failed, failed: sum.failed + failed })
+      const sum = recorded.get(at) ?? { finished: 0, failed: 0 }
+      recorded.set(at, { finished: sum.finished + processed - failed, failed: sum.failed + failed })
     }
     const share = step / spanMs
     return times.map((at, i) => {
-      const { finished, failed } = told.get(spanOf(at)) ?? { finished: 0, failed: 0 }
+      const { finished, failed } = recorded.get(spanOf(at)) ?? { finished: 0, failed: 0 }
       return seen[i] ?? { finished: finished * share, failed: failed * share }
     })
   }

@@ -8,7 +8,7 @@ import { Cached } from './cached.ts'
 /** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480
 /** How long a result is reused: processes flush their metrics every ten seconds. */
-const GOOD_MS = 5000
+const REUSED_MS = 5000
 const MOST_KEPT = 50
 const NONE: Percentiles = { p50: null, p95: null, p99: null }
 
@@ -33,7 +33,7 @@ export class TopJobsCache {
     let known = this.#known.get(key)
     if (!known) {
       if (this.#known.size >= MOST_KEPT) this.#known.clear()
-      known = new Cached(GOOD_MS, () => this.#compute(wanted))
+      known = new Cached(REUSED_MS, () => this.#compute(wanted))
       this.#known.set(key, known)
     }
     return known.get()

@@ -144,7 +144,7 @@ export async function* readLines(
   let line = 0
   let rest: Uint8Array[] = []
   let length = 0
-  const take = (last: Uint8Array) => {
+  const parseLine = (last: Uint8Array) => {
     const text = textOf(Buffer.concat([...rest, last])).trim()
     rest = []
     length = 0
@@ -154,7 +154,7 @@ export async function* readLines(
   for await (const chunk of chunks) {
     let from = 0
     for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, from)) {
-      const value = take(chunk.subarray(from, end))
+      const value = parseLine(chunk.subarray(from, end))
       from = end + 1
       if (value) yield value
     }
@@ -162,7 +162,7 @@ export async function* readLines(
     if (length > lineLimit) throw tooLarge(lineLimit)
     if (from < chunk.length) rest.push(chunk.subarray(from))
   }
-  const value = take(new Uint8Array())
+  const value = parseLine(new Uint8Array())
   if (value) yield value
 }
 

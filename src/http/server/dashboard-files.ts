@@ -5,6 +5,8 @@ import { basename, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
+import { parseAccept } from 'hono/utils/accept'
+import { getMimeType } from 'hono/utils/mime'
 import { HighkiqError } from '../../job/errors.ts'
 import { HTML, plainPage } from './html-page.ts'
 
@@ -14,18 +16,6 @@ const FOLDERS = ['../dashboard/', '../../dist/dashboard/'].map((path) => fileURL
 /** The placeholder for the mount path in the files. */
 const PLACEHOLDER = '/__base__'
 
-const TYPES: Record<string, string> = {
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.json': 'application/json',
-  '.map': 'application/json',
-  '.txt': 'text/plain; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.png': 'image/png',
-  '.webp': 'image/webp',
-  '.ico': 'image/x-icon',
-  '.woff2': 'font/woff2',
-}
 const PACKED = new Set(['.js', '.css', '.json', '.map', '.txt', '.svg'])
 
 /** Smaller files are not compressed. */
@@ -98,7 +88,7 @@ export class Dashboard {
     const found = await (await this.#edition(base))?.file(name, request.headers.get('accept-encoding') ?? '')
     if (!found) throw new HighkiqError('UNKNOWN_ROUTE', `the dashboard has no file ${basename(name)}`)
     const headers = new Headers({
-      'content-type': TYPES[extname(name)] ?? 'application/octet-stream',
+      'content-type': getMimeType(name) ?? 'application/octet-stream',
       // The name of a file changes with its content.
       'cache-control': 'public, max-age=31536000, immutable',
       'content-length': String(found.bytes.length),
@@ -145,11 +135,6 @@ function based(bytes: Buffer, base: string): Buffer {
 }
 
 function encodingOf(accepted: string): string | undefined {
-  const takes = accepted
-    .toLowerCase()
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => !/;\s*q=0(\.0*)?\s*$/.test(part))
-    .map((part) => part.split(';')[0]?.trim())
-  return Object.keys(PACKERS).find((encoding) => takes.includes(encoding))
+  const takes = parseAccept(accepted.toLowerCase()).filter(({ q }) => q > 0)
+  return Object.keys(PACKERS).find((encoding) => takes.some(({ type }) => type === encoding))
 }

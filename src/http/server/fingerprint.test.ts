@@ -10,22 +10,22 @@ const chunks = (first: string) =>
 async function passed(
   sent: string[],
   expected?: Fingerprint,
-): Promise<{ text: string; mark: Fingerprint; error?: unknown }> {
+): Promise<{ text: string; fingerprint: Fingerprint; error?: unknown }> {
   const file = new FingerprintStream(expected)
   const seen: Buffer[] = []
   file.on('data', (chunk: Buffer) => seen.push(chunk))
   const error = await pipeline(Readable.from(sent.map((text) => Buffer.from(text))), file).catch((thrown) => thrown)
-  return { text: Buffer.concat(seen).toString(), mark: file.fingerprint, ...(error ? { error } : {}) }
+  return { text: Buffer.concat(seen).toString(), fingerprint: file.fingerprint, ...(error ? { error } : {}) }
 }
 
 test('nothing of another file passes, not even before the known part ends', async () => {
-  const { mark } = await passed(chunks('a').slice(0, 5))
-  const begun = { ...mark, whole: false }
+  const { fingerprint } = await passed(chunks('a').slice(0, 5))
+  const begun = { ...fingerprint, whole: false }
   expect(await passed(chunks('a'), begun)).toMatchObject({ text: chunks('a').join('') })
   expect(await passed(chunks('b'), begun)).toMatchObject({ text: '', error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
   // It ends too soon.
   expect(await passed(chunks('a').slice(0, 4), begun)).toMatchObject({ error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
-  const whole = await passed(chunks('a'), mark)
+  const whole = await passed(chunks('a'), fingerprint)
   expect(whole).toMatchObject({ text: chunks('a').slice(0, 5).join(''), error: { code: 'IDEMPOTENCY_KEY_REUSED' } })
 })
 

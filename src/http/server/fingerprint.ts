@@ -56,7 +56,7 @@ export class FingerprintStream extends Transform {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    if (!this.#take(chunk)) {
+    if (!this.#matches(chunk)) {
       done(anotherFile())
       return
     }
@@ -73,7 +73,7 @@ export class FingerprintStream extends Transform {
   }
 
   /** Returns false when the file differs from the expected one. */
-  #take(chunk: Buffer): boolean {
+  #matches(chunk: Buffer): boolean {
     const left = this.#expected ? this.#expected.bytes - this.#bytes : -1
     this.#bytes += chunk.length
     if (left < 0 || left > chunk.length) {

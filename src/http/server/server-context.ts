@@ -139,8 +139,8 @@ export class ServerContext {
     this.links = new Links(ofLinks)
     this.#secret = ofLinks
     this.redaction = new Redaction(redact)
-    const tell = (event: LoginEvent) => this.auditor.login(event)
-    this.access = new Access(auth, this.links, { trustProxy, tell })
+    const onLogin = (event: LoginEvent) => this.auditor.login(event)
+    this.access = new Access(auth, this.links, { trustProxy, onLogin })
     const { uploads, streams } = this.limits
     this.uploads = new ConcurrencyLimit(uploads, 1, 'uploads')
     this.streams = new ConcurrencyLimit(streams, Math.ceil(streams / 10), 'streams')
