@@ -30,13 +30,7 @@ test('a task is created and followed, with an event for each row', async () => {
   const { items, next } = (await call('GET', `/api/v1/tasks/${id}/events`)).body
   expect(next).toBe(null)
   expect(
-    items.map(({ index, status, params, code, result }: Record<string, unknown>) => [
-      index,
-      status,
-      params,
-      code,
-      result,
-    ]),
+    items.map(({ index, status, args, code, result }: Record<string, unknown>) => [index, status, args, code, result]),
   ).toEqual([
     [0, 'finished', null, null, 5],
     [1, 'failed', ['table', -3], 'price', undefined],
