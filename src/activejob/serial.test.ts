@@ -76,7 +76,7 @@ const GOLDEN: [string, string, unknown][] = [
   ['{}', '{"_aj_symbol_keys":[]}', {}],
 ]
 
-test.each(GOLDEN)('%s is read', (_, json, value) => {
+test.each(GOLDEN)('an ActiveJob argument is read: %s', (_, json, value) => {
   const unknown: string[] = []
   expect(decode([parseJson(json)], (name) => unknown.push(name))).toEqual([value])
   expect(unknown).toEqual([])
@@ -97,7 +97,7 @@ test.each([
   expect(unknown).toEqual([name])
 })
 
-test('what is no address of a record stays as it is, and any key may come', () => {
+test('a string that is not a GlobalID stays unchanged, and a hash may have any key', () => {
   for (const json of ['{"_aj_globalid":"gid:x"}', '{"_aj_globalid":5}', '{"_aj_globalid":"gid://a/B/%zz"}']) {
     expect(decode([JSON.parse(json)], () => {})).toEqual([JSON.parse(json)])
   }
@@ -105,7 +105,7 @@ test('what is no address of a record stays as it is, and any key may come', () =
   expect(JSON.stringify(decode([odd], () => {}))).toBe('[{"__proto__":{"a":1},"toString":2}]')
 })
 
-test('arguments are written so that ActiveJob reads them', () => {
+test('arguments are written in the format of ActiveJob', () => {
   const written = encode([
     1,
     'x',
@@ -129,7 +129,7 @@ test('arguments are written so that ActiveJob reads them', () => {
   )
 })
 
-test('a record that came can be passed on', () => {
+test('a record that was read can be written again', () => {
   const [user] = decode([{ _aj_globalid: 'gid://shop/User/1' }], () => {})
   expect(encode([user])).toEqual([{ _aj_globalid: 'gid://shop/User/1' }])
 })

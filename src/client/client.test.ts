@@ -54,7 +54,7 @@ test('a bulk is stored a batch at a time', async () => {
   expect(calls.map((items) => items.length)).toEqual([10, 10, 5])
 })
 
-test('what a push says goes before the definition, and that before the defaults', () => {
+test('options of the push override the definition, which overrides the defaults', () => {
   const { client } = clientOf(
     { queue: 'defined', retry: 3, retryFor: 9 },
     { queue: 'default-queue', tags: ['t'], retry: 7 },
@@ -73,7 +73,7 @@ test('what a push says goes before the definition, and that before the defaults'
   expect(client.normalise({ class: 'Other', args: [] })).toMatchObject({ queue: 'default-queue', retry: 7 })
 })
 
-test('created_at and a jid that are given stay; the request itself is not changed', () => {
+test('a given created_at and jid are kept; the request itself does not change', () => {
   const { client } = clientOf()
   const request = Object.freeze({ class: 'J', args: [], jid: 'mine', created_at: 5, custom: 1 })
   expect(client.normalise(request)).toEqual({
@@ -81,7 +81,7 @@ test('created_at and a jid that are given stay; the request itself is not change
   })
 })
 
-test('promotion without middleware sets enqueued_at, drops at, and touches nothing else', async () => {
+test('promotion without middleware sets enqueued_at, removes at, and changes nothing else', async () => {
   const { client } = clientOf()
   const text = '{"class":"J","args":[1.0,12345678901234567890],"at":5,"queue":"q","x":[ ]}'
   expect(await client.promote(text)).toEqual({
@@ -90,7 +90,7 @@ test('promotion without middleware sets enqueued_at, drops at, and touches nothi
   })
 })
 
-test('promotion answers undefined for what is no job, null for what middleware stopped, and default without a queue', async () => {
+test('promotion returns undefined for an invalid job, null for a filtered one, and the queue default when none is named', async () => {
   const { client } = clientOf()
   expect(await client.promote('garbage')).toBeUndefined()
   expect(await client.promote('{"class":"J","args":[]}')).toMatchObject({ queue: 'default' })
@@ -98,7 +98,7 @@ test('promotion answers undefined for what is no job, null for what middleware s
   expect(await client.promote('{"class":"J","args":[]}')).toBeNull()
 })
 
-test('promotion writes what middleware added, changed and removed', async () => {
+test('promotion writes the members that middleware added, changed and removed', async () => {
   const { client } = clientOf()
   client.chain.use(async (payload, next) => {
     payload.locale = 'de'

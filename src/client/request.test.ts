@@ -15,7 +15,7 @@ function context(jobs: Record<string, JobOptions> = {}, defaults: JobOptions = {
 
 const payload = (request: object, about = context()) => payloadOf(request as PushRequest, about)
 
-test('a bare push gets what every job has', () => {
+test('a push without options gets the members of every job', () => {
   expect(payload({ class: 'J', args: [1] })).toEqual({
     class: 'J',
     args: [1],
@@ -26,7 +26,7 @@ test('a bare push gets what every job has', () => {
   })
 })
 
-test('the call goes before the wrapped job, that before the class, and that before the defaults', () => {
+test('the call overrides the wrapped job, which overrides the class, which overrides the defaults', () => {
   const about = context(
     { Wrapper: { queue: 'w', retry: 1, backtrace: 2 }, Mine: { retry: 5, tags: ['mine'] } },
     { queue: 'low', retry: 9, tags: ['default'], dead: false },
@@ -42,7 +42,7 @@ test('the call goes before the wrapped job, that before the class, and that befo
   expect(payload({ class: 'Wrapper', wrapped: 'Ruby', args: [] }, about)).toMatchObject({ queue: 'w', retry: 1 })
 })
 
-test('options have the names that Sidekiq gives them, and other members stay as they are', () => {
+test("options get Sidekiq's names, and other members stay unchanged", () => {
   const about = context({ J: { retryFor: 60 } })
   expect(payload({ class: 'J', args: [] }, about)).toMatchObject({ retry_for: 60 })
   expect(payload({ class: 'J', args: [], retryFor: 90.7 }, about)).toMatchObject({ retry_for: 90 })
@@ -51,7 +51,7 @@ test('options have the names that Sidekiq gives them, and other members stay as 
   expect(said).not.toHaveProperty('retryFor')
 })
 
-test('what is said to Highkiq alone is not in the payload, and what is undefined was not said', () => {
+test('options for Highkiq alone are not in the payload, and undefined counts as missing', () => {
   const given = payload({
     class: 'J',
     args: [],
@@ -64,7 +64,7 @@ test('what is said to Highkiq alone is not in the payload, and what is undefined
   expect(Object.keys(given)).toEqual(['class', 'args', 'queue', 'jid', 'retry', 'created_at', 'at'])
 })
 
-test('a jid and created_at that are given stay; a member may have any name', () => {
+test('a given jid and created_at are kept; a member may have any name', () => {
   const given = payload(
     JSON.parse('{"class":"J","args":[],"jid":"mine","created_at":5,"__proto__":{"a":1},"toString":2}'),
   )
@@ -139,12 +139,12 @@ test.each([[{ wait: 'soon' }], [{ wait: null }], [{ waitUntil: new Date(Number.N
   },
 )
 
-test('a request is not changed', () => {
+test('building a payload does not change the request', () => {
   const request = Object.freeze({ class: 'J', args: [], at: NOW / 1000 + 5, tags: ['x'] })
   expect(() => payload(request)).not.toThrow()
 })
 
-test('milliseconds are refused, wherever a time is said', () => {
+test('milliseconds are refused for every time', () => {
   for (const time of [{ at: NOW }, { wait: NOW }, { waitUntil: NOW }]) {
     expect(() => payload({ class: 'J', args: [], ...time })).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('divide it by 1000') }),
@@ -152,7 +152,7 @@ test('milliseconds are refused, wherever a time is said', () => {
   }
 })
 
-test('a member that JSON can not carry is refused as an argument is, unless arguments are not checked', () => {
+test('a member that is not JSON is refused like an argument, unless arguments are not checked', () => {
   const when = { class: 'J', args: [], note: { fn() {} } }
   const strict = (request: object) => payload(request, { ...context(), strictArgs: 'raise' })
   expect(() => strict(when)).toThrow(/^J: note.fn is a function: /)

@@ -13,7 +13,7 @@ function activeJob(name: string, args: unknown[], more: object = {}) {
   return { class: 'Sidekiq::ActiveJob::Wrapper', wrapped: name, queue: 'x', args: [job], ...more }
 }
 
-test('an Active Job is shown as what it is', () => {
+test('an Active Job is shown under its own class', () => {
   const job = record(activeJob('MyJob', [1, { _aj_globalid: 'gid://app/User/7' }, { a: [2], _aj_symbol_keys: ['a'] }]))
   expect(job.class).toBe('Sidekiq::ActiveJob::Wrapper')
   expect(job.displayClass).toBe('MyJob')
@@ -30,7 +30,7 @@ test('a mail is shown as its mailer and method, without them and the way it is d
   expect([mail.displayClass, mail.displayArgs]).toEqual(['UserMailer#welcome', [{ user: 'gid://app/User/7' }, [1]]])
 })
 
-test('a class can have another name for people, and an encrypted argument is not shown', () => {
+test('a class can have a display name, and an encrypted argument is hidden', () => {
   const job = record({ class: 'A', display_class: 'Invoice', args: [1, 'c2VjcmV0'], encrypt: true })
   expect([job.displayClass, job.displayArgs]).toEqual(['Invoice', [1, '[encrypted data]']])
   expect(job.args).toEqual([1, 'c2VjcmV0'])
@@ -92,11 +92,11 @@ test('a backtrace is read as all versions store it', () => {
   expect(record({ class: 'A', args: [], error_backtrace: bomb }).backtrace).toBe(null)
 })
 
-test('integers that JavaScript can not hold are kept', () => {
+test('integers beyond 2^53 are kept', () => {
   expect(record('{"class":"A","args":[9007199254740993]}').args).toEqual([9007199254740993n])
 })
 
-test('the queue is the one where it was found, else the one that it names', () => {
+test('the queue is that in which the job was found, else the one in its payload', () => {
   expect(record({ class: 'A', args: [], queue: 'a' }, 'b').queue).toBe('b')
   expect(record({ class: 'A', args: [], queue: 'a' }).queue).toBe('a')
   expect(record({ class: 'A', args: [] }).queue).toBe('')

@@ -40,7 +40,7 @@ function nested(levels: number): unknown[] {
 }
 
 describe('checkArgs', () => {
-  it('accepts what JSON carries', () => {
+  it('accepts JSON values', () => {
     const bare = Object.assign(Object.create(null), { a: [1] })
     const shared = { a: 1 }
     const hidden = Object.defineProperty({ a: 1 }, Symbol('hidden'), { value: 1, enumerable: false })
@@ -50,7 +50,7 @@ describe('checkArgs', () => {
     checkArgs([bare, shared, [shared, shared], hidden, foreign, { toJSON: 'just data' }], 'SyncJob')
   })
 
-  it('accepts any JSON value, and what it accepts survives', () => {
+  it('accepts any JSON value, and each survives a round trip', () => {
     fc.assert(fc.property(fc.array(fc.jsonValue()), (args) => checkArgs(args, 'SyncJob')))
     const anything = fc.anything({ withBigInt: true, withDate: true, withMap: true, withSparseArray: true })
     fc.assert(
@@ -151,7 +151,7 @@ describe('checkArgs', () => {
     }
   })
 
-  it('says where reading failed', () => {
+  it('names the path at which reading failed', () => {
     const boom = new Error('boom')
     const thrower = {
       get total() {

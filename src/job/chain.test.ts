@@ -12,7 +12,7 @@ const named =
 const [a, b, c] = [named('a'), named('b'), named('c')]
 const run = (chain: Chain<string[], string>) => chain.run([], async () => 'x')
 
-test('an empty chain is what is inside it', async () => {
+test('an empty chain calls the inner function', async () => {
   const chain = new Chain<string[], string>()
   expect(chain.size).toBe(0)
   expect(await run(chain)).toBe('x')
@@ -24,24 +24,24 @@ test('the first link is the outermost', async () => {
   expect(await run(chain)).toBe('c(a(b(x)))')
 })
 
-test('a link stands in a chain once: adding it again moves it', async () => {
+test('a chain has each link once: adding it again moves it', async () => {
   expect(await run(new Chain<string[], string>().use(a).use(b).use(a))).toBe('b(a(x))')
   expect(await run(new Chain<string[], string>().use(a).use(b).prepend(b))).toBe('b(a(x))')
   expect(await run(new Chain<string[], string>().use(a).use(b).use(c).insertBefore(a, c))).toBe('c(a(b(x)))')
   expect(await run(new Chain<string[], string>().use(a).use(b).use(c).insertAfter(c, a))).toBe('b(c(a(x)))')
 })
 
-test('beside a link that is not there: before is first, after is last', async () => {
+test('insertBefore a missing link prepends, insertAfter a missing link appends', async () => {
   expect(await run(new Chain<string[], string>().use(a).insertBefore(c, b))).toBe('b(a(x))')
   expect(await run(new Chain<string[], string>().use(a).insertAfter(c, b))).toBe('a(b(x))')
 })
 
-test('links are removed, all or one; one that is not there is no matter', async () => {
+test('links are removed, one or all; removing a missing link does nothing', async () => {
   expect(await run(new Chain<string[], string>().use(a).use(b).remove(a).remove(c))).toBe('b(x)')
   expect(await run(new Chain<string[], string>().use(a).use(b).clear())).toBe('x')
 })
 
-test('a link that does not call next ends the chain; what is thrown anywhere goes outwards', async () => {
+test('a link that does not call next ends the chain; an error passes outwards', async () => {
   const thrown = new Error('no')
   const chain = new Chain<string[], string>()
     .use(a)
@@ -54,7 +54,7 @@ test('a link that does not call next ends the chain; what is thrown anywhere goe
   await expect(run(broken)).rejects.toBe(thrown)
 })
 
-test('a chain that is changed while it runs ends as it began', async () => {
+test('a change to a chain does not affect a running call', async () => {
   const chain = new Chain<string[], string>()
   chain.use((_, next) => {
     chain.remove(b).use(c)
@@ -65,7 +65,7 @@ test('a chain that is changed while it runs ends as it began', async () => {
   expect(await run(chain)).toBe('c(x)')
 })
 
-test.each(['use', 'prepend', 'insertBefore', 'insertAfter'] as const)('%s refuses what is no function', (verb) => {
+test.each(['use', 'prepend', 'insertBefore', 'insertAfter'] as const)('%s refuses anything but a function', (verb) => {
   const chain = new Chain<string[], string>().use(a)
   const add = (link: unknown) =>
     verb.startsWith('insert') ? chain[verb](a, link as never) : chain[verb](link as never, a)

@@ -53,7 +53,7 @@ test.each([
   )
 })
 
-test('an option that does not exist is named, with those that do', () => {
+test('an unknown option is refused with the known ones', () => {
   expect(() => checkJobOptions('J', { retries: 5 } as JobOptions)).toThrow(/^J: there is no option retries; .*retryIn/)
 })
 

@@ -54,14 +54,14 @@ test.each([
 
 const NOW = 1_700_000_000_000
 
-test('a number below 1e9 is from now, from 1e9 on an epoch second', () => {
+test('a number below 1e9 counts from now, from 1e9 on it is an epoch second', () => {
   expect(dueAt(999_999_999, NOW)).toBe(1_700_000_000 + 999_999_999)
   expect(dueAt(1_000_000_000, NOW)).toBe(1_000_000_000)
   expect(dueAt(-1, NOW)).toBe(1_699_999_999)
   expect(dueAt(0, NOW)).toBe(1_700_000_000)
 })
 
-test('durations are from now and Dates are themselves, with their milliseconds', () => {
+test('durations count from now, and Dates keep their milliseconds', () => {
   expect(dueAt('5m', NOW + 1)).toBe(1_700_000_300.001)
   expect(dueAt({ hours: 1 }, NOW)).toBe(1_700_003_600)
   expect(dueAt(new Date(NOW + 250), 0)).toBe(1_700_000_000.25)
@@ -71,7 +71,7 @@ test.each([new Date('never'), Number.NaN, null, undefined])('%o is no time', (wh
   expect(() => dueAt(when as never, NOW)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('a number of milliseconds is refused, with what to do; one that far ahead may come as a Date', () => {
+test('a number of milliseconds is refused with a hint; a Date may be that far ahead', () => {
   for (const when of [1e11, NOW, 8.64e15]) {
     expect(() => dueAt(when, NOW)).toThrow(/looks like milliseconds: divide it by 1000, or give a Date/)
   }

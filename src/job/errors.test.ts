@@ -15,7 +15,7 @@ import {
   verdictOf,
 } from './errors.ts'
 
-test('an error has a code, an HTTP status that fits, and its cause', () => {
+test('an error has a code, an HTTP status and its cause', () => {
   const cause = new Error('below')
   const error = new HighkiqError('ARGS_TOO_LARGE', 'too large', { bytes: 5 }, { cause })
   expect(error).toMatchObject({
@@ -28,7 +28,7 @@ test('an error has a code, an HTTP status that fits, and its cause', () => {
   expect(new HighkiqError('UNKNOWN_JOB', 'x').details).toBeUndefined()
 })
 
-test('a push error tells which jobs, and whether they may be stored', () => {
+test('a PushError has the jids, and whether they may be stored', () => {
   const error = new PushError('no', ['a'], true)
   expect(error.name).toBe('PushError')
   expect(error).toBeInstanceOf(HighkiqError)
@@ -59,7 +59,7 @@ test('a business failure carries its code and field', () => {
   expect(failure).toMatchObject({ name: 'BusinessFailure', message: 'no', code: 'bad_price', field: 'price', cause })
 })
 
-test('a batch failure says which failed, and with what', () => {
+test('a BatchFailure has the failed indexes with their errors', () => {
   const failures = new Map<string | number, unknown>([
     [2, new Error('two')],
     ['id', 'text'],
@@ -68,14 +68,14 @@ test('a batch failure says which failed, and with what', () => {
   expect(new BatchFailure(failures, 'no stock').message).toBe('no stock')
 })
 
-test('codes are looked up in anything', () => {
+test('codeOf accepts any value', () => {
   expect(hasCode(new HighkiqError('SHUTDOWN', 'x'), 'SHUTDOWN')).toBe(true)
   expect(hasCode({ code: 'SHUTDOWN' }, 'SHUTDOWN')).toBe(true)
   for (const other of [null, undefined, 'SHUTDOWN', {}, new Error('SHUTDOWN')])
     expect(hasCode(other, 'SHUTDOWN')).toBe(false)
 })
 
-test('anything has a message', () => {
+test('messageOf returns a message for any value', () => {
   const evil = {
     get message() {
       throw new Error('no')
@@ -91,7 +91,7 @@ test('anything has a message', () => {
   }
 })
 
-test('a code is found among the causes, also when they go round in circles', () => {
+test('a code is found among the causes, also when they form a cycle', () => {
   const shutdown = new HighkiqError('SHUTDOWN', 'x')
   expect(isCausedBy(shutdown, 'SHUTDOWN')).toBe(true)
   expect(isCausedBy(new Error('a', { cause: new Error('b', { cause: shutdown }) }), 'SHUTDOWN')).toBe(true)
@@ -103,7 +103,7 @@ test('a code is found among the causes, also when they go round in circles', () 
   }
 })
 
-test('an error is of its own class, not of a class that this extends', () => {
+test('an error has the name of its own class, not of a parent class', () => {
   class UnknownSku extends BusinessFailure {}
   class NotFound extends Error {}
   class Gone extends NotFound {}

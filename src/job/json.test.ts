@@ -73,7 +73,7 @@ function outcome(call: () => unknown): unknown {
 }
 
 describe('parseJson', () => {
-  it('gives integers beyond 2^53-1 as BigInt and everything else as JSON.parse does', () => {
+  it('returns integers beyond 2^53-1 as BigInt, and everything else like JSON.parse', () => {
     fc.assert(
       fc.property(space, sample, space, (before, { text, value }, after) => {
         deepStrictEqual(parseJson(before + text + after), value)
@@ -81,7 +81,7 @@ describe('parseJson', () => {
     )
   })
 
-  it('equals JSON.parse where there is no big integer', () => {
+  it('equals JSON.parse without big integers', () => {
     fc.assert(
       fc.property(
         fc.json().filter((text) => !/\d{16}/.test(text)),
@@ -96,7 +96,7 @@ describe('parseJson', () => {
     expect(parseJson('9007199254740993')).toBe(9007199254740993n)
   })
 
-  it('leaves digits in strings, keys, fractions and exponents alone', () => {
+  it('does not change digits in strings, keys, fractions and exponents', () => {
     const text =
       '{"12345678901234567890":"a, 12345678901234567890","f":12345678901234567890.5,"e":12345678901234567890e1}'
     deepStrictEqual(parseJson(text), JSON.parse(text))
@@ -137,7 +137,7 @@ describe('parseJson', () => {
 })
 
 describe('stringifyJson', () => {
-  it('brings back what parseJson gave', () => {
+  it('writes the value that parseJson returned', () => {
     fc.assert(
       fc.property(sample, ({ value }) => {
         const text = stringifyJson(value)
@@ -146,7 +146,7 @@ describe('stringifyJson', () => {
     )
   })
 
-  it('equals JSON.stringify where there is no BigInt, but for how numbers with an exponent look', () => {
+  it('equals JSON.stringify without BigInts, except for numbers with an exponent', () => {
     const plainly = (written: string) => written.replace(/(\d)\.0e/g, '$1e').replace(/e([+-])0/g, 'e$1')
     const old = (value: unknown) => stringifyJson(value, 'old')
     fc.assert(
@@ -204,7 +204,7 @@ describe('stringifyJson', () => {
     expect(stringifyJson({ toJSON: () => 3n })).toBe('3')
   })
 
-  it('is not fooled by a BigInt.prototype.toJSON', () => {
+  it('ignores a BigInt.prototype.toJSON', () => {
     Object.assign(BigInt.prototype, { toJSON: () => 'patched' })
     try {
       expect(stringifyJson([1n, 'x', { a: 2n }])).toBe('[1,"x",{"a":2}]')
@@ -214,7 +214,7 @@ describe('stringifyJson', () => {
     }
   })
 
-  it('throws what JSON.stringify throws', () => {
+  it('throws the same errors as JSON.stringify', () => {
     const cycle: unknown[] = [1n]
     cycle.push(cycle)
     expect(() => stringifyJson(cycle)).toThrow(TypeError)
@@ -242,7 +242,7 @@ describe('editMembers', () => {
     .array(fc.tuple(name, fc.option(sample, { nil: undefined })), { maxLength: 5 })
     .map((pairs) => new Map(pairs))
 
-  it('changes just what it is told to, to the byte', () => {
+  it('changes only the given members, to the byte', () => {
     fc.assert(
       fc.property(members, edits, space, space, (members, edits, before, after) => {
         const tail = members.at(-1)?.s4 ?? before
@@ -335,7 +335,7 @@ describe('editMembers', () => {
 })
 
 describe('memberText', () => {
-  it('gives the raw text of the last such member at the top level', () => {
+  it('returns the raw text of the last member with that name at the top level', () => {
     const text = '{"x":{"a":0}, "a":1, "a" : [1.0, 9007199254740993] , "\\u0062":"\\u0063"}'
     expect(memberText(text, 'a')).toBe('[1.0, 9007199254740993]')
     expect(memberText(text, 'b')).toBe('"\\u0063"')

@@ -18,7 +18,7 @@ import {
 
 const job = (more: Partial<Payload> = {}): Payload => ({ class: 'J', args: [], queue: 'q', jid: 'j', ...more })
 
-test('jids are 24 hex digits, ids of tasks 16, and none comes twice', () => {
+test('jids have 24 hex digits, task ids 16, and none repeats', () => {
   const jids = new Set(Array.from({ length: 1000 }, newJid))
   expect(jids.size).toBe(1000)
   for (const jid of jids) expect(jid).toMatch(/^[0-9a-f]{24}$/)
@@ -34,7 +34,7 @@ test('the jid of a row names its task and its index', () => {
   }
 })
 
-test('a row is its task’s template with its own arguments, or a payload of its own', () => {
+test('a row is the template of its task with its own arguments, or has its own payload', () => {
   const row = { template: '{"class":"J","queue":"q"}', task: 'a'.repeat(16), index: 1, run: 2, now: 3 }
   const rest = `"jid":"${'a'.repeat(16)}00000001","hk_run":2,"enqueued_at":3}`
   expect(completeRow({ ...row, args: '[1.0]' })).toBe(`{"class":"J","queue":"q","args":[1.0],${rest}`)
@@ -48,7 +48,7 @@ test.each(['', 'x', '{', 'null', '5', '"text"', '[]', '{}', '{"class":"J"}', '{"
   },
 )
 
-test('a job is what has a class and arguments; big integers come as BigInt and go as integers', () => {
+test('a job needs a class and arguments; big integers are read as BigInt and written as integers', () => {
   const text = '{"class":"J","args":[9007199254740993],"queue":"q","jid":"j","custom":{"a":1}}'
   const payload = readPayload(text) as Payload
   expect(payload.args).toEqual([9007199254740993n])
@@ -56,7 +56,7 @@ test('a job is what has a class and arguments; big integers come as BigInt and g
   expect(writePayload(payload)).toBe(text)
 })
 
-test('an edit changes what it names and no other byte; undefined removes', () => {
+test('an edit changes the given members and no other byte; undefined removes a member', () => {
   const text = '{ "class":"J", "args":[1.0,1e2],"at":5,"9":"\\u00e9","1":[] }'
   expect(editPayload(text, { at: undefined, queue: 'new', class: 'K' })).toBe(
     '{ "class":"K", "args":[1.0,1e2],"9":"\\u00e9","1":[],"queue":"new" }',
@@ -64,7 +64,7 @@ test('an edit changes what it names and no other byte; undefined removes', () =>
   expect(editPayload(text, {})).toBe(text)
 })
 
-test('an attempt that ended is counted in a task’s row alone; a stall counts up, any other end forgets the stalls', () => {
+test('ended attempts are counted for rows of tasks only; a crash adds to hk_stalls, any other end resets it', () => {
   expect(attemptEnded(job())).toEqual({})
   expect(attemptEnded(job({ hk_task: 't' }))).toEqual({ hk_attempt: 1 })
   expect(attemptEnded(job({ hk_task: 't', hk_attempt: 4 }))).toEqual({ hk_attempt: 5 })
@@ -90,12 +90,12 @@ test.each([
   expect(readTime(`{"class":"J","failed_at":${token} ,"args":[]}`, 'failed_at')).toBe(ms)
 })
 
-test('a job without that time has none, and neither has what is no job', () => {
+test('a job without that time returns none, and an invalid job, too', () => {
   expect(readTime('{"class":"J","args":[{"failed_at":5}]}', 'failed_at')).toBeUndefined()
   expect(readTime('garbage', 'failed_at')).toBeUndefined()
 })
 
-test('version 8 writes integer milliseconds; 7 and 6 write seconds that are floats, and other numbers as they are', () => {
+test('version 8 writes integer milliseconds; 7 and 6 write seconds as floats, and other numbers unchanged', () => {
   const times = (wire: 6 | 7 | 8, ms: number) => ({ created_at: timeOf(ms, wire), enqueued_at: timeOf(ms, wire), n: 5 })
   expect(writePayload(job(times(8, 1_723_900_000_000)))).toContain(
     '"created_at":1723900000000,"enqueued_at":1723900000000,"n":5',

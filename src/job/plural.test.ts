@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { count, plural } from './plural.ts'
 
-test.each([0, 7, 999, 1000, 123_456, 1_234_567, -4321, 10_000.125])('%d is written as people write it', (n) => {
+test.each([0, 7, 999, 1000, 123_456, 1_234_567, -4321, 10_000.125])('%d is written with separators', (n) => {
   expect(count(n)).toBe(n.toLocaleString('en'))
 })
 

@@ -30,7 +30,7 @@ test('whole surrogate pairs, and texts that look like an escape, are accepted', 
   expect(refusalOf({ args: ['😀', '\\ud83d', '\\\\ud83d', 'C:\\udon'] })).toBeUndefined()
 })
 
-test('100 levels are accepted and 101 are refused, whatever stands around them', () => {
+test('100 levels are accepted and 101 are refused, with any values around them', () => {
   expect(refusalOf({ args: nested(99) })).toBeUndefined()
   expect(refusalOf({ args: nested(100) })).toMatchObject({ details: { path: 'args[0]' } })
   expect(refusalOf(nested(98), { name: 'args', around: 2 })).toBeUndefined()

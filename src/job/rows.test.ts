@@ -18,14 +18,14 @@ describe('several rows of a task in one job', () => {
   })
   const payload = readPayload(text) as Payload
 
-  test('they are one list, and named by their indexes', () => {
+  test('one job has them as a list, with their indexes', () => {
     expect(text).toContain('"args":[[{"n":1.0},12345678901234567890,["a","b"]]],"hk_rows":[4,5,9],"jid":')
     expect(jidsOf(payload)).toEqual([4, 5, 9].map((index) => taskJid(task, index)))
     expect(payload.jid).toBe(taskJid(task, 4))
     expect(jidsOf({ ...payload, hk_rows: undefined })).toEqual([payload.jid])
   })
 
-  test('each alone is a job with a list of its own, and all else as it was', () => {
+  test('each row becomes a job with its own list, otherwise unchanged', () => {
     const alone = splitRows(text, payload) ?? []
     expect(alone.map((row) => readPayload(row.text))).toEqual(alone.map((row) => row.payload))
     expect(alone[0]?.text).toContain('"args":[[{"n":1.0}]]')
@@ -39,7 +39,7 @@ describe('several rows of a task in one job', () => {
     expect(splitRows(text, { ...payload, args: ['encrypted'] })).toBeUndefined()
   })
 
-  test('some of them are one job, too', () => {
+  test('some of the rows form one job, too', () => {
     expect(readPayload(someRows(text, payload, [1, 2]))).toEqual({
       ...payload,
       ...{ jid: taskJid(task, 5), hk_rows: [5, 9], args: [[12345678901234567890n, ['a', 'b']]] },
@@ -47,7 +47,7 @@ describe('several rows of a task in one job', () => {
     expect(readPayload(someRows(text, payload, [2]))).toEqual(splitRows(text, payload)?.[2]?.payload)
   })
 
-  test('a list of results gives each its own', () => {
+  test('each row gets its own result from a list', () => {
     expect([0, 1, 2].map((row) => resultOfRow(payload, ['x', 'y', 'z'], row))).toEqual(['x', 'y', 'z'])
     for (const other of [['x'], 'xyz', undefined]) expect(resultOfRow(payload, other, 0)).toBeUndefined()
     expect(resultOfRow({ ...payload, hk_list: undefined }, ['x'], 0)).toEqual(['x'])
@@ -62,7 +62,7 @@ describe('several rows of a task in one job', () => {
   )
 })
 
-test('the elements of an array are told as they were written', () => {
+test('the elements of an array are returned unchanged', () => {
   expect(elementTexts(' [ 1.0 ,{"a":[1,2]},"x,]\\"" , [] ] ')).toEqual(['1.0', '{"a":[1,2]}', '"x,]\\""', '[]'])
   expect(elementTexts('[]')).toEqual([])
   for (const wrong of ['', '{}', '[1', '[1,]', '[1] 2', '[,1]'])

@@ -4,13 +4,13 @@ import { answerOf, unlessAborted, within } from './wait.ts'
 
 const never = new Promise<never>(() => {})
 
-test('within tells whether the work was done in time, and throws what it throws', async () => {
+test('within reports whether the work was done in time, and passes its error on', async () => {
   expect(await within(5, never)).toBe(false)
   expect(await within(60_000, Promise.resolve())).toBe(true)
   await expect(within(60_000, Promise.reject(new Error('no')))).rejects.toThrow('no')
 })
 
-test('who does not answer in time is named', async () => {
+test('the error of a timeout names the operation', async () => {
   expect(await answerOf('the oracle', 60, Promise.resolve(7))).toBe(7)
   await expect(answerOf('the oracle', 0.005, never)).rejects.toMatchObject({
     code: 'MIDDLEWARE_TIMEOUT',
@@ -18,7 +18,7 @@ test('who does not answer in time is named', async () => {
   })
 })
 
-test('work is waited for until the signal aborts, and no listener stays behind', async () => {
+test('waiting ends when the signal aborts, and leaves no listener', async () => {
   const controller = new AbortController()
   const { signal } = controller
   expect(await unlessAborted(signal, Promise.resolve(7))).toBe(7)
@@ -29,7 +29,7 @@ test('work is waited for until the signal aborts, and no listener stays behind',
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('work that fails when nobody waits any more disturbs nobody', async () => {
+test('an error of work after the wait has ended is ignored', async () => {
   const late = new Promise((_, reject) => setTimeout(() => reject(new Error('late')), 10))
   expect(await within(1, late)).toBe(false)
   await expect(late).rejects.toThrow('late')

@@ -14,20 +14,20 @@ const entry: Entry = {
   msg: 'start',
 }
 
-test('plain, as Sidekiq writes it', () => {
+test("plain: Sidekiq's text format", () => {
   const line = 'INFO  2026-11-21T10:40:12.005Z pid=7 tid=0 jid=abc class="Hard Job" tags=["a b"] n=1: start'
   expect(lineOf(entry, { format: 'plain', time: true })).toBe(line)
   expect(lineOf(entry, { format: 'plain', time: false })).toBe(line.replace('2026-11-21T10:40:12.005Z ', ''))
 })
 
-test('plain: the stack of an error below it, and no line that a text could make', () => {
+test('plain: the stack of an error below its line, and no forged line from a text', () => {
   const err = { type: 'Error', message: 'no', stack: 'Error: no\n    at x' }
   expect(lineOf({ level: 50, pid: 7, err, name: 'a\nb', msg: 'n\no' }, { format: 'plain', time: false })).toBe(
     'ERROR pid=7 tid=0 name="a\\nb": n\\no\nError: no\n    at x',
   )
 })
 
-test("sidekiq: Sidekiq's JSON, whose time stays", () => {
+test("sidekiq: Sidekiq's JSON, always with its time", () => {
   expect(JSON.parse(lineOf(entry, { format: 'sidekiq', time: false }, 'x'))).toEqual({
     ts: '2026-11-21T10:40:12.005Z',
     pid: 7,

@@ -8,17 +8,17 @@ const names = (n: number, scheduler: Scheduler, shards: Candidate[]) =>
   Array.from({ length: n }, () => scheduler.pick(shards)?.queue).join('')
 const quiet = () => {}
 
-test('who has waited longest is next, and who is not ready never', () => {
+test('the shard that has waited longest is next; a shard that is not ready is skipped', () => {
   const shards = [shard('a', 995), shard('b', 980), shard('c', 1, false)]
   expect(new Scheduler('lag', quiet).pick(shards)?.queue).toBe('b')
 })
 
-test('a shard with a long backlog has one turn, and then everybody else who is ready', () => {
+test('after a shard with a long backlog, all other ready shards are next', () => {
   const shards = [shard('a', 0), shard('b', 999), shard('c', 500)]
   expect(names(6, new Scheduler('lag', quiet), shards)).toBe('acbacb')
 })
 
-test('who becomes ready in the middle of a round has its turn in it', () => {
+test('a shard that becomes ready in the middle of a round is chosen in it', () => {
   const late = shard('b', 999, false)
   const shards = [shard('a', 0), late]
   const scheduler = new Scheduler('lag', quiet)
@@ -26,19 +26,19 @@ test('who becomes ready in the middle of a round has its turn in it', () => {
   expect(names(2, scheduler, [shards[0] as Candidate, { ...late, isReady: true }])).toContain('b')
 })
 
-test('in turn', () => {
+test('shards are chosen round robin', () => {
   const shards = [shard('a', 5), shard('b', 1), shard('c', 3, false), shard('d', 2)]
   expect(names(5, new Scheduler('seq', quiet), shards)).toBe('abdab')
 })
 
-test('nobody is ready', () => {
+test('no shard is ready', () => {
   for (const which of ['lag', 'seq', () => undefined] as const) {
     expect(new Scheduler(which, quiet).pick([shard('a', 1, false)])).toBeUndefined()
     expect(new Scheduler(which, quiet).pick([])).toBeUndefined()
   }
 })
 
-test('a function chooses among those that are ready; when it breaks, who has waited longest is next', () => {
+test('a function chooses among the ready shards; when it throws, the shard that has waited longest is next', () => {
   const shards = [shard('a', 5), shard('b', 1), shard('c', 0, false)]
   const seen: string[][] = []
   const last = new Scheduler((ready) => {

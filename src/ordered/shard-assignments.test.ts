@@ -17,20 +17,20 @@ test.each([
   expect(shares.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: shards }, (_, i) => i))
 })
 
-test('of many queues nobody has the first shard of all', () => {
+test('the first shards of many queues are spread over the members', () => {
   const members = ['a.0', 'b.0', 'c.0']
   const first = Array.from({ length: 60 }, (_, i) => sharesOf(`queue${i}`, 3, members).findIndex((s) => s.includes(0)))
   for (const member of [0, 1, 2]) expect(first.filter((one) => one === member).length).toBeGreaterThan(8)
 })
 
-test('when somebody joins, most shards stay where they are', () => {
+test('when a member joins, most shards keep their owner', () => {
   const before = sharesOf('Sync', 60, ['a.0', 'b.0', 'c.0'])
   const after = sharesOf('Sync', 60, ['a.0', 'b.0', 'c.0', 'd.0'])
   const stayed = before.map((share, i) => share.filter((shard) => after[i]?.includes(shard)).length)
   expect(stayed.reduce((a, b) => a + b)).toBeGreaterThan(30)
 })
 
-test('all shards, in order of definition, are dealt round robin', () => {
+test('all shards, in order of definition, are assigned round robin', () => {
   const queues = Object.entries({ A: 3, B: 4, C: 1, D: 2 }).map(([queue, shards]) => ({ queue, shards }))
   const dealt = [0, 1, 2].map((node) =>
     [...splitShards({ nodes: 3, node }, queues)].flatMap(([queue, shards]) => shards.map((shard) => queue + shard)),

@@ -25,7 +25,7 @@ function storeOf(remember: Remember, task: object | null): Store {
   return { results: { remember }, tasks: { find: async () => task } } as never
 }
 
-test('bytes that a task was made of are refused with its id', async () => {
+test('a second import of the same bytes is refused with the id of the first task', async () => {
   const remember = memory()
   await claimFile(made(remember), { key: 'k', id: 'first', now: 0 })
   await expect(claimFile(made(remember), { key: 'k', id: 'second', now: 5 * MINUTE })).rejects.toMatchObject({
@@ -35,7 +35,7 @@ test('bytes that a task was made of are refused with its id', async () => {
   await claimFile(made(remember), { key: 'other', id: 'second', now: 5 * MINUTE })
 })
 
-test('of two that begin at the same time one goes on', async () => {
+test('of two simultaneous imports one continues', async () => {
   const remember = memory()
   const both = await Promise.allSettled(
     ['first', 'second'].map((id) => claimFile(nothing(remember), { key: 'k', id, now: 0 })),
@@ -43,7 +43,7 @@ test('of two that begin at the same time one goes on', async () => {
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
-test('what was given back, never became a task, or is of a deleted one, is free', async () => {
+test('a claim is free after its release, without a task, and after its task was deleted', async () => {
   const remember = memory()
   const release = await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
   await release()
@@ -54,13 +54,13 @@ test('what was given back, never became a task, or is of a deleted one, is free'
   })
 })
 
-test('a repeated claim of the same task, as after a lost answer, holds', async () => {
+test('a repeated claim for the same task, as after a lost answer, succeeds', async () => {
   const remember = memory()
   await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
   await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
 })
 
-test('an import that was named in advance may begin again, and has the bytes still', async () => {
+test('an import with a given id may start again and keeps its claim', async () => {
   const remember = memory()
   await claimFile(nothing(remember), { key: 'k', id: 'mine', now: 0 })
   await claimFile(nothing(remember), { key: 'k', id: 'mine', now: 1000 })
@@ -68,7 +68,7 @@ test('an import that was named in advance may begin again, and has the bytes sti
   await expect(other).rejects.toMatchObject({ details: { task: 'mine' } })
 })
 
-test('bytes that were imported again are remembered, and the earlier claim holds when no task was made of them', async () => {
+test('a second import with allowDuplicate takes the claim, unless it created no task', async () => {
   const remember = memory()
   const allowDuplicate = true
   await claimFile(made(remember), { key: 'k', id: 'first', now: 0 })

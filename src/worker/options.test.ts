@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { capsuleSettings, type WorkerOptions, workerSettings } from './options.ts'
 
-test('a missing option has its default, and right values are accepted', () => {
+test('a missing option has its default, and valid values are accepted', () => {
   expect(workerSettings({})).toMatchObject({ concurrency: 10, timeout: 25, leaseSeconds: 15, scheduler: 'lag' })
   const all: WorkerOptions = {
     timeout: Number.POSITIVE_INFINITY,
@@ -43,7 +43,7 @@ test.each([
   )
 })
 
-test('a capsule is checked as the worker is', () => {
+test('a capsule is checked like a worker', () => {
   expect(() => capsuleSettings('mail', { concurrency: 0 })).toThrow(
     'capsule mail: concurrency must be a whole number above 0',
   )

@@ -29,7 +29,7 @@ test('without weights the order is as listed, each queue once', () => {
   expect(order.next()).toEqual(['b', 'a', 'c'])
 })
 
-test('a queue comes first as often as its share of the weights; one without a weight counts 1', () => {
+test('a queue comes first as often as its share of the weights; a queue without a weight counts 1', () => {
   const counts = firsts(['a,3', 'b,1', 'c'])
   expect(counts.a).toBeCloseTo(0.6, 1)
   expect(counts.b).toBeCloseTo(0.2, 1)
@@ -47,7 +47,7 @@ test('every draw has every queue, once', () => {
   for (let n = 0; n < 100; n++) expect([...order.next()].sort()).toEqual(['a', 'b', 'c'])
 })
 
-test('a weight of 0 is none', () => {
+test('a weight of 0 counts as no weight', () => {
   expect(new QueueOrder(['b,0', 'a,0'], () => 0).next()).toEqual(['b', 'a'])
   expect(Object.keys(firsts(['a,1', 'b,0'])).sort()).toEqual(['a', 'b'])
 })
@@ -59,7 +59,7 @@ test.each([[[]], [['']], [['a,']], [['a,b']], [['a,-1']], [['a,1.5']], [['a b']]
   },
 )
 
-test("'*' stands for the defined queues that are named nowhere else", () => {
+test("'*' stands for the defined queues that are not named elsewhere", () => {
   const defined = ['default', 'mails', 'slow']
   expect(expandQueues(['*'], defined, [])).toEqual([
     ['default', 1],

@@ -68,7 +68,7 @@ test.each([['Sidekiq::ActiveJob::Wrapper'], ['ActiveJob::QueueAdapters::SidekiqA
   },
 )
 
-test('it is retried by its payload and the options of the job that it wraps, and comes back as it was', async () => {
+test("it is retried by its payload and the wrapped job's options, and its envelope stays unchanged", async () => {
   const { hq, work, raw, set, clock } = bench()
   const ran = new Heard<unknown>()
   hq.job('Failing', { retryIn: () => 1000 }, async (ctx, when: Date) => {
@@ -92,7 +92,7 @@ test('it is retried by its payload and the options of the job that it wraps, and
   ])
 })
 
-test('a job that nobody knows is named by what it wraps; what looks like a wrapper and is none is left alone', async () => {
+test('an unknown job is reported under its wrapped class; a payload that only looks like a wrapper stays unchanged', async () => {
   const { hq, work, raw, errors } = bench()
   const ran = new Heard<unknown>()
   hq.job('Plain', async (ctx, ...args: unknown[]) => ran.say([args, ctx.activeJob]))
@@ -109,7 +109,7 @@ test('a job that nobody knows is named by what it wraps; what looks like a wrapp
   expect(errors[0]?.error.message).toContain('no job named "Unknown"')
 })
 
-test('a class that is defined under the name of the wrapper gets the envelope itself', async () => {
+test('a job with the name of the wrapper gets the envelope itself', async () => {
   const { hq, work, raw } = bench()
   const ran = new Heard<unknown>()
   hq.job('Sidekiq::ActiveJob::Wrapper', async (_ctx, envelope: { job_class: string }) => ran.say(envelope.job_class))
@@ -118,7 +118,7 @@ test('a class that is defined under the name of the wrapper gets the envelope it
   expect(await ran.atLeast(1)).toEqual(['Any'])
 })
 
-test('a job is wrapped for Rails to run', async () => {
+test('a job for Rails is wrapped', async () => {
   const { hq, queue, set } = bench({ clock: { now: () => NOW } })
   const Rails = hq.activeJob('ThumbnailJob')
   const jid = await Rails.set({ tags: ['x'], retry: 3 }).performAsync(
@@ -177,13 +177,13 @@ test('a job is wrapped for Rails to run', async () => {
   })
 })
 
-test('before version 8 the wrapper has the name that Rails gave it', async () => {
+test("before version 8 the wrapper has Rails' name", async () => {
   const { hq, queue } = bench({ wire: 7 })
   await hq.activeJob('RailsJob').performAsync()
   expect(await queue()).toMatchObject([{ class: 'ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper' }])
 })
 
-test('a job that is defined here can be pushed as Rails would, and runs the same', async () => {
+test("a job of this app can be pushed in Rails' format, and runs the same", async () => {
   const { hq, work } = bench()
   const ran = new Heard<unknown>()
   hq.job('Both', { queue: 'both' }, async (_ctx, at: Date, about: object) => ran.say([at.getTime(), about]))
@@ -194,7 +194,7 @@ test('a job that is defined here can be pushed as Rails would, and runs the same
   expect(ran.all[1]).toEqual([6, {}])
 })
 
-test('tests see and run wrapped jobs under the name of what they wrap', async () => {
+test('test modes show and run wrapped jobs under their wrapped class', async () => {
   const { hq } = bench()
   const ran: unknown[] = []
   const Both = hq.job('Both', async (_ctx, at: Date) => void ran.push(at.getTime()))
@@ -207,7 +207,7 @@ test('tests see and run wrapped jobs under the name of what they wrap', async ()
   expect(ran).toEqual([5, 6])
 })
 
-test('what Rails carries goes on to the jobs that a job pushes, unless they have their own', async () => {
+test("Rails' attributes are copied to the jobs that a job pushes, unless they have their own", async () => {
   const { hq, work, raw, queue, set, clock } = bench()
   carryAttributes(hq)
   const Next = hq.job('Next', { queue: 'next' }, async () => {})

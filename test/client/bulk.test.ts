@@ -28,7 +28,7 @@ function* lazily(n: number): Generator<[number]> {
   yield* rows(n)
 }
 
-test('one time is for all, and in the past it is now', async () => {
+test('one time applies to all jobs, and a past time means now', async () => {
   const { J, times, queue } = counting()
   expect(await J.performBulk(rows(3), { at: NOW / 1000 + 10 })).toHaveLength(3)
   expect(await times()).toEqual([10, 10, 10])
@@ -36,7 +36,7 @@ test('one time is for all, and in the past it is now', async () => {
   expect((await queue()).map(({ args }) => args[0])).toEqual([0, 1])
 })
 
-test('times of their own are for each, over all slices; those below 1e9 are from now', async () => {
+test('a list has one time for each job, over all slices; those below 1e9 count from now', async () => {
   const { J, times, calls } = counting()
   await J.performBulk(lazily(250), { at: rows(250).map(([n]) => n + 1) })
   expect(await times()).toEqual(rows(250).map(([n]) => n + 1))
@@ -44,7 +44,7 @@ test('times of their own are for each, over all slices; those below 1e9 are from
   await J.performBulk(rows(2), { at: [new Date(NOW + 5000), NOW / 1000 - 1] })
 })
 
-test('with spreadInterval each comes at a moment of chance, within 5 seconds at least', async () => {
+test('with spreadInterval each job gets a random time, within at least 5 seconds', async () => {
   let n = 0
   const { J, times, calls } = counting(() => [0, 0.25, 0.999][n++ % 3] ?? 0)
   await J.performBulk(rows(3), { spreadInterval: 60 })
@@ -56,7 +56,7 @@ test('with spreadInterval each comes at a moment of chance, within 5 seconds at 
   expect(calls).toEqual([3, 2])
 })
 
-test('a thousand are stored in a step, a hundred when they have times, or as many as it says', async () => {
+test('a step stores 1,000 jobs, 100 when they have times, or batchSize', async () => {
   const { J, calls } = counting()
   await J.performBulk(rows(2500))
   await J.performBulk(rows(250), { at: 1 })
@@ -112,7 +112,7 @@ test.each([[0], [1001], [1.5], ['5']])('a batchSize of %o is refused', async (ba
   })
 })
 
-test('a jid is kept where there is one job', async () => {
+test('a bulk of one job may have a jid', async () => {
   const { J, queue } = counting()
   expect(await J.set({ jid: 'mine' }).performBulk([[1]])).toEqual(['mine'])
   expect(await queue()).toMatchObject([{ jid: 'mine' }])

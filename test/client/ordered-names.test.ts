@@ -27,7 +27,7 @@ function counted({ store }: Highkiq): { asked: number } {
 
 const REFUSED = { code: 'INVALID_JOB', message: expect.stringContaining('Sync is an ordered queue') }
 
-test('a job of that name is refused where the ordered queue is not defined, whichever way it is pushed', async () => {
+test('every push of a job with the name of an undefined ordered queue is refused', async () => {
   const { hq, other } = await two()
   await expect(hq.push({ class: 'Sync', args: [7] })).rejects.toMatchObject(REFUSED)
   await expect(hq.push({ class: 'Sync', args: [7], wait: 60 })).rejects.toMatchObject(REFUSED)
@@ -40,7 +40,7 @@ test('a job of that name is refused where the ordered queue is not defined, whic
   expect(await hq.scheduled.size()).toBe(0)
 })
 
-test('the names are asked for once, and never for a job that is defined here', async () => {
+test('the names are read once, and never for a job that this app defines', async () => {
   const { hq, other } = await two()
   const Mine = hq.job('Mine', () => {})
   const count = counted(hq)
@@ -54,14 +54,14 @@ test('the names are asked for once, and never for a job that is defined here', a
   expect(await other.queue()).toHaveLength(45)
 })
 
-test('a push succeeds when the store does not answer the names', async () => {
+test("a push succeeds when the names can't be read", async () => {
   const { hq, other } = await two()
   hq.store.ordered.queues = () => Promise.reject(new Error('away'))
   expect(await hq.push({ class: 'Sync', args: [1] })).toMatch(/^[0-9a-f]{24}$/)
   expect(await other.queue()).toMatchObject([{ class: 'Sync' }])
 })
 
-test('an ordered queue is pushed to by its name, and keeps its shards', async () => {
+test('a push by name reaches an ordered queue, which keeps its shards', async () => {
   const { hq, stats } = await two()
   const Sync = hq.ordered('Sync')
   expect(await Sync.performAsync([{ id: 7, payload: { v: 1 }, score: 3 }, { id: 8 }])).toBe(2)
@@ -79,7 +79,7 @@ test('an ordered queue is pushed to by its name, and keeps its shards', async ()
   expect(await hq.orderedQueues()).toEqual(['Sync'])
 })
 
-test('where no ordered queue is defined yet, the refusal says what to do', async () => {
+test('without any ordered queue in the store, the refusal says what to do', async () => {
   const { hq } = bench()
   await expect(hq.ordered('Sync').performAsync({ id: 1 })).rejects.toMatchObject({
     code: 'UNKNOWN_ORDERED',
@@ -87,7 +87,7 @@ test('where no ordered queue is defined yet, the refusal says what to do', async
   })
 })
 
-test('where it is defined, its name alone pushes through its own prepare', async () => {
+test('in an app that defines the queue, a push by name runs its prepare', async () => {
   const { hq } = bench()
   hq.ordered('Sync', { queueName: 'sync', prepare: ({ payload }) => ({ id: `made of ${payload}`, payload }) }, () => {})
   await hq.ordered('Sync').performAsync({ payload: 1 })

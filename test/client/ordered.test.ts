@@ -46,7 +46,7 @@ test.each<[options: unknown, words: string]>([
   )
 })
 
-test('no act takes all for an id, and no look what is none', async () => {
+test('actions and queries refuse anything that is not an id', async () => {
   const { hq, job } = open()
   await job.performAsync([{ id: 'all' }, { id: 2 }])
   const refused = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message })
@@ -64,7 +64,7 @@ test('no act takes all for an id, and no look what is none', async () => {
   expect(await hq.ordered('Sync').waiting.find(2)).toMatchObject({ id: '2' })
 })
 
-test('the last page says so, also when it is full', async () => {
+test('the last page has no next, even when it is full', async () => {
   const { job } = open()
   await job.performAsync([1, 2, 3, 4].map((id) => ({ id })))
   const first = await job.waiting.list({ limit: 2 })
@@ -80,7 +80,7 @@ test('the last page says so, also when it is full', async () => {
   }
 })
 
-test('a name that is an ordered queue here is pushed by that alone', async () => {
+test('hq.push refuses the name of an ordered queue', async () => {
   const { hq } = open()
   const words = { code: 'INVALID_JOB', message: expect.stringContaining('Sync is an ordered queue') }
   await expect(hq.push({ class: 'Sync', args: [1] })).rejects.toMatchObject(words)

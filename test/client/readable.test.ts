@@ -49,7 +49,7 @@ test('members that client middleware adds are checked', async () => {
   expect(await t.queue()).toMatchObject([{ note: { says: 'well' } }])
 })
 
-test('a job that is put into a set is checked', async () => {
+test('a job that schedule() stores in a set is checked', async () => {
   const t = bench()
   const at = Date.now() / 1000 + 60
   const job = { class: 'J', args: [nested(99)], queue: 'default', jid: 'j1' }

@@ -4,7 +4,7 @@ import { bench, Heard } from '../engine/bench.ts'
 const NOW = 1_700_000_000_000
 const frozen = { clock: { now: () => NOW } }
 
-test('the last word of set() on each option counts, of those about time on all of them', async () => {
+test('the last value of each option in set() applies; the time options replace each other', async () => {
   const { hq, set, queue } = bench(frozen)
   const J = hq.job('J', async () => {})
   const later = J.set({ wait: 10, tags: ['a'] }).set({ waitUntil: new Date(NOW + 20_000) })
@@ -25,7 +25,7 @@ test('the last word of set() on each option counts, of those about time on all o
   expect(await queue()).toHaveLength(2)
 })
 
-test('an idempotent push that is made again with its jid is stored once, wherever it then goes', async () => {
+test('a repeated idempotent push with the same jid is stored once, even to another queue or time', async () => {
   const { hq, set, queue, clock } = bench()
   const J = hq.job('J', async (_ctx, _n: number) => {}).set({ idempotent: true })
   const jid = (await J.performAsync(1)) as string
@@ -40,7 +40,7 @@ test('an idempotent push that is made again with its jid is stored once, whereve
   expect(await queue()).toHaveLength(4)
 })
 
-test('options have their names in the payload; those that only a definition can have are refused', async () => {
+test('options get their payload names; options of definitions only are refused', async () => {
   const { hq, queue } = bench(frozen)
   const J = hq.job('J', { retryQueue: 'slow' }, async () => {})
   await J.performAsync()
@@ -131,7 +131,7 @@ test('every way to set a retry queue checks its name', async () => {
   expect((await queue()).map((job) => job.retry_queue ?? null).sort()).toEqual([null, ...Array(5).fill('slow')].sort())
 })
 
-test("Sidekiq's members, and those of Pro and Enterprise, are legal in set() under their own names", async () => {
+test('set() accepts the members of Sidekiq, Pro and Enterprise under their own names', async () => {
   const { hq, queue } = bench()
   const members = {
     retry_for: 60,
@@ -156,7 +156,7 @@ test("Sidekiq's members, and those of Pro and Enterprise, are legal in set() und
   expect(await queue()).toMatchObject([members])
 })
 
-test('a payload, and client middleware, carry any member unchanged, whoever defines the job', async () => {
+test('a payload and client middleware keep any member unchanged', async () => {
   const { hq, queue } = bench()
   hq.job('J', async () => {})
   const members = { delay: 5, priority: 1, attempts: 3, timeout: 9, qeue: 'x', keepResult: 5 }
@@ -170,7 +170,7 @@ test('a payload, and client middleware, carry any member unchanged, whoever defi
   expect(await queue()).toMatchObject([members, members, members])
 })
 
-test('a bulk refuses options that it does not know', async () => {
+test('a bulk refuses unknown options', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async () => {})
   await expect(J.performBulk([[]], { delay: 5 } as never)).rejects.toMatchObject({
@@ -193,7 +193,7 @@ test('a job that failed goes to its retryQueue', async () => {
   await settled()
 })
 
-test('what runs here and now passes the middleware that it is sent through', async () => {
+test('performInline passes the middleware of with()', async () => {
   const { hq } = bench()
   const order: string[] = []
   hq.client.use((_payload, next) => {
@@ -212,7 +212,7 @@ test('what runs here and now passes the middleware that it is sent through', asy
   expect(await J.performInline(3)).toBe(3)
 })
 
-test('middleware for single pushes runs inside the chain, once more at promotion only the chain', async () => {
+test('middleware for a single push runs inside the chain; at promotion only the chain runs', async () => {
   const { hq, queue, work, clock } = bench()
   const order: string[] = []
   hq.client.use((payload, next) => {

@@ -42,7 +42,7 @@ async function shop(): Promise<Bench & { orders: () => Promise<number[]>; jobs: 
 }
 
 describe.skipIf(onRedis)('a transaction', () => {
-  test('rows and jobs are committed together; its pushes resolve after the commit, and it answers what the function does', async () => {
+  test("rows and jobs are committed together; pushes resolve after the commit, and the function's value is returned", async () => {
     const { hq, orders, jobs, set } = await shop()
     const J = hq.job('J', async (_ctx, _n: number) => {})
     const order: string[] = []
@@ -76,7 +76,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     for (const jid of jids.flat()) expect(jid).toMatch(/^[0-9a-f]{24}$/)
   })
 
-  test('when the function throws nothing is stored, the error is its own, and no rejection is left unheard', async () => {
+  test('when the function throws, nothing is stored, its error is thrown, and no rejection is unhandled', async () => {
     const { hq, orders, jobs } = await shop()
     const unheard: unknown[] = []
     const listen = (thrown: unknown) => unheard.push(thrown)
@@ -137,7 +137,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await waiting()).toHaveLength(2)
   })
 
-  test('an error of a statement rolls it back and comes as it is', async () => {
+  test('an error of a statement rolls the transaction back and is thrown unchanged', async () => {
     const { hq, orders, jobs } = await shop()
     const insert = () =>
       hq.transaction((db) => {
@@ -150,7 +150,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await jobs()).toEqual([1])
   })
 
-  test('a push that is refused rolls it back, though nobody looks at it', async () => {
+  test('a refused push rolls the transaction back, even if its promise is ignored', async () => {
     const { hq, orders } = await shop()
     const J = hq.job('J', async (_ctx, _a: unknown) => {})
     const refused: [() => unknown, string][] = [
@@ -178,7 +178,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     }
   })
 
-  test('a function that is asynchronous is not run; one that answers a promise is rolled back', async () => {
+  test('an async function is not run; a function that returns a promise is rolled back', async () => {
     const { hq, orders, jobs } = await shop()
     const words = { code: 'INVALID_OPTION', message: expect.stringContaining('answers no promise') }
     let ran = 0
@@ -198,7 +198,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await jobs()).toEqual([])
   })
 
-  test('one that ends the transaction by itself is found out', async () => {
+  test('a function that ends the transaction itself is an error', async () => {
     const { hq, jobs } = await shop()
     for (const end of ['COMMIT', 'ROLLBACK', 'ROLLBACK; BEGIN']) {
       const failing = hq.transaction((db) => {
@@ -212,7 +212,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await jobs()).toEqual([2])
   })
 
-  test('nothing of others is in it: what is pushed beside it stays when it is rolled back', async () => {
+  test('other pushes are not part of the transaction: they stay when it is rolled back', async () => {
     const { hq, jobs } = await shop()
     const before = hq.push({ class: 'J', args: ['before'] })
     const failing = hq.transaction(() => {
@@ -226,7 +226,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await hq.store.workers.renew('host:1:a.0', 60)).toBe(true)
   })
 
-  test('it waits for its turn while another program writes, and runs once; a lock that stays is told in words', async () => {
+  test('the transaction waits while another program writes, and runs once; a lasting lock is an error that says so', async () => {
     const { hq, url, orders } = await shop()
     const other = await openDriver(url.slice('sqlite:'.length))
     onTestFinished(() => other.close())
@@ -249,7 +249,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await orders()).toEqual([1])
   })
 
-  test('workers hear of its jobs at once', async () => {
+  test('workers fetch its jobs at once', async () => {
     const { hq, work } = await shop()
     const ran = new Heard<number>()
     const J = hq.job('J', async (_ctx, n: number) => ran.say(n))
@@ -260,7 +260,7 @@ describe.skipIf(onRedis)('a transaction', () => {
     expect(await ran.atLeast(1)).toEqual([1])
   })
 
-  test('a file that is full stores nothing of it', async () => {
+  test('a full file stores nothing of the transaction', async () => {
     const { hq } = bench({ query: '?maxMegabytes=1' })
     await hq.transaction((db) => {
       db.exec('CREATE TABLE note (text TEXT)')
@@ -275,7 +275,7 @@ describe.skipIf(onRedis)('a transaction', () => {
 })
 
 describe.skipIf(onRedis)('a transaction beside client middleware', () => {
-  test('middleware that only computes runs at the push, in its surroundings, and its answer is stored', async () => {
+  test('synchronous middleware runs at the push, in its async context, and its payload is stored', async () => {
     const { hq, queue, orders } = await shop()
     let user = ''
     hq.client.use(async (payload, next) => {
@@ -299,7 +299,7 @@ describe.skipIf(onRedis)('a transaction beside client middleware', () => {
     expect(await orders()).toEqual([1])
   })
 
-  test('middleware that waits is not waited for: the job is due now, and passes it when it is promoted', async () => {
+  test('with asynchronous middleware the job is stored as due now, and passes the chain at its promotion', async () => {
     const { hq, queue, set, work, orders } = await shop()
     let calls = 0
     hq.client.use(async (payload, next) => {
@@ -324,7 +324,7 @@ describe.skipIf(onRedis)('a transaction beside client middleware', () => {
     expect(await queue()).toMatchObject([{ jid: await jid, seen: 2, waited: true }])
   })
 
-  test('middleware that throws rolls it back', async () => {
+  test('middleware that throws rolls the transaction back', async () => {
     const { hq, orders } = await shop()
     const broken = new Error('no tenant')
     hq.client.use(async () => {
@@ -377,7 +377,7 @@ describe.skipIf(onRedis)('a process that is killed', () => {
     expect(await both(url)).toEqual({ orders: left, jobs: left })
   })
 
-  test('at any moment leaves both or nothing of each', async () => {
+  test('a kill at any moment leaves rows and jobs, or neither', async () => {
     const { url } = await shop()
     const said = await lived('loop', url, (child) => setTimeout(() => child.kill('SIGKILL'), 150 + Math.random() * 150))
     const { orders, jobs } = await both(url)
@@ -388,7 +388,7 @@ describe.skipIf(onRedis)('a process that is killed', () => {
   })
 })
 
-test.skipIf(onRedis)('a job may write in a transaction too', async () => {
+test.skipIf(onRedis)('a job may use a transaction, too', async () => {
   const { hq, work, orders, jobs, settled } = await shop()
   const Next = hq.job('Next', { queue: 'next' }, noop)
   const Order = hq.job('Order', async (_ctx, id: number) => {

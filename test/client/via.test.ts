@@ -10,7 +10,7 @@ function shards() {
   return { home, east, west, J, args }
 }
 
-test("a job is pushed to another app's store, with the options of this one and through its middleware", async () => {
+test("via pushes to another app's store, with the options and middleware of this app", async () => {
   const { home, east, J, args } = shards()
   home.hq.client.use((payload, next) => {
     payload.from = 'home'
@@ -33,7 +33,7 @@ test("a job is pushed to another app's store, with the options of this one and t
   expect(await east.set('schedule')).toMatchObject([{ args: [4], tags: ['x'] }])
 })
 
-test('a store may be named by its URL; it is closed with the app', async () => {
+test('via accepts the URL of a store, which is closed with the app', async () => {
   const { home, east, J, args } = shards()
   const there = home.hq.via(east.url)
   await there.push({ class: 'J', args: [1] })
@@ -45,7 +45,7 @@ test('a store may be named by its URL; it is closed with the app', async () => {
   expect(await args(east)).toEqual([1, 2, 3])
 })
 
-test('within a function, and all that it awaits, every push of this app goes there; others beside it do not', async () => {
+test('via with a function applies to all pushes of that function, and to no concurrent ones', async () => {
   const { home, east, west, J, args } = shards()
   const both = Promise.all([
     home.hq.via(east.hq, async () => {
@@ -69,7 +69,7 @@ test('within a function, and all that it awaits, every push of this app goes the
   expect((await args(home)).sort()).toEqual([6, 7])
 })
 
-test('an error ends it as well', async () => {
+test('via ends when the function throws', async () => {
   const { home, east, J, args } = shards()
   const no = new Error('no')
   await expect(

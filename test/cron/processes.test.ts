@@ -54,7 +54,7 @@ onRedis('on Redis', () => {
   })
 })
 
-describe('it sees what it is for', () => {
+describe('the check finds each fault', () => {
   test.for<[fault: Fault, says: RegExp, more: Partial<FleetOptions>]>([
     ['ticks are not compared', /has more than one job/, {}],
     ['a tick and its job are two steps', /has no job/, { kills: true, patienceMs: 5000 }],

@@ -20,7 +20,7 @@ test('the first wrong logins of an address are free, then each doubles the wait,
   expect(fail()).toBe(900)
 })
 
-test('a name is kept waiting for half a minute at most, wherever the wrong logins come from', () => {
+test('a name waits at most half a minute, from whatever addresses the wrong logins come', () => {
   const t = throttle()
   let longest = 0
   for (let n = 0; n < 40; n++) longest = t.throttle.failed({ address: `a${n}`, name: 'ann' })

@@ -55,7 +55,7 @@ function openFiles(): number {
   }).length
 }
 
-test('values are strings exactly as they stand', async () => {
+test('values are unchanged strings', async () => {
   expect(await read('id, name ,price\n007, Ann ,1.50\n')).toEqual({
     header: ['id', 'name', 'price'],
     rows: [[2, '007', ' Ann ', '1.50']],
@@ -113,7 +113,7 @@ test('a short row is filled up', async () => {
   expect((await read('a,b,c\n1\n')).rows).toEqual([[2, '1', '', '']])
 })
 
-test('a long row is an error with its number, unless nothing is in the extra cells', async () => {
+test('a long row is an error with its number, unless its extra cells are empty', async () => {
   expect((await read('a,b,\n1,2,\n3,4,,,\n')).rows).toEqual([
     [2, '1', '2'],
     [3, '3', '4'],
@@ -178,7 +178,7 @@ test.each([
   })
 })
 
-test('a quote that is not closed does not take the file into memory', async () => {
+test('an unclosed quote does not load the file into memory', async () => {
   const endless = Readable.from(
     (function* () {
       yield Buffer.from('a,b\n1,"')
@@ -189,7 +189,7 @@ test('a quote that is not closed does not take the file into memory', async () =
   expect(endless.destroyed).toBe(true)
 })
 
-test('any table comes back as it was, whatever pieces the bytes come in', async () => {
+test('any table is read back unchanged, from chunks of any size', async () => {
   const cell = fc.string({ unit: fc.constantFrom('a', ' ', ',', ';', '"', '\n', '\r', 'é', '漢', '😀') })
   const row = fc.tuple(cell, cell, fc.constant('.'))
   await fc.assert(
@@ -224,7 +224,7 @@ test('200,000 rows are read with little memory', async () => {
   await expect.poll(openFiles).toBe(0)
 })
 
-test('a stream is only read as fast as its rows are taken, and left alone when the loop is left', async () => {
+test('a stream is read only as fast as its rows are consumed, and stays open when the loop ends', async () => {
   let given = 0
   let finished = false
   async function* bytes() {
@@ -264,7 +264,7 @@ test('leaving the loop, an error and close() each close the file', async () => {
   await expect.poll(openFiles).toBe(0)
 })
 
-test('an error of the given stream comes through as it is', async () => {
+test('an error of the given stream is passed on unchanged', async () => {
   const lost = new Error('connection lost')
   const source = Readable.from(
     (async function* () {

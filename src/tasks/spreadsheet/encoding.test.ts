@@ -168,7 +168,7 @@ test('a text that reads well in no encoding is refused at the place that is not 
   expect(await read(bytes)).toMatchObject({ encoding: 'utf-8', problem: 'encoding', byte: 2 })
 })
 
-test('an encoding that is stated is used, and one that is none is refused', async () => {
+test('a given encoding is used, and an unknown one is refused', async () => {
   expect(await read(Buffer.from('M\xfcnchen \x80', 'latin1'), 'windows-1252')).toEqual({
     text: 'München €',
     encoding: 'windows-1252',
@@ -176,7 +176,7 @@ test('an encoding that is stated is used, and one that is none is refused', asyn
   await expect(read(Buffer.from('a'), 'klingon')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('the text ends before what is not in its encoding, and the byte is told', async () => {
+test('reading ends before the first byte that is not in the encoding, and the error has its position', async () => {
   const utf8 = Buffer.from('é,漢\n1,')
   expect(await read(Buffer.concat([utf8, Buffer.from('caf\xe9 x', 'latin1')]))).toEqual({
     text: 'é,漢\n1,caf',

@@ -51,7 +51,7 @@ test('NDJSON has the chosen fields, or all', async () => {
   expect(await text()).toBe('{"id":1,"name":"Ann","note":"x"}\n{"id":2,"name":"=cmd"}\n{"name":"Zoë","id":3}\n')
 })
 
-test('without columns the first row names them, and another field is an error, not a loss', async () => {
+test('without columns the first row names them, and a later unknown field is an error', async () => {
   const page = [{ a: 1, b: 2 }, { b: 3 }]
   expect((await bytes(exportStream([page], { format: 'csv' }))).toString()).toBe('\uFEFFa,b\r\n1,2\r\n,3\r\n')
   await expect(bytes(exportStream([[...page, { c: 1 }]], { format: 'csv' }))).rejects.toMatchObject({
@@ -64,7 +64,7 @@ test('without columns the first row names them, and another field is an error, n
   expect(() => exportStream([], { format: 'csv', columns: ['a', 'a'] })).toThrow(/each once/)
 })
 
-test.each(['csv', 'xlsx', 'ndjson'] as const)('%s without a row is a file all the same', async (format) => {
+test.each(['csv', 'xlsx', 'ndjson'] as const)('%s without rows is a valid file', async (format) => {
   const file = await bytes(exportStream([[]], { format, columns: ['id'] }))
   if (format === 'ndjson') expect(file).toHaveLength(0)
   else expect((await openFile(file)).header).toEqual(['id'])
@@ -94,7 +94,7 @@ test.each(['csv', 'xlsx', 'ndjson'] as const)(
   },
 )
 
-test('what the pages throw comes out of the stream', async () => {
+test('an error of a page becomes an error of the stream', async () => {
   const broken = new Error('the store is gone')
   async function* pages() {
     yield [{ a: 1 }]
@@ -105,7 +105,7 @@ test('what the pages throw comes out of the stream', async () => {
   }
 })
 
-test.each(['csv', 'xlsx', 'ndjson'] as const)('%s comes in pieces that are worth sending', async (format) => {
+test.each(['csv', 'xlsx', 'ndjson'] as const)('%s is written in chunks of a useful size', async (format) => {
   const page = Array.from({ length: 5000 }, (_, i) => ({ id: i, name: `n${i}`, part: i / 7 }))
   const sizes: number[] = []
   const stream = exportStream([page, page, page], { format })

@@ -40,7 +40,7 @@ const TEXTS = [
   ['007', '1e5', 'TRUE'],
 ]
 
-test.each(['csv', 'xlsx'] as const)('texts of every kind come back from %s as they were', async (format) => {
+test.each(['csv', 'xlsx'] as const)('texts of every kind are read back from %s unchanged', async (format) => {
   const path = inDir(`texts.${format}`)
   const header = ['名前', 'שם', 'with "quotes", and\ncomma']
   expect(await writeSpreadsheet(path, { header, rows: TEXTS })).toEqual({ rows: TEXTS.length })
@@ -57,7 +57,7 @@ test('CSV has a byte order mark, CRLF and quotes where they are needed', async (
   expect(readFileSync(path, 'utf8')).toBe('\uFEFFa,b\r\n"x,y","p""q"\r\n"1\n2",true\r\n1.5,1970-01-01\r\n,\r\n')
 })
 
-test('CSV texts that a spreadsheet would run are defused, plain numbers are not', async () => {
+test('CSV texts that look like formulas get an apostrophe, plain numbers do not', async () => {
   const path = inDir('formulas.csv')
   const dangerous = ['=1+1', '+cmd', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '-1-2', '-']
   const harmless = ['-12.5', '+49', '-1,5', '-1e5', '-.5', 'a=b', '']
@@ -89,7 +89,7 @@ test.each([
   },
 )
 
-test('the format is found by the ending, else by the first bytes', async () => {
+test('the extension decides the format, else the first bytes', async () => {
   const xlsx = inDir('t.xlsx')
   await writeSpreadsheet(xlsx, { header: ['a'], rows: [[1]] })
   const bytes = readFileSync(xlsx)
@@ -106,12 +106,12 @@ test('the format is found by the ending, else by the first bytes', async () => {
   await expect(read(inDir('old.xls', old))).rejects.toMatchObject(invalid('password-protected workbook or .*old .xls'))
 })
 
-test('a path that can not be opened is an error that says why', async () => {
+test("a path that can't be opened is an error with the reason", async () => {
   await expect(read(inDir('missing.csv'))).rejects.toMatchObject(invalid('ENOENT'))
   await expect(read(dir)).rejects.toMatchObject(invalid('EISDIR'))
 })
 
-test.each(['csv', 'xlsx'] as const)('the header of %s is trimmed, completed and must be there', async (format) => {
+test.each(['csv', 'xlsx'] as const)('the header of %s is required, trimmed and completed', async (format) => {
   const table = async (...rows: unknown[][]) => {
     const path = inDir(`${Math.random()}.${format}`)
     await writeSpreadsheet(path, { header: rows[0] as string[], rows: rows.slice(1) })
@@ -124,7 +124,7 @@ test.each(['csv', 'xlsx'] as const)('the header of %s is trimmed, completed and 
   await expect(table(['x', 'a', 'b', 'a '])).rejects.toMatchObject(invalid('columns B and D are both named "a"'))
 })
 
-test('a file without a byte is empty', async () => {
+test('a file without any value is refused as empty', async () => {
   await expect(read(inDir('none.csv', ''))).rejects.toMatchObject(invalid('is empty: '))
   await expect(read(inDir('none.xlsx', ''))).rejects.toMatchObject(invalid('is empty: '))
   await expect(read(inDir('bom.csv', '\uFEFF'))).rejects.toMatchObject(invalid('is empty: '))
@@ -144,7 +144,7 @@ test.each(['csv', 'xlsx'] as const)('%s: maxRows rows are yielded before the err
   expect(seen).toEqual([2, 3, 4])
 })
 
-test.each(['csv', 'xlsx'] as const)('%s: nothing is left when writing fails, and an old file stays', async (format) => {
+test.each(['csv', 'xlsx'] as const)('%s: a failed write leaves no file, and keeps an existing one', async (format) => {
   const path = inDir(`report.${format}`, 'old')
   const broken = new Error('the database is gone')
   let closed = false
@@ -197,7 +197,7 @@ test.each(['csv', 'xlsx'] as const)(
   },
 )
 
-test('a target whose ending says no format needs the option', async () => {
+test('a target without a known extension needs the option format', async () => {
   await expect(writeSpreadsheet(inDir('x.dat'), { header: ['a'], rows: [] })).rejects.toMatchObject({
     code: 'REPORT_FAILED',
   })

@@ -233,7 +233,7 @@ class Hand {
   }
 }
 
-test('a sheet is read as another reader does, however its XML is spelled', async () => {
+test('a sheet is read like by another reader, in any spelling of its XML', async () => {
   for (let seed = SEED; seed < SEED + 300; seed++) {
     const hand = new Hand(seed)
     const sheet = hand.sheet()
@@ -242,7 +242,7 @@ test('a sheet is read as another reader does, however its XML is spelled', async
   }
 }, 60_000)
 
-test('the rows are the same whatever pieces the bytes come in', async () => {
+test('the rows are the same from chunks of any size', async () => {
   const context = { texts: ['a', 'b', 'c'], dateStyles: [undefined, 'date' as const], date1904: false }
   const rowsOf = async (...chunks: Buffer[]) => {
     const scanner = new WorksheetScanner(context)
@@ -265,7 +265,7 @@ test('the rows are the same whatever pieces the bytes come in', async () => {
   }
 })
 
-test('a workbook of another writer is read as its own reader does', async () => {
+test('a workbook of another writer is read like by its own reader', async () => {
   for (let seed = SEED; seed < SEED + 40; seed++) {
     const hand = new Hand(seed)
     const value = (): CellValue =>
@@ -290,7 +290,7 @@ test('a workbook of another writer is read as its own reader does', async () => 
   }
 }, 60_000)
 
-test('how a text is pronounced is no part of it', async () => {
+test('phonetic hints are not part of a text', async () => {
   const kana = '<rPh sb="0" eb="1"><t>カ</t></rPh><phoneticPr fontId="1"/>'
   expect(await valuesOf(`<c t="inlineStr"><is><t>東</t>${kana}</is></c>`)).toEqual(['東'])
   expect(await valuesOf(`<c t="inlineStr"><is><r><t>東</t></r><r><t>京</t></r>${kana}</is></c>`)).toEqual(['東京'])
@@ -300,7 +300,7 @@ test('how a text is pronounced is no part of it', async () => {
   expect(await read(workbook)).toEqual([{ number: 1, values: ['東'] }])
 })
 
-test('a cell without a value is empty, also where the table of texts has a first one', async () => {
+test('a cell without a value is empty, not the first shared string', async () => {
   const workbook = workbookOf(
     sheetXml('<row r="3"><c r="A3" t="s"/><c r="B3" t="s"><v/></c><c r="C3"><v>1</v></c></row>'),
     {
@@ -345,7 +345,7 @@ test.each([
   await expect(read(workbookOf(sheet))).rejects.toThrow(words)
 })
 
-test('rows that claim to be as wide as a sheet are handed over few at a time', async () => {
+test('very wide rows are yielded a few at a time', async () => {
   const rows = Array.from({ length: 400 }, (_, i) => `<row><c r="XFD${i + 1}"/></row>`).join('')
   const zip = await openZip(workbookOf(sheetXml(rows)))
   let count = 0
@@ -383,14 +383,14 @@ test.each([
 const UTF_16 = Buffer.from('\uFEFF', 'utf16le')
 const STYLED = (style: number, number: number) => `<c s="${style}"><v>${number}</v></c>`
 
-test('a line break that Excel writes as CR LF is LF, and one that is spelled as an escape stays', async () => {
+test('a CR LF of Excel becomes LF, and an escaped line break stays', async () => {
   const texts = '<sst>\r\n<si><t>a\r\nb\rc\nd</t></si><si><t>e_x000D_\nf&#13;</t></si></sst>'
   const cells = '<c t="s"><v>0</v></c>\r\n<c t="s"><v>1</v></c><c t="inlineStr"><is><t>g\r\nh</t></is></c>'
   const [row] = await read(workbookOf(sheetXml(`<row>${cells}</row>`), { texts }))
   expect(row?.values).toEqual(['a\nb\nc\nd', 'e\r\nf\r', 'g\nh'])
 })
 
-test('a formula whose result is not stored is no empty cell, and one that results in an empty text is', async () => {
+test('a formula without a stored result is not an empty cell; a formula with an empty text is', async () => {
   const missing = [
     '<c><f>A1*2</f></c>',
     '<c><f>A1</f><v></v></c>',
@@ -413,11 +413,11 @@ test('an empty boolean cell is empty', async () => {
   ])
 })
 
-test('text in front of the first run of a rich text, and behind the last, belongs to it', async () => {
+test('text before the first run of a rich text, and after the last one, belongs to it', async () => {
   expect(await valuesOf('<c t="inlineStr"><is><t>a </t><r><t>b</t></r><t> c</t></is></c>')).toEqual(['a b c'])
 })
 
-test('a cell that holds a date as text of ISO 8601 is that date', async () => {
+test('a cell with a date in ISO 8601 is that date', async () => {
   const dates = [
     '2024-01-05T00:00:00',
     '2024-01-05',
@@ -438,7 +438,7 @@ test('a cell that holds a date as text of ISO 8601 is that date', async () => {
   ])
 })
 
-test('elapsed time goes on after 24 hours, a time has no day of 1904, and no date is before its calendar', async () => {
+test('elapsed time exceeds 24 hours, a time has no day of 1904, and a date before the calendar is an error value', async () => {
   const rows = sheetXml(
     `<row>${[0.75, 0, 1.5].map((n) => STYLED(3, n)).join('')}${[0.75, 1.5, 40, -0.0625].map((n) => STYLED(5, n)).join('')}${STYLED(2, -0.5)}${STYLED(2, 0.5)}</row>`,
   )
@@ -477,7 +477,7 @@ test('parts in UTF-16 are read, with a byte order mark and without', async () =>
   expect((await read(workbookOf(big(xml), { texts: big(texts) })))[0]?.values.slice(0, 2)).toEqual(['Größe 東京', 1])
 })
 
-test('a number is the one that JavaScript reads, to the last bit', () => {
+test("a number equals JavaScript's, to the last bit", () => {
   const property = fc.property(fc.oneof(aNumber, fc.stringMatching(/^-?[\d.]{0,18}$/)), (text) => {
     const number = decimal(`<v>${text}</v>`, 3, 3 + text.length)
     if (number !== undefined) expect(number, text).toBe(Number(text))

@@ -58,7 +58,7 @@ function openFiles(): number {
 
 const spooled = () => readdirSync(dir).filter((name) => name.startsWith('highkiq-'))
 
-test('each kind of cell comes out as its value', async () => {
+test('each kind of cell is read as its value', async () => {
   const cells = new Map(
     [
       { value: 8, formula: 'SUM(3,5)', formulaResult: 8 },
@@ -90,7 +90,7 @@ test('each kind of cell comes out as its value', async () => {
   })
 })
 
-test('dates that count from 1904 are the same dates', async () => {
+test('dates of a workbook that counts from 1904 are right', async () => {
   const rows = [['day'], [new Date(Date.UTC(2024, 4, 5))]]
   const workbook = await writeWorkbook({ sheets: [{ name: 'S', rows }], dateSystem: '1904' })
   expect((await read(workbook)).rows).toEqual([[2, '2024-05-05']])
@@ -167,7 +167,7 @@ test('leaving the loop, an error and close() each close the file and remove the 
   await expect.poll(openFiles).toBe(0)
 })
 
-test('200,000 rows are read with little memory, and only as fast as they are taken', async () => {
+test('200,000 rows are read with little memory, and only as fast as they are consumed', async () => {
   const before = heapMegabytes()
   const sheet = await readSpreadsheet(big)
   let count = 0
@@ -216,7 +216,7 @@ test('a text that looks like a formula is written as text', async () => {
   expect((await read(path)).rows.map((row) => row[1])).toEqual(['=1+1', '@x', '-12.5'])
 })
 
-test('values of every type come back, and what a workbook has no type for as text', async () => {
+test('values of every type are read back; those without a type in a workbook as text', async () => {
   const path = join(dir, 'types.xlsx')
   const row = [1, -0.25, true, 12n, { a: [1] }, Number.POSITIVE_INFINITY, new Date(Date.UTC(1812, 0, 2)), undefined]
   const dates = [new Date(Date.UTC(1900, 0, 1)), new Date(Date.UTC(2024, 1, 29, 23, 59, 59)), new Date(Number.NaN)]
@@ -227,7 +227,7 @@ test('values of every type come back, and what a workbook has no type for as tex
   ])
 })
 
-test('a text longer than Excel takes is an error with its place', async () => {
+test("a text above Excel's limit is an error with its cell", async () => {
   const rows = [['x'.repeat(32_767)], ['x'.repeat(32_768)]]
   await expect(writeSpreadsheet(join(dir, 'long.xlsx'), { header: ['a'], rows })).rejects.toMatchObject({
     code: 'REPORT_FAILED',
@@ -235,14 +235,14 @@ test('a text longer than Excel takes is an error with its place', async () => {
   })
 })
 
-test('a file that is no workbook inside is refused when it is read from a path', async () => {
+test('a file that is not a workbook is refused when it is read from a path', async () => {
   const path = join(dir, 'broken.xlsx')
   writeFileSync(path, readFileSync(big).subarray(0, 5000))
   await expect(read(path)).rejects.toMatchObject({ code: 'INVALID_FILE' })
   await expect.poll(openFiles).toBe(0)
 })
 
-test('half a character, which a workbook can spell, is read as a whole one', async () => {
+test('half a surrogate pair in a workbook is read as a replacement character', async () => {
   const rows = [
     ['na_xD83D_me', 'b'],
     ['_xDC0E_ x', '🐎'],

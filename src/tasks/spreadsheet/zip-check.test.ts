@@ -12,7 +12,7 @@ async function contentOf(bytes: Uint8Array, name: string): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-test('parts are found whatever the case of their name', async () => {
+test('parts are found regardless of the case of their names', async () => {
   expect(await contentOf(zipOf({ name: 'xl/Workbook.XML', content: 'hello' }), 'xl/workbook.xml')).toBe('hello')
 })
 
@@ -33,7 +33,7 @@ test.each([
   await expect(openZip(bytes)).rejects.toMatchObject({ code: 'INVALID_FILE', message: expect.stringContaining(words) })
 })
 
-test('a small part may be packed very well', async () => {
+test('a small part may have a very high compression ratio', async () => {
   expect(await contentOf(zipOf({ name: 'a', content: ' '.repeat(1e6) }), 'a')).toHaveLength(1e6)
 })
 

@@ -16,7 +16,7 @@ test.each([
   expect(describe(block)).toBe(words)
 })
 
-test('of many that run the first eight are named, and the others counted', () => {
+test('of many running jobs the first eight are named, and the others counted', () => {
   const block = blocked({ running: [...'abcdefghi'].map(job), count: 12 })
   expect(describe(block)).toMatch(/ the 12 running jobs: a of class Import, .*, h of class Import, and 4 others$/)
   expect(fieldsOf(block)).toEqual({
@@ -26,7 +26,7 @@ test('of many that run the first eight are named, and the others counted', () =>
   })
 })
 
-test('a job that is certain is told in fields of its own, as elsewhere in the log', () => {
+test('the blocking job, if it is certain, has its own fields, as elsewhere in the log', () => {
   expect(fieldsOf(blocked({ job: job('a'), running: [job('a')], count: 1 }))).toEqual({
     blockedSeconds: 41.3,
     jid: 'a',

@@ -45,7 +45,7 @@ test.each([
   expect(pace.stepMs).toBeLessThanOrEqual(warnMs / 4)
 })
 
-test('as long as there are signs of life nothing is told', () => {
+test('nothing is reported while the event loop runs', () => {
   const t = watched()
   for (let i = 0; i < 20; i++) {
     t.eventLoop.beat()
@@ -54,7 +54,7 @@ test('as long as there are signs of life nothing is told', () => {
   expect(t.told).toEqual([])
 })
 
-test('a block is told with growing gaps, and its end with the whole time', () => {
+test('a block is reported at growing intervals, and its end with the total time', () => {
   const t = watched()
   t.eventLoop.began('j', 'J')
   t.pass(20.25)
@@ -73,7 +73,7 @@ test('a block is told with growing gaps, and its end with the whole time', () =>
   expect(t.events()[6]?.[0]).toBe('blocked')
 })
 
-test('one that comes to an end before it is told is not told', () => {
+test('a block that ends before its first report is not reported', () => {
   const t = watched()
   t.eventLoop.began('j', 'J')
   t.pass(1)
@@ -82,7 +82,7 @@ test('one that comes to an end before it is told is not told', () => {
   expect(t.told).toEqual([])
 })
 
-test('time in which the watching thread did not run either does not count, however often', () => {
+test('time in which the watching thread did not run either does not count', () => {
   const t = watched(2)
   for (let i = 0; i < 20; i++) {
     t.eventLoop.beat()
@@ -94,7 +94,7 @@ test('time in which the watching thread did not run either does not count, howev
   expect(t.told).toEqual([])
 })
 
-test('after maxBlockSeconds it gives up, says so once, and takes it back when the block is over', () => {
+test('after maxBlockSeconds the monitor stops the renewals and reports that once; they continue when the block is over', () => {
   const t = watched(3)
   t.eventLoop.began('j', 'J')
   t.pass(3)
@@ -121,7 +121,7 @@ test.each([
   expect(t.monitor.gaveUp).toBe(true)
 })
 
-test("when it is not known which job blocks, twice the longest timeout counts; when it is known, only that job's", () => {
+test("twice the longest timeout counts when the blocking job is unknown, else only that job's", () => {
   const t = watched(3)
   t.eventLoop.began('long', 'J', 10)
   t.eventLoop.yielded()
@@ -135,14 +135,14 @@ test("when it is not known which job blocks, twice the longest timeout counts; w
   expect(t.monitor.gaveUp).toBe(true)
 })
 
-test('with Infinity it never gives up', () => {
+test('with maxBlockSeconds Infinity the renewals never stop', () => {
   const t = watched(Number.POSITIVE_INFINITY)
   t.eventLoop.began('j', 'J')
   t.pass(10_000)
   expect(t.monitor.gaveUp).toBe(false)
 })
 
-test('a worker that is to leave by some time gives up then, but only when it is blocked', () => {
+test('at the deadline of a stop the renewals stop, but only when the worker is blocked', () => {
   const t = watched()
   t.stopIn(2)
   for (let i = 0; i < 10; i++) {

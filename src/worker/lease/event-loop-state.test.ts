@@ -6,7 +6,7 @@ function both(concurrency: number) {
   return { eventLoop, signs: new EventLoopReader(eventLoop.memory) }
 }
 
-test('the job whose handler is on the stack is known until it answers; then it is one of those that run, until it ends', () => {
+test('the job whose handler is on the stack is known until it awaits; then it is one of the running jobs until it ends', () => {
   const { eventLoop, signs } = both(2)
   expect([signs.current, signs.running, signs.count]).toEqual([undefined, [], 0])
   const first = eventLoop.began('a1', 'Import', 30)
@@ -23,7 +23,7 @@ test('the job whose handler is on the stack is known until it answers; then it i
   expect([signs.running, signs.count]).toEqual([[], 0])
 })
 
-test('each step of a job is a sign of life, and so is a beat', () => {
+test('each step of a job and each beat counts as a sign of life', () => {
   const { eventLoop, signs } = both(1)
   const seen = [signs.life]
   const place = eventLoop.began('a', 'J')
@@ -37,7 +37,7 @@ test('each step of a job is a sign of life, and so is a beat', () => {
   expect(new Set(seen).size).toBe(5)
 })
 
-test('a place that was used before has the name of who has it now, shorter or longer, of the same class or another', () => {
+test('a reused slot has the name of its new job, of any length and class', () => {
   const { eventLoop, signs } = both(1)
   for (const [jid, name] of [
     ['0123456789', 'LongName'],
@@ -52,7 +52,7 @@ test('a place that was used before has the name of who has it now, shorter or lo
   }
 })
 
-test('names of any characters are kept; what is too long is cut between characters, and marked', () => {
+test('names with any characters are kept; a long name is cut between characters with a mark', () => {
   const { eventLoop, signs } = both(3)
   eventLoop.began('ünï-✓', 'Größe🎉')
   expect(signs.current).toMatchObject({ jid: 'ünï-✓', class: 'Größe🎉' })
@@ -68,7 +68,7 @@ test.each([[undefined], [7], [null]])('another program’s job may have %s for a
   expect(signs.current).toMatchObject({ jid: String(jid) })
 })
 
-test('more jobs than there are places: who is on the stack is known, all are counted, and the places come back', () => {
+test('with more jobs than slots, the job on the stack is known, all are counted, and the slots are freed', () => {
   const { eventLoop, signs } = both(1)
   const places = ['a', 'b', 'c'].map((jid) => {
     const place = eventLoop.began(jid, 'J')

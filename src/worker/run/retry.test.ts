@@ -64,7 +64,7 @@ test.each<[unknown, JobOptions | null, string]>([
   expect(verdict({ retry: retry as boolean }, options).kind).toBe(kind)
 })
 
-test('retry: N is N retries, so N + 1 runs', () => {
+test('retry: N means N retries and N + 1 runs', () => {
   const runs = (retry: boolean | number) => {
     let payload: Partial<Payload> = { retry }
     for (let n = 1; ; n++) {
@@ -90,11 +90,11 @@ test('the first failure is failed_at, each later one retried_at', () => {
   expect(JSON.parse('text' in again ? again.text : '')).toMatchObject({ retry_count: 1, failed_at: 5, retried_at: NOW })
 })
 
-test('a job that was retried by hand (-1) begins to count anew', () => {
+test('a job that was retried by hand (-1) starts to count again', () => {
   expect(verdict({ retry_count: -1, failed_at: 5 })).toMatchObject({ kind: 'retry', count: 0 })
 })
 
-test('Kill ends also a job that is never retried', () => {
+test('Kill moves a job without retries to the dead set, too', () => {
   for (const retry of [true, 0, false]) {
     expect(verdict({ retry }, {}, new Kill())).toMatchObject({ kind: 'exhausted', dead: true })
   }
@@ -123,13 +123,13 @@ test('with retry_for the count does not matter, also not 0; without it the time 
   expect(verdict({ retry_for: 60, retry_count: 1, failed_at: NOW / 1000 - 59.5 }).kind).toBe('retry')
 })
 
-test('retryIn sees the job as it is then', () => {
+test('retryIn gets the current payload of the job', () => {
   const seen: unknown[] = []
   verdict({ retry_count: 3, failed_at: 5 }, { retryIn: (count, _error, payload) => void seen.push([count, payload]) })
   expect(seen).toMatchObject([[4, { retry_count: 4, retried_at: NOW, error_message: 'x', error_class: 'Error' }]])
 })
 
-test('the hooks asked may be of another class than the retries', () => {
+test("hooks of another class decide about a job's retries", () => {
   expect(verdict({}, { retry: 0 }, undefined, { hooks: { retryIn: () => 'kill' } }).kind).toBe('exhausted')
   const discarded = verdict({}, {}, undefined, { hooks: { retryIn: () => 'discard' } })
   expect(discarded).toMatchObject({ kind: 'dropped', payload: { discarded_at: NOW, retry_count: 0 } })
@@ -156,7 +156,7 @@ test("jitter is added to Sidekiq's delays, below 10 s for each failure so far, a
   expect(at(2, { retryIn: 0 })).toBe(0)
 })
 
-test('the queue becomes the retry_queue if it is a name, else the one it was fetched from', () => {
+test('the queue becomes a valid retry_queue, else the queue from which the job was fetched', () => {
   expect(stored(verdict({ queue: 'old' })).queue).toBe('q')
   expect(stored(verdict({ queue: 'old', retry_queue: 'slow' })).queue).toBe('slow')
   for (const retry_queue of ['', null, 5]) {
@@ -164,7 +164,7 @@ test('the queue becomes the retry_queue if it is a name, else the one it was fet
   }
 })
 
-test('a message is stored as whole characters, 10,000 of them, or as a fixed text when it can not be had', () => {
+test("a message is stored with at most 10,000 whole characters, or as a fixed text when it can't be read", () => {
   const message = (error: unknown) => stored(verdict({}, {}, error)).error_message
   expect(message(new Error('\ud800!'))).toBe('\ufffd!')
   expect(message(new Error('🦙'.repeat(10_001)))).toBe('🦙'.repeat(10_000))
@@ -176,7 +176,7 @@ test('a message is stored as whole characters, 10,000 of them, or as a fixed tex
   expect(message(error)).toBe('!!! ERROR MESSAGE THREW AN ERROR !!!')
 })
 
-test('the class is the one that the error says or is of', () => {
+test("the error class is the name of the error, else its constructor's", () => {
   class Mine extends Error {}
   class Named extends Error {
     override name = 'Other'
@@ -200,7 +200,7 @@ test('a backtrace has the stack’s lines only, however many lines the message h
   for (const line of kept) expect(line).toMatch(/^at /)
 })
 
-test('a backtrace is cleaned before it is cut; one that can not be cleaned is stored as it is', () => {
+test('a backtrace is cleaned before it is cut; if the cleaner throws, it is stored unchanged', () => {
   const error = Object.assign(new Error('x'), { stack: 'Error: x\n    at a\n    at node:b\n    at c\n    at d' })
   const backtraceCleaner = (all: string[]) => all.filter((line) => !line.includes('node:'))
   const cleaned = verdict({ backtrace: 2 }, {}, error, { backtraceCleaner })
@@ -216,7 +216,7 @@ test('a backtrace is cleaned before it is cut; one that can not be cleaned is st
   expect(told).toEqual([['no broom', 'backtraceCleaner']])
 })
 
-test('an empty message is stored as it is', () => {
+test('an empty message is stored unchanged', () => {
   const answer = verdict({}, {}, new Error(''))
   expect(JSON.parse('text' in answer ? answer.text : '')).toMatchObject({ error_message: '', error_class: 'Error' })
 })

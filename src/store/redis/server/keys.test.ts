@@ -46,7 +46,7 @@ describe('without a namespace', () => {
     ])
   })
 
-  test('every key of ours that belongs to a queue has the hash slot of that queue', () => {
+  test('every Highkiq key of a queue has the hash slot of that queue', () => {
     for (const queue of ['default', 'a:b', 'fronta č. 1']) {
       for (const key of ours(keys, queue)) {
         expect(key).toMatch(/^hk:\{queue:/)
@@ -65,7 +65,7 @@ describe('without a namespace', () => {
   })
 })
 
-test('a namespace is put before every key', () => {
+test('every key begins with the namespace', () => {
   const keys = keysOf('app')
   const all = [...ours(keys, 'q'), ...sidekiqs(keys), keys.queue('q'), keys.queues, keys.processes, keys.tasks]
   for (const key of [...all, keys.leaderLock('sweep'), keys.dueChannel, keys.ourQueues]) expect(key).toMatch(/^app:/)
