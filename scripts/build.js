@@ -1,5 +1,5 @@
-// Writes the package to dist/: the library and its dashboard, side by side. With --changed only what is older than its
-// sources.
+// Writes the package to dist/: the library with its conformance suite, and beside it the dashboard. With --changed only
+// what is older than its sources.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -7,29 +7,46 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** `from`: the sources; `written`: the file that the last step writes. Its time tells when the build began. */
-const PARTS = [
-  {
+const PARTS = {
+  library: {
     from: ['src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'dashboard/src/styles'],
     written: 'dist/index.js',
     steps: [
       ['node', 'scripts/generate.js'],
       ['node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
       ['node', 'scripts/bundle.js'],
+    ],
+  },
+  conformance: {
+    from: ['test/conformance', 'tsconfig.conformance.json'],
+    written: 'dist/conformance/index.js',
+    steps: [
+      ['node', 'scripts/bundle-conformance.js'],
+      ['node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.conformance.json'],
       ['node', 'scripts/package-files.js'],
     ],
   },
-  {
+  dashboard: {
     from: ['dashboard', 'src/words', 'package.json'],
     written: 'dist/dashboard/index.html',
     steps: [['node', 'node_modules/vite/bin/vite.js', 'build', 'dashboard', '--logLevel', 'warn']],
   },
-]
+}
 
 const onlyChanged = process.argv.includes('--changed')
-const lost = PARTS.flatMap(({ from }) => from).filter((path) => !existsSync(`${root}${path}`))
+const lost = Object.values(PARTS)
+  .flatMap(({ from }) => from)
+  .filter((path) => !existsSync(`${root}${path}`))
 if (lost.length > 0) throw new Error(`scripts/build.js names sources that are not there: ${lost.join(', ')}`)
 try {
-  await Promise.all(PARTS.filter((part) => !onlyChanged || hasChanged(part)).map(build))
+  const { library, conformance, dashboard } = PARTS
+  const isLibraryOld = isOld(library)
+  await Promise.all([
+    // The conformance suite has types of the library.
+    isLibraryOld && build(library).then(() => build(conformance)),
+    !isLibraryOld && isOld(conformance) && build(conformance),
+    isOld(dashboard) && build(dashboard),
+  ])
 } catch (error) {
   console.error(error.message)
   process.exitCode = 1
@@ -52,8 +69,8 @@ function run(command, options) {
   })
 }
 
-function hasChanged({ from, written }) {
-  if (!existsSync(`${root}${written}`)) return true
+function isOld({ from, written }) {
+  if (!onlyChanged || !existsSync(`${root}${written}`)) return true
   const built = statSync(`${root}${written}`).mtimeMs
   return sourcesIn(from).some((path) => statSync(`${root}${path}`).mtimeMs > built)
 }

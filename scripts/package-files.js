@@ -9,14 +9,14 @@ const starts = entries.flatMap((path) =>
   path.startsWith('./dist/') || path.startsWith('dist/') ? [path.replace(/^(\.\/)?dist\//, '')] : [],
 )
 
-/** Static and dynamic imports. */
-const IMPORTS = /\b(?:from|import)\s*\(?\s*["'](\.[^"']+)["']/g
-/** Files that a thread or a module hook loads by URL: `new URL('./a.js', new URL('../folder/b.js', import.meta.url))`. */
-const URLS = /["'](\.[^"']+\.js)["'], new URL\(["'](\.[^"']+)["'], import\.meta\.url\)/g
+/** Static and dynamic imports; `#dist/` is the folder itself. */
+const IMPORTS = /\b(?:from|import)\s*\(?\s*["']((?:\.|#dist\/)[^"']+)["']/g
+/** Files that are loaded by URL: `new URL('./a.js', import.meta.url)`, or in a chunk `new URL('./a.js', new URL('../folder/b.js', import.meta.url))`. */
+const URLS = /["'](\.[^"']+\.js)["'], (?:new URL\(["'](\.[^"']+)["'], )?import\.meta\.url\)/g
 
 function pathsOf(text) {
   const imports = [...text.matchAll(IMPORTS)].map(([, path]) => path)
-  const urls = [...text.matchAll(URLS)].map(([, path, base]) => `${base.replace(/[^/]+$/, '')}${path}`)
+  const urls = [...text.matchAll(URLS)].map(([, path, base = '']) => `${base.replace(/[^/]+$/, '')}${path}`)
   return [...imports, ...urls]
 }
 
@@ -24,7 +24,7 @@ const reached = new Set(starts)
 for (const name of reached) {
   const text = readFileSync(new URL(name, dist), 'utf8')
   for (const path of pathsOf(text)) {
-    const found = new URL(path, `file:///${name}`).pathname.slice(1)
+    const found = new URL(path.replace('#dist/', '/'), `file:///${name}`).pathname.slice(1)
     const file = name.endsWith('.d.ts') ? found.replace(/\.js$|\.ts$/, '.d.ts') : found
     // Scripts of pages, which are strings in chunks, import files that are not in dist.
     if (existsSync(new URL(file, dist))) reached.add(file)

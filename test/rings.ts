@@ -20,7 +20,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/client': { rest: 'fast' },
     'test/conformance': {
       rest: 'fast',
-      full: ['redis-long', 'sqlite-long', 'sqlite-memory'],
+      full: ['exported', 'redis-long', 'sqlite-long', 'sqlite-memory'],
       nightly: ['broken', 'redis-namespace'],
     },
     'test/cron': { rest: 'full' },

@@ -10,6 +10,7 @@ import type {
 } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { chance } from './chance.js'
+import type { EmptyStore, StoreFactory } from './factory.ts'
 
 /** One requirement on a store, and the steps that check it. */
 export interface Case {
@@ -21,22 +22,6 @@ export interface Case {
   run(t: Bench): Promise<void>
 }
 
-/** Makes empty stores to test. */
-export interface Factory {
-  /** Can a second connection, or another process, open the same URL? */
-  shared: boolean
-  make(): Promise<Place>
-}
-
-export interface Place {
-  url: string
-  destroy(): Promise<void>
-  /** Returns what the store has beside leases, by key or table, read without the store. */
-  contents?(): Promise<string[]>
-  /** Makes the server forget its scripts, as it may at any time. */
-  shake?(): Promise<void>
-}
-
 /** A list whose length the case knows. Using a missing item fails the case. */
 export type Several<T> = [T, T, T, T, T, T, ...T[]]
 
@@ -46,6 +31,8 @@ export const NOW = Date.UTC(2026, 4, 17, 12)
 export interface Bench {
   readonly url: string
   readonly store: Store
+  /** See `StoreFactory.module`. */
+  readonly module: string | undefined
   /** Seeds everything random in this case; HIGHKIQ_TEST_SEED sets it. */
   readonly seed: number
   random(): number
@@ -54,10 +41,10 @@ export interface Bench {
   /** Opens a second connection to the same data, as another process would, or to another URL. */
   another(url?: string): Promise<Store>
   /** The URL of one more, empty store. */
-  place(): Promise<string>
+  emptyStore(): Promise<string>
   /** Returns what the store has beside leases, read without the store; nothing for a store in memory. */
   contents(): Promise<string[]>
-  shake(): Promise<void>
+  disturb(): Promise<void>
   /** A payload as Sidekiq writes it, different for every `n`. */
   job(n: number | string, more?: Record<string, unknown>): string
   /** Pushes texts to the back of a queue. */
@@ -66,26 +53,26 @@ export interface Bench {
   owner(about?: { store?: Store; seconds?: number; host?: string; queues?: string[] }): Promise<string>
   /** An owner's name never used before, not joined. */
   ownerName(): string
-  turn(
+  settleAndFetch(
     owner: string,
-    turn: Partial<SettleAndFetch>,
+    request: Partial<SettleAndFetch>,
     store?: Store,
   ): Promise<SettleAndFetchAnswer & { fetched: Several<FetchedJob> }>
-  take(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Several<FetchedJob>>
+  fetch(owner: string, queues: string | string[], n?: number, store?: Store): Promise<Several<FetchedJob>>
   /** The texts of a queue, next first. */
   waiting(queue: string): Promise<Several<string>>
 }
 
 const SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 20260517)
 
-/** Runs `use` with a bench on an empty store, and takes everything down again. `wrap` stands between (broken.test.ts). */
+/** Runs `use` with an empty store, then removes it. `wrap` puts a fault between the cases and the store (broken.test.ts). */
 export async function withBench(
-  factory: Factory,
+  factory: StoreFactory,
   use: (t: Bench) => Promise<void>,
   wrap: (store: Store) => Store = (store) => store,
 ): Promise<void> {
   const stores: Store[] = []
-  const places: Place[] = []
+  const created: EmptyStore[] = []
   const random = chance(SEED)
   let owners = 0
 
@@ -94,28 +81,29 @@ export async function withBench(
     stores.push(store)
     return wrap(store)
   }
-  const place = async () => {
-    const made = await factory.make()
-    places.push(made)
+  const emptyStore = async () => {
+    const made = await factory.create()
+    created.push(made)
     return made.url
   }
 
   try {
-    const url = await place()
+    const url = await emptyStore()
     const store = await open(url)
     await use({
       url,
       store,
+      module: factory.module,
       seed: SEED,
       random,
       dice: (n) => Math.floor(random() * n),
-      place,
+      emptyStore,
       another(where = url) {
         if (!factory.shared) throw new Error('the case needs a second connection and does not say so')
         return open(where)
       },
-      contents: async () => (await places[0]?.contents?.()) ?? [],
-      shake: async () => places[0]?.shake?.(),
+      contents: async () => (await created[0]?.contents?.()) ?? [],
+      disturb: async () => created[0]?.disturb?.(),
       job,
       async push(queue, ...texts) {
         await store.jobs.push(
@@ -130,13 +118,13 @@ export async function withBench(
         expect(await (about.store ?? store).workers.join(name, { queues, seconds, host })).toBe(true)
         return name
       },
-      turn: (owner, part, by = store) =>
-        by.workers.settleAndFetch(owner, turnOf(part)) as Promise<
+      settleAndFetch: (owner, part, by = store) =>
+        by.workers.settleAndFetch(owner, requestOf(part)) as Promise<
           SettleAndFetchAnswer & { fetched: Several<FetchedJob> }
         >,
-      async take(owner, queues, n = 1, by = store) {
+      async fetch(owner, queues, n = 1, by = store) {
         const names = typeof queues === 'string' ? [queues] : queues
-        const answer = await by.workers.settleAndFetch(owner, turnOf({ fetch: { queues: names, n } }))
+        const answer = await by.workers.settleAndFetch(owner, requestOf({ fetch: { queues: names, n } }))
         expect(answer.fenced).toBe(false)
         return answer.fetched as Several<FetchedJob>
       },
@@ -144,12 +132,12 @@ export async function withBench(
     })
   } finally {
     for (const store of stores) await store.close()
-    for (const made of places) await made.destroy()
+    for (const made of created) await made.destroy()
   }
 }
 
 /** Returns a request with only the members of `part`. */
-export function turnOf(part: Partial<SettleAndFetch>): SettleAndFetch {
+export function requestOf(part: Partial<SettleAndFetch>): SettleAndFetch {
   return { now: NOW, started: [], settlements: [], fetch: { queues: [], n: 0 }, ...part }
 }
 
@@ -165,18 +153,18 @@ export function toQueue(queue: string, text: string, end: 'front' | 'back' = 'ba
 }
 
 /** The handler returned. */
-export function done(taken: FetchedJob, more: Partial<Settlement> = {}): Settlement {
-  return { queue: taken.queue, ticket: taken.ticket, move: null, processed: 1, failed: 0, ...more }
+export function done(fetched: FetchedJob, more: Partial<Settlement> = {}): Settlement {
+  return { queue: fetched.queue, ticket: fetched.ticket, move: null, processed: 1, failed: 0, ...more }
 }
 
 /** The handler failed: to the retry set. */
-export function retry(taken: FetchedJob, score: number, more: Partial<Settlement> = {}): Settlement {
-  return done(taken, { move: { to: 'retry', text: taken.text, score }, failed: 1, ...more })
+export function retry(fetched: FetchedJob, score: number, more: Partial<Settlement> = {}): Settlement {
+  return done(fetched, { move: { to: 'retry', text: fetched.text, score }, failed: 1, ...more })
 }
 
 /** The attempt is undone: the job goes back to the front of its queue. */
-export function release(taken: FetchedJob, more: Partial<Settlement> = {}): Settlement {
-  return done(taken, { move: toQueue(taken.queue, taken.text, 'front'), processed: 0, ...more })
+export function release(fetched: FetchedJob, more: Partial<Settlement> = {}): Settlement {
+  return done(fetched, { move: toQueue(fetched.queue, fetched.text, 'front'), processed: 0, ...more })
 }
 
 export function textsOf(items: { text: string }[]): string[] {

@@ -2,24 +2,24 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Effect, FetchedJob, Settlement, Store } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
-import { type Case, NOW, toQueue, turnOf, withBench } from './bench.ts'
-import { cancellations } from './cancellations.ts'
-import { crons } from './crons.ts'
-import { due } from './due.ts'
+import { type Case, NOW, requestOf, toQueue, withBench } from './bench.ts'
+import { cancellations } from './cancellations/cancellations.ts'
+import { crons } from './crons/crons.ts'
 import type { Fault } from './fault.ts'
-import { iterations } from './iterations.ts'
-import { metrics } from './metrics.ts'
-import { orderedFaults } from './ordered-faults.ts'
-import { recovery } from './recovery.ts'
-import { removal } from './removal.ts'
-import { search } from './search.ts'
-import { settleAndFetch } from './settle-and-fetch.ts'
+import { due } from './job-sets/due.ts'
+import { iterations } from './jobs/iterations.ts'
+import { metrics } from './metrics/metrics.ts'
+import { orderedFaults } from './ordered/faults.ts'
+import { removal } from './search/removal.ts'
+import { search } from './search/search.ts'
 import { file } from './sqlite.ts'
-import { taskFaults } from './task-faults.ts'
-import { taskModel } from './task-model.ts'
-import { taskRows } from './task-rows.ts'
-import { taskTransitions } from './task-transitions.ts'
-import { workerModel } from './worker-model.ts'
+import { taskFaults } from './tasks/faults.ts'
+import { taskModel } from './tasks/model.ts'
+import { taskRows } from './tasks/rows.ts'
+import { taskTransitions } from './tasks/transitions.ts'
+import { workerModel } from './workers/model.ts'
+import { recovery } from './workers/recovery.ts'
+import { settleAndFetch } from './workers/settle-and-fetch.ts'
 
 // The tests need only a failing property, not its smallest example.
 fc.configureGlobal({ endOnFailure: true })
@@ -58,7 +58,7 @@ const faults: Fault[] = [
         async settleAndFetch(owner, asked) {
           const answer = await store.workers.settleAndFetch(owner, { ...asked, settlements: [] })
           const forgotten = answer.fetched.map(({ queue, ticket }) => settled(queue, ticket))
-          await store.workers.settleAndFetch(owner, turnOf({ settlements: forgotten }))
+          await store.workers.settleAndFetch(owner, requestOf({ settlements: forgotten }))
           return { ...answer, settled: asked.settlements.map(() => 'ok' as const) }
         },
       },
@@ -81,14 +81,14 @@ const faults: Fault[] = [
         await store.jobs.push([toQueue('ghost', '{}')], NOW)
         const { fetched: taken } = await store.workers.settleAndFetch(
           owner,
-          turnOf({ fetch: { queues: ['ghost'], n: 1 } }),
+          requestOf({ fetch: { queues: ['ghost'], n: 1 } }),
         )
         const settlements = taken.map(({ queue, ticket }) => ({
           ...settled(queue, ticket),
           processed: settlement.processed,
           failed: settlement.failed,
         }))
-        await store.workers.settleAndFetch(owner, turnOf({ settlements }))
+        await store.workers.settleAndFetch(owner, requestOf({ settlements }))
         await store.workers.release(owner)
       }
       return {

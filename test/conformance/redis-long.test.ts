@@ -1,5 +1,6 @@
+import { describe, test } from 'vitest'
 import { onRedis } from '../redis/suite.ts'
+import { conformance } from './index.ts'
 import { redis } from './redis.ts'
-import { conformance, isLong } from './suite.ts'
 
-onRedis('the store contract', () => conformance('Redis', redis(), isLong))
+onRedis('the store contract', () => conformance({ describe, test }, 'Redis', redis(), ({ isLong }) => isLong))

@@ -1,14 +1,16 @@
+import { describe, test } from 'vitest'
 import { onRedis } from '../redis/suite.ts'
+import { conformance } from './index.ts'
 import { namespaced } from './redis.ts'
-import { conformance } from './suite.ts'
 
-// Names depend on the namespace, and what an answer looks like on the protocol: the models say nothing of either.
+// Names depend on the namespace, and the form of an answer on the protocol. The models check neither.
 onRedis('the store contract', () => {
-  // HIGHKIQ_TEST_NAMESPACE=all: every one of the cases.
+  // HIGHKIQ_TEST_NAMESPACE=all runs every one of the cases.
   const every = process.env.HIGHKIQ_TEST_NAMESPACE === 'all' ? 1 : 3
   conformance(
+    { describe, test },
     'Redis, in a namespace, protocol 2',
     namespaced,
-    (_, verb, i) => !verb.endsWith('Models') && i % every === 0,
+    ({ area, index }) => !area.endsWith('Models') && index % every === 0,
   )
 })

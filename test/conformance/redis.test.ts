@@ -1,5 +1,6 @@
+import { describe, test } from 'vitest'
 import { onRedis } from '../redis/suite.ts'
+import { conformance } from './index.ts'
 import { redis } from './redis.ts'
-import { conformance, isShort } from './suite.ts'
 
-onRedis('the store contract', () => conformance('Redis', redis(), isShort))
+onRedis('the store contract', () => conformance({ describe, test }, 'Redis', redis(), ({ isLong }) => !isLong))

@@ -1,19 +1,19 @@
 import { stringsOf } from '../redis/ask.ts'
 import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer } from '../redis/server.ts'
-import type { Factory } from './bench.ts'
+import type { StoreFactory } from './factory.ts'
 
 /** A database of its own for each store. `query`: options of the store's URL; `rights`: of the user that logs in. */
 export function redis(
   query = '',
   rights: readonly string[] = ['+@all', '~*', '&*'],
   check: (port: number, database: number) => Promise<void> = async () => {},
-): Factory {
+): StoreFactory {
   let server: Promise<RedisServer> | undefined
   let databases = 0
   return {
     shared: true,
-    async make() {
+    async create() {
       server ??= emptyServer()
       const { port } = await server
       const database = ++databases
@@ -24,7 +24,7 @@ export function redis(
           const [, keys = []] = await stringsOf(port, ['SELECT', String(database)], ['KEYS', '*'])
           return keys.filter((key) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key))
         },
-        async shake() {
+        async disturb() {
           await stringsOf(port, ['SCRIPT', 'FLUSH'])
         },
         async destroy() {
@@ -40,7 +40,7 @@ export function redis(
  * Checks with each store that every key begins with the namespace. It uses the older protocol, and the user that the
  * docs make.
  */
-export const namespaced: Factory = redis('?namespace=app&protocol=2', leastRights, async (port, database) => {
+export const namespaced: StoreFactory = redis('?namespace=app&protocol=2', leastRights, async (port, database) => {
   const [, keys = []] = await stringsOf(port, ['SELECT', String(database)], ['KEYS', '*'])
   const strange = keys.filter((key) => !key.startsWith('app:'))
   if (strange.length > 0) throw new Error(`keys outside of the namespace: ${strange.join(', ')}`)

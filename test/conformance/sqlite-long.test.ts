@@ -1,4 +1,5 @@
+import { describe, test } from 'vitest'
+import { conformance } from './index.ts'
 import { file } from './sqlite.ts'
-import { conformance, isLong } from './suite.ts'
 
-conformance('SQLite, a file', file, isLong)
+conformance({ describe, test }, 'SQLite, a file', file, ({ isLong }) => isLong)

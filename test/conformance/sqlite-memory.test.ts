@@ -1,5 +1,6 @@
+import { describe, test } from 'vitest'
+import { conformance } from './index.ts'
 import { memory } from './sqlite.ts'
-import { conformance } from './suite.ts'
 
-// The cases that need a second connection are left out.
-conformance('SQLite, in memory', memory)
+// The suite leaves out the cases that need a second connection.
+conformance({ describe, test }, 'SQLite, in memory', memory)

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
-import type { Factory } from './bench.ts'
+import type { StoreFactory } from './factory.ts'
 
 /** A database file of its own for each store, as an application has it. */
-export const file: Factory = {
+export const file: StoreFactory = {
   shared: true,
-  async make() {
+  async create() {
     const folder = await mkdtemp(join(tmpdir(), 'highkiq-'))
     return {
       url: `sqlite:${join(folder, 'jobs.db')}`,
@@ -18,9 +18,9 @@ export const file: Factory = {
 }
 
 /** A database in memory, which only its connection sees. */
-export const memory: Factory = {
+export const memory: StoreFactory = {
   shared: false,
-  make: async () => ({ url: 'sqlite::memory:', destroy: async () => {} }),
+  create: async () => ({ url: 'sqlite::memory:', destroy: async () => {} }),
 }
 
 /** `table: rows` of each table that has some; leases, ordinary queues and totals left out. */

@@ -1,67 +1,60 @@
-import { describe, test } from 'vitest'
-import { type Case, type Factory, withBench } from './bench.ts'
-import { cancellations } from './cancellations.ts'
-import { counters } from './counters.ts'
-import { crash } from './crash.ts'
-import { crons } from './crons.ts'
-import { due } from './due.ts'
-import { iterations } from './iterations.ts'
-import { jobSets } from './job-sets.ts'
-import { locks } from './locks.ts'
-import { metrics } from './metrics.ts'
-import { orderedBrowse } from './ordered-browse.ts'
-import { orderedCrash } from './ordered-crash.ts'
-import { orderedKill } from './ordered-kill.ts'
-import { orderedLife } from './ordered-life.ts'
-import { orderedMorgue } from './ordered-morgue.ts'
-import { orderedOwners } from './ordered-owners.ts'
-import { orderedPush } from './ordered-push.ts'
-import { orderedReshard } from './ordered-reshard.ts'
-import { orderedSettle } from './ordered-settle.ts'
-import { orderedTake } from './ordered-take.ts'
-import { orderedWait } from './ordered-wait.ts'
-import { processes } from './processes.ts'
-import { push } from './push.ts'
-import { recovery } from './recovery.ts'
-import { removal } from './removal.ts'
-import { results } from './results.ts'
-import { search } from './search.ts'
-import { secrets } from './secrets.ts'
-import { settleAndFetch } from './settle-and-fetch.ts'
-import { taskApart } from './task-apart.ts'
-import { taskCancel } from './task-cancel.ts'
-import { taskGroups } from './task-groups.ts'
-import { taskKeeping } from './task-keeping.ts'
-import { taskLife } from './task-life.ts'
-import { taskModel } from './task-model.ts'
-import { taskAdders } from './task-producers.ts'
-import { taskRows } from './task-rows.ts'
-import { taskRuns } from './task-runs.ts'
-import { taskSteering } from './task-steering.ts'
-import { taskSweeping } from './task-sweeping.ts'
-import { taskTransitions } from './task-transitions.ts'
-import { taskWindow } from './task-window.ts'
-import { tasks } from './tasks.ts'
-import { transaction } from './transaction.ts'
-import { wait } from './wait.ts'
-import { workerModel } from './worker-model.ts'
+import type { Case } from './bench.ts'
+import { cancellations } from './cancellations/cancellations.ts'
+import { crons } from './crons/crons.ts'
+import { due } from './job-sets/due.ts'
+import { jobSets } from './job-sets/job-sets.ts'
+import { counters } from './jobs/counters.ts'
+import { iterations } from './jobs/iterations.ts'
+import { push } from './jobs/push.ts'
+import { transaction } from './jobs/transaction.ts'
+import { metrics } from './metrics/metrics.ts'
+import { orderedBrowse } from './ordered/browse.ts'
+import { orderedCrash } from './ordered/crash.ts'
+import { orderedFetch } from './ordered/fetch.ts'
+import { orderedKill } from './ordered/kill.ts'
+import { orderedLife } from './ordered/life.ts'
+import { orderedMorgue } from './ordered/morgue.ts'
+import { orderedOwners } from './ordered/owners.ts'
+import { orderedPush } from './ordered/push.ts'
+import { orderedReshard } from './ordered/reshard.ts'
+import { orderedSettle } from './ordered/settle.ts'
+import { orderedWait } from './ordered/wait.ts'
+import { results } from './results/results.ts'
+import { secrets } from './results/secrets.ts'
+import { removal } from './search/removal.ts'
+import { search } from './search/search.ts'
+import { taskApart } from './tasks/apart.ts'
+import { taskCancel } from './tasks/cancel.ts'
+import { taskGroups } from './tasks/groups.ts'
+import { taskKeeping } from './tasks/keeping.ts'
+import { taskLife } from './tasks/life.ts'
+import { taskModel } from './tasks/model.ts'
+import { taskProducers } from './tasks/producers.ts'
+import { taskRows } from './tasks/rows.ts'
+import { taskRuns } from './tasks/runs.ts'
+import { taskSteering } from './tasks/steering.ts'
+import { taskSweeping } from './tasks/sweeping.ts'
+import { tasks } from './tasks/tasks.ts'
+import { taskTransitions } from './tasks/transitions.ts'
+import { taskWindow } from './tasks/window.ts'
+import { crash } from './workers/crash.ts'
+import { locks } from './workers/locks.ts'
+import { workerModel } from './workers/model.ts'
+import { processes } from './workers/processes.ts'
+import { recovery } from './workers/recovery.ts'
+import { settleAndFetch } from './workers/settle-and-fetch.ts'
+import { wait } from './workers/wait.ts'
 
-/** The whole suite, by area. */
+/** The whole suite, by area of the contract. */
 export const areas = {
-  push: [...push, ...transaction],
-  settleAndFetch: [...settleAndFetch, ...workerModel],
-  due,
-  recovery,
-  locks,
-  counters,
-  jobSets,
-  search,
-  removal,
-  processes,
-  results,
-  secrets,
+  jobs: [...push, ...transaction, ...iterations, ...counters],
+  workers: [...settleAndFetch, ...workerModel, ...recovery, ...locks, ...processes, ...wait, ...crash],
+  jobSets: [...jobSets, ...due],
+  search: [...search, ...removal],
   cancellations,
   crons,
+  metrics,
+  results: [...results, ...secrets],
   tasks: [
     ...tasks,
     ...taskRows,
@@ -71,7 +64,7 @@ export const areas = {
     ...taskTransitions,
     ...taskSteering,
     ...taskCancel,
-    ...taskAdders,
+    ...taskProducers,
     ...taskRuns,
     ...taskSweeping,
     ...taskKeeping,
@@ -79,7 +72,7 @@ export const areas = {
   taskModels: [...taskModel, ...taskLife],
   ordered: [
     ...orderedPush,
-    ...orderedTake,
+    ...orderedFetch,
     ...orderedSettle,
     ...orderedMorgue,
     ...orderedOwners,
@@ -89,37 +82,4 @@ export const areas = {
     ...orderedWait,
   ],
   orderedModels: [...orderedLife, ...orderedKill],
-  wait,
-  crash,
-  metrics,
-  iterations,
 } satisfies Record<string, Case[]>
-
-/** A case that takes long has a time limit of its own: models of whole lives, killed processes, large amounts. */
-export function isLong(one: Case): boolean {
-  return one.seconds !== undefined
-}
-
-export function isShort(one: Case): boolean {
-  return !isLong(one)
-}
-
-/** Registers the cases that are chosen as tests, each with a fresh store of its own. `i` counts the cases of an area. */
-export function conformance(
-  title: string,
-  factory: Factory,
-  isChosen: (one: Case, area: string, i: number) => boolean = () => true,
-): void {
-  describe(title, () => {
-    for (const [area, all] of Object.entries<Case[]>(areas)) {
-      // A store in memory has only one connection.
-      const cases = all.filter((one, i) => isChosen(one, area, i) && (factory.shared || !one.shared))
-      if (cases.length === 0) continue
-      describe(area, () => {
-        for (const one of cases) {
-          test(one.name, { timeout: 1000 * (one.seconds ?? 20) }, () => withBench(factory, (t) => one.run(t)))
-        }
-      })
-    }
-  })
-}

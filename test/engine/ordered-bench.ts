@@ -1,5 +1,5 @@
 import type { OrderedContext, OrderedDeath, OrderedOptions } from 'highkiq'
-import { inWords, words } from '../conformance/ordered-bench.ts'
+import { textOf, textOfWaiting } from '../conformance/ordered/ordered-queue.ts'
 import { type Bench, bench, Heard, until } from './bench.ts'
 
 export interface Call {
@@ -27,12 +27,12 @@ function shown(hq: Bench['hq'], queue: string) {
   return {
     /** What waits, by id: `1{1000,-1,{v1:1}}`. */
     async waiting(): Promise<string[]> {
-      return (await hq.store.ordered.waiting(queue, 'id', { limit: 100, payloads: 100 })).map(inWords)
+      return (await hq.store.ordered.waiting(queue, 'id', { limit: 100, payloads: 100 })).map(textOfWaiting)
     },
     /** The morgue: `1{1000,{v1:1},"x"}`. */
     async dead(): Promise<string[]> {
       const entries = await hq.store.ordered.morgue(queue, 'id', { limit: 100 })
-      return entries.map(({ id, updatedAt, payloads, error }) => `${id}{${updatedAt},${words(payloads)},"${error}"}`)
+      return entries.map(({ id, updatedAt, payloads, error }) => `${id}{${updatedAt},${textOf(payloads)},"${error}"}`)
     },
     /** Nothing is in flight. */
     idle: () => until(async () => (await hq.store.ordered.inFlight(queue)).length === 0),

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import type { FetchedJob, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { NOW, turnOf } from '../conformance/bench.ts'
+import { NOW, requestOf } from '../conformance/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -32,17 +32,17 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
   }
 
   const back = ({ queue, ticket, text }: FetchedJob, to: object) =>
-    turnOf({ settlements: [{ queue, ticket, move: { text, ...to } as never, processed: 0, failed: 0 }] })
+    requestOf({ settlements: [{ queue, ticket, move: { text, ...to } as never, processed: 0, failed: 0 }] })
 
   test('when its worker requeues it, whether it was fetched or arrived during a wait', async () => {
     const { store, redis } = open()
     await redis.lpush('queue:q', BYTES)
     await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
-    const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
+    const { fetched: taken } = await store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['q'], n: 1 } }))
     expect(taken).toHaveLength(1)
     await store.workers.settleAndFetch('A', back(taken[0] as FetchedJob, { to: 'queue', queue: 'q', end: 'front' }))
     expect(await redis.lrangeBuffer('queue:q', 0, -1)).toEqual([BYTES])
-    const [waited] = (await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))).fetched
+    const [waited] = (await store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['q'], n: 1 } }))).fetched
     await store.workers.settleAndFetch('A', back(waited as FetchedJob, { to: 'dead', score: 5 }))
     expect(await redis.zrangeBuffer('dead', '0', '-1')).toEqual([BYTES])
   })
@@ -51,7 +51,7 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     const { store, redis } = open()
     await redis.lpush('queue:q', BYTES)
     await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
-    await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
+    await store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['q'], n: 1 } }))
     // Another process, which has never read the job, moves it.
     const other = openStore(server.url(databases))
     onTestFinished(() => other.close())

@@ -2,7 +2,7 @@ import { Highkiq } from 'highkiq'
 import { Redis } from 'ioredis'
 import { expect, type TestContext, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { job, NOW, retry, turnOf } from '../conformance/bench.ts'
+import { job, NOW, requestOf, retry } from '../conformance/bench.ts'
 import { recorder } from '../engine/bench.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -37,11 +37,11 @@ onRedis('large queues and sets', () => {
     for (let left = count; left > 0; ) {
       const { fetched: taken } = await store.workers.settleAndFetch(
         'owner',
-        turnOf({ fetch: { queues: ['q'], n: 200 } }),
+        requestOf({ fetch: { queues: ['q'], n: 200 } }),
       )
       const { settled } = await store.workers.settleAndFetch(
         'owner',
-        turnOf({ settlements: taken.map((one) => retry(one, NOW)) }),
+        requestOf({ settlements: taken.map((one) => retry(one, NOW)) }),
       )
       expect(settled.every((answer) => answer === 'ok')).toBe(true)
       left -= taken.length

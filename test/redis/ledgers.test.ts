@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { FetchedJob, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { keysOf } from '#dist/store/redis/server/keys.js'
-import { NOW, turnOf } from '../conformance/bench.ts'
-import { apart } from '../conformance/task-apart.ts'
-import { begin, expectExact, PRODUCER, postpone, rows, spec } from '../conformance/tracked.ts'
+import { NOW, requestOf } from '../conformance/bench.ts'
+import { apart } from '../conformance/tasks/apart.ts'
+import { begin, expectExact, PRODUCER, postpone, rows, spec } from '../conformance/tasks/tracked.ts'
 import { contents, faultsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -29,7 +29,7 @@ onRedis('a damaged ledger of a task', () => {
       await store.tasks.create(TASK)
       await store.tasks.addRows(TASK.id, PRODUCER, 0, rows(0, 9), NOW)
       await store.workers.join('A', { queues: ['q'], seconds: 60, host: 'here' })
-      const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
+      const { fetched: taken } = await store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['q'], n: 1 } }))
       await use(store, redis, taken[0] as FetchedJob)
     } finally {
       redis.disconnect()
@@ -43,13 +43,13 @@ onRedis('a damaged ledger of a task', () => {
       await redis.hset(HEADER, field, 'many')
       const before = await contents(redis)
       const settle = (settlement: Settlement) =>
-        store.workers.settleAndFetch('A', turnOf({ settlements: [settlement] }))
+        store.workers.settleAndFetch('A', requestOf({ settlements: [settlement] }))
       for (const settlement of [apart(taken), postpone(taken, 5), apart(taken)]) {
         const { settled, problem } = await settle(settlement)
         expect({ settled, problem }).toEqual({ settled: ['error'], problem: expect.stringContaining(`its ${field}`) })
         expect(await contents(redis)).toEqual(before)
       }
-      const { problem } = await store.workers.settleAndFetch('A', turnOf({ started: [begin(taken)] }))
+      const { problem } = await store.workers.settleAndFetch('A', requestOf({ started: [begin(taken)] }))
       expect(problem).toContain(`its ${field}`)
       expect(await contents(redis)).toEqual(before)
 
@@ -65,7 +65,7 @@ onRedis('a damaged ledger of a task', () => {
     withJob(async (store, redis, taken) => {
       const records = await redis.getBuffer(EVENTS)
       await redis.set(EVENTS, (records as Buffer).subarray(0, 4 * 20 + 7))
-      const { settled } = await store.workers.settleAndFetch('A', turnOf({ settlements: [apart(taken)] }))
+      const { settled } = await store.workers.settleAndFetch('A', requestOf({ settlements: [apart(taken)] }))
       expect(settled).toEqual(['ok'])
       expect(await redis.llen('queue:q')).toBe(3)
       expect(await redis.hlen('hk:{queue:q}:working:A')).toBe(0)

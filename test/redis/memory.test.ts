@@ -2,8 +2,8 @@ import { BusinessFailure } from 'highkiq'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { PushItem } from '#dist/store/contract.js'
-import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
-import { change, jidOf, rows, spec } from '../conformance/tracked.ts'
+import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
+import { change, jidOf, rows, spec } from '../conformance/tasks/tracked.ts'
 import { bench, gate, Heard, until } from '../engine/bench.ts'
 import { contents, faultsOf, placesOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -148,12 +148,12 @@ onRedis('a server without memory', () => {
     expect(await store.crons.pause('nightly', true, NOW)).toBe(true)
     expect(await store.crons.list()).toMatchObject([{ paused: true, alive: true }])
     expect(await store.crons.pause('nightly', false, NOW)).toBe(true)
-    const { fetched: taken } = await store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['q'], n: 1 } }))
+    const { fetched: taken } = await store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['q'], n: 1 } }))
     const effects = [{ kind: 'release-lock', lock: 'l', holder: 'jid-2' } as const]
     const settlements = taken.map(({ queue, ticket }) => {
       return { queue, ticket, move: null, processed: 1 as const, failed: 0 as const, effects }
     })
-    expect((await store.workers.settleAndFetch('A', turnOf({ settlements }))).settled).toEqual(['ok'])
+    expect((await store.workers.settleAndFetch('A', requestOf({ settlements }))).settled).toEqual(['ok'])
     expect(await redis.keys('hk:lock:*')).toEqual([])
   })
 
@@ -254,7 +254,7 @@ onRedis('a server without memory', () => {
     )
     const victim = bench({ url: server.url(database) }).hq.store
     await victim.workers.join('victim', { queues: ['q'], seconds: 1, host: 'elsewhere' })
-    await victim.workers.settleAndFetch('victim', turnOf({ fetch: { queues: ['q'], n: 3 } }))
+    await victim.workers.settleAndFetch('victim', requestOf({ fetch: { queues: ['q'], n: 3 } }))
     await victim.workers.waitForJobs('victim', ['q'], 1, 1000, new AbortController().signal)
     await choke()
     await work({ leaseSeconds: 1, queues: ['q'] })

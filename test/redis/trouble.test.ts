@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { done, job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
+import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -46,10 +46,10 @@ onRedis('a misconfigured server, and a long run', () => {
       await store.jobs.push([toQueue('q', job(n % 3))], NOW)
       const handed = await waiting
       const settlements = (handed.length > 0 ? handed : []).map((one) => done(one))
-      const answer = await store.workers.settleAndFetch('o', turnOf({ settlements, fetch: { queues: ['q'], n: 1 } }))
+      const answer = await store.workers.settleAndFetch('o', requestOf({ settlements, fetch: { queues: ['q'], n: 1 } }))
       expect(answer.settled).toEqual(settlements.map(() => 'ok'))
       const ends = answer.fetched.map((one) => done(one))
-      if (ends.length > 0) await store.workers.settleAndFetch('o', turnOf({ settlements: ends }))
+      if (ends.length > 0) await store.workers.settleAndFetch('o', requestOf({ settlements: ends }))
       if (n % 500 === 0) expect((await store.metrics.totals()).fetched).toBe(0)
     }
     expect(await store.metrics.totals()).toMatchObject({ processed: 2000, fetched: 0, enqueued: 0 })

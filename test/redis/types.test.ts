@@ -2,9 +2,9 @@ import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventEffect } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
-import { job, NOW, toQueue, turnOf } from '../conformance/bench.ts'
-import { apart } from '../conformance/task-apart.ts'
-import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tracked.ts'
+import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
+import { apart } from '../conformance/tasks/apart.ts'
+import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
 import { type Contents, faultsOf, placesOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -34,12 +34,12 @@ const operations: Operation[] = [
     async run(w) {
       const answer = await w.store.workers.settleAndFetch(
         'A',
-        turnOf({ started: w.started, settlements: w.settlements, ...w.takes('q') }),
+        requestOf({ started: w.started, settlements: w.settlements, ...w.takes('q') }),
       )
       w.taken.q += answer.fetched.length
       w.settlements = w.settlements.filter((_, i) => answer.settled[i] !== 'ok')
       if (!answer.problem) w.started = []
-      const more = await w.store.workers.settleAndFetch('A', turnOf(w.takes('rows')))
+      const more = await w.store.workers.settleAndFetch('A', requestOf(w.takes('rows')))
       w.taken.rows += more.fetched.length
       return answer.problem ?? more.problem ?? (w.settlements.length > 0 ? answer.settled.join() : '')
     },
@@ -56,14 +56,14 @@ const operations: Operation[] = [
       if (!w.several) {
         const { fetched: taken, problem } = await w.store.workers.settleAndFetch(
           'D',
-          turnOf({ fetch: { queues: ['several'], n: 1 } }),
+          requestOf({ fetch: { queues: ['several'], n: 1 } }),
         )
         w.several = taken[0]
         if (!w.several) return problem ?? 'nothing came'
       }
       const { settled, problem } = await w.store.workers.settleAndFetch(
         'D',
-        turnOf({ settlements: [apart(w.several)] }),
+        requestOf({ settlements: [apart(w.several)] }),
       )
       if (settled[0] === 'ok') w.several = 'settled'
       return problem ?? (settled[0] === 'ok' ? '' : settled.join())
@@ -72,7 +72,7 @@ const operations: Operation[] = [
   {
     name: 'settleAndFetch: adds a queue to the owner',
     run: async (w) =>
-      (await w.store.workers.settleAndFetch('A', turnOf({ fetch: { queues: ['more'], n: 1 } }))).problem ?? '',
+      (await w.store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['more'], n: 1 } }))).problem ?? '',
   },
   {
     name: 'swap: promotes, kills and drops',
@@ -396,7 +396,7 @@ const operations: Operation[] = [
       if (w.settlements.length === 0) return ''
       await w.store.cancellations.request('a', NOW)
       const settlements = w.settlements.slice(0, 1).map((one) => ({ ...one, effects: [CLEAR_CANCELLATION] }))
-      const answer = await w.store.workers.settleAndFetch('A', turnOf({ settlements }))
+      const answer = await w.store.workers.settleAndFetch('A', requestOf({ settlements }))
       if (answer.settled[0] === 'ok') w.settlements = []
       return answer.problem ?? answer.settled.filter((one) => one !== 'ok').join()
     },

@@ -11,8 +11,8 @@ import type {
   Swap,
 } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { done, job, NOW, release, retry, sure, toQueue, turnOf } from '../conformance/bench.ts'
-import { begin, change, finish, jidOf, moveToDead, postpone, rows, spec } from '../conformance/tracked.ts'
+import { done, job, NOW, release, requestOf, retry, sure, toQueue } from '../conformance/bench.ts'
+import { begin, change, finish, jidOf, moveToDead, postpone, rows, spec } from '../conformance/tasks/tracked.ts'
 import { type Contents, contents, placesOf } from './census.ts'
 
 const told = { queue: 'told', template: '{"class":"Told","queue":"told"}' }
@@ -58,12 +58,12 @@ export class World {
     const wait = async (owner: string, queue: string) =>
       sure((await store.workers.waitForJobs(owner, [queue], 1, 1000, new AbortController().signal))[0])
     const take = async (owner: string, queue: string, n: number) => {
-      const { fetched: taken } = await store.workers.settleAndFetch(owner, turnOf({ fetch: { queues: [queue], n } }))
+      const { fetched: taken } = await store.workers.settleAndFetch(owner, requestOf({ fetch: { queues: [queue], n } }))
       if (taken.length !== n) throw new Error(`${owner} took ${taken.length} of ${n}`)
       return taken
     }
     const settle = async (settlements: Settlement[], started: Started[] = []) => {
-      await store.workers.settleAndFetch('A', turnOf({ settlements, started }))
+      await store.workers.settleAndFetch('A', requestOf({ settlements, started }))
     }
     const about = { queues: ['q', 'rows'], seconds: 600, host: 'here' }
     await Promise.all(['A', 'B', 'idle', 'adder'].map((name) => store.workers.join(name, about)))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { counts } from '../conformance/metrics.ts'
+import { counts } from '../conformance/metrics/metrics.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

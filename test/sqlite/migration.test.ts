@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { migrations } from '#dist/store/sqlite/sql.generated.js'
-import { expectExact, jidOf, taskId } from '../conformance/tracked.ts'
+import { expectExact, jidOf, taskId } from '../conformance/tasks/tracked.ts'
 import { all, type Bench, bench, until } from '../engine/bench.ts'
 import { taskOfSchema7 } from './fixtures/schema-7.js'
 

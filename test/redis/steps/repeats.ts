@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { job, NOW, toQueue } from '../../conformance/bench.ts'
-import { counts, expectExact, PRODUCER, rows, spec, taskId } from '../../conformance/tracked.ts'
+import { counts, expectExact, PRODUCER, rows, spec, taskId } from '../../conformance/tasks/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
 import { command, openStage, type Stage, script } from './stage.ts'

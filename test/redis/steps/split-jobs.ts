@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Branch, FetchedJob, Settlement } from '#dist/store/contract.js'
-import { turnOf } from '../../conformance/bench.ts'
-import { apart } from '../../conformance/task-apart.ts'
-import { counts, expectExact, taskWith } from '../../conformance/tracked.ts'
+import { requestOf } from '../../conformance/bench.ts'
+import { apart } from '../../conformance/tasks/apart.ts'
+import { counts, expectExact, taskWith } from '../../conformance/tasks/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
 import { openStage, script } from './stage.ts'
@@ -17,11 +17,11 @@ export function splitJobs(server: () => RedisServer): void {
       const stage = await openStage(server(), t, { impatient: act.startsWith('hold') })
       const owner = await openOwner(stage)
       const task = await taskWith({ store: stage.direct } as Parameters<typeof taskWith>[0], 1, 5, { rowsPerJob: 5 })
-      const taking = turnOf({ fetch: { queues: ['q'], n: 1 } })
+      const taking = requestOf({ fetch: { queues: ['q'], n: 1 } })
       const [taken] = (await insist(() => stage.store.workers.settleAndFetch(owner.name, taking))).fetched
       const settlement: Settlement = apart(taken as FetchedJob)
       const settle = async () =>
-        (await stage.store.workers.settleAndFetch(owner.name, turnOf({ settlements: [settlement] }))).settled
+        (await stage.store.workers.settleAndFetch(owner.name, requestOf({ settlements: [settlement] }))).settled
       const step = stage.fault(script('settleAndFetch'), act)
       await expect(settle()).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/) })
       await step.happened

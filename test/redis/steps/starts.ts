@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { NOW } from '../../conformance/bench.ts'
-import { begin, counts, eventOf, expectExact, finish, PRODUCER, rows, spec } from '../../conformance/tracked.ts'
+import { begin, counts, eventOf, expectExact, finish, PRODUCER, rows, spec } from '../../conformance/tasks/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
 import { openStage, type Stage, script } from './stage.ts'

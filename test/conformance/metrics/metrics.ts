@@ -1,0 +1,148 @@
+import { expect } from 'vitest'
+import type { JobCounts, MetricsBatch, Store } from '#dist/store/contract.js'
+import { type Case, NOW } from '../bench.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+
+/** Metrics by class and minute, and deploys. */
+export const metrics: Case[] = [
+  {
+    name: 'a batch is found in its minute and its ten minutes, and histograms by class',
+    async run(t) {
+      await record(t.store, { at: NOW + 59_999, jobs: [counts('A', 3, 1, 50, { 0: 1, 3: 1 }), counts('B', 1)] })
+      await record(t.store, { at: NOW + 9 * MINUTE, jobs: [counts('A', 2, 0, 7, { 25: 2 })] })
+      const minutes = [NOW - MINUTE, NOW, NOW + MINUTE, NOW + 9 * MINUTE]
+      expect(await sums(t.store, 1, minutes)).toEqual([
+        { at: NOW, name: 'A', processed: 3, failed: 1, ms: 50 },
+        { at: NOW, name: 'B', processed: 1, failed: 0, ms: 0 },
+        { at: NOW + 9 * MINUTE, name: 'A', processed: 2, failed: 0, ms: 7 },
+      ])
+      expect(await sums(t.store, 10, [NOW - 10 * MINUTE, NOW, NOW + 10 * MINUTE])).toEqual([
+        { at: NOW, name: 'A', processed: 5, failed: 1, ms: 57 },
+        { at: NOW, name: 'B', processed: 1, failed: 0, ms: 0 },
+      ])
+      expect(await t.store.metrics.sums(1, minutes, 'B')).toEqual([
+        { at: NOW, name: 'B', processed: 1, failed: 0, ms: 0 },
+      ])
+      expect(await t.store.metrics.sums(1, minutes, 'none')).toEqual([])
+      expect(await t.store.metrics.sums(1, [])).toEqual([])
+      const found = await t.store.metrics.histograms('A', minutes)
+      expect(found.sort((a, b) => a.at - b.at)).toEqual([
+        { at: NOW, counts: buckets({ 0: 1, 3: 1 }) },
+        { at: NOW + 9 * MINUTE, counts: buckets({ 25: 2 }) },
+      ])
+      expect(await t.store.metrics.histograms('B', minutes)).toEqual([])
+    },
+  },
+  {
+    name: 'the batches of several processes are added up',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      const jobs = [counts('A', 2, 1, 10, { 4: 1 })]
+      await Promise.all([record(t.store, { source: 'one', jobs }), record(other, { source: 'two', jobs })])
+      await record(other, { source: 'two', number: 2, jobs })
+      expect(await sums(t.store, 1, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 6, failed: 3, ms: 30 }])
+      expect(await t.store.metrics.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 4: 3 }) }])
+    },
+  },
+  {
+    name: 'a batch that is recorded twice, or after a later one, counts once',
+    async run(t) {
+      const jobs = [counts('A', 1, 0, 5, { 0: 1 })]
+      await record(t.store, { number: 1, jobs })
+      await record(t.store, { number: 1, jobs })
+      await record(t.store, { number: 2, at: NOW + MINUTE, jobs })
+      await record(t.store, { number: 1, jobs })
+      expect(await sums(t.store, 10, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 2, failed: 0, ms: 10 }])
+      expect(await t.store.metrics.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+    },
+  },
+  {
+    name: 'a bucket does not grow above 65,535',
+    async run(t) {
+      await record(t.store, { jobs: [counts('A', 65_530, 0, 1, { 0: 65_530, 1: 70_000, 25: 65_535 })] })
+      await record(t.store, { number: 2, jobs: [counts('A', 10, 0, 1, { 0: 10, 1: 1, 2: 1, 25: 1 })] })
+      const [found] = await t.store.metrics.histograms('A', [NOW])
+      expect(found?.counts).toEqual(buckets({ 0: 65_535, 1: 65_535, 2: 1, 25: 65_535 }))
+      expect(await sums(t.store, 1, [NOW])).toMatchObject([{ processed: 65_540 }])
+    },
+  },
+  {
+    name: 'a minute belongs to its UTC day, hour and ten minutes',
+    async run(t) {
+      const midnight = Date.UTC(2026, 4, 18)
+      await record(t.store, { at: midnight - 1, jobs: [counts('A', 1, 0, 1, { 0: 1 })] })
+      await record(t.store, { number: 2, at: midnight, jobs: [counts('A', 2, 0, 1, { 1: 2 })] })
+      await record(t.store, { number: 3, at: midnight + 10 * MINUTE, jobs: [counts('A', 4, 0, 1, { 2: 4 })] })
+      const minutes = [midnight - MINUTE, midnight, midnight + MINUTE, midnight + 10 * MINUTE]
+      expect((await sums(t.store, 1, minutes)).map(({ at, processed }) => [at, processed])).toEqual([
+        [midnight - MINUTE, 1],
+        [midnight, 2],
+        [midnight + 10 * MINUTE, 4],
+      ])
+      const tens = [-10, 0, 10].map((n) => midnight + n * MINUTE)
+      expect((await sums(t.store, 10, tens)).map(({ processed }) => processed)).toEqual([1, 2, 4])
+      // The same time of another day is another minute.
+      expect(await t.store.metrics.sums(1, [midnight - DAY, midnight + DAY])).toEqual([])
+      expect(await t.store.metrics.histograms('A', [midnight - DAY, midnight + DAY])).toEqual([])
+    },
+  },
+  {
+    name: 'a class may have any name',
+    async run(t) {
+      const names = ['A|B', 'A', 'A|p', '|', 'Ünï::cødé', "x' OR 1 --", 'with space', 'a-17-12:0']
+      await record(t.store, { jobs: names.map((name, i) => counts(name, i + 1, i, 10 * i, { 0: 1 })) })
+      const found = await t.store.metrics.sums(1, [NOW])
+      expect(Object.fromEntries(found.map(({ name, processed, failed }) => [name, [processed, failed]]))).toEqual(
+        Object.fromEntries(names.map((name, i) => [name, [i + 1, i]])),
+      )
+      for (const name of names) {
+        expect(await t.store.metrics.sums(1, [NOW], name)).toEqual(found.filter((one) => one.name === name))
+        expect(await t.store.metrics.histograms(name, [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+      }
+    },
+  },
+  {
+    name: 'a deploy is recorded once by many callers, and read by its day',
+    async run(t) {
+      const at = Date.UTC(2026, 4, 17, 23, 59)
+      const recorded = await Promise.all([1, 2, 3].map(() => t.store.metrics.recordDeploy({ at, label: 'v1' }, NOW)))
+      expect(recorded.sort()).toEqual([false, false, true])
+      expect(await t.store.metrics.recordDeploy({ at: at - MINUTE, label: 'v1' }, NOW + 1)).toBe(false)
+      expect(await t.store.metrics.recordDeploy({ at, label: 'the minute has a deploy' }, NOW)).toBe(false)
+      expect(await t.store.metrics.recordDeploy({ at: at + MINUTE, label: 'v2 – größer' }, NOW)).toBe(true)
+      expect(await t.store.metrics.deploys(['2026-05-18', '2026-05-17', '2026-05-16'])).toEqual([
+        { at, label: 'v1' },
+        { at: at + MINUTE, label: 'v2 – größer' },
+      ])
+      expect(await t.store.metrics.deploys(['2026-05-17'])).toEqual([{ at, label: 'v1' }])
+      expect(await t.store.metrics.deploys([])).toEqual([])
+    },
+  },
+]
+
+function record(store: Store, batch: Partial<MetricsBatch>): Promise<void> {
+  const source = batch.source ?? `source ${batch.number ? '' : batch.at}`
+  return store.metrics.record({ source, number: 1, at: NOW, jobs: [], ...batch })
+}
+
+async function sums(store: Store, span: 1 | 10, times: number[]) {
+  return (await store.metrics.sums(span, times)).sort((a, b) => a.at - b.at || (a.name < b.name ? -1 : 1))
+}
+
+export function counts(
+  name: string,
+  processed = 0,
+  failed = 0,
+  ms = 0,
+  histogram: Record<number, number> = {},
+): JobCounts {
+  return { name, processed, failed, ms, histogram: buckets(histogram) }
+}
+
+function buckets(filled: Record<number, number>): number[] {
+  return Array.from({ length: 26 }, (_, i) => filled[i] ?? 0)
+}

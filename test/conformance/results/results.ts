@@ -1,0 +1,88 @@
+import { expect } from 'vitest'
+import { type Case, pause, timed, until } from '../bench.ts'
+
+/** Results of jobs, and waiting for them. */
+export const results: Case[] = [
+  {
+    name: 'a result is found by its id, the last one counts, and other ids have none',
+    async run(t) {
+      expect(await t.store.results.find('a')).toBe(null)
+      await t.store.results.keep('a', '{"result":"žluťoučký 🦙"}', 60)
+      await t.store.results.keep('b', '{}', 60)
+      expect(await t.store.results.find('a')).toBe('{"result":"žluťoučký 🦙"}')
+      await t.store.results.keep('a', '{"result":2}', 60)
+      expect(await t.store.results.find('a')).toBe('{"result":2}')
+      expect(await t.store.results.find('b')).toBe('{}')
+      expect(await t.store.results.find('c')).toBe(null)
+    },
+  },
+  {
+    name: 'a result is gone when its time is over, and another may be stored then',
+    async run(t) {
+      await t.store.results.keep('a', '1', 0.15)
+      await t.store.results.keep('b', '2', 60)
+      expect(await t.store.results.find('a')).toBe('1')
+      await until('it is gone', async () => (await t.store.results.find('a')) === null)
+      expect(await t.store.results.find('b')).toBe('2')
+      await t.store.results.keep('a', '3', 60)
+      expect(await t.store.results.find('a')).toBe('3')
+    },
+  },
+  {
+    name: 'a waiter gets its result at once, and not those of other ids',
+    async run(t) {
+      const waits = [1, 2, 3].map(() => timed(t.store.results.find('a', 10_000)))
+      const other = timed(t.store.results.find('b', 400))
+      await pause(50)
+      await t.store.results.keep('a', '1', 60)
+      for (const { value, ms } of await Promise.all(waits)) {
+        expect(value).toBe('1')
+        expect(ms).toBeLessThan(350)
+      }
+      const { value, ms } = await other
+      expect(value).toBe(null)
+      expect(ms).toBeGreaterThan(350)
+    },
+  },
+  {
+    name: 'a wait ends when it is aborted',
+    async run(t) {
+      const controller = new AbortController()
+      const wait = timed(t.store.results.find('a', 10_000, controller.signal))
+      await pause(30)
+      controller.abort()
+      const { value, ms } = await wait
+      expect(value).toBe(null)
+      expect(ms).toBeLessThan(2000)
+      expect(await t.store.results.find('a', 10_000, controller.signal)).toBe(null)
+    },
+  },
+  {
+    name: 'a result that is stored while its wait begins is not missed',
+    async run(t) {
+      for (let n = 0; n < 30; n++) {
+        const wait = timed(t.store.results.find(`job ${n}`, 5000))
+        for (let turn = t.dice(6); turn > 0; turn--) await new Promise(setImmediate)
+        await t.store.results.keep(`job ${n}`, String(n), 60)
+        const { value, ms } = await wait
+        expect(value).toBe(String(n))
+        expect(ms).toBeLessThan(1000)
+      }
+    },
+  },
+  {
+    name: 'a result that another connection stores wakes a waiter',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      for (let n = 0; n < 5; n++) {
+        const wait = timed(t.store.results.find(`job ${n}`, 5000))
+        await pause(20)
+        await other.results.keep(`job ${n}`, String(n), 60)
+        const { value, ms } = await wait
+        expect(value).toBe(String(n))
+        expect(ms).toBeLessThan(1500)
+      }
+    },
+  },
+]
