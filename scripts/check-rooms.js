@@ -77,7 +77,7 @@ const ROOMS = {
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client'],
   'http/access': ['app', 'inspect', 'job', 'tasks'],
-  'http/schemas': ['job', 'store/contract', 'tasks/spreadsheet', 'http/access'],
+  'http/schemas': ['job', 'store/contract', 'tasks', 'http/access'],
   'http/live': ['app', 'index', 'inspect', 'job', 'tasks', 'http/access', 'http/schemas'],
   'http/server': ['app', 'index', 'job', 'tasks', 'words', 'http/access', 'http/live', 'http/schemas'],
   'http/routes': [

@@ -2,6 +2,7 @@
 
 import type { DryRun } from '../index.ts'
 import { stringifyJson } from '../job/json.ts'
+import type { Columns } from '../tasks/columns.ts'
 import { count, plural } from './figures.ts'
 import { type Column, plain, table } from './output.ts'
 
@@ -13,7 +14,7 @@ export function dryRunCode({ complete, invalid }: DryRun): 0 | 1 | 3 {
   return invalid > 0 ? 3 : 0
 }
 
-export function dryRunText(file: string, run: DryRun, mapping: string[] | Record<string, string> | undefined): string {
+export function dryRunText(file: string, run: DryRun, mapping: Columns | undefined): string {
   const { format, encoding, total, valid, invalid, complete, problems } = run
   const rows = `${plural(total, 'row')}${complete ? '' : ' before it broke off'}`
   const parts = [
@@ -48,7 +49,7 @@ const PROBLEMS: Column<DryRun['problems'][number]>[] = [
 ]
 
 /** NDJSON has no columns: the fields of the first rows are shown instead. */
-function mappingOf({ columns, preview }: DryRun, mapping: string[] | Record<string, string> | undefined): Mapped[] {
+function mappingOf({ columns, preview }: DryRun, mapping: Columns | undefined): Mapped[] {
   const rows = preview.map(({ value }) => value as Record<string, unknown>)
   const names = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row ?? {})))]
   const picked = mapping && !Array.isArray(mapping) ? mapping : undefined

@@ -1,70 +1,41 @@
 /** Options for reading a file of rows, shared by the commands that read one. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { FILE_FORMATS, type FileFormat, type ImportOptions } from '../index.ts'
+import type { ImportOptions } from '../index.ts'
 import { messageOf } from '../job/errors.ts'
-import { wholeNumber } from './usage.ts'
+import { given } from '../job/options.ts'
+import { describedOption, type ImportOption, NEW_TASK_OPTIONS, READING_OPTIONS } from '../tasks/import-options.ts'
+import { maxFailures, wholeNumber } from './usage.ts'
 
-export interface ReadingOptions {
-  format?: FileFormat
-  columns?: string[] | Record<string, string>
-  encoding?: string
-  delimiter?: string
-  sheet?: string | number
-  headerRow?: number
-  quote?: boolean
-  maxRows?: number
-  rowKey?: string
+const OPTIONS: Record<string, ImportOption> = { ...READING_OPTIONS, ...NEW_TASK_OPTIONS }
+type ReadingName = keyof typeof READING_OPTIONS
+const NAMES = Object.keys(READING_OPTIONS) as ReadingName[]
+
+export type ReadingOptions = Pick<ImportOptions, ReadingName>
+
+/** The help of options that are written in another way on the command line. */
+const HELP: Record<string, string> = {
+  columns: "names of the columns in order (sku,price), or columns to pick and rename ('Item no=sku,Unit price=price')",
+  delimiter: "delimiter of CSV, one character or 'tab' (default: detected)",
 }
 
-const NAMES = [
-  'format',
-  'columns',
-  'encoding',
-  'delimiter',
-  'sheet',
-  'headerRow',
-  'quote',
-  'maxRows',
-  'rowKey',
-] as const
+/** Returns the flag of an option of imports. */
+export function flagOf(name: ReadingName | keyof typeof NEW_TASK_OPTIONS): Option {
+  const about = OPTIONS[name] as ImportOption
+  const option = new Option(about.flag as string, HELP[name] ?? describedOption(about))
+  if (Array.isArray(about.kind)) return option.choices(about.kind as string[])
+  const parse = PARSERS[name] ?? (about.kind === 'count' ? wholeNumber : undefined)
+  return parse ? option.argParser(parse) : option
+}
 
 export function withReadingOptions(command: Command): Command {
-  return command
-    .addOption(new Option('-f, --format <format>', 'format of the file (default: detected)').choices(FILE_FORMATS))
-    .addOption(
-      new Option(
-        '--columns <list>',
-        "names of the columns in order (sku,price), or columns to pick and rename ('Item no=sku,Unit price=price')",
-      ).argParser(columns),
-    )
-    .option('--encoding <name>', 'encoding of CSV and NDJSON, such as windows-1252 or shift_jis (default: detected)')
-    .addOption(
-      new Option('--delimiter <character>', "delimiter of CSV, one character or 'tab' (default: detected)").argParser(
-        delimiter,
-      ),
-    )
-    .addOption(new Option('--sheet <sheet>', 'worksheet to read: its name, or its number from 0').argParser(sheet))
-    .addOption(
-      new Option(
-        '--header-row <n>',
-        'row with the names of the columns, from 1 (default: the first non-empty row)',
-      ).argParser(wholeNumber),
-    )
-    .option('--no-quote', 'read quotes in CSV as ordinary characters, as in plain TSV')
-    .option(
-      '--row-key <column>',
-      'column with unique values; it finds the rows of a corrected report whose row keys are lost',
-    )
-    .addOption(new Option('--max-rows <n>', 'refuse files with more rows (default: 1000000)').argParser(wholeNumber))
+  return NAMES.reduce((all, name) => all.addOption(flagOf(name)), command)
 }
 
 /** Returns the given options in the form that `tasks.import` and `task.retry` take. */
-export function readingOf(options: ReadingOptions): Pick<ImportOptions, (typeof NAMES)[number]> {
-  return Object.fromEntries(
-    // `quote` is true unless --no-quote is given.
-    NAMES.flatMap((name) => (options[name] === undefined || options[name] === true ? [] : [[name, options[name]]])),
-  ) as ReturnType<typeof readingOf>
+export function readingOf(options: ReadingOptions): ReadingOptions {
+  // `quote` is true unless --no-quote is given.
+  return given({ ...options, quote: options.quote === false ? false : undefined }, NAMES)
 }
 
 const LISTS = "Write sku,price or 'Item no=sku,Unit price=price'; escape a comma or equals sign in a name with \\."
@@ -102,3 +73,5 @@ function delimiter(text: string): string {
 function sheet(text: string): string | number {
   return /^\d{1,3}$/.test(text) ? Number(text) : text
 }
+
+const PARSERS: Record<string, ((text: string) => unknown) | undefined> = { columns, delimiter, sheet, maxFailures }

@@ -7,6 +7,7 @@ import { HighkiqError, messageOf } from '../job/errors.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { Message } from '../store/contract.ts'
 import { type Columns, checkColumns, mapper, rulesOf } from './columns.ts'
+import { kindsOf, READING_OPTIONS } from './import-options.ts'
 import type { Row } from './rows.ts'
 import { isFormulaError, NO_RESULT } from './spreadsheet/cell-text.ts'
 import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './spreadsheet/file.ts'
@@ -29,16 +30,8 @@ export interface ImportRows extends ReadFileOptions {
 
 /** The options of `ImportRows` with their kinds. */
 const READING: Record<keyof ImportRows, OptionKind> = {
+  ...kindsOf(READING_OPTIONS),
   validate: null,
-  columns: null,
-  rowKey: 'text',
-  format: ['csv', 'xlsx', 'ndjson'] satisfies FileFormat[],
-  maxRows: 'count',
-  sheet: null,
-  delimiter: 'text',
-  encoding: 'text',
-  headerRow: 'count',
-  quote: 'flag',
   artifacts: 'text',
 }
 

@@ -7,6 +7,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
+import { NEW_TASK_OPTIONS } from './import-options.ts'
 
 /** A job of `onDone` and `onFailure`, with its arguments. */
 export type CallbackJob = Job<[task: string, run: number]>
@@ -44,22 +45,13 @@ export interface TaskOptions {
 }
 
 /** The compiler refuses this table when an option is missing. */
-const OPTIONS: Record<keyof TaskOptions, true> = {
-  name: true,
-  queue: true,
-  window: true,
-  concurrency: true,
-  rowsPerJob: true,
-  maxFailures: true,
-  onMaxFailures: true,
-  keepArgs: true,
-  keep: true,
-  lostAfter: true,
-  onDone: true,
-  onFailure: true,
-  maxRows: true,
+const OPTIONS: Record<keyof TaskOptions, unknown> = {
+  ...NEW_TASK_OPTIONS,
+  onDone: null,
+  onFailure: null,
+  maxRows: null,
 }
-export const TASK_OPTIONS = Object.keys(OPTIONS) as (keyof TaskOptions)[]
+export const TASK_OPTIONS = Object.keys(OPTIONS) as (keyof TaskOptions & string)[]
 
 const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepArgs'][]
 

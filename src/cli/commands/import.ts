@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Highkiq, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import type { Language } from '../../tasks/languages/index.ts'
 import { reportedTask } from '../../tasks/report.ts'
 import { endedOf } from '../../tasks/task.ts'
@@ -16,29 +17,28 @@ import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../op
 import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
 import { print, printJson } from '../output.ts'
 import { watchTask } from '../progress.ts'
-import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
+import { flagOf, type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { served } from '../served.ts'
-import { CliError, maxFailures, reportLanguage, sheetPath, taskId, wholeNumber } from '../usage.ts'
+import { CliError, reportLanguage, sheetPath, taskId, wholeNumber } from '../usage.ts'
 
-interface ImportCommandOptions extends AppOptions, ReadingOptions {
+interface ImportCommandOptions extends AppOptions, ReadingOptions, Pick<ImportOptions, (typeof CREATING)[number]> {
   job: string
-  name?: string
   report?: string
   lang?: Language
   dryRun?: boolean
   allowDuplicate?: boolean
   resume?: string
-  maxFailures?: ImportOptions['maxFailures']
-  onMaxFailures?: 'pause' | 'cancel'
   taskConcurrency?: number
-  keepArgs?: ImportOptions['keepArgs']
-  rowsPerJob?: number
   work?: boolean
   concurrency?: number
   wait: boolean
   json?: boolean
 }
 
+/** Options that are passed on as they are when a task is created. */
+const CREATING = ['name', 'maxFailures', 'onMaxFailures', 'keepArgs', 'rowsPerJob'] as const
+/** Options that only apply when a task is created. */
+const SUBMITTING = [...CREATING, 'allowDuplicate', 'taskConcurrency']
 /** Milliseconds between two hints that no worker serves the queue. */
 const REMIND_MS = 30_000
 
@@ -66,7 +66,7 @@ export function register(program: Command): void {
     .description('run a job for each row of a CSV, XLSX or NDJSON file and show the progress')
     .argument('<file>', 'CSV or XLSX file with a header row, or NDJSON file')
     .requiredOption('-j, --job <name>', 'job that gets each row, as an object keyed by column name')
-    .option('-n, --name <name>', "name of the task (default: the file's name)")
+    .addOption(flagOf('name'))
   withReadingOptions(command)
     .addOption(
       new Option('--dry-run', 'read and check the file without importing it: counts, problems, columns').conflicts([
@@ -83,33 +83,11 @@ export function register(program: Command): void {
         .argParser(taskId)
         .conflicts(SUBMITTING),
     )
-    .addOption(
-      new Option('--max-failures <n>', 'rows that may fail: a number, or a share such as 5% (default: all)').argParser(
-        maxFailures,
-      ),
-    )
-    .addOption(
-      new Option('--on-max-failures <what>', 'action when more rows fail (default: pause)').choices([
-        'pause',
-        'cancel',
-      ]),
-    )
-    .addOption(
-      new Option('--task-concurrency <n>', 'rows of this task that run at the same time, over all workers').argParser(
-        wholeNumber,
-      ),
-    )
-    .addOption(
-      new Option(
-        '--keep-args <which>',
-        'rows whose arguments are kept for retries and reports (default: rejected)',
-      ).choices(['rejected', 'all', 'none']),
-    )
-    .addOption(
-      new Option('--rows-per-job <k>', 'rows that one call of the handler gets, as a list (1 to 1000)').argParser(
-        wholeNumber,
-      ),
-    )
+    .addOption(flagOf('maxFailures'))
+    .addOption(flagOf('onMaxFailures'))
+    .addOption(flagOf('concurrency'))
+    .addOption(flagOf('keepArgs'))
+    .addOption(flagOf('rowsPerJob'))
     .addOption(
       new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
     )
@@ -128,17 +106,6 @@ export function register(program: Command): void {
     .action(importFile)
   withAppOptions(command)
 }
-
-/** Options that only apply when a task is created. */
-const SUBMITTING = [
-  'name',
-  'allowDuplicate',
-  'maxFailures',
-  'onMaxFailures',
-  'taskConcurrency',
-  'keepArgs',
-  'rowsPerJob',
-]
 
 async function importFile(file: string, given: ImportCommandOptions): Promise<void> {
   if (!existsSync(file)) throw new CliError(`there is no file ${file}`, 2)
@@ -223,27 +190,11 @@ class Submission {
   }
 
   async #add(onStart?: (task: Task) => void): Promise<Task> {
-    const {
-      name,
-      allowDuplicate,
-      resume: begun,
-      maxFailures,
-      onMaxFailures,
-      taskConcurrency,
-      keepArgs,
-      rowsPerJob,
-    } = this.#options
+    const { allowDuplicate, resume, taskConcurrency: concurrency } = this.#options
     const about: ImportOptions = {
       ...readingOf(this.#options),
-      ...(name === undefined ? {} : { name }),
-      ...(allowDuplicate ? { allowDuplicate } : {}),
-      ...(begun === undefined ? {} : { resume: begun }),
-      ...(maxFailures === undefined ? {} : { maxFailures: maxFailures }),
-      ...(onMaxFailures === undefined ? {} : { onMaxFailures }),
-      ...(keepArgs === undefined ? {} : { keepArgs }),
-      ...(taskConcurrency === undefined ? {} : { concurrency: taskConcurrency }),
-      ...(rowsPerJob === undefined ? {} : { rowsPerJob }),
-      ...(onStart ? { onStart } : {}),
+      ...given(this.#options, CREATING),
+      ...given({ resume, concurrency, onStart, allowDuplicate: allowDuplicate || undefined }),
     }
     const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false })
     this.#added = true

@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { MOST_ROWS } from '../../job/payload.ts'
 import { EVENT_STATUSES, type EventStatus, REJECTED_STATUSES } from '../../store/contract/task-events.ts'
 import { TASK_STATES } from '../../store/contract/tasks.ts'
+import { describedOption, NEW_TASK_OPTIONS } from '../../tasks/import-options.ts'
 import { FILE_FORMATS } from '../../tasks/spreadsheet/format.ts'
 import { LINK_RIGHTS } from '../access/link.ts'
 import {
@@ -42,12 +43,15 @@ const maxFailures = described(
   "the most rejected rows, as a number or a share ('5%'); null: no limit",
 )
 
+const optionOf = <S extends v.GenericSchema>(name: keyof typeof NEW_TASK_OPTIONS, schema: S) =>
+  described(optional(schema), describedOption(NEW_TASK_OPTIONS[name]))
+
 const settings = {
-  name: described(optional(filled), 'name for people; default: the name of the file, or of the job'),
-  window: described(optional(positive), 'the most rows in the queue and running at the same time'),
-  concurrency: described(optional(positive), 'the most rows running at the same time'),
-  maxFailures: optional(maxFailures),
-  onMaxFailures: described(optional(oneOf(['pause', 'cancel'])), 'what happens above maxFailures; default pause'),
+  name: optionOf('name', filled),
+  window: optionOf('window', positive),
+  concurrency: optionOf('concurrency', positive),
+  maxFailures: optionOf('maxFailures', maxFailures),
+  onMaxFailures: optionOf('onMaxFailures', oneOf(NEW_TASK_OPTIONS.onMaxFailures.kind)),
 }
 
 export const NewTask = object({
@@ -57,20 +61,11 @@ export const NewTask = object({
     'a list with a list of arguments for each row',
   ),
   ...settings,
-  queue: described(optional(filled), 'default: the queue of the job'),
-  rowsPerJob: described(
-    optional(v.pipe(positive, v.maxValue(MOST_ROWS))),
-    'rows in one job, whose handler gets them as a list',
-  ),
-  keepArgs: described(
-    optional(oneOf(['rejected', 'all', 'none'])),
-    'the rows whose arguments are kept; default rejected',
-  ),
-  keep: described(optional(duration), "how long the task is kept after its end: seconds, or '30d', the default"),
-  lostAfter: described(
-    optional(duration),
-    "how long without progress until lost rows are searched for: seconds, or '1h', the default",
-  ),
+  queue: optionOf('queue', filled),
+  rowsPerJob: optionOf('rowsPerJob', v.pipe(positive, v.maxValue(MOST_ROWS))),
+  keepArgs: optionOf('keepArgs', oneOf(NEW_TASK_OPTIONS.keepArgs.kind)),
+  keep: optionOf('keep', duration),
+  lostAfter: optionOf('lostAfter', duration),
 })
 export const TaskSettings = described(object(settings), 'Members that are left out stay unchanged.')
 

@@ -14,8 +14,9 @@ import { rowsMeant } from '../../server/delayed-retries.ts'
 import { integer } from '../../server/parameter.ts'
 import { type Call, type Route, route } from '../../server/route.ts'
 import { checked, refuseUnknown } from '../../server/schema.ts'
-import { READING, readingOf } from './import.ts'
+import { readingOf } from './import.ts'
 import { statusOf } from './queries.ts'
+import { READING } from './task-options.ts'
 import { FILES, openUpload } from './upload.ts'
 
 /** The most seconds for which a retry can be undone. */

@@ -7,29 +7,19 @@ import { hasCode } from '../../../job/errors.ts'
 import { isObject } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
 import type { Columns } from '../../../tasks/columns.ts'
-import { FILE_FORMATS } from '../../../tasks/spreadsheet/format.ts'
+import { describedOption, READING_OPTIONS } from '../../../tasks/import-options.ts'
 import type { ImportOptions } from '../../../tasks/tasks.ts'
 import type { ErrorBody } from '../../server/answer.ts'
 import { errorBody, inHttpWording, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
-import { count, flag, jsonText, oneOf, requiredText, text, type Values } from '../../server/parameter.ts'
+import { flag, jsonText, requiredText, text, type Values } from '../../server/parameter.ts'
 import { type Call, type Route, route } from '../../server/route.ts'
-import { TASK_PARAMETERS } from './task-options.ts'
+import { READING, TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
 /** Interval of blanks that keep proxies from closing the connection. */
 const SIGN_OF_LIFE_MS = 15_000
-
-/** The parameters that describe a file. */
-export const READING = {
-  format: oneOf(FILE_FORMATS, 'format of the file; default: from its media type, its name, or its first bytes'),
-  sheet: text('for a workbook: the name of the sheet'),
-  delimiter: text('for a CSV file: one character', 1),
-  headerRow: count('the row with the names of the columns; default: the first row that is not blank'),
-  quote: flag('for a CSV file: false when quotes have no special meaning', true),
-  encoding: text('for a CSV or NDJSON file: its encoding, for example windows-1252'),
-}
 
 type Reading = Pick<ImportOptions, 'format' | 'sheet' | 'delimiter' | 'headerRow' | 'encoding' | 'quote'>
 
@@ -47,7 +37,7 @@ const QUERY = {
   columns: jsonText(COLUMNS, (value) => {
     return Array.isArray(value) || isObject(value) ? (value as unknown as Columns) : undefined
   }),
-  rowKey: text('the column that identifies a row: a corrected report without row keys finds its rows by it'),
+  rowKey: text(describedOption(READING_OPTIONS.rowKey)),
   dryRun: flag('only reads and checks the file; nothing is pushed'),
   allowDuplicate: flag('imports the file although the same workbook was imported within 24 hours'),
 }

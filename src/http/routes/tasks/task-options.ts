@@ -1,56 +1,42 @@
-/** The options of a new task as query parameters. */
+/** The options of an import as query parameters. */
 
-import { MOST_ROWS } from '../../../job/payload.ts'
-import type { TaskOptions } from '../../../tasks/options.ts'
-import type { Parameter } from '../../server/parameter.ts'
+import { describedOption, type ImportOption, NEW_TASK_OPTIONS, READING_OPTIONS } from '../../../tasks/import-options.ts'
+import type { ImportOptions } from '../../../tasks/tasks.ts'
+import { count, flag, oneOf, type Parameter, text } from '../../server/parameter.ts'
 
-type Schema = Record<string, unknown>
+type ReadingName = Exclude<keyof typeof READING_OPTIONS, 'columns' | 'rowKey' | 'maxRows'>
+type TaskOptionName = keyof typeof NEW_TASK_OPTIONS
 
-const text = { type: 'string', minLength: 1 }
-const rows = { type: 'integer', minimum: 1 }
-const duration = { anyOf: [{ type: 'number', exclusiveMinimum: 0 }, text] }
+const { columns: _, rowKey: __, maxRows: ___, ...reading } = READING_OPTIONS
 
-const MAX_FAILURES: Schema = {
-  description: "the most rejected rows, as a number or a share ('5%'); null: no limit",
-  anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+(\\.\\d+)?\\s*%$' }, { type: 'null' }],
+/** The options that describe a file. A server limits its rows itself. */
+export const READING = {
+  ...made(reading, readingParameter),
+  delimiter: text(describedOption(READING_OPTIONS.delimiter), 1),
+} as { [Name in ReadingName]: Parameter<ImportOptions[Name]> }
+
+/** The options of a new task. The task itself checks their values. */
+export const TASK_PARAMETERS = made(NEW_TASK_OPTIONS, (option, name) => ({
+  description: describedOption(option),
+  schema: { $ref: `#/components/schemas/NewTask/properties/${name}` },
+  read(value) {
+    if (value === null) return undefined
+    const isNumber = option.kind !== 'text' && /^\d+(\.\d+)?$/.test(value)
+    return isNumber ? Number(value) : value
+  },
+})) as { [Name in TaskOptionName]: Parameter<ImportOptions[Name]> }
+
+function made(
+  options: Record<string, ImportOption>,
+  parameter: (option: ImportOption, name: string) => Parameter<unknown>,
+): Record<string, Parameter<unknown>> {
+  return Object.fromEntries(Object.entries(options).map(([name, option]) => [name, parameter(option, name)]))
 }
 
-/** Requests can't set the jobs that run at the end of a task, nor its row limit. */
-type OptionName = Exclude<keyof TaskOptions, 'onDone' | 'onFailure' | 'maxRows'>
-
-const SCHEMAS: Record<OptionName, Schema> = {
-  name: { ...text, description: 'name for people; default: the name of the file, or of the job' },
-  queue: { ...text, description: 'default: the queue of the job' },
-  window: { ...rows, description: 'the most rows in the queue and running at the same time' },
-  concurrency: { ...rows, description: 'the most rows running at the same time' },
-  rowsPerJob: {
-    ...rows,
-    maximum: MOST_ROWS,
-    description: 'rows in one job, whose handler gets them as a list',
-  },
-  maxFailures: MAX_FAILURES,
-  onMaxFailures: { enum: ['pause', 'cancel'], description: 'what happens above maxFailures; default pause' },
-  keepArgs: { enum: ['rejected', 'all', 'none'], description: 'the rows whose arguments are kept; default rejected' },
-  keep: { ...duration, description: "how long the task is kept after its end: seconds, or '30d', the default" },
-  lostAfter: {
-    ...duration,
-    description: "how long without progress until lost rows are searched for: seconds, or '1h', the default",
-  },
-}
-
-/** The options of a new task, as query parameters. The task itself checks their values. */
-export const TASK_PARAMETERS = Object.fromEntries(
-  Object.entries(SCHEMAS).map(([name, { description, ...schema }]) => [name, parameter(String(description), schema)]),
-) as Record<OptionName, Parameter<never>>
-
-function parameter(description: string, schema: Schema): Parameter<unknown> {
-  const takesNumbers = JSON.stringify(schema).includes('"minimum"') || JSON.stringify(schema).includes('Minimum"')
-  return {
-    description,
-    schema,
-    read(value) {
-      if (value === null) return undefined
-      return takesNumbers && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value
-    },
-  }
+function readingParameter(option: ImportOption): Parameter<unknown> {
+  const { kind } = option
+  const description = describedOption(option)
+  if (Array.isArray(kind)) return oneOf(kind as string[], description)
+  if (kind === 'count') return count(description)
+  return kind === 'flag' ? flag(description, option.default === '`true`') : text(description)
 }
