@@ -59,10 +59,7 @@ export function gate(): { opened: Promise<void>; open: () => void } {
   return { opened, open }
 }
 
-/** For what nobody tells: asks again until it holds. The test's own time limit ends it. */
-/** Of a test with a bound: a busy machine may be late once; what has to wait for the next look is late each time. */
-export const PROMPT = { retry: 2 }
-
+/** Checks a condition again and again until it holds. The test's own time limit ends it. */
 export async function until(holds: () => unknown): Promise<void> {
   while (!(await holds())) await sleep(5)
 }

@@ -1,41 +1,35 @@
 import { expect, test } from 'vitest'
-import { bench, Child, Heard, PROMPT, until } from './bench.ts'
+import { bench, Child, Heard, until } from './bench.ts'
 
-test(
-  'the jobs of a killed process run again on another worker within about a second, in their order, once',
-  PROMPT,
-  async () => {
-    const t = bench()
-    const ran = new Heard<unknown>()
-    t.hq.job('Long', async (ctx, n: number) => ran.say([n, ctx.attempt, ctx.payload.hk_stalls]))
-    for (const n of [1, 2, 3]) await t.hq.push({ class: 'Long', args: [n] })
-    // Its lease alone would take far longer: the process beside it sees that it is gone.
-    const child = new Child(t.url, { concurrency: 2, leaseSeconds: 30 })
-    await child.tells('began', 2)
-    await t.work({ leaseSeconds: 1, concurrency: 1 })
-    await ran.atLeast(1)
-    expect(ran.all).toEqual([[3, 1, undefined]])
-    const killed = performance.now()
-    child.kill('SIGKILL')
-    await ran.atLeast(3)
-    expect(performance.now() - killed).toBeLessThan(2500)
-    expect(ran.all.slice(1)).toEqual([
-      [1, 1, 1],
-      [2, 1, 1],
-    ])
-    await t.settled()
-    expect(await t.hq.store.metrics.totals()).toMatchObject({
-      processed: 3,
-      failed: 0,
-      enqueued: 0,
-      retries: 0,
-      dead: 0,
-    })
-    expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
-      { about: { jobs: 2 }, message: 'rescued jobs of a process that died' },
-    ])
-  },
-)
+test('the jobs of a killed process run again on another worker, long before its lease ends, in their order, once', async () => {
+  const t = bench()
+  const ran = new Heard<unknown>()
+  t.hq.job('Long', async (ctx, n: number) => ran.say([n, ctx.attempt, ctx.payload.hk_stalls]))
+  for (const n of [1, 2, 3]) await t.hq.push({ class: 'Long', args: [n] })
+  // Its lease outlasts the test: the process beside it must see that it is gone.
+  const child = new Child(t.url, { concurrency: 2, leaseSeconds: 300 })
+  await child.tells('began', 2)
+  await t.work({ leaseSeconds: 1, concurrency: 1 })
+  await ran.atLeast(1)
+  expect(ran.all).toEqual([[3, 1, undefined]])
+  child.kill('SIGKILL')
+  await ran.atLeast(3)
+  expect(ran.all.slice(1)).toEqual([
+    [1, 1, 1],
+    [2, 1, 1],
+  ])
+  await t.settled()
+  expect(await t.hq.store.metrics.totals()).toMatchObject({
+    processed: 3,
+    failed: 0,
+    enqueued: 0,
+    retries: 0,
+    dead: 0,
+  })
+  expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+    { about: { jobs: 2 }, message: 'rescued jobs of a process that died' },
+  ])
+})
 
 test('after the third crash in a row the job is dead with the reason, and death handlers run', async () => {
   const t = bench()

@@ -1,6 +1,6 @@
 import { BatchFailure, type OrderedContext, type OrderedItem, type OrderedOptions } from 'highkiq'
-import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, PROMPT, until } from './bench.ts'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
 interface Call {
   batch: Record<string, unknown[]>
@@ -71,16 +71,17 @@ test('what is pushed while its id runs comes after it, and never beside it', asy
   expect(here.errors).toEqual([])
 })
 
-test('a push wakes an idle worker', PROMPT, async () => {
+test('a push wakes an idle worker', async () => {
+  // Without its timers the worker does not poll.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  onTestFinished(() => void vi.useRealTimers())
   const here = bench()
   const { job, calls } = sync(here)
-  await here.work({ pollInterval: 1 })
+  await here.work()
   await until(async () => (await job.stats()).shards[0]?.owner)
   for (let i = 1; i <= 5; i++) {
-    const pushed = performance.now()
     await job.performAsync({ id: i })
     await calls.atLeast(i)
-    expect(performance.now() - pushed).toBeLessThan(500)
   }
 })
 

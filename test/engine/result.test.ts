@@ -1,6 +1,6 @@
 import { BusinessFailure, Discard, HighkiqError, type JobOptions, Kill, type SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, PROMPT, until } from './bench.ts'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
 const KEPT: JobOptions = { keepResult: 60 }
 
@@ -18,7 +18,7 @@ test.each([[undefined], [null], [0], ['text'], [{ a: [1, { b: false }] }], [2n *
   },
 )
 
-test('hq.result waits for a result, also of another process, until its timeout', PROMPT, async () => {
+test('hq.result waits for a result, also of another process, until its timeout', async () => {
   const t = bench()
   const { opened, open } = gate()
   const J = t.hq.job('J', KEPT, async () => {
@@ -27,9 +27,7 @@ test('hq.result waits for a result, also of another process, until its timeout',
   })
   const jid = (await J.performAsync()) as string
   await t.work()
-  const began = performance.now()
   await expect(t.hq.result(jid, { timeout: 0.1 })).rejects.toMatchObject({ code: 'NO_RESULT', details: { jid } })
-  expect(performance.now() - began).toBeLessThan(1000)
   const waiting = t.another().hq.result<number>(jid)
   open()
   expect(await waiting).toBe(7)

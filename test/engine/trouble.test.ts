@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
-import { type Bench, bench, Child, gate, Heard, PROMPT, until } from './bench.ts'
+import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
 
 /** Uses the file as another program would. */
 async function beside<T>({ url }: Bench, use: (db: Driver) => Promise<T> | T): Promise<T> {
@@ -53,54 +53,41 @@ test('while another program locks the file, pushes and settlements wait; then al
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 15, failed: 0, retries: 0, fetched: 0 })
 })
 
-test(
-  'a worker that stops while another program locks the file ends in time, names that program, and loses nothing',
-  PROMPT,
-  async () => {
-    const t = bench()
-    const ran = new Heard<number>()
-    t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
-    await t.hq.push({ class: 'Deaf', args: [1, 200] })
-    const child = new Child(t.url, { timeout: 3 })
-    await child.tells('began')
-    await beside(t, async (db) => {
-      await exec(db, 'BEGIN IMMEDIATE')
-      // The store can't write the end of the job.
-      await child.tells('ended')
-      const told = performance.now()
-      child.kill('SIGTERM')
-      expect(await child.exited).toEqual({ code: 0, signal: null })
-      // The limit is the timeout, 3 seconds, and the time that the process needs to end.
-      expect(performance.now() - told).toBeLessThan(3000 + 3000 + 2000)
-      db.exec('ROLLBACK')
-    })
-    const warned = child.all('warned').map(({ message }) => message)
-    expect(warned).toEqual([expect.stringMatching(`process ${process.pid} \\(.*\\) keeps the file locked for 5 s now`)])
-    await t.work({ leaseSeconds: 1 })
-    expect(await ran.atLeast(1)).toEqual([1])
-    await t.settled()
-  },
-)
+test('a worker that stops while another program locks the file ends in time, names that program, and loses nothing', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+  await t.hq.push({ class: 'Deaf', args: [1, 200] })
+  const child = new Child(t.url, { timeout: 3 })
+  await child.tells('began')
+  await beside(t, async (db) => {
+    await exec(db, 'BEGIN IMMEDIATE')
+    // The store can't write the end of the job, and the file stays locked until the process has ended.
+    await child.tells('ended')
+    child.kill('SIGTERM')
+    expect(await child.exited).toEqual({ code: 0, signal: null })
+    db.exec('ROLLBACK')
+  })
+  const warned = child.all('warned').map(({ message }) => message)
+  expect(warned).toEqual([expect.stringMatching(`process ${process.pid} \\(.*\\) keeps the file locked for 5 s now`)])
+  await t.work({ leaseSeconds: 1 })
+  expect(await ran.atLeast(1)).toEqual([1])
+  await t.settled()
+})
 
-test(
-  'an app closes while another program holds the file locked, and says what it could not store',
-  PROMPT,
-  async () => {
-    const t = bench()
-    await t.work({ timeout: 0.1 })
-    await beside(t, async (db) => {
-      await exec(db, 'BEGIN IMMEDIATE')
-      const told = performance.now()
-      const pushed = t.hq.push({ class: 'J', args: [] })
-      const refused = expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', message: /keeps the file locked/ })
-      await t.hq.close()
-      // The process waits at most 5 seconds for the lock.
-      expect(performance.now() - told).toBeLessThan(5000 + 2000)
-      await refused
-      db.exec('ROLLBACK')
-    })
-  },
-)
+test('an app closes while another program holds the file locked, and says what it could not store', async () => {
+  const t = bench()
+  await t.work({ timeout: 0.1 })
+  await beside(t, async (db) => {
+    await exec(db, 'BEGIN IMMEDIATE')
+    const pushed = t.hq.push({ class: 'J', args: [] })
+    const refused = expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', message: /keeps the file locked/ })
+    // The file stays locked until the app has closed.
+    await t.hq.close()
+    await refused
+    db.exec('ROLLBACK')
+  })
+})
 
 test('a full disk: pushes are refused with their jids and none of theirs is stored; workers make room and all goes on', async () => {
   const t = bench({ query: '?maxMegabytes=1' })
