@@ -1,11 +1,10 @@
 /** One attempt of an iterable job: goes from item to item, saves the cursor now and then, and stops between two items. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { checkValue } from '../job/args.ts'
+import { checkReadable, checkValue } from '../job/args.ts'
 import type { Progress } from '../job/context.ts'
 import { HighkiqError, hasCode, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import { checkReadable } from '../job/readable.ts'
 import type { IterationState, Store } from '../store/contract.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
 

@@ -1,6 +1,5 @@
 import { HighkiqError } from './errors.ts'
 import type { Logger } from './logger.ts'
-import { Messages, type Said, together } from './messages.ts'
 import type { ActiveJobEnvelope, Payload } from './payload.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
@@ -29,6 +28,12 @@ export interface TaskOfJob {
     rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
     of?: number,
   ): Promise<number>
+}
+
+/** A message of an attempt. `at` is in milliseconds. */
+export interface Said {
+  at: number
+  text: string
 }
 
 /** The parts of a context. */
@@ -194,4 +199,32 @@ export class JobContext {
     this.#aborted = new HighkiqError(code, message)
     this.#controller?.abort(this.#aborted)
   }
+}
+
+const MOST_MESSAGES = 40
+export const FIRST_MESSAGES = 10
+
+/** The messages of one attempt. Of more than 40 the first ten and the last thirty are kept. */
+class Messages {
+  readonly said: Said[] = []
+  /** The number of messages that were dropped between the first ten and the others. */
+  dropped = 0
+
+  add(message: Said): void {
+    if (this.said.length >= MOST_MESSAGES) {
+      this.said.splice(FIRST_MESSAGES, 1)
+      this.dropped++
+    }
+    this.said.push(message)
+  }
+}
+
+/** Merges the messages about one row with those about all rows, in order. */
+function together(all: Messages | undefined, own: Messages | undefined): Messages {
+  if (!all || !own) return all ?? own ?? new Messages()
+  const both = new Messages()
+  both.said.push(...all.said, ...own.said)
+  both.said.sort((a, b) => a.at - b.at)
+  both.dropped = all.dropped + own.dropped
+  return both
 }

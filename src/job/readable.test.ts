@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { checkReadable } from './args.ts'
 import { stringifyJson } from './json.ts'
-import { checkReadable } from './readable.ts'
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 const refusalOf = (value: unknown, place = {}) => {

@@ -1,8 +1,8 @@
 /** The stored result of a job: what its handler returned, or how the job failed. */
 
+import { checkReadable } from './args.ts'
 import { HighkiqError, messageOf } from './errors.ts'
 import { parseJson, stringifyJson } from './json.ts'
-import { checkReadable } from './readable.ts'
 
 /** A larger result is not kept. */
 const MAX_BYTES = 16_384

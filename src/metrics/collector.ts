@@ -1,13 +1,12 @@
 /**
- * Counts what ends, by class, in memory, and tells the store now and then; what ended counts in the minute in which it is
- * cut off to be told.
+ * Counts the ended jobs by class, in memory, and sends the counts to the store now and then. A job counts in the minute in
+ * which its counts are cut off for that.
  */
 
 import { hasCode } from '../job/errors.ts'
 import { newJid, type Payload } from '../job/payload.ts'
 import { HISTOGRAM_BUCKETS, type MetricsBatch, type Store } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
-import { bucketOf } from './histogram.ts'
 
 interface Counts {
   processed: number
@@ -91,4 +90,46 @@ export class MetricsCollector implements Plugin {
     }
     return counts
   }
+}
+
+// The histogram of run times -----------------------------------------------------------------------------------
+
+/**
+ * The upper limits of the buckets of run times, in milliseconds. They are Sidekiq's, so that both show each other's. A time
+ * goes into the first bucket whose limit is greater; one more bucket has the times above all limits.
+ */
+export const LIMITS: readonly number[] = [
+  20, 30, 45, 65, 100, 150, 225, 335, 500, 750, 1100, 1700, 2500, 3800, 5750, 8500, 13_000, 20_000, 30_000, 45_000,
+  65_000, 100_000, 150_000, 225_000, 335_000,
+]
+
+/** The names of the buckets, as people see them: `20ms` … `335s`, `Slow`. */
+export const LABELS: readonly string[] = [...LIMITS.map((ms) => (ms < 1000 ? `${ms}ms` : `${ms / 1000}s`)), 'Slow']
+
+/** Returns the index of the bucket of a run time. */
+export function bucketOf(ms: number): number {
+  let bucket = 0
+  // Most jobs are short.
+  while (bucket < LIMITS.length && ms >= (LIMITS[bucket] as number)) bucket++
+  return bucket
+}
+
+/**
+ * Returns the time in seconds that this share (0 to 1) of the runs did not exceed, as if the runs of a bucket lay evenly
+ * between its limits. In the last bucket, which has no upper limit, it is the lower one. Null without runs.
+ */
+export function percentile(counts: readonly number[], share: number): number | null {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return null
+  let left = total * share
+  for (const [bucket, count] of counts.entries()) {
+    if (count === 0) continue
+    const lower = bucket === 0 ? 0 : (LIMITS[bucket - 1] as number)
+    if (left <= count) {
+      const upper = LIMITS[bucket] ?? lower
+      return (lower + (upper - lower) * (left / count)) / 1000
+    }
+    left -= count
+  }
+  return (LIMITS.at(-1) as number) / 1000
 }

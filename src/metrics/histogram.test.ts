@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bucketOf, LABELS, LIMITS, percentile } from './histogram.ts'
+import { bucketOf, LABELS, LIMITS, percentile } from './collector.ts'
 
 test('a time that is a limit goes to the next bucket; beyond the last limit there is one more', () => {
   expect([0, 19.99, 20, 29, 30].map(bucketOf)).toEqual([0, 0, 1, 1, 2])

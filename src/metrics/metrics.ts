@@ -3,7 +3,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import { HISTOGRAM_BUCKETS, type JobSums, type Store } from '../store/contract.ts'
-import { LABELS, percentile } from './histogram.ts'
+import { LABELS, percentile } from './collector.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000

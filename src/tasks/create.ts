@@ -9,8 +9,7 @@ import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
-import { retryTransient } from './retry-transient.ts'
-import { type Rows, RowWriter, refuse, type TaskHost, templateOf, unknownTask } from './rows.ts'
+import { type Rows, RowWriter, refuse, retryTransient, type TaskHost, templateOf, unknownTask } from './rows.ts'
 
 /** The smallest default window. A queue needs twice its slots so that it never runs dry. */
 const WINDOW = 100

@@ -2,8 +2,7 @@
 
 import { metaOf } from './meta.ts'
 import { removeFolder } from './parts.ts'
-import { retryTransient } from './retry-transient.ts'
-import type { StoreOfTasks } from './rows.ts'
+import { retryTransient, type StoreOfTasks } from './rows.ts'
 
 const PAGE = 1000
 

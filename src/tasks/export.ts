@@ -7,8 +7,7 @@ import { shown } from '../job/options.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { type PageRows, partsOf } from './parts.ts'
-import { retryTransient } from './retry-transient.ts'
-import { type TaskHost, unknownTask } from './rows.ts'
+import { retryTransient, type TaskHost, unknownTask } from './rows.ts'
 import { checkFormat, type FileFormat } from './spreadsheet/format.ts'
 
 /** The options of an export's file. */

@@ -9,7 +9,7 @@ import { HighkiqError, Kill } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { taskJid } from '../job/payload.ts'
 import { type AttemptRef, isInAttempt, type Store } from '../store/contract.ts'
-import { retryTransient } from './retry-transient.ts'
+import { retryTransient } from './rows.ts'
 import type { ExportRow } from './spreadsheet/export-file.ts'
 
 /** The most bytes that the parts of one task take in the store. */

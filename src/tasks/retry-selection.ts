@@ -1,11 +1,10 @@
 /** Selects the rejected rows that a retry runs again, and their arguments. */
 
-import { checkArgs } from '../job/args.ts'
+import { checkArgs, checkReadable } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, shown } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
-import { checkReadable } from '../job/readable.ts'
 import {
   type CodeFilter,
   type EventRecord,
@@ -19,9 +18,16 @@ import type { ReportedRow } from './corrected-report.ts'
 import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages } from './event.ts'
 import { checkImport, checkSource, type ImportRows } from './import.ts'
 import { metaOf } from './meta.ts'
-import { retryTransient } from './retry-transient.ts'
 import { Revalidation } from './revalidation.ts'
-import { asOneValue, checkReadableArgs, isIterable, type Row, type TaskHost, unknownTask } from './rows.ts'
+import {
+  asOneValue,
+  checkReadableArgs,
+  isIterable,
+  type Row,
+  retryTransient,
+  type TaskHost,
+  unknownTask,
+} from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 
 /** A row to run again. */

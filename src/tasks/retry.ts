@@ -10,8 +10,7 @@ import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } fro
 import { inPages } from './event.ts'
 import { Producer } from './producer.ts'
 import { checkRetry, type Retried, type RetryOptions, type SelectedRow, selectRows } from './retry-selection.ts'
-import { retryTransient } from './retry-transient.ts'
-import { type TaskHost, unknownTask } from './rows.ts'
+import { retryTransient, type TaskHost, unknownTask } from './rows.ts'
 import { trackedTasks } from './task-plugin.ts'
 
 export type { Retried, RetryOptions } from './retry-selection.ts'

@@ -1,14 +1,14 @@
 /** Checks rows, passes them through the client middleware, and stores them in chunks. */
 
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '../client/client.ts'
+import { checkReadable } from '../job/args.ts'
 import type { JobOptions } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
-import { checkReadable } from '../job/readable.ts'
 import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
-import { retryTransient } from './retry-transient.ts'
 
 /** A row before it is stored. A row with `rejected` is stored as rejected, without a job. */
 export interface Row {
@@ -30,6 +30,23 @@ export interface TaskHost extends StoreOfTasks {
   client: Client
   /** Returns the options of the job with this name, if this process defines it. */
   optionsOf: (job: string) => Pick<JobOptions, 'validate'>
+}
+
+/** A call is repeated for this long; then its error is thrown. */
+const MAX_WAIT_MS = 60_000
+const AWAY: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
+
+/** Repeats a call while the store does not answer, for up to a minute. The call must be safe to repeat. */
+export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
+  const end = performance.now() + MAX_WAIT_MS
+  for (let pause = 50; ; pause = Math.min(pause * 2, 2000)) {
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!AWAY.some((code) => hasCode(thrown, code)) || performance.now() + pause > end) throw thrown
+    }
+    await sleep(pause * (0.5 + Math.random() / 2))
+  }
 }
 
 /** The most rows, and characters of arguments, that are stored in one step. */

@@ -1,9 +1,8 @@
 /** Changes the event of a row when something happens to its job. */
 
 import type { Job } from '../client/job.ts'
-import type { JobContext, TaskOfJob } from '../job/context.ts'
+import { FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
 import { classOf, HighkiqError, Kill } from '../job/errors.ts'
-import { FIRST_MESSAGES } from '../job/messages.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import { jidsOf, resultOfRow } from '../job/rows.ts'
@@ -14,8 +13,7 @@ import { checkPage } from './export-page.ts'
 import { appMessage, errorMessage, failureMessage, splitMessage } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
-import { retryTransient } from './retry-transient.ts'
-import { asRows, type TaskHost } from './rows.ts'
+import { asRows, retryTransient, type TaskHost } from './rows.ts'
 
 type Change = Pick<EventEffect, 'status' | 'window' | 'code' | 'messages' | 'result'>
 

@@ -30,8 +30,7 @@ import {
 } from './options.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
-import { retryTransient } from './retry-transient.ts'
-import { asRows, type TaskHost, unknownTask } from './rows.ts'
+import { asRows, retryTransient, type TaskHost, unknownTask } from './rows.ts'
 import type { FileFormat } from './spreadsheet/format.ts'
 
 export interface TaskStatus {
