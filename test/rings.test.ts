@@ -13,7 +13,7 @@ test('every test file is in exactly one ring', () => {
   expect(inRings.toSorted()).toEqual(all.toSorted())
 })
 
-test('what runs again on Redis is in exactly one ring, or in none on purpose', () => {
+test('every suite on Redis is in exactly one ring, or in none on purpose', () => {
   const inRings = rings.flatMap((ring) => filesOf('on Redis', ring))
   expect(inRings.toSorted()).toEqual(filesOf('on Redis').toSorted())
   const left = filesOf('highkiq').filter((path) => dirname(path) in folders['on Redis'] && !inRings.includes(path))
@@ -23,7 +23,7 @@ test('what runs again on Redis is in exactly one ring, or in none on purpose', (
   expect(left.toSorted()).toEqual(none.toSorted())
 })
 
-test.each(projects)('every name in the rings of %s is that of a test file, and stands there once', (project) => {
+test.each(projects)('every name in the rings of %s is that of a test file, and is listed once', (project) => {
   for (const [path, folder] of Object.entries(folders[project])) {
     const names = namesIn(path)
     const said = [...rings.flatMap((ring) => folder[ring] ?? []), ...(folder.none ?? [])]
@@ -37,7 +37,7 @@ test.each(projects)('every name in the rings of %s is that of a test file, and s
   }
 })
 
-test('every file that is known to take long is there', () => {
+test('every file that is listed as long exists', () => {
   const all = filesOf('highkiq')
   expect(Object.keys(secondsOf).filter((path) => !all.includes(path))).toEqual([])
 })

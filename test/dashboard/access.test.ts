@@ -60,7 +60,7 @@ async function acts(page: Page): Promise<string[]> {
 }
 
 inBrowser('who may do what', (open) => {
-  test('a dashboard for looking alone offers no act on any page, and one that is sent all the same is refused', async () => {
+  test('a read-only dashboard offers no action on any page, and the server refuses every action', async () => {
     let paths: string[] = []
     const t = await open('/nowhere', {
       http: { readOnly: true },
@@ -109,7 +109,7 @@ inBrowser('who may do what', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('403'))).toBe(true)
   })
 
-  test('a token lets in, a wrong one does not, and who logs out is out', async () => {
+  test('a right token logs in, a wrong one does not, and logging out ends the login', async () => {
     const { page, hq, url, faults } = await open('/queues?by=size', {
       http: { auth: { bearer: 'a long secret' } },
       before: ({ hq }) => hq.push({ class: 'Waits', args: [] }),

@@ -3,7 +3,7 @@ import { Child, gate, Heard } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('busy', (open) => {
-  test('what runs is seen with how far it is, and cancelled; processes are told to quiet, to trace and to stop', async () => {
+  test('running jobs are shown with progress and cancelled; processes are quieted, traced and stopped', async () => {
     const begun = new Heard<string>()
     const ended = new Heard<unknown>()
     const t = await open('/busy', {
@@ -83,7 +83,7 @@ inBrowser('busy', (open) => {
     await ours.waitFor({ state: 'detached' })
   })
 
-  test('slots for jobs and slots for batches of ordered queues are two numbers', async () => {
+  test('slots for jobs and slots for ordered batches are two numbers', async () => {
     const { page, go } = await open('/busy', {
       before: async ({ hq, work }) => {
         hq.ordered('Sync', async () => {})
@@ -97,7 +97,7 @@ inBrowser('busy', (open) => {
     await expect.poll(() => slots.allTextContents()).toEqual(['4 + 2 slots', 'of 4 + 2'])
   })
 
-  test('the whole name of a process is shown, beside its details', async () => {
+  test('the details of a process show its whole name', async () => {
     const identity = 'imports-worker-7f9c6d5b4-x2x9k.jobs.svc.cluster.local:12345:0123456789ab'
     const { page } = await open('/busy', {
       before: ({ hq }) => {
@@ -118,7 +118,7 @@ inBrowser('busy', (open) => {
     expect(await page.evaluate(`${names}.map((one) => getComputedStyle(one).overflow)`)).toEqual(['visible'])
   })
 
-  test('names of every kind are shown as text, on a phone as well, and every act is in reach', async () => {
+  test('hostile names are shown as text, and every action can be reached, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">\u202e\u0007'
     const doors = gate()
     const t = await open('/busy', {

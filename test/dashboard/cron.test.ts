@@ -3,7 +3,7 @@ import { Heard } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('cron', (open) => {
-  test('what runs by the clock is seen, run now, paused, and goes on', async () => {
+  test('cron entries are shown, run now, paused and resumed', async () => {
     const ran = new Heard<unknown[]>()
     const t = await open('/cron', {
       before: ({ hq }) => {
@@ -53,7 +53,7 @@ inBrowser('cron', (open) => {
     expect(new URL(page.url()).pathname).toBe(`/jobs/${lastJid}`)
   })
 
-  test('names and arguments of every kind are shown as text, on a phone as well, and every act is in reach', async () => {
+  test('hostile names and arguments are shown as text, and every action can be reached, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
     const { hq, page } = await open('/cron', {
       viewport: { width: 390, height: 844 },

@@ -34,7 +34,7 @@ async function furnish({ hq, work }: ServedApi): Promise<{ task: string; jid: st
 }
 
 inBrowser('everywhere', (open) => {
-  test('every page is reached by its link, below any path, and keeps people out by nothing in either theme', async () => {
+  test('every page is reached by its link, below any path, and is accessible in both themes', async () => {
     let made = { task: '', jid: '' }
     const { page, url, go } = await open('/', {
       http: { basePath: '/jobs' },
@@ -75,7 +75,7 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   })
 
-  test('keys, languages, themes and zones: all of it without a mouse, and kept', async () => {
+  test('keys, languages, themes and zones work without a mouse and are kept', async () => {
     let made = { task: '', jid: '' }
     const { page } = await open('/', {
       before: async (app) => {
@@ -123,7 +123,7 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('link', { name: '队列' }).first().waitFor()
   })
 
-  test('without the stream the page asks by itself, and without a server it says since when and what its figures are worth', async () => {
+  test('without the stream the page polls; without the server it shows how old its figures are', async () => {
     const { page, hq, faults } = await open('/nowhere')
     await page.getByText('Live', { exact: true }).waitFor()
     // As a proxy answers whose server begins anew.
@@ -147,7 +147,7 @@ inBrowser('everywhere', (open) => {
     expect(faults.splice(0).filter((fault) => !/ERR_FAILED|503/.test(fault))).toEqual([])
   })
 
-  test('on a phone every place is in reach, and no page is wider than the screen', async () => {
+  test('on a phone every page can be reached, and none is wider than the screen', async () => {
     const { page, go } = await open('/', { viewport: { width: 390, height: 844 }, before: furnish })
     for (const path of PAGES) {
       await go(path)

@@ -8,7 +8,7 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const pill = (page: Page, words: string) => page.locator('h1 .pill', { hasText: words }).waitFor()
 
 inBrowser('a job by its jid', (open) => {
-  test('is followed from its queue through its runs to the dead, and acted on wherever it is', async () => {
+  test('is shown in its queue, while it runs, as a retry and as dead, each with its actions', async () => {
     const stopped = new Heard<string>()
     const { page, hq, work } = await open('/', {
       before: ({ hq }) => {
@@ -74,7 +74,7 @@ inBrowser('a job by its jid', (open) => {
     expect(await hq.dead.size()).toBe(0)
   })
 
-  test('tells of a row of a task how it ended, what it said, and where it belongs', async () => {
+  test('shows for a row of a task its outcome, its messages and its task', async () => {
     const { page, hq, work, go } = await open('/tasks', {
       before: ({ hq }) => {
         hq.job('ImportRow', { retry: false }, async (ctx, row: { sku: string }) => {

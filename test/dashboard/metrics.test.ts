@@ -6,7 +6,7 @@ const minute = () => Math.floor(Date.now() / 60_000) * 60_000
 const histogram = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, bucket) => filled[bucket] ?? 0)
 
 inBrowser('metrics', (open) => {
-  test('what ran is counted by class, sorted, found, and looked at over time', async () => {
+  test('classes are listed, sorted and searched, and one is shown over time', async () => {
     const t = await open('/metrics', {
       before: ({ hq }) => {
         hq.job('Quick', async () => {})
@@ -71,7 +71,7 @@ inBrowser('metrics', (open) => {
     await expect.poll(() => page.getByRole('table', { name: 'Retries' }).locator('tbody tr').count()).toBe(1)
   })
 
-  test('classes of every name are shown as text, on a phone as well', async () => {
+  test('hostile class names are shown as text, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
     const { page } = await open('/metrics', {
       viewport: { width: 390, height: 844 },

@@ -3,7 +3,7 @@ import { served } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('ordered queues', (open) => {
-  test('ids that wait are run, killed and deleted; the dead come back; the queue is paused and resharded', async () => {
+  test('waiting ids are run, killed and deleted; dead ids are resurrected; the queue is paused and resharded', async () => {
     const ran: string[] = []
     const broken = new Set(['dies', 'hopeless', 'lost'])
     const later = (id: string, v: number) => ({ id, payload: { v }, score: v, performIn: '1h' as const })
@@ -118,7 +118,7 @@ inBrowser('ordered queues', (open) => {
     expect((await Stock.stats()).morgueLength).toBe(0)
   })
 
-  test('ids and payloads of every kind are shown as text, on a phone as well, and every act is in reach', async () => {
+  test('hostile ids and payloads are shown as text, and every action can be reached, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">/50%?#\u202e\u0007'
     const t = await open('/ordered', {
       viewport: { width: 390, height: 844 },

@@ -8,7 +8,7 @@ const tile = (page: Page, name: string) =>
   page.locator('.stat', { has: page.getByText(name, { exact: true }) }).locator('.v')
 
 inBrowser('overview', (open) => {
-  test('figures come by themselves while a worker runs, and lead to what they count', async () => {
+  test('figures update while a worker runs, and link to their pages', async () => {
     const doors = gate()
     const begun = new Heard<void>()
     const t = await open('/', {
@@ -84,7 +84,7 @@ inBrowser('overview', (open) => {
     await page.getByRole('heading', { level: 1, name: 'Spring sale' }).waitFor()
   })
 
-  test('what asks for a look is told with its cause, and leads to where it can be mended', async () => {
+  test('an alert shows its cause and links to the page that fixes it', async () => {
     const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
     const t = await open('/nowhere', {
       before: async ({ hq, work, another, raw, clock }) => {

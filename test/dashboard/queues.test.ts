@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { inBrowser } from './browser.ts'
 
 inBrowser('queues', (open) => {
-  test('queues are found, sorted and paused; their jobs are looked at, deleted one by one and all together', async () => {
+  test('queues are searched, sorted and paused; their jobs are shown, deleted one by one and cleared', async () => {
     const t = await open('/queues', {
       before: async ({ hq }) => {
         await hq.pushBulk({ class: 'Bulk', args: Array.from({ length: 1001 }, (_, n) => [n]), queue: 'bulk' })
@@ -113,7 +113,7 @@ inBrowser('queues', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
   })
 
-  test('where the first questions found the store away, acts are offered as soon as it is back', async () => {
+  test('when the store was away at first, actions are offered as soon as it is back', async () => {
     const { page, hq, faults } = await open('/nowhere', { before: ({ hq }) => hq.push({ class: 'Waits', args: [] }) })
     await page.route('**/api/v1/about', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 })
     await page.goto(page.url().replace('/nowhere', '/queues'))
@@ -156,7 +156,7 @@ inBrowser('queues', (open) => {
     },
   )
 
-  test('names and jobs of every kind are shown as text, on a phone as well, and can be deleted', async () => {
+  test('hostile names and jobs are shown as text and can be deleted, also on a phone', async () => {
     const name = '<img src=x onerror="throw 1">/50%?#\u202e'
     const evil = '<b>bold</b>\u202e\u0007'
     const { hq, page } = await open('/queues', {

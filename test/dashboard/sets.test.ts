@@ -36,7 +36,7 @@ function failed(
 }
 
 inBrowser('retries, scheduled and dead jobs', (open) => {
-  test('a job that failed is found, explained, and run again by its worker', async () => {
+  test('a failed job is found and explained, and its worker runs it again', async () => {
     let isMended = false
     const { page, hq, work } = await open('/retries', {
       before: async ({ hq, work }) => {
@@ -79,7 +79,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await hq.retries.size()).toBe(0)
   })
 
-  test('a toast leaves the buttons of the drawer free, and a refusal has no check mark', async () => {
+  test('a toast does not cover the buttons of the drawer, and a refusal has no check mark', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => {
         for (let n = 0; n < 2; n++) await failed(hq, 'SyncStock', [n])
@@ -110,7 +110,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.locator('.toast.refusal').waitFor()
   })
 
-  test('causes, search and filters narrow the list, and all that match are acted on at once', async () => {
+  test('errors, search and filters narrow the list, and an action applies to all matching jobs', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => {
         for (let n = 0; n < 60; n++)
@@ -165,7 +165,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('Nothing matches').waitFor()
   })
 
-  test('chosen rows are put off, taken back, killed and deleted, by keys as well', async () => {
+  test('selected jobs are rescheduled, moved back, killed and deleted, also by keys', async () => {
     const { page, hq, faults } = await open('/retries', {
       before: async ({ hq }) => {
         for (let n = 0; n < 6; n++) await failed(hq, 'SyncStock', [`sku-${n}`], { due: 10 + n })
@@ -223,7 +223,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([['sku-1']])
   })
 
-  test('what has moved since it was put off is not taken back', async () => {
+  test('a rescheduled job that has moved since is not moved back', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => void (await failed(hq, 'SyncStock', ['sku-0'])),
     })
@@ -241,7 +241,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await score()).toEqual(then)
   })
 
-  test('what is scheduled is put off to a day, run now, and all of it, until somebody stops it', async () => {
+  test('scheduled jobs are rescheduled to a day and run now; an action on all of them can be stopped', async () => {
     const held = gate()
     let isHeld = false
     const { page, hq } = await open('/scheduled', {
@@ -290,7 +290,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await hq.scheduled.size()).toBe(0)
   })
 
-  test('who may only look is offered nothing else', async () => {
+  test('a read-only page offers no action', async () => {
     const { page, hq, go } = await open('/retries', {
       http: { readOnly: true },
       before: ({ hq }) => failed(hq, 'SyncStock', ['sku-1']),
@@ -304,7 +304,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await acts.count()).toBe(0)
   })
 
-  test('whatever stands in a job is shown as it is, and does nothing', async () => {
+  test('a hostile job is shown as text and runs no script', async () => {
     const bad = '<img src=x onerror="document.title=1">\u202egnp.exe\u0007'
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => {

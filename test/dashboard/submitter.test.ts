@@ -39,7 +39,7 @@ async function opened(open: Open, csv: string, { name, ...options }: OpenOptions
 const CSV = 'sku,price\na,1\nb,\nc,\nd,-1\nbreaks,1\nheld,1\n'
 
 inBrowser("the submitter's page", (open) => {
-  test('tells what to correct apart from what is no fault of theirs, and takes the corrected file until nothing is rejected', async () => {
+  test('shows rows to correct apart from errors, and takes corrected files until no row is rejected', async () => {
     const { page, task, doors } = await opened(open, CSV)
     await text(page, 'done').getByText('5', { exact: true }).waitFor()
     await page.getByText('Price is empty').waitFor()
@@ -76,7 +76,7 @@ inBrowser("the submitter's page", (open) => {
     expect((await task.status())?.counts).toMatchObject({ finished: 6, failed: 0, error: 0, cancelled: 0 })
   })
 
-  test('speaks the reader’s language, kept from page to page, takes the file there too, and says in it what is wrong', async () => {
+  test('keeps the reader’s language on every page, also when it takes a file and reports its errors', async () => {
     const { page, task, faults, doors } = await opened(open, CSV, { locale: 'ru-RU' })
     doors.open()
     await text(page, 'left').getByText('Осталось исправить 3 строки').waitFor()
@@ -106,7 +106,7 @@ inBrowser("the submitter's page", (open) => {
     expect((await task.status())?.counts).toMatchObject({ finished: 6, failed: 0, error: 0 })
   })
 
-  test('on a phone, without the stream, of a task that came with hostile names: all in reach, up to date, and stopped once asked', async () => {
+  test('on a phone, without the stream and with hostile names, everything can be reached and is up to date, and the task is stopped after a question', async () => {
     const name = `‮<img src=x onerror=alert(1)>\u0007${'x'.repeat(2000)}`
     const csv = `sku,price\n"<b>&‮${'y'.repeat(1000)}",\nheld,1\n`
     const { page, task, faults, doors, url, link } = await opened(open, csv, {
@@ -146,7 +146,7 @@ inBrowser("the submitter's page", (open) => {
     expect(faults.splice(0).every((fault) => /ERR_FAILED|status of 40/.test(fault))).toBe(true)
   })
 
-  test('where nothing can be changed it offers to look, and the file', async () => {
+  test('on a read-only server the page shows the task and offers the file', async () => {
     const { page, doors } = await opened(open, CSV, { http: { readOnly: true } })
     doors.open()
     await text(page, 'left').getByText('3 rows are left to correct').waitFor()

@@ -11,7 +11,7 @@ type Row = { sku: string; price: number }
 const rows = (prices: number[]) => prices.map((price, n) => [{ sku: `sku-${n}`, price }] as [Row])
 
 inBrowser('tasks', (open) => {
-  test('a task is followed live, steered, and its rejected rows are found, explained and run again', async () => {
+  test('a task is followed live and changed, and its rejected rows are found, explained and retried', async () => {
     const going = gate()
     let isMended = false
     const { hq, page, work } = await open('/tasks', {
@@ -106,7 +106,7 @@ inBrowser('tasks', (open) => {
     expect(await task.status()).toBe(null)
   })
 
-  test('more than 20 rows are retried after a question that names how many, cancelled ones only where they are chosen', async () => {
+  test('more than 20 rows are retried after a question with their number; cancelled rows only if they are chosen', async () => {
     let isMended = false
     const { hq, page, work, go } = await open('/tasks', {
       before: ({ hq }) => {
@@ -173,7 +173,7 @@ inBrowser('tasks', (open) => {
     expect(await counts()).toMatchObject({ finished: 54 })
   })
 
-  test('a file is dropped, looked into, mapped and imported; its report comes back as a file', async () => {
+  test('a file is dropped, previewed, mapped and imported; its report is downloaded', async () => {
     const text = 'Article,price\nlamp,3\nrug,0\nvase,4\n'
     const got: unknown[] = []
     const { hq, page, work, go } = await open('/tasks', {
@@ -254,7 +254,7 @@ inBrowser('tasks', (open) => {
     await page.getByText('Copied').waitFor()
   })
 
-  test('a row that waits for a retry tells what it failed of', async () => {
+  test('a row that waits for a retry shows its error', async () => {
     const { page, hq, work, go } = await open('/tasks', {
       before: ({ hq }) => {
         hq.job('Sync', { retry: 5, retryIn: () => 3600 }, async () => {
@@ -269,7 +269,7 @@ inBrowser('tasks', (open) => {
     await page.getByText(/the catalogue is locked; waits for retry 1, in \d/).waitFor()
   })
 
-  test('a workbook that was imported before is imported again once that is said', async () => {
+  test('a workbook is imported a second time only after a confirmation', async () => {
     const { page, hq, faults } = await open('/tasks', {
       before: ({ hq }) => void hq.job('ImportProduct', async () => {}),
     })
@@ -291,7 +291,7 @@ inBrowser('tasks', (open) => {
     await rm(folder, { recursive: true })
   })
 
-  test('names, arguments and messages of every kind are shown as text, on a phone as well', async () => {
+  test('hostile names, arguments and messages are shown as text, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">\u202e\u0007'
     const { page, hq, work, go } = await open('/tasks', {
       viewport: { width: 390, height: 844 },

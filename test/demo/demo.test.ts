@@ -102,7 +102,7 @@ describe('npm run demo', () => {
     ended = await demo('full')
   }, 40_000)
 
-  it('imports 10,000 products, tells the figures, and exits 0', () => {
+  it('imports 10,000 products, prints the figures, and exits with 0', () => {
     expect(ended.stderr).toBe('')
     expect(ended.code).toBe(0)
     expect(ended.stdout).toContain('10,000 products: 9,800 imported, 200 rejected in ')
@@ -122,7 +122,7 @@ describe('npm run demo', () => {
     expect(ended.stdout).toContain('"12,5O" is not a number: it has a letter O in it')
   })
 
-  it('leaves in the catalogue exactly the good products, cleaned', async () => {
+  it('stores exactly the valid products, cleaned', async () => {
     const products = await productsIn('full')
     expect(products).toEqual(inOrder(made.products))
     expect(products.some(({ name }) => name.startsWith('南部鉄器の急須'))).toBe(true)
@@ -133,7 +133,7 @@ describe('npm run demo', () => {
     }
   })
 
-  it('reports exactly the rejected rows, with what was in them and why', async () => {
+  it('reports exactly the rejected rows, with their values and reasons', async () => {
     const report = await reportIn('full')
     expect(report.map(({ row, code, status }) => ({ row, code, status }))).toEqual(
       made.broken.map(({ row, code }) => ({ row, code, status: 'failed' })),
@@ -157,7 +157,7 @@ describe('npm run demo', () => {
     }
   })
 
-  it('gives the same figures when it is run again in the same folder', async () => {
+  it('prints the same figures when it runs again in the same folder', async () => {
     const expected = makeProducts(1500)
     for (let i = 0; i < 2; i++) {
       const { code, stdout } = await demo('again', '--rows', '1500')
@@ -167,7 +167,7 @@ describe('npm run demo', () => {
     }
   })
 
-  it('uses the store that it is told to', async () => {
+  it('uses the given store', async () => {
     const { code, stdout } = await demo('other', '--rows', '50', '--url', `sqlite:${join(folder, 'mine.db')}`)
     expect(code).toBe(0)
     expect(stdout).toContain(join(folder, 'mine.db'))
@@ -211,7 +211,7 @@ describe('npm run demo -- --file', () => {
     ['A-5', 'unclear', '1,234', '1'],
   ]
 
-  it('imports a CSV file whose columns are called otherwise', async () => {
+  it('imports a CSV file with other column names', async () => {
     const csv = rows.map((cells) => cells.map((cell) => `"${cell}"`).join(';')).join('\n')
     await writeFile(join(folder, 'mine.csv'), csv)
     const { code, stdout } = await demo('csv', '--file', 'mine.csv')
@@ -229,7 +229,7 @@ describe('npm run demo -- --file', () => {
     expect(await readFile(join(folder, 'mine.csv'), 'utf8')).toBe(csv)
   })
 
-  it('imports an XLSX file, without rejected rows too', async () => {
+  it('imports an XLSX file, also without rejected rows', async () => {
     await writeSpreadsheet(join(folder, 'mine.xlsx'), { header: rows[0] as string[], rows: rows.slice(1, 3) })
     const { code, stdout } = await demo('xlsx', '--file', 'mine.xlsx')
     expect(code).toBe(0)
@@ -237,7 +237,7 @@ describe('npm run demo -- --file', () => {
     expect(stdout).not.toContain('rejected')
   })
 
-  it('keeps the rows of other files as they are, and says so', async () => {
+  it('keeps the rows of other files unchanged, and says so', async () => {
     await writeFile(join(folder, 'cities.csv'), 'City,People\nKyoto,1460000\n" "," "\nBonn,#REF!\n')
     const { code, stdout } = await demo('cities', '--file', 'cities.csv')
     expect(code).toBe(0)
@@ -261,7 +261,7 @@ describe('npm run demo -- --file', () => {
     expect(existsSync(join(folder, 'none'))).toBe(false)
   })
 
-  it('tells what came before the place where a file is broken, and exits 1: what was asked for was right', async () => {
+  it('reports the rows before the damage of a file, and exits with 1', async () => {
     const good = Array.from({ length: 1200 }, (_, i) => `S${i},name,1`)
     await writeFile(join(folder, 'halfway.csv'), ['SKU,Name,Price', ...good, 'S,"name,1'].join('\n'))
     const { code, stdout, stderr } = await demo('halfway', '--file', 'halfway.csv')
@@ -270,7 +270,7 @@ describe('npm run demo -- --file', () => {
     expect(stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  it('never writes over what it did not make', async () => {
+  it('never overwrites a file that it did not create', async () => {
     await writeFile(join(folder, 'queue.db'), 'precious')
     const { code, stderr } = await demo('.', '--rows', '10')
     expect(code).toBe(2)
@@ -280,7 +280,7 @@ describe('npm run demo -- --file', () => {
 })
 
 describe('the catalogue', () => {
-  it('does not take a job that runs again for a duplicate of itself', async () => {
+  it('does not mistake a repeated job for a duplicate', async () => {
     const catalogue = await Catalogue.open(join(folder, 'twice.db'))
     const [product] = makeProducts(1).products as [Product]
     expect(catalogue.add(product, 'job-1')).toEqual({ jid: 'job-1', name: product.name })
@@ -290,7 +290,7 @@ describe('the catalogue', () => {
   })
 })
 
-it('the header and the cells of the workbook fit together', () => {
+it('the header and the cells of the workbook match', () => {
   expect(cellValues(makeProducts(1).rows[0] as never)).toHaveLength(HEADER.length)
 })
 

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-test('the example of docs/iterable.md goes through its file', async () => {
+test('the example of docs/iterable.md handles each row of its file', async () => {
   const page = readFileSync(join(root, 'docs/iterable.md'), 'utf8')
   const example = /```ts\n(import .*?)```/s.exec(page)?.[1] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-docs-'))

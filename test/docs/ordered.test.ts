@@ -21,7 +21,7 @@ test.each(['ordered', 'guide'])('every command of ordered queues is named in doc
   expect(commands.filter((command) => !new RegExp(`\\b${command}\\b`).test(rows))).toEqual([])
 })
 
-test('the table of days follows from the formula, in whole days, with the middle of what is left to chance', () => {
+test('the table of days follows from the formula, in whole days, with the mean random delay', () => {
   const [, table = ''] = /\| `maxRetries` \| days \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(page) ?? []
   const rows = [...table.matchAll(/^\| (\d+) \| (\d+) \|$/gm)].map(([, retries, days]) => [
     Number(retries),

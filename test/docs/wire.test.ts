@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-test('the page names the fields that are ours, and no others', () => {
+test("the page names all of Highkiq's own fields, and no others", () => {
   const page = readFileSync(`${root}docs/wire.md`, 'utf8')
   const files = readdirSync(`${root}src`, { recursive: true, encoding: 'utf8' }).filter((file) =>
     /(?<!\.test|\.generated)\.ts$/.test(file),

@@ -60,7 +60,7 @@ function looksOf(t: CronBench): Heard<number> {
 }
 
 describe('ticks', () => {
-  test('the job runs at each tick, and carries whose and which', async () => {
+  test('the job runs at each tick, and carries its entry and its tick', async () => {
     const t = cronBench()
     t.hq.cron('c', '*/30 * * * *', t.Tell, { args: (tick) => [tick.toISOString()], queue: 'low' })
     await t.work({ queues: ['low'] })
@@ -98,7 +98,7 @@ describe('ticks', () => {
     }
   })
 
-  test('of many workers one pushes each tick, whoever comes and goes', async () => {
+  test('one of many workers pushes each tick, while workers start and stop', async () => {
     const first = cronBench()
     const apps = [first, cronBench(first), cronBench(first)]
     const workers = []
@@ -118,7 +118,7 @@ describe('ticks', () => {
     expect(new Set(first.ran.all.map(({ payload }) => payload.jid)).size).toBe(30)
   })
 
-  test('its job passes the client middleware, which may change or stop it', async () => {
+  test('the job passes the client middleware, which may change or filter it', async () => {
     const t = cronBench()
     t.hq.client.use((payload, next) => {
       payload.tenant = 'acme'
@@ -134,7 +134,7 @@ describe('ticks', () => {
     expect({ tick, payload }).toMatchObject({ tick: NOON + 2 * MINUTE, payload: { tenant: 'acme', tags: ['nightly'] } })
   })
 
-  test('a tick whose arguments can not be made is told, tried again, and not lost', async () => {
+  test('a tick whose arguments throw is reported, tried again, and not lost', async () => {
     const t = cronBench()
     let broken = true
     const args = (tick: Date) => {
@@ -153,7 +153,7 @@ describe('ticks', () => {
     expect((await t.ran.atLeast(2))[1]).toMatchObject({ tick: NOON + HOUR, args: [13] })
   })
 
-  test('an app without entries asks nothing, and one that is defined late runs too', async () => {
+  test('an app without entries sends no call, and an entry that is defined late runs, too', async () => {
     const t = cronBench()
     const asked: string[] = []
     const list = t.hq.store.crons.list.bind(t.hq.store.crons)
@@ -171,7 +171,7 @@ describe('ticks', () => {
     await t.ran.atLeast(2)
   })
 
-  test('a worker that is quiet decides none any more', async () => {
+  test('a quiet worker runs no tick', async () => {
     const t = cronBench()
     const other = cronBench(t)
     for (const { hq, Tell } of [t, other]) hq.cron('c', '* * * * *', Tell)
@@ -190,7 +190,7 @@ describe('ticks', () => {
   })
 })
 
-describe('ticks at which no process lived', () => {
+describe('missed ticks', () => {
   /** Down from noon until `for` later. */
   async function down(ms: number, options: object, spec = '0 * * * *'): Promise<CronBench> {
     const before = cronBench()
@@ -204,7 +204,7 @@ describe('ticks at which no process lived', () => {
     return after
   }
 
-  test('one run makes good for all of them, unless told otherwise', async () => {
+  test('by default one run replaces all missed ticks', async () => {
     const t = await down(5 * HOUR + 20 * MINUTE, {})
     await t.ran.atLeast(1)
     t.clock.at = NOON + 6 * HOUR
@@ -219,7 +219,7 @@ describe('ticks at which no process lived', () => {
     )
   })
 
-  test("'all': each has its run, in order", async () => {
+  test("'all': each missed tick has its run, in order", async () => {
     const t = await down(5 * HOUR + 20 * MINUTE, { missed: 'all' })
     await t.ran.atLeast(5)
     t.clock.at = NOON + 6 * HOUR
@@ -227,7 +227,7 @@ describe('ticks at which no process lived', () => {
     expect(ticksOf(t).sort()).toEqual([1, 2, 3, 4, 5, 6].map((n) => NOON + n * HOUR))
   })
 
-  test("'all': but no more than the last thousand", async () => {
+  test("'all': at most the last thousand ticks run", async () => {
     // Where a thousand commits cost little.
     const t = cronBench(undefined, undefined, 'sqlite::memory:')
     t.hq.cron('c', '* * * * *', t.Tell, { missed: 'all', queue: 'nobody' })
@@ -243,7 +243,7 @@ describe('ticks at which no process lived', () => {
     expect(told).toEqual(['cron c: ticks before this one were missed, and are skipped'])
   })
 
-  test("'skip': none, but one that is hardly late is not missed", async () => {
+  test("'skip': no missed tick runs, but a tick that is hardly late is not missed", async () => {
     const t = await down(5 * HOUR + 61_000, { missed: 'skip' })
     await decided(t, NOON + 5 * HOUR)
     t.clock.at = NOON + 7 * HOUR + 59_000
@@ -258,7 +258,7 @@ describe('ticks at which no process lived', () => {
     ])
   })
 
-  test('before it was first defined it had none', async () => {
+  test('an entry has no missed ticks from before its first definition', async () => {
     const t = cronBench()
     t.hq.cron('c', '@hourly', t.Tell, { missed: 'all' })
     await t.work()
@@ -270,8 +270,8 @@ describe('ticks at which no process lived', () => {
   })
 })
 
-describe('acting on an entry', () => {
-  test('it is paused and goes on from anywhere; what was due in between is not made good', async () => {
+describe('changes of an entry', () => {
+  test('any process pauses and resumes an entry; ticks of the pause are not made up', async () => {
     const t = cronBench()
     const far = t.another({ clock: t.clock })
     t.hq.cron('c', '* * * * *', t.Tell, { missed: 'all' })
@@ -287,7 +287,7 @@ describe('acting on an entry', () => {
     expect(ticksOf(t)).toEqual([NOON + 6 * MINUTE])
   })
 
-  test('a pause outlasts the process that made it', async () => {
+  test('a pause survives the process that made it', async () => {
     const t = cronBench()
     const entry = t.hq.cron('c', '* * * * *', t.Tell)
     const worker = await t.work()
@@ -304,7 +304,7 @@ describe('acting on an entry', () => {
     expect(t.ran.all[0]?.payload.hk_cron).toBe('sign')
   })
 
-  test('it is paused before any worker has entered it', async () => {
+  test('an entry can be paused before any worker has stored it', async () => {
     const t = cronBench()
     const entry = t.hq.cron('c', '* * * * *', t.Tell)
     expect(await entry.info()).toBe(null)
@@ -312,7 +312,7 @@ describe('acting on an entry', () => {
     expect(await entry.info()).toMatchObject({ paused: true, defined: true })
   })
 
-  test('it is run now, also in a pause and from an app that does not define it, and shows that', async () => {
+  test('an entry is run now, also in a pause and from an app that does not define it, and shows that run', async () => {
     const t = cronBench()
     const far = t.another({ clock: t.clock })
     t.hq.cron('c', '0 * * * *', t.Tell, { args: ['a', 1n << 60n] })
@@ -330,7 +330,7 @@ describe('acting on an entry', () => {
     expect(ticksOf(t)).toEqual([NOON + 5, NOON + HOUR])
   })
 
-  test('arguments that a function makes are made by its app alone', async () => {
+  test('only the app with the function computes the arguments', async () => {
     const t = cronBench()
     const entry = t.hq.cron('c', '0 * * * *', t.Tell, { args: (tick) => [tick.getTime()] })
     await entry.pause()
@@ -344,7 +344,7 @@ describe('acting on an entry', () => {
     expect((await t.ran.atLeast(1))[0]?.args).toEqual([NOON])
   })
 
-  test('one that is removed is gone; a worker whose app defines it enters it again, as new', async () => {
+  test('a removed entry is gone; a worker whose app defines it stores it again as new', async () => {
     const t = cronBench()
     const other = cronBench(t)
     t.hq.cron('c', '* * * * *', t.Tell)
@@ -368,7 +368,7 @@ describe('acting on an entry', () => {
     }
   })
 
-  test('all entries are shown, with what is to come', async () => {
+  test('all entries are listed with their next ticks', async () => {
     const t = cronBench()
     t.hq.cron('b', '30 2 * * *', t.Tell, { timeZone: 'Europe/Berlin', args: [1], queue: 'low', overlap: 'skip' })
     t.hq.cron('a', '@daily', t.Tell, { args: () => [], missed: 'all' })
@@ -418,7 +418,7 @@ describe("overlap: 'skip'", () => {
     return { ...t, t, began, next }
   }
 
-  test('no run begins while the last one goes on; the next one after it does', async () => {
+  test('no run starts while the last one continues; the next tick after it runs', async () => {
     const { t, began, next } = await busy()
     next()
     const [first] = await began.atLeast(1)
@@ -440,7 +440,7 @@ describe("overlap: 'skip'", () => {
     await began.atLeast(3)
   })
 
-  test('nor while it waits in its queue', async () => {
+  test('no run starts while the last job waits in its queue', async () => {
     const t = cronBench()
     t.hq.cron('c', '* * * * *', t.Tell, { overlap: 'skip', queue: 'nobody' })
     await t.work()
@@ -452,7 +452,7 @@ describe("overlap: 'skip'", () => {
     expect(await t.queue('nobody')).toHaveLength(1)
   })
 
-  test('nor while it is to be retried; when it is dead the next one runs', async () => {
+  test('no run starts while the last job waits for a retry; when it is dead the next tick runs', async () => {
     const t = cronBench()
     const tried = new Heard<number>()
     const Fails = t.hq.job('Fails', { retry: 1, retryIn: () => 90 }, (ctx) => {
@@ -476,7 +476,7 @@ describe("overlap: 'skip'", () => {
     expect([NOON + 3 * MINUTE, NOON + 4 * MINUTE]).toContain(tried.all[2])
   })
 
-  test('a job that was deleted, or ended in a program that knows no locks, holds it up but for a moment', async () => {
+  test('a job that was deleted, or ended in a program without locks, delays the next run only briefly', async () => {
     const { t, began, next } = await busy()
     t.hq.cron('sign', '* * * * *', t.Tell)
     await entered(t, 'sign')
@@ -501,7 +501,7 @@ describe("overlap: 'skip'", () => {
 })
 
 describe('another definition', () => {
-  test('another schedule counts from the deploy; what the old one owed is made good', async () => {
+  test('another schedule counts from the deploy; missed ticks of the old one are made up', async () => {
     const before = cronBench()
     before.hq.cron('c', '0 3 * * *', before.Tell, { args: ['old'] })
     await (await before.work()).stop()
@@ -521,7 +521,7 @@ describe('another definition', () => {
     ])
   })
 
-  test('from a process whose clock is behind, it has no tick run again', async () => {
+  test('a new definition from a process whose clock is behind repeats no tick', async () => {
     const ahead = cronBench()
     const behind = cronBench(ahead, new Clock(NOON))
     ahead.hq.cron('c', '* * * * *', ahead.Tell)
@@ -539,7 +539,7 @@ describe('another definition', () => {
     expect(ticksOf(ahead)).toEqual([NOON + MINUTE, NOON + 2 * MINUTE, NOON + 3 * MINUTE])
   })
 
-  test('what comes due while the old one is being ended is run by the new one', async () => {
+  test('ticks that become due during a change of the definition run with the new one', async () => {
     const before = cronBench()
     before.hq.cron('c', '* * * * *', before.Tell)
     await (await before.work()).stop()
@@ -558,7 +558,7 @@ describe('another definition', () => {
     expect(ticksOf(after)).toEqual([NOON + MINUTE, NOON + 2 * MINUTE])
   })
 
-  test('of two versions at once, the definition of the last one to start is used, and the other one’s when it is gone', async () => {
+  test('with two versions at once the definition of the last one to start applies, and the other one’s when it is gone', async () => {
     const old = cronBench()
     const fresh = cronBench(old)
     old.hq.cron('c', '* * * * *', old.Tell, { args: ['old'] })
@@ -588,7 +588,7 @@ describe('another definition', () => {
     expect(old.log.lines.filter(({ message }) => message === told).length).toBeLessThan(2)
   })
 
-  test('an entry that nobody defines any more is shown, and never runs', async () => {
+  test('an entry that no process defines is shown, and never runs', async () => {
     const before = cronBench()
     before.hq.cron('c', '* * * * *', before.Tell)
     await (await before.work({ leaseSeconds: 0.2 })).stop()
@@ -604,7 +604,7 @@ describe('another definition', () => {
     expect((await infoOf(after)).next()).toEqual([new Date(NOON + 2 * MINUTE)])
   })
 
-  test('one that only a newer program understands is left alone and shown as far as it goes', async () => {
+  test('an entry of a newer version does not run here, and is shown as far as possible', async () => {
     const t = cronBench()
     for (const text of ['not JSON', '{"every":"full moon"}', '{"spec":"* * * *","timeZone":"Moon/Tycho"}']) {
       await t.hq.store.crons.define(text, { old: null, text, tick: NOON }, 60)
@@ -620,7 +620,7 @@ describe('another definition', () => {
 })
 
 describe('clocks', () => {
-  test('a process whose clock is ahead runs a tick early, and nobody else runs it again', async () => {
+  test('a process whose clock is ahead runs a tick early, and no other process runs it again', async () => {
     const right = cronBench()
     const ahead = cronBench(right, new Clock(NOON + 40 * MINUTE))
     for (const { hq, Tell } of [right, ahead]) hq.cron('c', '0 * * * *', Tell, { missed: 'all' })
@@ -637,7 +637,7 @@ describe('clocks', () => {
     expect(ticksOf(right)).toEqual([1, 2, 3].map((n) => NOON + n * HOUR))
   })
 
-  test('a clock that is set back runs nothing again, and goes on where it was', async () => {
+  test('after a clock is set back no tick runs again, and the entry continues where it was', async () => {
     const t = cronBench()
     const looks = looksOf(t)
     t.hq.cron('c', '0 * * * *', t.Tell, { missed: 'all' })
@@ -654,7 +654,7 @@ describe('clocks', () => {
     expect(ticksOf(t).sort()).toEqual([1, 2, 3, 4, 5, 6].map((n) => NOON + n * HOUR))
   })
 
-  test('a clock that was years ahead is no end: when no clock is there any more it begins anew', async () => {
+  test('after a clock that was years ahead the entry starts over, once no process has such a clock', async () => {
     const wild = cronBench()
     const right = cronBench(wild, new Clock(NOON))
     wild.hq.cron('c', '0 * * * *', wild.Tell)
@@ -684,7 +684,7 @@ describe('clocks', () => {
   })
 })
 
-describe('a definition that is wrong is refused with what is wrong', () => {
+describe('a wrong definition is refused with the fault', () => {
   const define = (spec: string, options: object = {}, name = 'c') => {
     const t = cronBench()
     return () => t.hq.cron(name, spec, t.Tell, options)
@@ -727,7 +727,7 @@ describe('a definition that is wrong is refused with what is wrong', () => {
     )
   })
 
-  test('arguments that JSON can not carry', () => {
+  test('arguments that are not JSON', () => {
     expect(define('* * * * *', { args: [new Date()] })).toThrow(expect.objectContaining({ code: 'INVALID_ARGS' }))
   })
 
@@ -740,7 +740,7 @@ describe('a definition that is wrong is refused with what is wrong', () => {
     expect(() => t.hq.cron('c', '0 * * * *', t.Tell)).toThrow(/a cron entry named c is defined already/)
   })
 
-  test("arguments that are not the job's are seen by the compiler", () => {
+  test("the compiler refuses arguments that are not the job's", () => {
     const t = cronBench()
     const Greet = t.hq.job('Greet', (_ctx, name: string) => name)
     t.hq.cron('a', '@daily', Greet, { args: ['bob'] })

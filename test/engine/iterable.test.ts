@@ -33,7 +33,7 @@ function stayAt(at: number, said: Heard<string>) {
   return { each, open, there: () => until(() => said.all.includes(`${at}`)) }
 }
 
-test('an iterable job goes through its items in order, with its hooks around; nothing is left of it', async () => {
+test('an iterable job handles its items in order, calls its hooks, and leaves nothing in the store', async () => {
   const t = bench()
   const { job, said } = items(t, {
     around: async (ctx, next) => {
@@ -51,7 +51,7 @@ test('an iterable job goes through its items in order, with its hooks around; no
 })
 
 for (const how of ['stop', 'quiet'] as const) {
-  test(`when its worker is told to ${how} it stops before the next item, goes back, and goes on elsewhere at that item`, async () => {
+  test(`${how} of its worker interrupts a job before the next item; it is requeued and continues elsewhere at that item`, async () => {
     const t = bench()
     const said = new Heard<string>()
     const { each, open, there } = stayAt(2, said)
@@ -84,7 +84,7 @@ for (const how of ['stop', 'quiet'] as const) {
   })
 }
 
-test('an item that does not end when the worker does comes again', async () => {
+test('an item that does not end with its worker runs again', async () => {
   const t = bench()
   const said = new Heard<string>()
   const { each, open, there } = stayAt(2, said)
@@ -103,7 +103,7 @@ test('an item that does not end when the worker does comes again', async () => {
   expect(again.said.all).toEqual(['resume', '2', '3', '4', 'stop', 'complete'])
 })
 
-test('an item that fails is where the retry begins; what was done before stays done', async () => {
+test('a retry starts at the failed item; earlier items do not run again', async () => {
   const t = bench()
   const said = new Heard<string>()
   let broken = true
@@ -131,7 +131,7 @@ test('an item that fails is where the retry begins; what was done before stays d
   expect(await t.hq.iteration(jid)).toBeNull()
 })
 
-test('what is dropped needs no cursor any more; what is dead keeps it', async () => {
+test('a dropped job loses its cursor; a dead job keeps it', async () => {
   const t = bench()
   let error: Error = new Discard()
   const { job } = items(t, {
@@ -189,7 +189,7 @@ test.each(['the job', 'the app', 'a file'])(
   },
 )
 
-test('one that is cancelled while it runs does no further item, says so, and is done', async () => {
+test('a job that is cancelled while it runs handles no further item, reports that, and is done', async () => {
   const t = bench()
   const said = new Heard<string>()
   let known = false
@@ -218,7 +218,7 @@ test('one that is cancelled while it runs does no further item, says so, and is 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
 
-test('an item that throws because it is cancelled is no failure', async () => {
+test('an item that throws because of a cancellation is no failure', async () => {
   const t = bench()
   const said = new Heard<string>()
   const { job } = items(
@@ -240,7 +240,7 @@ test('an item that throws because it is cancelled is no failure', async () => {
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
 })
 
-test('one that is cancelled while it waits is gone, with what was known of it', async () => {
+test('a job that is cancelled while it waits is removed with its state', async () => {
   const t = bench()
   const { job, said } = items(t)
   const jid = (await job.performAsync(3)) as string
@@ -301,7 +301,7 @@ test('a process that is killed repeats at most the items since its last save, in
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
 
-test('a process that is stopped by a signal hands over without repeating anything', async () => {
+test('a process that is stopped by a signal repeats no item', async () => {
   const t = bench()
   await t.hq.push({ class: 'Items', args: [300] })
   const first = new Child(t.url, { concurrency: 1, timeout: 100 })
@@ -316,7 +316,7 @@ test('a process that is stopped by a signal hands over without repeating anythin
   expect([...first.all('item'), ...second.all('item')].map(({ item }) => item)).toEqual([...Array(300).keys()])
 })
 
-test('a hundred thousand items cost no round trip each, and leave the event loop to others', async () => {
+test('100,000 items cost no round trip each and do not block the event loop', async () => {
   const url = bench().url
   const store = openStore(url)
   const calls: string[] = []
@@ -357,7 +357,7 @@ test('a hundred thousand items cost no round trip each, and leave the event loop
   expect(calls.length).toBeLessThan(10)
 })
 
-test('an attempt that was overtaken by a later one ends, and does not undo what that one saved', async () => {
+test('an attempt that was replaced by a later one ends, and does not overwrite its cursor', async () => {
   const t = bench()
   const said = new Heard<string>()
   const { each, open, there } = stayAt(1, said)
@@ -373,7 +373,7 @@ test('an attempt that was overtaken by a later one ends, and does not undo what 
   expect(await t.hq.iteration(jid)).toMatchObject({ executions: 7, cursor: 500 })
 })
 
-test('what enumerate gives must be pairs with cursors that JSON can carry', async () => {
+test('enumerate must return pairs with JSON cursors', async () => {
   const t = bench()
   const wrongs: [gives: unknown, says: string][] = [
     [undefined, 'Wrong: enumerate gave undefined: return the pairs, or make it a generator (async *enumerate)'],
@@ -395,7 +395,7 @@ test('what enumerate gives must be pairs with cursors that JSON can carry', asyn
   }
 })
 
-test('a definition that can not work is refused where it stands', () => {
+test('an invalid definition is refused where it is made', () => {
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   const good = { enumerate: () => [], each: () => {} }
   const wrongs: [job: object, says: string][] = [
@@ -413,7 +413,7 @@ test('a definition that can not work is refused where it stands', () => {
   expect(() => hq.iterable('J', good)).toThrow('already defined')
 })
 
-test('all items get the same arguments, which nobody can change', async () => {
+test('all items get the same frozen arguments', async () => {
   const t = bench()
   const told = new Heard<string>()
   t.hq.iterable('J', {
@@ -431,7 +431,7 @@ test('all items get the same arguments, which nobody can change', async () => {
   expect(await told.atLeast(2)).toEqual(['TypeError', 'TypeError'])
 })
 
-test('inline it goes through at once and is stored nowhere', async () => {
+test('performInline handles all items at once and stores nothing', async () => {
   const t = bench()
   const { job, said } = items(t, { saveEvery: 1e-9 })
   await job.performInline(2)
@@ -439,7 +439,7 @@ test('inline it goes through at once and is stored nowhere', async () => {
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 0 })
 })
 
-test('a row of a tracked task may be iterable: it is enqueued while it is stopped, and finished once', async () => {
+test('a row of a tracked task may be iterable: it is enqueued while it is interrupted, and finished once', async () => {
   const t = bench()
   const { job, said } = items(t, { maxIterationRuntime: 0.000001 })
   const task = await t.hq.tasks.create(job, [[3], [2]])

@@ -5,7 +5,7 @@ import { bench, type Line, recorder } from './bench.ts'
 /** Of jobs alone, without what the worker says of itself. */
 const ofJobs = (lines: readonly Line[]) => lines.filter(({ about }) => about.jid && !about.next)
 
-test('start, and done or fail with the seconds, of each job, where the worker is told to', async () => {
+test('with logJobs each job logs its start, and done or fail with its seconds', async () => {
   const t = bench()
   t.hq.job('Good', { tags: ['vip'] }, async () => {})
   t.hq.job('Bad', { retry: false }, async () => {
@@ -31,7 +31,7 @@ test('start, and done or fail with the seconds, of each job, where the worker is
   ])
 })
 
-test('the line of a business failure says its code and message; another error is logged with its own line', async () => {
+test('the line of a business failure has its code and message; another error is logged in a line of its own', async () => {
   class PriceError extends Error {}
   const t = bench()
   t.hq.businessErrors(PriceError)
@@ -54,7 +54,7 @@ test('the line of a business failure says its code and message; another error is
   ])
 })
 
-test('nothing where nobody asked, unless the logger shows debug', async () => {
+test('by default jobs are logged only at debug level', async () => {
   const t = bench()
   t.hq.job('Good', async () => {})
   await t.hq.push({ class: 'Good', args: [] })
@@ -74,7 +74,7 @@ test('nothing where nobody asked, unless the logger shows debug', async () => {
   ])
 })
 
-test('a job may have a level of its own; what is no level is none', async () => {
+test('a job may have its own log level; an invalid level has no effect', async () => {
   const levels: unknown[] = []
   const log: Logger = {
     ...recorder(),
@@ -94,7 +94,7 @@ test('a job may have a level of its own; what is no level is none', async () => 
   expect(levels).toEqual(['debug', 'fatal', undefined])
 })
 
-test('which members of a job its lines show can be chosen', async () => {
+test('loggedJobAttributes selects the members of a job that its lines show', async () => {
   const t = bench({ loggedJobAttributes: ['tenant'] })
   t.hq.job('J', async (ctx) => ctx.log.info({}, 'here'))
   await t.hq.push({ class: 'J', args: [], tags: ['a'], tenant: 7 })

@@ -31,7 +31,7 @@ function atNoon(answer: (batch: MetricsBatch, record: () => Promise<void>) => Pr
   return { t: bench({ url, store: wrapped, clock }), clock, told }
 }
 
-test('what ended is counted by class: failures of every kind, and the time of those that did not fail', async () => {
+test('ended jobs are counted by class: all failures, and the times of successes', async () => {
   const t = bench()
   const fails = { retry: new Error('x'), discard: new Discard(), kill: new Kill() }
   t.hq.job('Good', async (_ctx, ms: number) => new Promise((resolve) => setTimeout(resolve, ms)))
@@ -84,7 +84,7 @@ test('a batch of an ordered queue is one run of it, and failed if one of its ids
   expect(figures).toEqual([['Sync', 4, 2, 2]])
 })
 
-test('what goes back, or is put off, has not ended', async () => {
+test('requeued and snoozed jobs do not count', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const { opened, open } = gate()
@@ -105,13 +105,13 @@ test('what goes back, or is put off, has not ended', async () => {
   expect((await t.hq.metrics.top()).jobs).toMatchObject([{ name: 'J', processed: 1, failed: 0 }])
 })
 
-test('nothing is told when nothing ended', async () => {
+test('without ended jobs the worker writes no metrics', async () => {
   const { t, told } = atNoon()
   await workOff(t)
   expect(told).toEqual([])
 })
 
-test('what could not be told is told by and by: in its own minute, and once, though its answer was lost', async () => {
+test('metrics that could not be written are written later: in their own minute, and once, even after a lost answer', async () => {
   let away = true
   const { t, clock, told } = atNoon(async (_, record) => {
     await record()
@@ -145,7 +145,7 @@ test('what could not be told is told by and by: in its own minute, and once, tho
   )
 })
 
-test('what the store refuses is given up, and does not keep the next from being told', async () => {
+test('metrics that the store refuses are dropped, and do not block later ones', async () => {
   const { t } = atNoon(async ({ number }, record) => {
     if (number === 1) throw new HighkiqError('STORE_UNUSABLE', 'the key holds something else')
     await record()
@@ -159,7 +159,7 @@ test('what the store refuses is given up, and does not keep the next from being 
   expect((await t.hq.metrics.top()).jobs).toMatchObject([{ name: 'J', processed: 1 }])
 })
 
-test('more classes than one call carries are told all the same', async () => {
+test('more classes than fit into one call are written in several', async () => {
   const { t, told } = atNoon()
   const names = Array.from({ length: 250 }, (_, i) => `Job${i}`)
   for (const name of names) t.hq.job(name, async () => {})
@@ -180,7 +180,7 @@ async function tell(t: Bench, at: number, name: string, more: { p?: number; f?: 
   await t.hq.store.metrics.record({ source: `${name} ${at}`, number: 1, at, jobs })
 }
 
-test('top: the classes that took most time come first, of the last minutes or hours, filtered by a part of the name', async () => {
+test('top: classes are sorted by total time, over minutes or hours, and filtered by a part of the name', async () => {
   const clock = { now: () => NOON + 30_000 }
   const t = bench({ clock })
   await tell(t, NOON, 'Slow', { p: 4, f: 2, ms: 5000 })
@@ -210,7 +210,7 @@ test('top: the classes that took most time come first, of the last minutes or ho
   expect((await t.hq.metrics.top({ hours: 1 })).jobs.map(({ name }) => name)).toEqual(['Slow', 'Shop::MailJob|vip'])
 })
 
-test('job: a class by the minute, with its histogram and what it says of the times', async () => {
+test('job: a class is returned by the minute, with its histogram and percentiles', async () => {
   const t = bench({ clock: { now: () => NOON + 30_000 } })
   const h = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, i) => filled[i] ?? 0)
   await tell(t, NOON, 'A|B', { p: 60, f: 10, ms: 2000, h: h({ 0: 40, 4: 10 }) })
@@ -241,7 +241,7 @@ test('job: a class by the minute, with its histogram and what it says of the tim
   expect(await t.hq.metrics.job('nobody', { minutes: 480 })).toMatchObject({ processed: 0, p99: null, minutes: [] })
 })
 
-test('deploys: marked by the minute, once for many processes, with a label from git when none is given', async () => {
+test("deploys: recorded by the minute, once for many processes, with git's label by default", async () => {
   const t = bench({ clock: { now: () => NOON + 30_000 } })
   const marks = await Promise.all([t, t.another()].map(({ hq }) => hq.deploy('v2')))
   expect(marks.sort()).toEqual([false, true])
@@ -251,7 +251,7 @@ test('deploys: marked by the minute, once for many processes, with a label from 
   expect(await t.hq.metrics.deploys({ days: 1 })).toEqual([{ at: new Date(NOON), label: 'v2' }])
 })
 
-test('what can not be asked is refused with what can be', async () => {
+test('an invalid query is refused with the valid values', async () => {
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   onTestFinished(() => hq.close())
   await expect(hq.metrics.top({ minutes: 481 })).rejects.toThrow('minutes is a whole number from 1 to 480')
@@ -264,7 +264,7 @@ test('what can not be asked is refused with what can be', async () => {
   await expect(hq.deploy('x', new Date('no'))).rejects.toThrow('Date')
 })
 
-test('several workers of one app tell together', async () => {
+test('several workers of one app add up their metrics', async () => {
   const { t, told } = atNoon()
   t.hq.job('J', async () => {})
   const workers = await Promise.all([t.work(), t.work()])

@@ -9,7 +9,7 @@ const noop = async () => {}
 
 // ---------------------------------------------------------------------------------------------------------- client
 
-test('client middleware runs in its order, the first one outermost, and what it answers is pushed', async () => {
+test('client middleware runs in its order, the first one outermost, and its result is pushed', async () => {
   const { hq, queue } = bench()
   const order: string[] = []
   const link =
@@ -65,7 +65,7 @@ test('client middleware can be put before or after another, moved, removed and c
   expect(await push()).toBe('')
 })
 
-test.each([null, false, undefined, 0])('client middleware that answers %o stops the push', async (answer) => {
+test.each([null, false, undefined, 0])('client middleware that returns %o filters the push', async (answer) => {
   const { hq, queue } = bench()
   hq.client.use((() => answer) as unknown as ClientLink)
   expect(await hq.push({ class: 'X', args: [] })).toBeNull()
@@ -88,7 +88,7 @@ test('client middleware may choose another queue, another time and other argumen
   expect(await set('schedule')).toMatchObject([{ class: 'Later', queue: 'other' }])
 })
 
-test('an error of client middleware is what the push throws; other pushes of the same turn are stored', async () => {
+test('the push throws the error of client middleware; other pushes at the same moment are stored', async () => {
   const { hq, queue } = bench()
   const broken = new Error('no user')
   hq.client.use((payload, next) => {
@@ -102,7 +102,7 @@ test('an error of client middleware is what the push throws; other pushes of the
   expect(await queue()).toMatchObject([{ args: ['good'] }])
 })
 
-test('client middleware runs again when a job leaves a set, and its changes are what runs', async () => {
+test('client middleware runs again when a job leaves a set, and the changed job runs', async () => {
   const { hq, work, clock } = bench()
   const passed: unknown[] = []
   const ran = new Heard<unknown>()
@@ -122,7 +122,7 @@ test('client middleware runs again when a job leaves a set, and its changes are 
   ])
 })
 
-test('middleware at promotion may send the job to another queue; what it does not touch keeps every byte', async () => {
+test('middleware at promotion may choose another queue; unchanged members keep every byte', async () => {
   const { hq, work, clock, queue } = bench()
   const text =
     '{ "class":"Ruby" ,"args":[1.0, 12345678901234567890,{"b":1,"1":1e3}],"queue":"old","jid":"j1","x":1.50,"at":1}'
@@ -139,7 +139,7 @@ test('middleware at promotion may send the job to another queue; what it does no
   expect(promoted.replace(/,"enqueued_at":\d+/, '')).toBe(text.replace('"old"', '"new"').replace(',"at":1', ''))
 })
 
-test('middleware that stops a due job drops it', async () => {
+test('middleware that filters a due job drops it', async () => {
   const { hq, work, clock } = bench()
   await hq.push({ class: 'X', args: [], at: Date.now() / 1000 + 5 })
   hq.client.use(() => null)
@@ -149,7 +149,7 @@ test('middleware that stops a due job drops it', async () => {
   expect(await hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0, dead: 0, retries: 0, processed: 0 })
 })
 
-test('middleware that breaks at promotion puts the job off: a minute, then two, and is reported; others pass', async () => {
+test('a job whose middleware throws at promotion is postponed a minute, then two; other jobs pass', async () => {
   const { hq, work, clock, set, errors } = bench()
   const ran = new Heard<string>()
   const J = hq.job('J', async (_ctx, name: string) => ran.say(name))
@@ -199,7 +199,7 @@ test('server middleware runs around the handler in its order and may change its 
   expect(order).toEqual(['a in', 'b in', 'handler 1,a,b', 'b out done', 'a out done'])
 })
 
-test('what server middleware changed in the arguments is not stored with a retry', async () => {
+test('a retry does not store arguments that server middleware changed', async () => {
   const { hq, work, set } = bench()
   hq.server.use((ctx, next) => {
     ctx.args = ['changed']
@@ -214,7 +214,7 @@ test('what server middleware changed in the arguments is not stored with a retry
   expect(await set('retry')).toMatchObject([{ args: ['as pushed'] }])
 })
 
-test('a job whose middleware does not call next is done without its handler', async () => {
+test('a job whose middleware does not call next is done, and its handler does not run', async () => {
   const { hq, work, settled } = bench()
   let ran = false
   hq.server.use(() => undefined)
@@ -321,7 +321,7 @@ test('middleware of a job that does not call next keeps its handler from running
   expect(await hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
 
-test('middleware that is no function is refused', () => {
+test('middleware must be a function', () => {
   const { hq } = bench({ url: 'sqlite::memory:' })
   const use = ['log'] as never
   expect(() => hq.job('J', { use }, noop)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))

@@ -7,7 +7,7 @@ import { ordered } from './ordered-bench.ts'
 
 const CHILD = 'ordered-child.js'
 
-test('[28] what a killed process had in flight runs elsewhere, with what came meanwhile', async () => {
+test('[28] batches of a killed process run elsewhere, with payloads that were pushed meanwhile', async () => {
   const here = bench()
   const { job, calls, empty } = ordered(here)
   await job.performAsync({ id: 1, payload: 'wait', score: 1 })
@@ -22,7 +22,7 @@ test('[28] what a killed process had in flight runs elsewhere, with what came me
   expect(await job.stats()).toMatchObject({ processed: 1, failed: 0, morgueLength: 0 })
 })
 
-test('[29] what was done when its process was killed, and not yet told, runs again and counts once', async () => {
+test('[29] a batch that ended unsettled in a killed process runs again and counts once', async () => {
   const here = bench()
   const { job, calls, empty } = ordered(here)
   await job.performAsync({ id: 1, payload: 'die', score: 1 })
@@ -35,7 +35,7 @@ test('[29] what was done when its process was killed, and not yet told, runs aga
   expect(await job.stats()).toMatchObject({ processed: 1, failed: 0, morgueLength: 0 })
 })
 
-test('[32] an id whose process dies three times with it goes to the morgue, and others run', async () => {
+test('[32] an id whose process crashes three times goes to the morgue, and others run', async () => {
   const here = bench()
   const { job, calls, dead, empty } = ordered(here)
   await job.performAsync([
@@ -61,7 +61,7 @@ test('[32] an id whose process dies three times with it goes to the morgue, and 
   expect(await dead()).toMatchObject([expect.stringMatching(/^1\{[\d.]+,\{die:1,more:2\},"crashed 3 times"\}$/)])
 })
 
-test('[35] a process that slept past its lease has its signal fired and settles nothing', async () => {
+test('[35] in a process that slept past its lease the signal aborts, and it settles nothing', async () => {
   const here = bench()
   const { job, calls, waiting, empty } = ordered(here)
   await job.performAsync({ id: 1, payload: 'wait', score: 1 })
@@ -85,7 +85,7 @@ test('[35] a process that slept past its lease has its signal fired and settles 
   expect(await job.stats()).toMatchObject({ processed: 2, failed: 0, morgueLength: 0 })
 })
 
-test('a process that is stopped while it starts batches starts none of those that others have run', async () => {
+test('a process that is frozen while it starts batches starts none that others have run', async () => {
   const here = bench()
   const options = { shards: 8, batchSize: 1 }
   const { job, empty } = ordered(here, options)
@@ -113,7 +113,7 @@ test('a process that is stopped while it starts batches starts none of those tha
   expect(await job.stats()).toMatchObject({ processed: 41, failed: 0, morgueLength: 0 })
 })
 
-test('[31] processes that are killed again and again lose no payload, and run each id in order', async () => {
+test('[31] repeated kills lose no payload, and each id runs in order', async () => {
   const here = bench()
   const options = { shards: 3, batchSize: 4, maxCrashes: 1000, retryIn: () => 0 }
   const { job, empty } = ordered(here, options)

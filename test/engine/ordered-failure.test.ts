@@ -9,14 +9,14 @@ const fail = () => {
   throw new Error('x')
 }
 
-test('[1] a number is an id as a text, and there is a payload if none is given', async () => {
+test('[1] a numeric id becomes a string, and the default payload is empty', async () => {
   const { job, waiting } = frozen()
   await job.performAsync({ id: 7 })
   // A process gives each score once, later than all before.
   expect(await waiting()).toEqual([expect.stringMatching(/^7\{1000,-1,\{"":\d+(\.\d+)?\}\}$/)])
 })
 
-test('[8] of a push with one item that is none nothing is stored', async () => {
+test('[8] a push with one invalid item stores nothing', async () => {
   const { job, waiting } = frozen()
   const item = (id: number) => ({ id, payload: 'v' })
   await expect(job.performAsync([item(1), item(2), { payload: 'v' }])).rejects.toThrow(/id/)
@@ -28,7 +28,7 @@ test('[8] of a push with one item that is none nothing is stored', async () => {
   expect(await waiting()).toEqual([])
 })
 
-test('[9] payloads that differ in the order of their members are one', async () => {
+test('[9] payloads that differ only in the order of their members are equal', async () => {
   const { job, waiting } = frozen()
   const push = (payload: object, score: number) => job.performAsync({ id: 1, payload: payload as never, score })
   await push({ a: 1, b: { d: [2], c: 3 } }, 2)
@@ -36,7 +36,7 @@ test('[9] payloads that differ in the order of their members are one', async () 
   expect(await waiting()).toEqual(['1{1000,-1,{{"a":1,"b":{"c":3,"d":[2]}}:1}}'])
 })
 
-test('[5] [18] what is pushed for an id that runs comes in order behind it, never beside it', async () => {
+test('[5] [18] payloads pushed for a running id run after it, in order, and never beside it', async () => {
   const { opened, open } = gate()
   let running = 0
   const { here, job, calls, waiting, empty } = frozen({}, async () => {
@@ -56,7 +56,7 @@ test('[5] [18] what is pushed for an id that runs comes in order behind it, neve
   expect(await job.stats()).toMatchObject({ processed: 2, failed: 0 })
 })
 
-test('[19] [20] [21] what is pushed for an id that runs is merged with it when that fails', async () => {
+test('[19] [20] [21] payloads pushed for a running id are merged with its payloads when it fails', async () => {
   const { opened, open } = gate()
   const { here, time, job, calls, waiting, idle, empty } = frozen({}, async (_, n) => {
     await opened
@@ -79,7 +79,7 @@ test('[19] [20] [21] what is pushed for an id that runs is merged with it when t
   expect(await job.stats()).toMatchObject({ processed: 1, failed: 1 })
 })
 
-test('[22] [23] a batch that throws is back whole, one id that is named is back alone, and its next failure counts on', async () => {
+test('[22] [23] a batch that throws is retried as a whole, a named id alone, and its failures add up', async () => {
   const { here, time, job, calls, waiting, idle } = frozen({}, ({ ctx }, n) => {
     if (n === 1) fail()
     if (n === 2) ctx.fail(2, new Error('two'))
@@ -108,7 +108,7 @@ test('[22] [23] a batch that throws is back whole, one id that is named is back 
   expect(await job.stats()).toMatchObject({ processed: 2, failed: 4, morgueLength: 0 })
 })
 
-test('[24] [25] at the last retry the first payload dies alone, and of a batch only the id that has no retry left', async () => {
+test('[24] [25] at the last retry only the first payload dies, and only of the id without retries', async () => {
   const { here, time, exhausted, job, calls, waiting, dead, idle } = frozen({}, fail)
   await job.performAsync([
     { id: 1, payload: 'v1', score: 1 },
@@ -141,7 +141,7 @@ test('[24] [25] at the last retry the first payload dies alone, and of a batch o
   expect(await waiting()).toEqual(['1{1070,0,{v2:2},"x"}', '2{1070,0,{w:9},"x"}'])
 })
 
-test('[26] payloads that always fail die one after the other, and the hook hears of each', async () => {
+test('[26] payloads that always fail die one after the other, and the hook is called for each', async () => {
   const { here, exhausted, job, calls, dead, empty } = frozen({ maxRetries: 1, retryIn: () => 0 }, fail)
   await job.performAsync([
     { id: 1, payload: 'v1', score: 1 },
@@ -154,7 +154,7 @@ test('[26] payloads that always fail die one after the other, and the hook hears
   expect(exhausted).toEqual(['1{v1:1} x', '1{v2:2} x'])
 })
 
-test('what is snoozed or released comes again as it was, and nothing of it has failed', async () => {
+test('snoozed and released ids run again unchanged, without a failure', async () => {
   const { here, job, calls, waiting } = frozen({ maxRetries: 1 }, (_, n) => {
     throw n === 1 ? new Snooze(50) : new Release()
   })
@@ -168,7 +168,7 @@ test('what is snoozed or released comes again as it was, and nothing of it has f
   expect(await job.stats()).toMatchObject({ failed: 0, processed: 0, morgueLength: 0 })
 })
 
-test('[27] a hook that throws is reported; what died is dead, and the process goes on', async () => {
+test('[27] a hook that throws is reported; its payload is in the morgue, and the process continues', async () => {
   const onExhausted = () => {
     throw new Error('the hook broke')
   }
@@ -190,7 +190,7 @@ test('[27] a hook that throws is reported; what died is dead, and the process go
   await calls.atLeast(3)
 })
 
-test('a payload that is no JSON fails its id, and no other of the batch, and dies like any other', async () => {
+test('a payload that is not JSON fails only its own id, and goes to the morgue after its retries', async () => {
   const { here, job, exhausted, calls } = frozen({ maxRetries: 0 })
   await job.performAsync([2, 3].map((id) => ({ id, payload: 'v' })))
   await here.hq.store.ordered.push('Sync', 1, [{ id: '1', payload: '{no', score: 1, performIn: 1 }], 0)

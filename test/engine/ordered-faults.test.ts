@@ -105,7 +105,7 @@ test.each([
   expect(t.errors.map(({ error }) => error.code)).toContain('LEASE_LOST')
 })
 
-test('a worker that loses its lease tells its handlers, and goes on under another name', async () => {
+test('a worker that loses its lease aborts its handlers, and continues with a new identity', async () => {
   const t = bench()
   const reasons = new Heard<string>()
   const fences: number[] = []
@@ -131,7 +131,7 @@ test('a worker that loses its lease tells its handlers, and goes on under anothe
   expect(t.errors.map(({ error }) => error.code)).toContain('LEASE_LOST')
 })
 
-test('what a process had in flight when it was killed runs elsewhere, in its order, and is counted once', async () => {
+test('batches of a killed process run elsewhere, in order, and count once', async () => {
   const t = bench()
   const calls = new Heard<unknown>()
   const job = t.hq.ordered('Sync', { shards: 1 }, (_ctx, batch) => calls.say(Object.fromEntries(batch)))
@@ -149,7 +149,7 @@ test('what a process had in flight when it was killed runs elsewhere, in its ord
   await until(async () => (await job.stats()).processed === 1)
 })
 
-test('an id that kills its process three times in a row goes to the morgue, and the others run', async () => {
+test('an id that crashes its process three times in a row goes to the morgue, and the others run', async () => {
   const t = bench()
   const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
   await job.performAsync([
@@ -171,7 +171,7 @@ test('an id that kills its process three times in a row goes to the morgue, and 
   expect((await job.morgue.list()).items).toMatchObject([{ id: 'bad', error: 'crashed 3 times' }])
 })
 
-test('what died when a shard was taken over is told, though the answer that said so was lost', async (context) => {
+test('deaths at the takeover of a shard are reported, even when the answer with them was lost', async (context) => {
   const t = bench()
   context.skip(t.url.startsWith('sqlite'), 'its answers can not be lost on their way')
   const told = new Heard<unknown>()
@@ -199,7 +199,7 @@ test('what died when a shard was taken over is told, though the answer that said
   expect(lost).toBe(2)
 })
 
-test('an error that nobody catches counts as a crash of the id that ran', async () => {
+test('an uncaught error counts as a crash of the running id', async () => {
   const t = bench()
   const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
   await job.performAsync({ id: 'x', payload: 'doom' })
@@ -213,7 +213,7 @@ test('an error that nobody catches counts as a crash of the id that ran', async 
   expect(await job.morgue.find('x')).toMatchObject({ error: 'crashed 3 times' })
 })
 
-test('a process that was frozen past its lease begins nothing before it knows that its shards are its own', async () => {
+test('a process that was frozen past its lease starts nothing before it has checked its shards', async () => {
   const t = bench()
   const job = t.hq.ordered('Sync', { shards: 1 }, () => {})
   const ids = Array.from({ length: 30 }, (_, id) => String(id))
@@ -237,7 +237,7 @@ test('a process that was frozen past its lease begins nothing before it knows th
   expect(again.filter(({ ids }) => String(ids) !== 'after')).toEqual([])
 })
 
-test('a store that is away for a moment is waited for, and nothing is lost', async () => {
+test('a worker waits for a store that is briefly away, and nothing is lost', async () => {
   const t = bench()
   const { opened, open } = gate()
   let away = false
@@ -286,7 +286,7 @@ function told(hq: Highkiq, after = () => {}) {
   return heard
 }
 
-test('what becomes due while a call is under way is asked for at once', async () => {
+test('ids that become due during a call are fetched at once', async () => {
   const time = { now: 1000 }
   const t = bench({ clock: { now: () => time.now * 1000 } })
   const heard = told(t.hq, () => {
@@ -328,7 +328,7 @@ test('a shard with large payloads leaves room in the calls for the others', asyn
   await emptied(job)
 })
 
-test('a hand-over that reaches the store late takes nothing away from the batch that runs by then', async () => {
+test('a release that reaches the store late does not affect the batch that runs by then', async () => {
   const t = bench()
   const { opened, open } = gate()
   const { store } = t.hq

@@ -13,7 +13,7 @@ function idsOf(shard: number, shards: number, n: number): string[] {
   return ids
 }
 
-test('[36] shards are shared when a process joins and come back when it leaves; no id runs in two at a time', async () => {
+test('[36] shards are shared when a process joins, and return when it leaves; no id runs in two at once', async () => {
   const here = bench()
   const running = new Set<string>()
   const seen: string[] = []
@@ -66,7 +66,7 @@ test('[36] shards are shared when a process joins and come back when it leaves; 
   expect([...here.errors, ...other.errors]).toEqual([])
 })
 
-test('[36] a process that joins takes nothing over before what runs there has ended', async () => {
+test('[36] a joining process acquires a shard only after the running batch has ended', async () => {
   const here = bench()
   const { opened, open } = gate()
   const { job, calls } = ordered(here, { shards: 2 }, () => opened)
@@ -91,7 +91,7 @@ test('[36] a process that joins takes nothing over before what runs there has en
   expect(await job.stats()).toMatchObject({ processed: 2, failed: 0 })
 })
 
-test('[37] an idle worker begins what is pushed, or becomes due, at once', async () => {
+test('[37] an idle worker starts pushed and due ids at once', async () => {
   const here = bench()
   const began: number[] = []
   const { job, calls } = ordered(here, {}, () => began.push(Date.now()))
@@ -120,7 +120,7 @@ test('[37] an idle worker begins what is pushed, or becomes due, at once', async
   expect(offs.at(-1)).toBeLessThan(2000)
 })
 
-test.runIf(process.env.HIGHKIQ_TEST_REDIS)('[37] an idle ordered queue asks the server hardly anything', async () => {
+test.runIf(process.env.HIGHKIQ_TEST_REDIS)('[37] an idle ordered queue sends few commands to the server', async () => {
   const seconds = 4
   const here = bench()
   ordered(here, { shards: 5 })
@@ -140,7 +140,7 @@ test.runIf(process.env.HIGHKIQ_TEST_REDIS)('[37] an idle ordered queue asks the 
   expect(asked.length, commands).toBeLessThanOrEqual(seconds + 1)
 })
 
-test('[37] the shard whose first id has waited longest goes first, and one that is not due never', async () => {
+test('[37] the shard whose first id has waited longest is first; a shard without due ids is skipped', async () => {
   const { here, job, calls, idle } = frozen({ shards: 3, batchSize: 1 })
   const [a, b, c] = [0, 1, 2].map((shard) => idsOf(shard, 3, 1)[0] as string)
   await job.performAsync([
@@ -169,7 +169,7 @@ test('[37] the shard whose first id has waited longest goes first, and one that 
   expect(await job.stats()).toMatchObject({ lag: 0, length: 1 })
 })
 
-test('[38] a long backlog of one shard does not hold up another', async () => {
+test('[38] a long backlog of one shard does not delay another', async () => {
   const { here, job, calls } = frozen({ shards: 2, batchSize: 1 })
   const many = idsOf(0, 2, 3000)
   const [one] = idsOf(1, 2, 1) as [string]
@@ -180,7 +180,7 @@ test('[38] a long backlog of one shard does not hold up another', async () => {
   expect(calls.all.indexOf(`${one}[v]`)).toBeLessThanOrEqual(2)
 })
 
-test('[38] a shard that always fails does not hold up another', async () => {
+test('[38] a shard that always fails does not delay another', async () => {
   const [bad] = idsOf(0, 2, 1) as [string]
   const good = idsOf(1, 2, 5)
   const { here, job, calls } = frozen(
@@ -199,7 +199,7 @@ test('[38] a shard that always fails does not hold up another', async () => {
   expect(between).toBeLessThan(60)
 })
 
-test('[38] a shard whose payloads fill an answer does not keep the others from theirs', async () => {
+test('[38] a shard whose payloads fill an answer does not block the others', async () => {
   const here = bench()
   const order: number[] = []
   const { job, empty } = ordered(here, { shards: 2 }, ({ ctx }) => order.push(ctx.ordered.shard))
@@ -211,7 +211,7 @@ test('[38] a shard whose payloads fill an answer does not keep the others from t
   expect(order.indexOf(0), `shards ran as ${order}`).toBeLessThan(5)
 })
 
-test('a shard that a splitter function leaves to nobody stays nobody’s; one of a node that is not there is taken', async () => {
+test('a shard that no splitter function chooses stays without an owner; a shard of a missing node is acquired', async () => {
   const owners = async (splitter: Splitter) => {
     const here = bench()
     const { job } = ordered(here, { shards: 2 }, () => {})

@@ -70,7 +70,7 @@ test.each([
   expect(here.errors).toMatchObject([{ error: { code: 'INVALID_OPTION', message: expect.stringMatching(words) } }])
 })
 
-test('beside a stranger, what a BatchFailure says of an id of the batch holds', async () => {
+test('a BatchFailure that names an unknown id still decides about the known ones', async () => {
   const { here, job, calls, waiting, dead, idle } = frozen({}, () => {
     throw new BatchFailure(
       new Map([
@@ -87,7 +87,7 @@ test('beside a stranger, what a BatchFailure says of an id of the batch holds', 
   expect(await waiting()).toEqual([expect.stringMatching(/^2\{1010,0,\{w:2\},"BatchFailure names/)])
 })
 
-test('a failure is told with its ids, ten at most, its attempt, and what comes next; a batch has a short jid', async () => {
+test('a failure is logged with at most ten ids, its attempt and the next retry; a batch has a short jid', async () => {
   const jids: string[] = []
   const { here, time, job, calls, idle } = frozen({ maxRetries: 1, batchSize: 12 }, ({ ctx }) => {
     jids.push(ctx.jid)

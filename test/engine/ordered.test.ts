@@ -48,7 +48,7 @@ test('payloads of one id come in the order of their scores, as one batch', async
   expect(here.errors).toEqual([])
 })
 
-test('what is pushed while its id runs comes after it, and never beside it', async () => {
+test('payloads pushed while their id runs are handled after it, and never beside it', async () => {
   const here = bench()
   const { opened, open } = gate()
   let running = 0
@@ -85,7 +85,7 @@ test('a push wakes an idle worker', async () => {
   }
 })
 
-test('a batch has at most batchSize ids, those that are due first', async () => {
+test('a batch has at most batchSize ids, the earliest due ones', async () => {
   const here = bench()
   const { job, calls } = sync(here, { batchSize: 3 })
   await job.performAsync(['d', 'a', 'c', 'b'].map((id, i) => ({ id, payload: i, performAt: new Date(1000 + i) })))
@@ -95,7 +95,7 @@ test('a batch has at most batchSize ids, those that are due first', async () => 
   expect(batches(calls)).toEqual([{ d: [0], a: [1], c: [2] }, { b: [3] }])
 })
 
-test('an id that fails comes back after retryIn, with what came meanwhile', async () => {
+test('a failed id runs again after retryIn, with payloads pushed meanwhile', async () => {
   const here = bench()
   const seen: [number, unknown][] = []
   const { job, calls } = sync(
@@ -134,7 +134,7 @@ test('an id that fails comes back after retryIn, with what came meanwhile', asyn
   ])
 })
 
-test('when its retries are used up the first payload dies alone, and the rest begins anew', async () => {
+test('when the retries are used up only the first payload dies, and the others start over', async () => {
   const here = bench()
   const died = new Heard()
   const { job, calls } = sync(here, { maxRetries: 1, retryIn: () => 0, onExhausted: died.say }, () =>
@@ -160,7 +160,7 @@ test('when its retries are used up the first payload dies alone, and the rest be
   ])
 })
 
-test('an onExhausted that breaks is reported, and no more', async () => {
+test('an onExhausted that throws is only reported', async () => {
   const here = bench()
   const { job, calls } = sync(
     here,
@@ -203,7 +203,7 @@ test.each([
   expect((await job.find(2)).waiting).toMatchObject({ retryCount: 0, error: 'two' })
 })
 
-test('server middleware stands around each batch, and client middleware around each item', async () => {
+test('server middleware runs around each batch, and client middleware around each item', async () => {
   const here = bench()
   const heard: unknown[] = []
   here.hq.server.use(async (ctx, next) => {
@@ -225,7 +225,7 @@ test('server middleware stands around each batch, and client middleware around e
   expect(heard).toEqual([['Sync', 'sync-users', ['1', '3', '4']]])
 })
 
-test('prepare makes id, score and time from the payload', async () => {
+test('prepare computes id, score and time from the payload', async () => {
   const here = bench()
   const { job } = sync(here, {
     prepare: ({ payload }) => {
@@ -247,7 +247,7 @@ test('prepare makes id, score and time from the payload', async () => {
   expect(items[0]?.performIn).toBeCloseTo(here.clock.now() / 1000 + 300, 0)
 })
 
-test('a number of seconds is from now, and a time in seconds since 1970 from 1e9 on, as for other jobs', async () => {
+test('a number below 1e9 counts seconds from now, from 1e9 on since 1970, as for other jobs', async () => {
   const here = bench()
   const { job } = sync(here)
   const now = here.clock.now() / 1000
@@ -310,7 +310,7 @@ test.each<[OrderedOptions['retryIn'], least: number, most: number]>([
   expect(here.errors.map(({ error }) => error.message)).toEqual(['no'])
 })
 
-test('a retryIn that answers a promise is reported, and the id gets the default delay', async () => {
+test('a retryIn that returns a promise is reported, and the id gets the default delay', async () => {
   const here = bench()
   const { job } = sync(here, { retryIn: (async () => 5) as never }, () => {
     throw new Error('no')
@@ -323,7 +323,7 @@ test('a retryIn that answers a promise is reported, and the id gets the default 
   )
 })
 
-test('scores that nobody gives grow with each push, also within a millisecond', async () => {
+test('default scores grow with each push, also within a millisecond', async () => {
   const here = bench({ clock: { now: () => 1_764_000_000_000 } })
   const { job } = sync(here)
   await job.performAsync(Array.from({ length: 250 }, (_, v) => ({ id: 1, payload: v })))
@@ -350,7 +350,7 @@ test.each([
   )
 })
 
-test('a name, and a queue, is defined once', () => {
+test('a name and a queue can be defined only once', () => {
   const { hq } = bench()
   hq.job('Hard', () => {})
   hq.ordered('Sync', () => {})
@@ -363,7 +363,7 @@ test('a name, and a queue, is defined once', () => {
   expect(() => hq.ordered('Late', () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('two workers share the shards, each hands over at a batch’s end, and who leaves gives all back', async () => {
+test('two workers share the shards, release them after a batch, and release all when they leave', async () => {
   const here = bench()
   const { opened, open } = gate()
   const first = sync(here, { shards: 8 }, () => opened)
@@ -391,7 +391,7 @@ test('two workers share the shards, each hands over at a batch’s end, and who 
   expect(there.errors).toEqual([])
 })
 
-test('what is pushed within hq.via goes to that store', async () => {
+test('pushes within hq.via go to that store', async () => {
   const here = bench()
   const there = bench()
   const { job } = sync(here)
@@ -400,7 +400,7 @@ test('what is pushed within hq.via goes to that store', async () => {
   expect(await there.hq.ordered('Sync').stats()).toMatchObject({ length: 1 })
 })
 
-test('a failed id whose retry is near is not waited for longer than that', async () => {
+test('a worker waits for a failed id no longer than until its retry', async () => {
   const here = bench()
   const at: number[] = []
   const { job, calls } = sync(here, { retryIn: () => 0.05 }, () => {
@@ -414,7 +414,7 @@ test('a failed id whose retry is near is not waited for longer than that', async
   expect((at[9] as number) - (at[0] as number)).toBeLessThan(9000)
 })
 
-test('actions on what waits meet what they name, and no more', async () => {
+test('actions on waiting ids affect only those that they name', async () => {
   const here = bench()
   const { job } = sync(here, { retryIn: () => 1000 }, () => {
     throw new Error('no')
@@ -447,7 +447,7 @@ test('actions on what waits meet what they name, and no more', async () => {
   expect(await ids({ by: 'id', after: next })).toEqual(['f3'])
 })
 
-test('a worker that is quiet ends its batch, gives back what has not begun, and leaves', async () => {
+test('a quiet worker ends its batch, requeues batches that have not started, and leaves', async () => {
   const here = bench()
   const { opened, open } = gate()
   const { job, calls } = sync(here, {}, () => opened)
@@ -466,7 +466,7 @@ test('a worker that is quiet ends its batch, gives back what has not begun, and 
   expect(calls.all).toHaveLength(1)
 })
 
-test('who is quiet and still works on a batch holds up no other shard', async () => {
+test('a quiet worker with a running batch delays no other shard', async () => {
   const here = bench()
   const { opened, open } = gate()
   const first = sync(here, { shards: 6 }, ({ batch }) => (batch.long ? opened : undefined))
@@ -489,7 +489,7 @@ test('who is quiet and still works on a batch holds up no other shard', async ()
   expect(await owners(other)).toBe(6)
 })
 
-test('a batch that does not end in time goes back as it was', async () => {
+test('a batch that does not end in time is requeued unchanged', async () => {
   const here = bench()
   const reasons = new Heard<string>()
   const { job, calls } = sync(here, {}, ({ ctx }) => {
@@ -506,7 +506,7 @@ test('a batch that does not end in time goes back as it was', async () => {
   expect(await job.stats()).toMatchObject({ busy: 0, processed: 0, failed: 0 })
 })
 
-test('cancelling removes what waits, drops what has not begun, and tells what runs', async () => {
+test('cancelling removes waiting payloads, drops batches that have not started, and aborts running ones', async () => {
   const here = bench()
   const reasons = new Heard<string>()
   const { job, calls } = sync(here, {}, ({ ctx, batch }) => {
@@ -534,7 +534,7 @@ test('cancelling removes what waits, drops what has not begun, and tells what ru
   expect(await job.stats()).toMatchObject({ processed: 1, failed: 0 })
 })
 
-test('nothing begins while the queue is paused', async () => {
+test('no batch starts while the queue is paused', async () => {
   const here = bench()
   const { job, calls } = sync(here)
   await job.performAsync({ id: 1 })
@@ -557,7 +557,7 @@ test('nothing begins while the queue is paused', async () => {
   await calls.atLeast(2)
 })
 
-test('the number of shards changes while all goes on', async () => {
+test('the number of shards changes while pushes and batches continue', async () => {
   const here = bench()
   const seen = new Map<string, number[]>()
   const { job } = sync(here, { shards: 3, batchSize: 4 }, ({ batch }) => {
@@ -578,7 +578,7 @@ test('the number of shards changes while all goes on', async () => {
   expect(here.errors).toEqual([])
 })
 
-test('another number of shards than the stored one is warned of, and changed with reshard: auto', async () => {
+test('a definition with another number of shards is warned of, and applied with reshard: auto', async () => {
   const here = bench()
   sync(here, { shards: 3 })
   const worker = await here.work()
@@ -610,7 +610,7 @@ test('with serial id, batches of one shard run in parallel, and never two of one
   expect(batches(calls).slice(2)).toEqual([{ 3: [''] }, { 1: ['again'] }])
 })
 
-test('a splitter gives a process its shards by hand', async () => {
+test('a splitter assigns shards to a process by hand', async () => {
   const here = bench()
   const { job } = sync(here, { shards: 4 })
   const worker = await here.work({ splitter: { nodes: 2, node: 1 } })
@@ -619,7 +619,7 @@ test('a splitter gives a process its shards by hand', async () => {
   expect(shards.map(({ owner }) => owner?.startsWith(worker.identity) ?? false)).toEqual([false, true, false, true])
 })
 
-test('what died is resurrected, or deleted', async () => {
+test('dead ids are resurrected or deleted', async () => {
   const here = bench()
   let broken = true
   const { job, calls } = sync(here, { maxRetries: 0 }, () => {
@@ -647,7 +647,7 @@ test('the stats of an app show its ordered queues', async () => {
   expect(await here.hq.orderedQueues()).toEqual(['Sync'])
 })
 
-test('the context has a fence, and says where the batch belongs', async () => {
+test('the context has a fence, and the name, shard and number of the batch', async () => {
   const here = bench()
   const { job, calls } = sync(here, { shards: 3 })
   await job.performAsync({ id: 'x', payload: 1, score: 5, performAt: new Date(9000) })

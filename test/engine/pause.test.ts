@@ -21,7 +21,7 @@ test('an idle worker in another process fetches nothing from a paused queue, and
   expect(ran.map(({ n }) => n)).toEqual([0, 1, 2, 3])
 })
 
-test('under load no job begins once the pause is set; those that run end, and the other queues go on', async () => {
+test('under load no job starts after a pause; running jobs end, and other queues continue', async () => {
   const t = bench()
   const begun = new Heard<number>()
   const other = new Heard<number>()
@@ -51,7 +51,7 @@ test('under load no job begins once the pause is set; those that run end, and th
   await t.settled()
 })
 
-test('an empty queue that is paused stands among the others, by name, until it is resumed', async () => {
+test('an empty paused queue is listed with the others, by name, until it is resumed', async () => {
   const { hq } = bench()
   await hq.push({ class: 'J', args: [], queue: 'b' })
   for (const queue of ['c', 'a']) await hq.queue(queue).pause()
@@ -64,7 +64,7 @@ test('an empty queue that is paused stands among the others, by name, until it i
   expect(await hq.queueSummaries()).toMatchObject([{ name: 'b' }])
 })
 
-test('a queue that was paused before anybody worked on it stays paused over every restart', async () => {
+test('a queue that was paused before any worker served it stays paused over restarts', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const J = t.hq.job('J', async () => ran.say('first'))
@@ -84,7 +84,7 @@ test('a queue that was paused before anybody worked on it stays paused over ever
   expect(await ran.atLeast(1)).toEqual(['second'])
 })
 
-test('due jobs and retries of a paused queue come into it, and wait there', async () => {
+test('due jobs and retries enter a paused queue, and wait there', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', { retryIn: () => 0.01 }, async (ctx) => {
@@ -100,7 +100,7 @@ test('due jobs and retries of a paused queue come into it, and wait there', asyn
   await ran.atLeast(2)
 })
 
-test('a capsule whose queue is paused waits, and the others of its worker go on', async () => {
+test('a capsule whose queue is paused waits, and the other capsules of its worker continue', async () => {
   const t = bench()
   const ran = new Heard<string>()
   const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
@@ -115,7 +115,7 @@ test('a capsule whose queue is paused waits, and the others of its worker go on'
   expect((await ran.atLeast(3)).at(-1)).toBe('a')
 })
 
-test('what is no queue name is refused', async () => {
+test('an invalid queue name is refused', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   await expect(t.hq.queue('').pause()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   await expect(t.hq.queue('').resume()).rejects.toMatchObject({ code: 'INVALID_OPTION' })

@@ -52,7 +52,7 @@ test('with concurrency the queue gets slots of its own, and no more than those',
   expect(began.all).toHaveLength(5)
 })
 
-test('a worker may have nothing but bound queues', async () => {
+test('a worker may have bound queues only', async () => {
   const { hq, work } = bench()
   const ran = new Heard<string>()
   hq.process('default', { concurrency: 2 }, async (ctx) => ran.say(ctx.payload.class))
@@ -62,7 +62,7 @@ test('a worker may have nothing but bound queues', async () => {
   expect([worker.concurrency, worker.queues]).toEqual([2, ['default']])
 })
 
-test('the middleware and the options of process are those of its handler', async () => {
+test('middleware and options of process apply to its handler', async () => {
   const { hq, work, set, settled } = bench()
   const seen: unknown[] = []
   hq.process(
@@ -90,7 +90,7 @@ test('the middleware and the options of process are those of its handler', async
   expect(await set('dead')).toMatchObject([{ class: 'Y', error_message: 'enough' }])
 })
 
-test('what can not be bound is refused: twice, after a worker, without a handler or slots', () => {
+test('process is refused for a bound queue, after a worker, and without a handler or slots', () => {
   const { hq } = bench({ url: 'sqlite::memory:' })
   const refused = (code: string) => expect.objectContaining({ code })
   hq.process('orders', () => {})

@@ -16,7 +16,7 @@ test('a job that is pushed runs with its arguments, its jid and its queue', asyn
   expect(await ran.atLeast(1)).toEqual([[jid, 'hard', 1, 'bob', 5]])
 })
 
-test('the payload carries what Sidekiq writes, under its names and in its units', async () => {
+test("the payload has Sidekiq's members, with its names and units", async () => {
   const { hq, queue } = bench({ clock: { now: () => 1_700_000_000_123 } })
   const options = { queue: 'q', retry: 5, backtrace: 3, dead: false, tags: ['vip'], retryFor: 60 }
   const Full = hq.job('Full', { ...options, retryIn: () => 1, onExhausted: noop, timeout: 9, maxCrashes: 2 }, noop)
@@ -61,7 +61,7 @@ test('set() changes what is pushed through it and leaves the job itself alone', 
   expect(await queue()).toMatchObject([{ tags: ['old'], retry: 7 }])
 })
 
-test('any class can be pushed, also one that only another program knows, with members of its own', async () => {
+test('any class can be pushed by name, with any members', async () => {
   const { hq, queue } = bench()
   const jid = await hq.push({ class: 'RubyWorker', args: [1, [2]], queue: 'ruby', bid: 'b1', cattr: { user: 3 } })
   expect(await queue('ruby')).toMatchObject([
@@ -160,7 +160,7 @@ test('performAt refuses an invalid Date', async () => {
 
 // ------------------------------------------------------------------------------------------------------------ bulk
 
-test('performBulk answers one jid for each, in order, null where middleware stopped it', async () => {
+test('performBulk returns one jid for each job, in order, and null for filtered ones', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async (_ctx, _n: number) => {})
   hq.client.use((payload, next) => (payload.args[0] === 2 ? null : next()))
@@ -170,7 +170,7 @@ test('performBulk answers one jid for each, in order, null where middleware stop
   expect(jids).toEqual([stored[0]?.jid, null, stored[1]?.jid, null])
 })
 
-test('performBulk of nothing answers an empty array', async () => {
+test('performBulk of nothing returns an empty array', async () => {
   const { hq } = bench()
   expect(await hq.job('J', noop).performBulk([])).toEqual([])
 })
@@ -200,7 +200,7 @@ test('performBulk accepts iterables and async iterables, and reads at most one b
   expect(await J.performBulk(new Set<[number]>([[1]]))).toHaveLength(1)
 })
 
-test('performBulk ends its source when a row is refused, and says which', async () => {
+test('performBulk closes its source when a row is refused, and the error names the row', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async (_ctx, _n: unknown) => {})
   let ended = false
@@ -244,7 +244,7 @@ test.each([[''], ['two words'], ['{x}'], [5]])('a push to a queue named %o is re
   })
 })
 
-test('an argument that JSON can not carry is refused with its path; nothing is stored, and next to it all goes on', async () => {
+test('an argument that is not JSON is refused with its path; its job is not stored, and other pushes are', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', async (_ctx, _a: unknown) => {})
   const bad = J.performAsync({ when: new Date() })
@@ -254,7 +254,7 @@ test('an argument that JSON can not carry is refused with its path; nothing is s
   expect(await queue()).toHaveLength(1)
 })
 
-test("strictArgs 'warn' stores what JSON makes of it and logs a warning; false says nothing", async () => {
+test("strictArgs 'warn' stores the argument as JSON and logs a warning; false logs nothing", async () => {
   const warned = bench({ strictArgs: 'warn' })
   const when = new Date(0)
   const jid = await warned.hq.push({ class: 'X', args: [when] })
@@ -268,7 +268,7 @@ test("strictArgs 'warn' stores what JSON makes of it and logs a warning; false s
   expect(off.log.lines).toEqual([])
 })
 
-test('a job of more than maxArgsBytes is refused, in bytes and not in characters; a large one is warned of', async () => {
+test('a job above maxArgsBytes, counted in bytes, is refused; a large one is warned of', async () => {
   const { hq, log, queue } = bench({ maxArgsBytes: { warn: 300, refuse: 1000 } })
   await hq.push({ class: 'X', args: ['x'.repeat(50)] })
   expect(log.lines).toEqual([])
@@ -288,7 +288,7 @@ test('without an option the limit is 10 MB', async () => {
 
 // ---------------------------------------------------------------------------------------------------------- inline
 
-test('performInline runs at once through both chains and answers what the handler answers; nothing is stored', async () => {
+test("performInline runs at once through both chains and returns the handler's value; nothing is stored", async () => {
   const { hq } = bench()
   const order: string[] = []
   hq.client.use((payload, next) => {
@@ -306,7 +306,7 @@ test('performInline runs at once through both chains and answers what the handle
   expect(await hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 0, retries: 0 })
 })
 
-test('performInline throws what the handler throws, refuses bad arguments, and answers null when it is stopped', async () => {
+test("performInline throws the handler's error, refuses bad arguments, and returns null when it is filtered", async () => {
   const { hq } = bench()
   const refused = new BusinessFailure('no')
   const J = hq.job('J', async (_ctx, _a: unknown) => {
@@ -318,7 +318,7 @@ test('performInline throws what the handler throws, refuses bad arguments, and a
   expect(await J.performInline(1)).toBeNull()
 })
 
-test('a job that is pushed with performInline gets the arguments as JSON would bring them', async () => {
+test('performInline passes arguments through JSON', async () => {
   const { hq } = bench()
   const given = { deep: [1] }
   const J = hq.job('J', (_ctx, a: typeof given) => a)

@@ -170,7 +170,7 @@ test.each<[string, () => unknown, RegExp]>([
   },
 )
 
-test('a result is there before its job is settled', async () => {
+test('a result is stored before its job is settled', async () => {
   const { hq, work, settled } = bench()
   const J = hq.job('J', KEPT, async () => 1)
   const { store } = hq

@@ -73,7 +73,7 @@ test('stop waits for the running jobs and logs them', async () => {
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, enqueued: 0, fetched: 0 })
 })
 
-test('stop with a timeout of Infinity waits for all', async () => {
+test('stop with a timeout of Infinity waits for all jobs', async () => {
   const t = bench()
   const { J, began, aborted, open } = patient(t)
   await J.performAsync('a')
@@ -87,7 +87,7 @@ test('stop with a timeout of Infinity waits for all', async () => {
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1 })
 })
 
-test('after the timeout the signal aborts: jobs that obey go back to the front in order, uncounted, and run on other workers', async () => {
+test('after the timeout the signal aborts: jobs that obey are requeued at the front in order, uncounted, and run on other workers', async () => {
   const t = bench()
   const { J, began, aborted } = patient(t)
   await J.performBulk([['a'], ['b'], ['c'], ['d']])
@@ -194,7 +194,7 @@ test('a worker that is stopped while it starts leaves nothing in the store', asy
   expect((await t.hq.stats()).enqueued).toBe(1)
 })
 
-test('close() stops the workers, and the app refuses what comes after', async () => {
+test('close() stops the workers, and the app refuses later calls', async () => {
   const t = bench()
   const { J, began, open } = patient(t)
   await J.performAsync('a')

@@ -24,7 +24,7 @@ async function logged({ log }: Bench, message: string, n = 1): Promise<Record<st
   return found()
 }
 
-test("a job that Rails' ActiveJob wrapped runs in a thread as what it wraps", async () => {
+test("a job of Rails' ActiveJob runs in a thread as its wrapped class", async () => {
   const t = bench()
   const results: unknown[] = []
   t.hq.server.use(async (_ctx, next) => results.push(await next()))
@@ -34,7 +34,7 @@ test("a job that Rails' ActiveJob wrapped runs in a thread as what it wraps", as
   expect(results).toMatchObject([{ sum: 3, isMainThread: false, args: [1, 2] }])
 })
 
-test('a handler runs in another thread, with its arguments and all that its context knows', async () => {
+test('a handler runs in another thread, with its arguments and its whole context', async () => {
   const t = bench()
   const seen: unknown[] = []
   t.hq.server.use(async (ctx, next) => {
@@ -197,7 +197,7 @@ test('a handler that blocks its thread is ended with the thread when its job is 
   expect(await t.hq.cancel(jid)).toBe('not-found')
 })
 
-test('a handler that listens to its signal keeps its thread', async () => {
+test('a handler that obeys its signal keeps its thread', async () => {
   const t = bench()
   await push(t, 'Listens')
   await t.work({ concurrency: 1 })
@@ -268,7 +268,7 @@ test.each([
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 3, failed: 1 })
 })
 
-test('an error that a job leaves behind in its thread is reported, and the next job has another thread', async () => {
+test('an uncaught error after a job in a thread is reported, and the next job gets another thread', async () => {
   const t = bench()
   await push(t, 'Careless')
   await t.work()
@@ -303,7 +303,7 @@ test('a worker that is stopped while a thread loads requeues the job', async () 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, fetched: 0 })
 })
 
-test('a handler in a thread pushes through an app of its own', async () => {
+test('a handler in a thread pushes through the app of its thread', async () => {
   const t = bench()
   await push(t, 'Pushes')
   await t.work()
@@ -326,7 +326,7 @@ test('a queue that is bound to a handler may have it in a thread', async () => {
   expect(await logged(t, 'bound')).toMatchObject([{ args: [1, 2], class: 'Ruby' }])
 })
 
-test('the file may be TypeScript, and be named by the app', async () => {
+test('the file may be TypeScript, and the app may name it', async () => {
   const { hq, Typed } = await import('./threads/typed.ts')
   onTestFinished(() => hq.close())
   const jid = (await Typed.performAsync(5)) as string
@@ -342,7 +342,7 @@ test('performInline runs the handler in the calling thread', async () => {
   expect(await Typed.performInline(5)).toEqual(['thread', 5, here])
 })
 
-test('a job whose file nobody names is refused before a worker begins', () => {
+test('a job without a file is refused before a worker starts', () => {
   const { hq } = plain({ url: 'sqlite::memory:' })
   hq.job('J', { thread: true }, () => {})
   expect(() => hq.worker()).toThrow(/J: .*import\.meta\.url/)

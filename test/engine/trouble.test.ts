@@ -25,7 +25,7 @@ async function exec(db: Driver, sql: string): Promise<void> {
   })
 }
 
-test('while another program locks the file, pushes and settlements wait; then all are stored, and no job ran twice', async () => {
+test('while another program locks the file, pushes and settlements wait; then all are stored, and no job runs twice', async () => {
   const t = bench()
   const { opened, open } = gate()
   const ran = new Heard<number>()
@@ -89,7 +89,7 @@ test('an app closes while another program holds the file locked, and says what i
   })
 })
 
-test('a full disk: pushes are refused with their jids and none of theirs is stored; workers make room and all goes on', async () => {
+test('on a full disk pushes are refused with their jids and not stored; workers free space, and pushes work again', async () => {
   const t = bench({ query: '?maxMegabytes=1' })
   const ran = new Heard<number>()
   const J = t.hq.job('J', async (_ctx, n: number, _text: string) => ran.say(n))

@@ -237,7 +237,7 @@ test('a worker is listed with its settings and running jobs until it has stopped
   expect(await hq.store.workers.leases()).toEqual([])
 })
 
-test('each lifecycle event comes once and in order; handlers of the last ones run in reverse order', async () => {
+test('each lifecycle event is emitted once and in order; handlers of the last ones run in reverse order', async () => {
   const { hq, work } = bench()
   const order: string[] = []
   for (const event of ['startup', 'heartbeat', 'beat', 'quiet', 'shutdown', 'exit'] as const) {
@@ -251,7 +251,7 @@ test('each lifecycle event comes once and in order; handlers of the last ones ru
   expect(rest).toEqual(['quiet 2', 'quiet 1', 'shutdown 2', 'shutdown 1', 'exit 2', 'exit 1'])
 })
 
-test('heartbeat comes again when the store has lost the process, and not with every beat', async () => {
+test('heartbeat is emitted again when the store has lost the process, and not with every beat', async () => {
   const { hq, work } = bench()
   const order: string[] = []
   for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))
@@ -264,7 +264,7 @@ test('heartbeat comes again when the store has lost the process, and not with ev
   expect(order.slice(4)).toEqual(['heartbeat', 'beat', 'beat'])
 })
 
-test('heartbeat comes with the next beat when the answer to the first one was lost', async () => {
+test('heartbeat is emitted with the next beat when the answer to the first one was lost', async () => {
   const { hq, work, errors } = bench()
   const order: string[] = []
   for (const event of ['heartbeat', 'beat'] as const) hq.on(event, () => void order.push(event))

@@ -12,7 +12,9 @@ const MOST_MB = 400
 
 const HEADER = ['id', 'day', 'customer', 'city', 'product', 'quantity', 'unit_price', 'discount', 'paid', 'note']
 
-test('a table becomes one file, downloaded while it is made, rows in their order', { timeout: LIMIT_MS }, async () => {
+test('a table becomes one file, downloaded while it is made, with its rows in order', {
+  timeout: LIMIT_MS,
+}, async () => {
   const example = new Example('export', { EXAMPLE_ROWS: String(ROWS) })
   const url = await example.url
   const { cpu: cpuAtStart } = example.cost

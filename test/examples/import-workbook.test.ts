@@ -26,7 +26,7 @@ async function correct(report: Uint8Array, path: string, all: boolean, sku = 'C'
   return corrected.length
 }
 
-test('the sample is imported, and its refused rows come back corrected until none is left', {
+test('the sample is imported, and its rejected rows are corrected until none is left', {
   timeout: LIMIT_MS,
 }, async () => {
   const example = new Example('import-workbook', { EXAMPLE_ROWS: String(ROWS) })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { said } from './example.ts'
 
-test('a copy that an ordered queue keeps is up to date, one that ordinary jobs keep is not', {
+test('a copy made by an ordered queue is up to date, one made by ordinary jobs is not', {
   timeout: 120_000,
 }, async () => {
   let stale = 0

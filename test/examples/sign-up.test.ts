@@ -9,7 +9,7 @@ interface Product {
   price: string
 }
 
-test('a form becomes a task; what was refused is corrected and tried again', { timeout: LIMIT_MS }, async () => {
+test('a form becomes a task; its rejected rows are corrected and retried', { timeout: LIMIT_MS }, async () => {
   const url = await new Example('sign-up').url
   const args = Array.from({ length: 30 }, (_, n): [Product] => [
     { sku: `AB-${1000 + n}`, name: n === 3 ? '' : 'Teapot', price: n === 7 ? 'x' : '5' },

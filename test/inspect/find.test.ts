@@ -7,7 +7,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-test('a job is found wherever it is, with what it looks like there', async () => {
+test('a job is found in every state, with its details', async () => {
   const t = bench()
   const begun = gate()
   const end = gate()
@@ -39,13 +39,13 @@ test('a job is found wherever it is, with what it looks like there', async () =>
   expect((await t.hq.find(jid)).state).toBe('unknown')
 })
 
-test('looking can be given up', async () => {
+test('a search can be aborted', async () => {
   const t = bench()
   await t.hq.push({ class: 'Job', args: [] })
   await expect(t.hq.find('x', { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough')
 })
 
-test('what runs is shown with its process, longest first', async () => {
+test('running jobs are listed with their process, longest first', async () => {
   const t = bench()
   const begun = gate()
   const end = gate()
@@ -69,7 +69,7 @@ test('what runs is shown with its process, longest first', async () => {
   end.open()
 })
 
-test('what is no text is refused where an id or a name is asked for', async () => {
+test('an id or a name must be a string', async () => {
   const { hq } = bench()
   await hq.store.open()
   const odd = {} as never

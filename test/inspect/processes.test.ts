@@ -10,7 +10,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 
 const record = { concurrency: 5, busy: 0, beat: Date.now(), quiet: false, rss: 1000 }
 
-test('a process is quieted, asked what it does, and stopped from afar: it hears so with its beats', async () => {
+test('a process is quieted, traced and stopped through the store, at its heartbeats', async () => {
   const t = bench()
   const beat = async () =>
     (await t.hq.store.workers.heartbeat({ identity: 'host:1:a', info: '{}', ...record }, 60)).signal
@@ -23,7 +23,7 @@ test('a process is quieted, asked what it does, and stopped from afar: it hears 
   expect(await process.stop()).toBe(false)
 })
 
-test('an embedded process obeys no signals from afar', async () => {
+test('an embedded process obeys no signals through the store', async () => {
   const t = bench()
   await t.hq.store.workers.heartbeat({ identity: 'host:1:a', info: '{"embedded":true}', ...record }, 60)
   const [process] = (await all(t.hq.processes())) as [Process]
@@ -32,7 +32,7 @@ test('an embedded process obeys no signals from afar', async () => {
   await expect(process.stop()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
 })
 
-test('the processes are counted together, found one by one, and what runs is found by its jid', async () => {
+test('processes are totalled and found by identity, and running jobs are found by jid', async () => {
   const t = bench()
   const processes = t.hq.processes()
   expect(await processes.totals()).toEqual({ processes: 0, concurrency: 0, busy: 0, rss: 0 })
@@ -54,7 +54,7 @@ test('the processes are counted together, found one by one, and what runs is fou
   expect((await all(t.hq.running())).map(({ jid }) => jid)).toEqual(['first', 'second'])
 })
 
-test('processes of all versions are read, whatever is missing or wrong', async () => {
+test('processes of all versions are read, with missing and wrong fields', async () => {
   const t = bench()
   const infos = {
     'a:1': { hostname: 'h', pid: 7, tag: 't', labels: ['x'], queues: ['q'], weights: { q: 2 }, started_at: 1.5 },
@@ -78,7 +78,7 @@ test('processes of all versions are read, whatever is missing or wrong', async (
   expect(JSON.parse(JSON.stringify(a))).toMatchObject({ identity: 'a:1', quiet: false })
 })
 
-test('totals can be set back, and history tells the days asked for', async () => {
+test('totals can be reset, and history returns the requested days', async () => {
   const t = bench()
   const Job = t.hq.job('Job', { retry: false }, async (_ctx, fails: boolean) => {
     if (fails) throw new Error('broken')

@@ -8,7 +8,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found
 }
 
-test('a queue tells its size, how long its next job has waited, and its jobs, newest first', async () => {
+test('a queue returns its size, its latency, and its jobs, newest first', async () => {
   const t = bench()
   const Job = t.hq.job('Job', async (_ctx, _n: number) => {})
   await Job.performBulk(Array.from({ length: 230 }, (_, n) => [n] as [number]))
@@ -49,7 +49,7 @@ test('a job in a queue is found by its jid or a pattern, and deleted alone', asy
   expect(await t.hq.stats()).toMatchObject({ processed: 49 })
 })
 
-test('the jobs of a queue can be deleted on the way through it', async () => {
+test('the jobs of a queue can be deleted during an iteration', async () => {
   const t = bench()
   const Job = t.hq.job('Job', async (_ctx, _n: number) => {})
   await Job.performBulk(Array.from({ length: 350 }, (_, n) => [n] as [number]))
@@ -62,7 +62,7 @@ test('the jobs of a queue can be deleted on the way through it', async () => {
   expect(await t.hq.queue('default').size()).toBe(117)
 })
 
-test('clear drops what waits, and not what runs', async () => {
+test('clear deletes waiting jobs, and not running ones', async () => {
   const t = bench()
   const Job = t.hq.job('Job', async (_ctx, _n: number) => {})
   await Job.performBulk(Array.from({ length: 2345 }, (_, n) => [n] as [number]))
@@ -90,7 +90,7 @@ test('a cron entry whose job was cleared out of a queue or a set can run again a
   expect(await t.queue()).toHaveLength(1)
 })
 
-test('garbage in a queue is shown as it is and can be deleted', async () => {
+test('invalid entries of a queue are shown unchanged and can be deleted', async () => {
   const t = bench()
   const garbage = ['not json', '{"class":"A","args":null,"jid":5}', '[]', '{"args":[1],"enqueued_at":"soon"}']
   for (const one of garbage) await t.raw(one)
@@ -104,7 +104,7 @@ test('garbage in a queue is shown as it is and can be deleted', async () => {
   expect(await queue.size()).toBe(0)
 })
 
-test('all jobs of a class are deleted from a queue, and nothing that only mentions it', async () => {
+test('all jobs of a class are deleted from a queue, and no job that only mentions it', async () => {
   const t = bench()
   await t.hq.pushBulk({ class: 'Old', args: Array.from({ length: 150 }, (_, n) => [n]) })
   for (let n = 0; n < 3; n++) await t.hq.push({ class: 'New', args: ['Old'] })

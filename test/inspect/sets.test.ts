@@ -32,7 +32,7 @@ async function first(entries: AsyncIterable<SetEntry>): Promise<SetEntry> {
   throw new Error('there is none')
 }
 
-test('a look at causes that has no time sees some all the same, and says when there are more', async () => {
+test('grouping by error without time reads some jobs, and reports when there are more', async () => {
   const t = bench()
   const dead = (name: string, from: number) =>
     Array.from({ length: 900 }, (_, n): [string, number] => [
@@ -47,7 +47,7 @@ test('a look at causes that has no time sees some all the same, and says when th
   expect([complete, scanned >= 1000, scanned < 1800]).toEqual([false, true, true])
 })
 
-test('a set is walked from the highest score down, in pages or one by one, and tells what it holds', async () => {
+test('a set is iterated from the highest score down, in pages or one by one', async () => {
   const t = bench()
   const entries = Array.from({ length: 120 }, (_, n) => [text(n), n < 60 ? 5 : n] as [string, number])
   await fill(t, 'retry', entries)
@@ -72,7 +72,7 @@ test('a set is walked from the highest score down, in pages or one by one, and t
   await expect(t.hq.retries.page({ after: 'nonsense' })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('pages go on among texts that begin alike, or are the same but for their length', async () => {
+test('paging continues among texts with a common prefix', async () => {
   const t = bench()
   const texts = ['a', 'ab', 'abc', 'abcd', 'abż', 'abž', 'abžx', 'ab\u{1f600}', 'ab\u{1f601}', 'b']
   await fill(
@@ -118,7 +118,7 @@ test('an entry is found by its jid, its score, or a pattern', async () => {
   expect((await t.hq.dead.scan('Type*')).items).toEqual([])
 })
 
-test('retry sends exactly this entry to its queue, one retry fewer, through the middleware; the rest of its text stays', async () => {
+test('retry sends exactly this entry to its queue through the middleware, decrements its count, and keeps the other bytes', async () => {
   const t = bench()
   t.hq.client.use((payload, next) => {
     payload.seen = true
@@ -143,14 +143,14 @@ test('retry sends exactly this entry to its queue, one retry fewer, through the 
   expect((await t.queue())[0]).toMatchObject({ jid: 'jid-first', retry_count: -1 })
 })
 
-test('addToQueue leaves the count of retries alone', async () => {
+test('addToQueue does not change the retry count', async () => {
   const t = bench()
   await fill(t, 'schedule', [[text(1, { retry_count: 3 }), 1e10]])
   expect(await (await first(t.hq.scheduled)).addToQueue()).toBe(true)
   expect(await t.queue()).toMatchObject([{ jid: 'jid-1', retry_count: 3 }])
 })
 
-test('a retry that middleware stops is gone, as in Sidekiq; one where it throws stays', async () => {
+test('a retry that middleware filters is gone, as in Sidekiq; one for which it throws stays', async () => {
   const t = bench()
   let throws = true
   t.hq.client.use(async () => {
@@ -166,7 +166,7 @@ test('a retry that middleware stops is gone, as in Sidekiq; one where it throws 
   expect(await t.hq.stats()).toMatchObject({ retries: 0, enqueued: 0 })
 })
 
-test('kill puts an entry into the dead set and tells the death handlers, unless it shall not', async () => {
+test('kill moves an entry to the dead set and calls the death handlers, unless told otherwise', async () => {
   const t = bench()
   const died: [string, string][] = []
   t.hq.onDeath((payload: Payload, error) => died.push([payload.jid, (error as Error).message]))
@@ -190,7 +190,7 @@ test('kill puts an entry into the dead set and tells the death handlers, unless 
   await expect(dead?.kill()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
-test('an entry can be rescheduled and deleted, and of several with one score it is the right one', async () => {
+test('an entry is rescheduled and deleted, and among several with one score it is the right one', async () => {
   const t = bench()
   await fill(
     t,
@@ -209,7 +209,7 @@ test('an entry can be rescheduled and deleted, and of several with one score it 
   expect(jids(await all(t.hq.scheduled))).toEqual(['jid-a', 'jid-b'])
 })
 
-test('what is retried, runs', async () => {
+test('a retried entry runs', async () => {
   const t = bench()
   let broken = true
   const ran: number[] = []
@@ -227,7 +227,7 @@ test('what is retried, runs', async () => {
   expect(ran.sort()).toEqual([1, 2])
 })
 
-test('all entries, or those that match, are retried, killed and deleted in batches that can be watched and stopped', async () => {
+test('all or matching entries are retried, killed and deleted in batches, with progress and a signal to stop', async () => {
   const t = bench()
   const died: string[] = []
   t.hq.onDeath(({ jid }) => died.push(jid))
@@ -273,7 +273,7 @@ test('the limits of the dead set hold after one kill and after many', async () =
   expect(await t.hq.dead.size()).toBe(50)
 })
 
-test('of two who act on the same entries each entry is acted on once', async () => {
+test('two concurrent actions affect each entry once', async () => {
   const t = bench()
   const other = t.another()
   await fill(
@@ -286,7 +286,7 @@ test('of two who act on the same entries each entry is acted on once', async () 
   expect(await t.hq.stats()).toMatchObject({ enqueued: mine.done, dead: theirs.done, retries: 0 })
 })
 
-test('what is no job can be seen, killed and deleted, is refused where it would have to run, and stops nobody', async () => {
+test('an entry that is not a job can be read, killed and deleted, but not run, and blocks no other', async () => {
   const t = bench()
   const garbage = ['not json', '{}', '[1]', '{"class":"A","args":null}', '{"class":7,"args":[],"jid":{}}']
   await fill(t, 'retry', [...garbage.map((one, n) => [one, n] as [string, number]), [text('ok'), 2]])
@@ -334,7 +334,7 @@ test('clear empties a set, whatever its size', async () => {
   expect(await t.hq.stats()).toMatchObject({ scheduled: 0 })
 })
 
-test('a job is put into a set as it is: at a time, with an id of its own or the one it has, and runs when it is due', async () => {
+test('schedule stores a job unchanged, with its own or a new jid, and the job runs when it is due', async () => {
   const t = bench()
   t.hq.client.use(() => null)
   const soon = t.hq.now() / 1000 + 3600
@@ -368,13 +368,13 @@ test('a job is put into a set as it is: at a time, with an id of its own or the 
   expect(ran.all).toEqual(['now'])
 })
 
-test('what is put into the dead set counts there: the set keeps its newest', async () => {
+test('scheduling into the dead set applies its limit: the set keeps its newest', async () => {
   const t = bench({ dead: { max: 2 } })
   for (const n of [1, 2, 3]) await t.hq.dead.schedule(t.hq.now() / 1000 - 10 + n, { class: 'Job', args: [n] })
   expect((await all(t.hq.dead)).map(({ args }) => args)).toEqual([[3], [2]])
 })
 
-test('entries are handed over one by one, lowest first, each to one of several who ask, and only those that were there', async () => {
+test('popEach returns entries lowest first, each to one of several callers, and only those that existed at its start', async () => {
   const t = bench()
   await fill(
     t,
@@ -409,7 +409,7 @@ test('entries are handed over one by one, lowest first, each to one of several w
   expect(jids(await all(t.hq.retries))).toEqual(['jid-again-1'])
 })
 
-test('all jobs of a class are deleted, of an Active Job by its own name, and nothing that only mentions it', async () => {
+test('all jobs of a class are deleted, an Active Job by its own class, and no job that only mentions it', async () => {
   const t = bench()
   const texts = Array.from({ length: 120 }, (_, n) => [text(n, n % 2 ? {} : { class: 'Old' }), n] as [string, number])
   const wrapped = { class: 'Sidekiq::ActiveJob::Wrapper', wrapped: 'Old', args: [{ arguments: [] }] }
@@ -421,7 +421,7 @@ test('all jobs of a class are deleted, of an Active Job by its own name, and not
   expect(left.filter((entry) => entry.class !== 'Job')).toEqual([])
 })
 
-test('who acts on all that match leaves none out, while somebody else takes others away', async () => {
+test('an action on all matching entries skips none while another program removes others', async () => {
   const t = bench()
   const entries = Array.from({ length: 3000 }, (_, n) => {
     const text = JSON.stringify({ class: n % 2 ? 'Odd' : 'Even', args: [], jid: `${n}`, queue: 'default' })
@@ -434,7 +434,7 @@ test('who acts on all that match leaves none out, while somebody else takes othe
   expect(await t.hq.retries.size()).toBe(0)
 })
 
-test('what fails again while all are retried is not met a second time', async () => {
+test('entries that fail again during retryAll are not retried a second time', async () => {
   const t = bench()
   const fails = (n: number, at: number) => text(n, { retry_count: 0, failed_at: at, error_class: 'E' })
   const hour = t.clock.now() - 3_600_000

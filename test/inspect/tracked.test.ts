@@ -17,7 +17,7 @@ const messages = async (task: Task, index: number) => {
   throw new Error('no such row')
 }
 
-test('a row that is deleted from its queue is cancelled, and the next one comes in', async () => {
+test('a row that is deleted from its queue is cancelled, and the next row is queued', async () => {
   const t = bench()
   const Job = t.hq.job('Job', async (_ctx, _n: number) => {})
   const task = await t.hq.tasks.create(Job, [[0], [1], [2], [3], [4]], { window: 2 })
@@ -50,7 +50,7 @@ test('a queue is cleared of rows and other jobs alike, and the counts of the tas
   for await (const _ of t.hq.queues()) throw new Error('no queue should be left')
 })
 
-test('a row that waits for its retry can be retried, killed and deleted; a dead one can be retried, and opens its task again', async () => {
+test('a row that waits for a retry is retried, killed and deleted; a dead row that is retried reopens its task', async () => {
   const t = bench()
   let broken = true
   const Job = t.hq.job('Job', { retry: 2 }, async (_ctx, _n: number) => {
@@ -79,7 +79,7 @@ test('a row that waits for its retry can be retried, killed and deleted; a dead 
   expect(await exact(task)).toEqual({ cancelled: 2, finished: 2 })
 })
 
-test('deleting what is dead leaves the outcome of its row as it is', async () => {
+test('deleting a dead row does not change its event', async () => {
   const t = bench()
   const Job = t.hq.job('Job', { retry: 0 }, async (_ctx, _n: number) => {
     throw new Error('broken')
@@ -95,7 +95,7 @@ test('deleting what is dead leaves the outcome of its row as it is', async () =>
   expect(await exact(task)).toEqual({ error: 3 })
 })
 
-test('a row that middleware stops on its way back is cancelled', async () => {
+test('a row that middleware filters at its retry is cancelled', async () => {
   const t = bench()
   const Job = t.hq.job('Job', { retry: 0 }, async (_ctx, _n: number) => {
     throw new Error('broken')
@@ -108,7 +108,7 @@ test('a row that middleware stops on its way back is cancelled', async () => {
   expect(await exact(task)).toEqual({ cancelled: 1 })
 })
 
-test('where a row is: held, queued, running, waiting for its retry, dead, ended', async () => {
+test('the state of a row: backlog, queued, running, retry, dead, ended', async () => {
   const t = bench()
   const begun = gate()
   const end = gate()

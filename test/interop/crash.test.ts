@@ -5,7 +5,7 @@ import { besideRuby } from './world.ts'
 const JOBS = 5
 
 besideRuby('a process of ours that is killed beside Ruby', (world) => {
-  test('its jobs wait until any process of ours is there, which gives them back, and Ruby runs them', async () => {
+  test('jobs of a killed process wait until any Highkiq process rescues them, and Ruby runs them', async () => {
     const { redis } = world()
     const { hq } = world().node()
     const killed = await world().nodeWorker({ queues: ['both'], concurrency: JOBS })
@@ -30,7 +30,7 @@ besideRuby('a process of ours that is killed beside Ruby', (world) => {
     expect(await redis.llen('ran')).toBe(1 + JOBS)
   })
 
-  test('a job that killed its process each time is dead at the third, for Ruby to see', async () => {
+  test('a job that crashed its process three times is in the dead set that Ruby reads', async () => {
     const { ruby } = world()
     const { hq } = world().node()
     const jid = await hq.push({ class: 'Long', args: ['never'], queue: 'node' })

@@ -3,7 +3,7 @@ import { all, until } from '../engine/bench.ts'
 import { besideRuby } from './world.ts'
 
 besideRuby('what only Highkiq knows, beside Ruby', (world) => {
-  test('a pause rests our worker, and names the processes of Ruby that go on', async () => {
+  test("a pause stops our worker's fetches, and names the Ruby processes that ignore it", async () => {
     const { hq, work } = world().node()
     const theirs = await world().rubyWorker({ queues: ['both'] })
     await work({ queues: ['both', 'node'] })
@@ -18,7 +18,7 @@ besideRuby('what only Highkiq knows, beside Ruby', (world) => {
     expect([...new Set(ran)].sort()).toEqual(['node node', 'ruby both'])
   })
 
-  test("Ruby's jobs are cancelled wherever they wait; one that Ruby runs is not tried again here", async () => {
+  test('waiting jobs of Ruby are cancelled; a job that Ruby runs is not retried here', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     const { hq } = node

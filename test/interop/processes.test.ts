@@ -6,7 +6,7 @@ import { all, gate, until } from '../engine/bench.ts'
 import { besideRuby } from './world.ts'
 
 besideRuby('each language sees the processes of the other', (world) => {
-  test('ours in Ruby', async () => {
+  test('Ruby lists our processes', async () => {
     const { ruby } = world()
     const node = world().node()
     const worker = await node.work({ queues: ['default', 'low'], concurrency: 7, tag: 'shop' })
@@ -44,7 +44,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     expect(await ruby.run('Sidekiq::ProcessSet.new.size')).toBe(0)
   })
 
-  test('what runs, on both sides', async () => {
+  test('running jobs are listed on both sides', async () => {
     const { ruby } = world()
     const node = world().node()
     const worker = await node.work({ queues: ['node'] })
@@ -87,7 +87,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     expect(await world().redis.exists(`${worker.identity}:workers`, `${worker.identity}:work`)).toBe(0)
   })
 
-  test("Ruby's in ours", async () => {
+  test("Highkiq lists Ruby's processes", async () => {
     const { hq } = world().node()
     const worker = await world().rubyWorker({ queues: ['ruby', 'low'], concurrency: 3 })
     const seen = await processOf(hq, worker.pid)
@@ -103,7 +103,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     expect(await hq.stats()).toMatchObject({ processes: 1 })
   })
 
-  test('each quiets and stops the other: it takes no more, and what it has taken goes on', async () => {
+  test('each quiets and stops the other: it fetches no more, and its running jobs continue', async () => {
     const { redis, ruby } = world()
     const node = world().node()
     const stopped = gate()

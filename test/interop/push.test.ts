@@ -79,7 +79,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
     expect(node.errors).toEqual([])
   })
 
-  test('what Node writes is, byte for byte, what Ruby would write', async () => {
+  test('Node writes the same bytes as Ruby', async () => {
     const { hq } = world().node()
     const values = [
       [9007199254740993n, 9223372036854775808n, -18446744073709551616n, 0, -0, 1, -1.5, 0.1, 123456.789],
@@ -101,7 +101,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
     expect(arrived).toEqual(texts.map((text) => memberText(text, 'args')))
   })
 
-  test('what Ruby writes arrives in Node, and goes back as it was', async () => {
+  test("Node reads Ruby's jobs, and writes them back unchanged", async () => {
     const { ruby } = world()
     const args = `[
       ["node"],
@@ -135,7 +135,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
     expect(await ruby.run(`Sidekiq::RetrySet.new.first.args == ${args}`)).toBe(true)
   })
 
-  test('a text that Ruby could not read is refused when it is pushed', async () => {
+  test("a text that Ruby can't read is refused at the push", async () => {
     const { hq } = world().node()
     for (const half of ['\ud83d', 'x\udc0e', '\udc0e\ud83d']) {
       await expect(hq.jobNamed('Quick').performAsync({ text: [half] })).rejects.toThrow(

@@ -9,7 +9,7 @@ import { besideRuby } from './world.ts'
 const FLOAT = /^\d+\.\d+$/
 
 besideRuby('what fails in one language is tried again in the other', (world) => {
-  test('a job that failed in Ruby succeeds in Node, which kept every byte that it need not change', async () => {
+  test('a job that failed in Ruby succeeds in Node, which keeps every other byte', async () => {
     const { ruby, redis } = world()
     await world().rubyWorker({ queues: ['ruby'] })
     const jid = await ruby.run<string>(`
@@ -77,7 +77,7 @@ besideRuby('what fails in one language is tried again in the other', (world) => 
     expect(JSON.parse(said)).toMatchObject({ by: 'ruby', jid })
   })
 
-  test('retries are counted on by whoever tries, until the last one; the dead job comes back from either', async () => {
+  test('both count the retries of a job until the last one, and both retry a dead job', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     const deaths: Payload[] = []
@@ -125,7 +125,7 @@ besideRuby('what fails in one language is tried again in the other', (world) => 
     ).toEqual([[dead.jid, 'node', 1, expect.stringMatching(/jobs\.js/)]])
   })
 
-  test('a retry that people ask for is not counted, and its next failure is', async () => {
+  test('a retry by hand does not count, and its next failure does', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     await node.work({ queues: ['node'] })
@@ -145,7 +145,7 @@ besideRuby('what fails in one language is tried again in the other', (world) => 
     expect(await redis.zcard('retry')).toBe(0)
   })
 
-  test('0 retries lead to the dead set, false to nowhere, dead: false to nowhere, on both sides', async () => {
+  test('on both sides retry 0 leads to the dead set, and retry: false and dead: false delete the job', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     const deaths: (string | undefined)[] = []

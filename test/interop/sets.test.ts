@@ -7,7 +7,7 @@ import { besideRuby } from './world.ts'
 const ODD = [1e21, 0.00001, 1.5, 2n ** 64n, 'žluť 🐎 \u2028 \0 / "', { b: [], 9: {}, a: null }]
 
 besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
-  test('it finds, deletes and clears in queues', async () => {
+  test('Ruby finds, deletes and clears our queues', async () => {
     const { ruby, redis } = world()
     const { hq } = world().node()
     const Quick = hq.jobNamed('Quick').set({ queue: 'q' })
@@ -18,7 +18,7 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
     expect(await redis.keys('*')).toEqual([])
   })
 
-  test('a queue that it cleared is one again when a job comes back to it', async () => {
+  test('a queue that Ruby cleared is listed again when a job returns to it', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     const worker = await node.work({ queues: ['q'], timeout: 0.1 })
@@ -31,7 +31,7 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
     expect(await ruby.run('Sidekiq::Queue.new("q").map(&:klass)')).toEqual(['Long'])
   })
 
-  test('it reschedules, and the job is the same and there once', async () => {
+  test('Ruby reschedules a job, which stays the same and single', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     await node.work({ queues: ['node'] })
@@ -51,7 +51,7 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
     }
   })
 
-  test('what it puts into a queue out of a set is run by us with every argument as it was', async () => {
+  test('a job that Ruby moves from a set to a queue runs here with unchanged arguments', async () => {
     const { ruby } = world()
     const node = world().node()
     const at = Date.now() / 1000 + 1000
@@ -73,7 +73,7 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
     ])
   })
 
-  test('it retries, kills and deletes in the sets, each entry once', async () => {
+  test('Ruby retries, kills and deletes entries of our sets, each once', async () => {
     const { ruby, redis } = world()
     const node = world().node()
     const worker = await node.work({ queues: ['node'] })
@@ -108,7 +108,7 @@ besideRuby('our API works on the jobs that Ruby wrote', (world) => {
   /** Ruby's source of the same. */
   const ODDITIES = '1.0, 1.0e-05, 2**64, "žluť 🐎 \u2028 \\u0000", {"b" => [], "10" => 2.0, "9" => nil}'
 
-  test('it finds, shows, deletes and clears in queues', async () => {
+  test("Highkiq finds, shows, deletes and clears Ruby's queues", async () => {
     const { ruby, redis } = world()
     const { hq } = world().node()
     const jids = await ruby.run<string[]>(
@@ -128,7 +128,7 @@ besideRuby('our API works on the jobs that Ruby wrote', (world) => {
     expect(await redis.keys('*')).toEqual([])
   })
 
-  test('it reschedules, and Ruby runs it then, with every argument as it was', async () => {
+  test('Highkiq reschedules a job of Ruby, which runs then with unchanged arguments', async () => {
     const { ruby, redis } = world()
     const { hq } = world().node()
     const jid = await ruby.run<string>(`Quick.set(queue: "ruby").perform_in(500, ${ODDITIES})`)
@@ -151,7 +151,7 @@ besideRuby('our API works on the jobs that Ruby wrote', (world) => {
     expect(memberText(said, 'args')).toBe(memberText(queued, 'args'))
   })
 
-  test('it shows what failed, retries, kills and brings back, and Ruby goes on counting', async () => {
+  test('Highkiq shows, retries, kills and resurrects failed jobs of Ruby, which keeps counting', async () => {
     const { ruby, redis } = world()
     const { hq } = world().node()
     const quick = await world().rubyWorker({ queues: ['ruby'] })

@@ -7,7 +7,7 @@ import { besideRuby } from './world.ts'
 const ROWS = 50
 
 besideRuby('a tracked task beside Ruby', (world) => {
-  test("its rows may be moved by Ruby's scheduler, and every count stays right", async () => {
+  test("Ruby's scheduler moves rows of a task, and every count stays right", async () => {
     const { redis } = world()
     const node = world().node()
     const worker = await node.work({ queues: ['node'] })
@@ -34,7 +34,7 @@ besideRuby('a tracked task beside Ruby', (world) => {
     expect(await redis.llen('ran')).toBe(ROWS)
   })
 
-  test('Ruby runs its rows, through the window, and what it does not tell ends as ran-elsewhere', async () => {
+  test('Ruby runs rows through the window, and rows without a report end as ran-elsewhere', async () => {
     const node = world().node()
     // It serves another queue: all that it does for the task is to look after it.
     await node.work({ queues: ['node'], pollInterval: 0.1 })

@@ -4,7 +4,7 @@ import { sidekiqWeb } from './sidekiq-web.ts'
 import { besideRuby } from './world.ts'
 
 besideRuby('Sidekiq Web', (world) => {
-  test('its Busy page shows our process and what runs there, and its buttons quiet and stop it', async () => {
+  test('the Busy page of Sidekiq Web shows our process and its running jobs, and its buttons quiet and stop it', async () => {
     const web = await sidekiqWeb(world().url)
     const node = world().node()
     const stopped = gate()
@@ -28,7 +28,7 @@ besideRuby('Sidekiq Web', (world) => {
     expect(await web.text('/busy')).toContain('0 Processes 0 Threads 0 Busy')
   })
 
-  test('its other pages show our jobs and what became of them, and its buttons work on them', async () => {
+  test('the other pages of Sidekiq Web show our jobs and their outcomes, and its buttons change them', async () => {
     const { redis } = world()
     const web = await sidekiqWeb(world().url)
     const node = world().node()

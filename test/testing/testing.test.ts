@@ -15,7 +15,7 @@ function newApp(url = 'sqlite:/nowhere/at/all.db'): Highkiq {
 
 // ------------------------------------------------------------------------------------------------------------ fake
 
-test('pushes are kept in memory, by job and by queue, with enqueued_at or at, as JSON brings them', async () => {
+test('pushes stay in memory, by job and by queue, with enqueued_at or at, after a JSON round trip', async () => {
   const hq = newApp()
   using jobs = fake(hq)
   const Mail = hq.job('Mail', { queue: 'mails', tags: ['m'] }, async (_ctx, _to: unknown) => {})
@@ -49,7 +49,7 @@ test('pushes are kept in memory, by job and by queue, with enqueued_at or at, as
   expect(jobs.jobs()).toEqual([])
 })
 
-test('a bulk, and what goes to another store, is kept too', async () => {
+test('bulks and pushes to another store stay in memory, too', async () => {
   const hq = newApp()
   using jobs = fake(hq)
   const J = hq.job('J', async (_ctx, _n: number) => {})
@@ -60,7 +60,7 @@ test('a bulk, and what goes to another store, is kept too', async () => {
   expect(jobs.jobs().map(({ args }) => args[0])).toEqual([1, 2, 3, 4, 5])
 })
 
-test('arguments are checked, client middleware runs, and what it stops is not kept', async () => {
+test('arguments are checked, client middleware runs, and filtered jobs are not kept', async () => {
   const hq = newApp()
   using jobs = fake(hq)
   hq.client.use((payload, next) => {
@@ -74,7 +74,7 @@ test('arguments are checked, client middleware runs, and what it stops is not ke
   expect(jobs.jobs()).toMatchObject([{ seen: true }])
 })
 
-test('drain runs what was pushed and what that pushes, in order; the app’s own server middleware does not run', async () => {
+test('drain runs pushed jobs and the jobs that they push, in order, without the app’s server middleware', async () => {
   const hq = newApp()
   using jobs = fake(hq)
   const ran: unknown[] = []
@@ -101,7 +101,7 @@ test('drain runs what was pushed and what that pushes, in order; the app’s own
   expect(jobs.jobs()).toEqual([])
 })
 
-test('performOne runs the next one and answers what it answers; when there is none it throws EMPTY_QUEUE', async () => {
+test('performOne runs the next job and returns its value; without a job it throws EMPTY_QUEUE', async () => {
   const hq = newApp()
   using jobs = fake(hq)
   const Double = hq.job('Double', async (_ctx, n: number) => n * 2)
@@ -149,7 +149,7 @@ test('a transaction keeps its rows in the database and its jobs in memory, after
 
 // ---------------------------------------------------------------------------------------------------------- inline
 
-test('inline runs each push where it is made, also those for later, and throws what the handler throws', async () => {
+test("inline runs each push at once, also scheduled ones, and throws the handler's error", async () => {
   const hq = newApp()
   using mode = inline(hq)
   const ran: unknown[] = []
@@ -197,7 +197,7 @@ test('a mode ends with its block, and only once', async () => {
   expect(second.jobs()).toHaveLength(1)
 })
 
-test('with a function a mode is on for that function and what it awaits, and for nobody beside it', async () => {
+test('with a function a mode applies to that function, and not to concurrent code', async () => {
   const hq = newApp('sqlite::memory:')
   const J = hq.job('J', async (_ctx, n: number) => n)
   const scoped = fake(hq, async (jobs) => {
@@ -220,7 +220,7 @@ test('with a function a mode is on for that function and what it awaits, and for
   expect((await hq.stats()).enqueued).toBe(2)
 })
 
-test('a scope may stand inside the mode of the app', async () => {
+test('a mode with a function may run inside the mode of the app', async () => {
   const hq = newApp('sqlite::memory:')
   using jobs = fake(hq)
   const ran: number[] = []
@@ -233,7 +233,7 @@ test('a scope may stand inside the mode of the app', async () => {
   expect((await hq.stats()).enqueued).toBe(1)
 })
 
-test('items of ordered queues are kept, and run together, ids with all that was pushed for them', async () => {
+test('items of ordered queues are kept, and drained together, each id with all its payloads', async () => {
   const hq = newApp()
   const calls: unknown[] = []
   const Sync = hq.ordered('Sync', { batchSize: 2 }, (_ctx, batch: Map<string, number[]>) => {
@@ -284,7 +284,7 @@ test('modes are not nested', async () => {
   using _ = fake(hq)
 })
 
-test('two apps know nothing of each other', async () => {
+test('a mode applies to one app only', async () => {
   const [one, two] = [newApp(), newApp('sqlite::memory:')]
   using jobs = fake(one)
   await two.push({ class: 'J', args: [] })
@@ -292,7 +292,7 @@ test('two apps know nothing of each other', async () => {
   expect((await two.stats()).enqueued).toBe(1)
 })
 
-test('outside of a test that collects them a job says how to begin', async () => {
+test('without fake(hq), the jobs of a class throw an error that names it', async () => {
   const hq = newApp()
   const J = hq.job('J', async () => {})
   const words = /call fake\(hq\)/
@@ -305,7 +305,7 @@ test('outside of a test that collects them a job says how to begin', async () =>
   expect(() => J.jobs).toThrow(words)
 })
 
-test('performInline runs as ever, in every mode', async () => {
+test('performInline runs the job in every mode', async () => {
   const hq = newApp()
   using _ = fake(hq)
   const order: string[] = []

@@ -42,7 +42,7 @@ onRedis('what other versions of Sidekiq keep is read', () => {
       ])
     })
 
-    test('a process, and what it works on', async () => {
+    test('a process and its running jobs', async () => {
       const { hq } = app()
       const processes = await all(hq.processes())
       expect(processes.map((process) => process.toJSON())).toMatchObject([
@@ -65,7 +65,7 @@ onRedis('what other versions of Sidekiq keep is read', () => {
       expect(await hq.stats()).toMatchObject({ busy: 1 })
     })
 
-    test.each([6, 7, 8] as const)('jobs, as they are shown where %i is written', async (wire) => {
+    test.each([6, 7, 8] as const)('jobs are shown with wire %i', async (wire) => {
       const { hq } = app(wire)
       const [mail] = await all(hq.queue('mailers'))
       expect(mail).toMatchObject({ class: expect.stringContaining('Wrapper'), displayClass: 'WelcomeJob' })
@@ -86,7 +86,7 @@ onRedis('what other versions of Sidekiq keep is read', () => {
       expect(dead).toMatchObject({ jid: jidOf(7), at: new Date(1739500000750), retryCount: 3 })
     })
 
-    test.each([6, 7, 8] as const)('metrics and deploys, where %i is written', async (wire) => {
+    test.each([6, 7, 8] as const)('metrics and deploys with wire %i', async (wire) => {
       const { hq } = app(wire)
       const { jobs, deploys } = await hq.metrics.top()
       expect(jobs).toMatchObject([
@@ -105,7 +105,7 @@ onRedis('what other versions of Sidekiq keep is read', () => {
       expect((await hq.metrics.top({ hours: 1 })).jobs).toHaveLength(version === 8 ? 2 : 0)
     })
 
-    test('jobs are run, and what fails is in its set with every byte of its own', async () => {
+    test('jobs run, and failed ones are in their set with unchanged bytes', async () => {
       const { hq, errors } = app()
       const before = new Map(
         [...(await redis.lrange('queue:default', '0', '-1')), ...(await redis.lrange('queue:mailers', '0', '-1'))].map(
@@ -135,7 +135,7 @@ onRedis('what other versions of Sidekiq keep is read', () => {
       }
     })
 
-    test('retries and scheduled jobs go on where they were', async () => {
+    test('retries and scheduled jobs continue where they were', async () => {
       const { hq, errors } = app()
       hq.job('HardJob', () => {
         throw new RangeError('not here')

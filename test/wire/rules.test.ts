@@ -70,7 +70,7 @@ onRedis('on Sidekiq’s wire', () => {
   )
 })
 
-test('what client middleware makes of a due job is checked as at a push: what JSON can not carry stays where it is', async () => {
+test('the result of client middleware for a due job is checked like a push: an invalid job stays where it is', async () => {
   const t = bench()
   const at = t.hq.now() / 1000 + 100
   await t.hq.push({ class: 'J', args: [1], at })
@@ -86,7 +86,7 @@ test('what client middleware makes of a due job is checked as at a push: what JS
   expect(await t.queue()).toEqual([])
 })
 
-test('what a job pushes passes the client middleware of its process', async () => {
+test('pushes of a job pass the client middleware of its process', async () => {
   const t = bench()
   t.hq.client.use((job, next) => {
     job.tenant = 'a'
@@ -103,7 +103,7 @@ test('what a job pushes passes the client middleware of its process', async () =
   expect(await ran.atLeast(3)).toEqual(['a', 'a', 'a'])
 })
 
-test('over its retries a job keeps its jid, its queue and the time when it was made', async () => {
+test('over its retries a job keeps its jid, its queue and its created_at', async () => {
   const t = bench()
   const J = t.hq.job('J', { queue: 'first', retry: 2, retryIn: () => 1 }, () => {
     throw new Error('no')

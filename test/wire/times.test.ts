@@ -38,7 +38,7 @@ test.each(dialects)(
   },
 )
 
-test.each(dialects)('wire %i: a failure, a second one and a discarded job have their times so', async (wire, time) => {
+test.each(dialects)('wire %i: the times of a first failure, a second one and a discarded job', async (wire, time) => {
   const { hq, at, work } = frozen(wire)
   const discarded: unknown[] = []
   hq.onDeath((payload) => discarded.push(payload.discarded_at))
@@ -95,7 +95,7 @@ test.each(dialects)(
   },
 )
 
-test('times are read by their type: latency, and the end of retry_for, whoever wrote them', async () => {
+test('times of all programs are read by their type: latency, and the end of retry_for', async () => {
   const { hq, at, work, raw } = frozen()
   for (const [queue, times] of Object.entries({
     eight: `"created_at":1,"enqueued_at":${START - 5000}`,
@@ -131,7 +131,7 @@ test('times are read by their type: latency, and the end of retry_for, whoever w
   expect(at.ms).toBe(START)
 })
 
-test('jobs as go-workers leaves them: without created_at, retry and queue, with at, RPUSHed', async () => {
+test('jobs of go-workers run: without created_at, retry and queue, with at, by RPUSH', async () => {
   const { hq, at, work } = frozen()
   const ran: unknown[] = []
   hq.job('Add', { queue: 'myqueue3' }, (ctx, a: number, b: number) => {
@@ -153,13 +153,13 @@ test('jobs as go-workers leaves them: without created_at, retry and queue, with 
   expect(await hq.store.jobSets.size('schedule')).toBe(0)
 })
 
-test.each([[5], ['8'], [null], [8.5], [9]])('wire %o is refused with what to say instead', async (wire) => {
+test.each([[5], ['8'], [null], [8.5], [9]])('wire %o is refused with the valid values', async (wire) => {
   expect(() => bench({ wire: wire as never })).toThrow(
     expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('8 (the default), 7 or 6') }),
   )
 })
 
-test('a worker says once, when it starts, that Ruby of another version works beside it', async () => {
+test('a worker logs once, at its start, that Ruby of another version works beside it', async () => {
   const shown = async ({ hq }: Bench, identity: string, version: string | undefined) => {
     const record = { identity, info: JSON.stringify({ version }), concurrency: 5, busy: 0, beat: Date.now() }
     await hq.store.workers.heartbeat({ ...record, quiet: false, rss: 1 }, 60)

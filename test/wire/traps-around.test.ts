@@ -13,7 +13,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
   const payload = (more: Record<string, unknown> = {}) =>
     JSON.stringify({ class: 'J', args: [], jid: 'j'.repeat(24), queue: 'default', retry: true, ...more })
 
-  test('29, 31: minutes are padded in a minute’s key, in no other, and the class’s own bars come before the last one', async () => {
+  test('29, 31: minutes are padded only in a minute’s key, and a class name may contain bars', async () => {
     // Ten minutes to nine, UTC, of a day and an hour with one digit.
     const t = wire({ clock: { now: () => Date.UTC(2025, 1, 4, 8, 5, 59) } })
     const ran = new Heard<number>()
@@ -34,7 +34,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect((await t.hq.metrics.top()).jobs).toMatchObject([{ name: 'My::Job|x', processed: 2, failed: 1 }])
   })
 
-  test('30: twenty milliseconds are of the bucket up to thirty, and a full bucket stays full', async () => {
+  test('30: twenty milliseconds belong to the bucket up to thirty, and a full bucket stays full', async () => {
     const t = wire()
     const at = Date.UTC(2025, 1, 4, 8, 5)
     const job = { class: 'J', args: [], queue: 'default', jid: 'j' }
@@ -61,7 +61,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect(await heard.atLeast(1)).toEqual(['a:b.c'])
   })
 
-  test('32: processes that no longer beat are struck off at most once a minute, whoever looks', async () => {
+  test('32: silent processes are removed at most once a minute, over all callers', async () => {
     const t = wire()
     await t.redis('SADD', 'processes', 'gone:1:aa', 'gone:2:bb')
     await t.redis('SET', 'process_cleanup', 1, 'EX', 60)
@@ -73,7 +73,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect(Number(await t.redis('TTL', 'process_cleanup'))).toBeGreaterThan(50)
   })
 
-  test('33: however many processes are listed, what is due is moved at once, also by a process that has just started', async () => {
+  test('33: due jobs move at once with any number of processes, also by a process that has just started', async () => {
     const t = wire()
     for (let n = 0; n < 1000; n += 100) {
       await t.redis('SADD', 'processes', ...Array.from({ length: 100 }, (_, i) => `gone:${n + i}:aa`))
@@ -88,7 +88,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect(await t.redis('SCARD', 'processes')).toEqual(['1001'])
   })
 
-  test('34: each due job is in its set until it is in its queue, and is moved once, whoever is about to', async () => {
+  test('34: each due job is in its set until it is in its queue, and is moved once by several pollers', async () => {
     const t = wire()
     const other = t.another()
     const { opened, open } = gate()
@@ -116,7 +116,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     const queued = await t.redis('LRANGE', 'queue:default', 0, -1)
     expect(queued.map((text) => JSON.parse(text).jid).sort()).toEqual(['quick', 'slow'])
   })
-  test('35: bulk answers one id for each, null for what middleware stopped; at is aligned, spread is at least 5 s', async () => {
+  test('35: bulk returns one id for each job, null for filtered ones; at has one time for each; spread is at least 5 s', async () => {
     const t = wire()
     t.hq.client.use((job, next) => (job.args[0] === 2 ? null : next()))
     const J = t.hq.job('J', (_ctx, _n: number) => {})
@@ -130,7 +130,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     ])
   })
 
-  test('36: below 1e9 is from now, from there on a time; what is past is pushed at once', async () => {
+  test('36: a number below 1e9 counts from now, from 1e9 on it is a time; a past time pushes at once', async () => {
     const t = wire()
     const J = t.hq.job('J', (_ctx, _when: string) => {})
     await J.performIn(-5, 'past')
@@ -143,7 +143,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect(scores[1]).toBe(4_000_000_000)
   })
 
-  test('39: kept is the cursor of the item about to run; the job comes back as it was, and its state dies when it first would', async () => {
+  test('39: the stored cursor is that of the next item; the job is requeued unchanged, and its state keeps its first expiry', async () => {
     const t = wire()
     const { opened, open } = gate()
     const ran = new Heard<string>()
@@ -181,7 +181,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect(ran.all).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('39: a state that holds nothing but that the job was cancelled is one', async () => {
+  test('39: a state with only a cancellation is valid', async () => {
     const t = wire()
     await t.redis('HSETNX', 'it-gone', 'cancelled', 1_723_900_000)
     expect(await t.hq.iteration('gone')).toMatchObject({ executions: 0, cursor: null, cancelled: expect.any(Date) })
@@ -196,7 +196,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     expect(ran.all).toEqual([])
   })
 
-  test('40: garbage in every place is shown, not thrown', async () => {
+  test('40: invalid data is shown, and throws no error', async () => {
     const t = wire()
     const garbage = ['no json', '[]', '{}', 'null', '{"class":1,"args":null}', '{"class":"X","args":"none","jid":5}']
     for (const [i, text] of garbage.entries()) {
@@ -221,7 +221,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
   })
 })
 
-test('each of the forty has its case', () => {
+test('each of the forty traps has a test', () => {
   const files = ['traps.test.ts', 'traps-around.test.ts'].map((name) => new URL(name, import.meta.url))
   const names = files.flatMap((file) => [...readFileSync(file, 'utf8').matchAll(/^ {2}test\('([\d, ]+):/gm)])
   const numbers = new Set(names.flatMap(([, list = '']) => list.split(',').map(Number)))

@@ -69,7 +69,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(ran.all).toEqual([1, 2, 3])
   })
 
-  test('5: death handlers hear of retry: false, dead: false and of what is discarded, not of what is no JSON', async () => {
+  test('5: death handlers are called for retry: false, dead: false and discarded jobs, not for invalid JSON', async () => {
     expect((await fails(wire(), payload({ retry: false }))).deaths).toHaveLength(1)
     expect((await fails(wire(), payload({ retry: 0, dead: false }))).deaths).toHaveLength(1)
     expect((await fails(wire(), payload(), { retryIn: () => 'discard' })).deaths).toHaveLength(1)
@@ -85,7 +85,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await t.hq.stats()).toMatchObject({ processed: 0, failed: 0 })
   })
 
-  test('6: onExhausted is not asked when retryIn discards, but when it kills', async () => {
+  test('6: onExhausted is called when retryIn kills, not when it discards', async () => {
     const asked: string[] = []
     const onExhausted = (job: { jid: string }) => void asked.push(job.jid)
     await fails(wire(), payload({ jid: 'a' }), { retryIn: () => 'discard', onExhausted })
@@ -93,7 +93,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(asked).toEqual(['b'])
   })
 
-  test('7: chance comes on top of the usual delay and grows with the count; a delay of one’s own is kept exactly', async () => {
+  test('7: jitter is added to the default delay and grows with the count; a custom delay is exact', async () => {
     const delay = async (count: number, options: JobOptions = {}) => {
       const t = wire({ ...atNow, random: () => 0.99 })
       await fails(t, payload(count < 0 ? {} : { retry_count: count, failed_at: NOW }), options)
@@ -106,12 +106,12 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await delay(1)).toBe(2 ** 4 + 15 + 29)
   })
 
-  test('8: after a failure queue is where it came from, or retry_queue', async () => {
+  test('8: after a failure queue is the queue it was fetched from, or retry_queue', async () => {
     expect((await fails(wire(), payload({ queue: 'elsewhere' }))).job.queue).toBe('default')
     expect((await fails(wire(), payload({ retry_queue: 'low' }))).job.queue).toBe('low')
   })
 
-  test('9: what is retried is the text as it came, whatever middleware made of the job', async () => {
+  test('9: a retry stores the fetched text, without changes by middleware', async () => {
     const t = wire()
     t.hq.server.use((ctx, next) => {
       ctx.args = ['changed']
@@ -121,7 +121,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect((await fails(t, payload({ args: [1] }))).job.args).toEqual([1])
   })
 
-  test('10, 11: a due job passes the client middleware again; what that answers is pushed, nothing drops it', async () => {
+  test('10, 11: a due job passes the client middleware again; the result is pushed, and a filtered job is gone', async () => {
     const t = wire()
     const ran = new Heard<unknown>()
     t.hq.job('J', (_ctx, ...args) => ran.say(args))
@@ -183,13 +183,13 @@ onRedis('on Sidekiq’s wire', () => {
     })
   })
 
-  test('16: what we write stays as it is when Ruby reads and writes it: no spaces, no needless escapes', async () => {
+  test('16: our JSON stays the same when Ruby parses and writes it: no spaces, no needless escapes', async () => {
     const t = wire()
     await t.hq.push({ class: 'J', args: ['a/b', 'é\u2028', 1.5, { k: [true, null] }] })
     expect(await t.newest()).toContain('"args":["a/b","é\u2028",1.5,{"k":[true,null]}]')
   })
 
-  test('17, 18: an entry is found by its score to the last digit, and of several with one score the right one goes', async () => {
+  test('17, 18: an entry is found by its exact score, and among several with one score the right one is removed', async () => {
     const t = wire()
     const score = 1723900000.1234567
     for (const jid of ['a', 'b', 'c']) await t.redis('ZADD', 'dead', score, payload({ jid }))
@@ -199,7 +199,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect((await t.redis('ZRANGE', 'dead', 0, 0, 'WITHSCORES'))[1]).toBe('1723900000.1234567')
   })
 
-  test('19: pushed at the head, taken from the tail, put back at the tail', async () => {
+  test('19: jobs are pushed at the head, fetched from the tail, and requeued at the tail', async () => {
     const t = wire()
     const heard = new Heard<string>()
     t.hq.job('J', async (ctx, name: string) => {
@@ -216,7 +216,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(queue.map((text) => JSON.parse(text).args[0])).toEqual(['c', 'b'])
   })
 
-  test('20: a job that is handed over while nobody listens is not lost: nothing is popped into the void', async () => {
+  test('20: an idle worker never pops a job into its connection, where a crash would lose it', async () => {
     const t = wire()
     const worker = await t.work()
     const commands = await t.redis('INFO', 'commandstats')
@@ -236,7 +236,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect((await heard.atLeast(2)).sort()).toEqual(['a', 'b'])
   })
 
-  test('22, 23: a stop gives back what did not end, once, and nothing is left with the process', async () => {
+  test('22, 23: a stop requeues unfinished jobs once, and the process keeps none', async () => {
     const t = wire()
     const heard = new Heard<unknown>()
     t.hq.job('Endless', () => {
@@ -271,7 +271,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await t.redis('ZCARD', 'retry')).toEqual(['0'])
   })
 
-  test('25, 38: a beat shows what runs as JSON inside JSON, with whole seconds, and lasts a minute; idle there is no such key', async () => {
+  test('25, 38: a heartbeat lists running jobs as JSON inside JSON, with whole seconds, for a minute; an idle process has no such key', async () => {
     const t = wire()
     const heard = new Heard<unknown>()
     let end = () => {}
@@ -310,7 +310,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await t.redis('LRANGE', `${worker.identity}-signals`, 0, -1)).toEqual(['TERM'])
   })
 
-  test('26: after a clean stop the process is not listed, and nothing of its work is left', async () => {
+  test('26: after a clean stop the process is not listed, and none of its keys is left', async () => {
     const t = wire()
     const worker = await t.work()
     await worker.stop()
@@ -324,7 +324,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await t.redis('MGET', 'stat:processed', 'stat:failed')).toEqual(['1', '1'])
   })
 
-  test('28: the dead set keeps its newest, and none that is too old', async () => {
+  test('28: the dead set keeps its newest entries, and none that is too old', async () => {
     const t = wire({ dead: { max: 3, seconds: 100 } })
     const now = Date.now() / 1000
     await t.redis('ZADD', 'dead', now - 200, 'old', now - 3, 'a', now - 2, 'b', now - 1, 'c', now, 'd')
@@ -333,7 +333,7 @@ onRedis('on Sidekiq’s wire', () => {
     expect(await t.redis('ZRANGE', 'dead', 0, -1)).toEqual(['b', 'c', 'd'])
   })
 
-  test('37: ten thousand characters of the message, whole ones; the backtrace deflated in base64', async () => {
+  test('37: the message has at most 10,000 whole characters; the backtrace is deflated in base64', async () => {
     const { job } = await fails(wire(), payload({ backtrace: 2 }), {}, new Error('😀'.repeat(10_001)))
     expect([...job.error_message]).toHaveLength(10_000)
     const lines = JSON.parse(inflateSync(Buffer.from(job.error_backtrace, 'base64')).toString())

@@ -83,7 +83,7 @@ onRedis('what is written is what other versions of Sidekiq keep', () => {
       expect(counts).toEqual(['2', '2', '2', '2'])
     })
 
-    test('a process and what it works on, field by field', async () => {
+    test('a process and its running jobs, field by field', async () => {
       const node = app()
       const running = gate()
       const end = gate()
