@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
+import { connect, createServer as createHttp2Server } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { serve as serveHono } from '@hono/node-server'
 import { getConnInfo } from '@hono/node-server/conninfo'
@@ -55,6 +56,30 @@ async function listen(listener: RequestListener): Promise<string> {
 test('in node:http', async () => {
   const { hq } = bench()
   await works(hq, await listen(nodeListener(hq)), '')
+})
+
+test('in node:http2', async () => {
+  const { hq } = bench()
+  const server = createHttp2Server(nodeListener(hq) as never).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  onTestFinished(() => {
+    client.close()
+    server.close()
+  })
+  const call = async (method: string, path: string, body?: string) => {
+    const headers = { ':method': method, ':path': path, 'content-type': 'application/json' }
+    const stream = client.request(headers, { endStream: body === undefined })
+    if (body !== undefined) stream.end(body)
+    const [{ ':status': status }] = await once(stream, 'response')
+    let text = ''
+    for await (const chunk of stream.setEncoding('utf8')) text += chunk
+    return { status, body: JSON.parse(text) }
+  }
+  const pushed = await call('POST', '/api/v1/jobs', '{"class":"A","args":[1]}')
+  expect([pushed.status, (await hq.find(pushed.body.jid)).state]).toEqual([201, 'queued'])
+  expect((await call('GET', '/api/v1/queues/default')).body).toMatchObject({ size: 1 })
+  expect((await call('POST', '/api/v1/queues/default/clear')).body).toEqual({ done: 1 })
 })
 
 test('in Hono', async () => {

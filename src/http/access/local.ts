@@ -1,4 +1,4 @@
-/** The check of a server without a login: only programs and browsers of its own machine may use it, and no proxy. */
+/** Checks requests to a server without a login: only programs and browsers of its own machine may use it, and no proxy. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import { HighkiqError } from '../../job/errors.ts'
@@ -31,7 +31,7 @@ const OF_PROXIES = new RegExp(
   ].join('|')})$`,
 )
 
-/** Whether an address or a name leads to this machine alone: 127.0.0.0/8, ::1, localhost and the names below it. */
+/** Returns whether an address or a name leads to this machine alone: 127.0.0.0/8, ::1, localhost and the names below it. */
 export function isLoopback(host: string): boolean {
   const name = host
     .toLowerCase()

@@ -13,8 +13,8 @@ import type { TaskEvent } from '../../tasks/event.ts'
 export type Redact = readonly (RegExp | string)[] | ((key: string, value: unknown) => unknown)
 
 const HIDDEN = '[redacted]'
-const UNREADABLE = '[redacted: this is no job, and can not be looked through]'
-const TOO_DEEP = '[too deep to be shown]'
+const UNREADABLE = '[redacted: not a job]'
+const TOO_DEEP = '[too deep to show]'
 /** Deeper values are not shown. */
 const DEEPEST = 200
 

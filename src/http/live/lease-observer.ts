@@ -6,7 +6,7 @@ type Lease = Awaited<ReturnType<Highkiq['store']['workers']['leases']>>[number]
 
 /** The default lease time of a worker. */
 const STANDARD_MS = 15_000
-/** The store has a clock of its own: an end further away than this is not believed. */
+/** The store has a clock of its own: an end further away than this is ignored. */
 const LONGEST_MS = 3_600_000
 
 export interface LeaseState {

@@ -31,7 +31,7 @@ export interface LiveStatsListener {
 }
 
 export class LiveStatsFeed {
-  readonly ring = new StatsHistory()
+  readonly history = new StatsHistory()
   readonly #hq: Highkiq
   readonly #alertFinder: AlertFinder
   readonly #latest: Cached<Snapshot>
@@ -65,7 +65,7 @@ export class LiveStatsFeed {
   listen(listener: LiveStatsListener): () => void {
     this.#asked()
     this.#listeners.add(listener)
-    this.#beat ??= setInterval(() => void this.#tell(), LIVE_STATS_MS).unref()
+    this.#beat ??= setInterval(() => void this.#publish(), LIVE_STATS_MS).unref()
     return () => {
       this.#listeners.delete(listener)
       if (this.#listeners.size > 0) return
@@ -74,7 +74,7 @@ export class LiveStatsFeed {
     }
   }
 
-  async #tell(): Promise<void> {
+  async #publish(): Promise<void> {
     try {
       const live = await this.latest()
       for (const listener of [...this.#listeners]) listener.onStats(live)
@@ -112,8 +112,8 @@ export class LiveStatsFeed {
     const [stats, findings, crons] = await Promise.all([hq.stats(), this.#alertFinder.find(), this.#crons.get()])
     const at = hq.now()
     const { processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency, ordered } = stats
-    this.ring.add({ at, processed, failed, busy, enqueued, retries, dead })
-    const rates = this.ring.rates()
+    this.history.add({ at, processed, failed, busy, enqueued, retries, dead })
+    const rates = this.history.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
       findings.processes.reduce((total, process) => total + process[of], 0)
     const live: LiveStats = {

@@ -73,7 +73,7 @@ export class ThroughputCache {
 
   /** Uses the samples of this server, and the metrics of the processes for the rest. */
   async #steps(times: readonly number[], step: number): Promise<Finished[]> {
-    const seen = times.map((at) => this.#liveStats.ring.between(at, at + step))
+    const seen = times.map((at) => this.#liveStats.history.between(at, at + step))
     if (seen.every((one) => one !== undefined)) return seen
     const span = step < 10 * MINUTE ? 1 : 10
     const spanMs = span * MINUTE

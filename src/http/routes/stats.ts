@@ -86,7 +86,7 @@ export const STATS_ROUTES: Route[] = [
     answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Gauges' } } },
     async run({ server }) {
       await server.liveStats.latest()
-      const points = server.liveStats.ring.points.map(({ at, ...point }) => ({ at: new Date(at), ...point }))
+      const points = server.liveStats.history.points.map(({ at, ...point }) => ({ at: new Date(at), ...point }))
       return json({ step: STEP_MS / 1000, points })
     },
   }),

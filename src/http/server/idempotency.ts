@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a repeated request gets the task of the first one. */
+/** Handles `Idempotency-Key`: a repeated request gets the task of the first one. */
 
 import { createHash } from 'node:crypto'
 import type { Highkiq } from '../../app.ts'
@@ -40,10 +40,11 @@ export interface KeyClaim {
 }
 
 /**
- * @param kind of requests: the same key may be used once for each
- * @param about what else the request says than its file
- * @throws INVALID_REQUEST: it is no key; IDEMPOTENCY_KEY_REUSED: it was used for something else; UNKNOWN_TASK: its task
- *   was deleted
+ * Claims a key for this request, or returns the task that an earlier request created with it.
+ * @param kind of the request; a client may use the same key once for each kind
+ * @param about the parameters of the request, which a repeated request must have, too
+ * @throws INVALID_REQUEST for a malformed key; IDEMPOTENCY_KEY_REUSED when it was used for another request; UNKNOWN_TASK
+ *   when its task was deleted
  */
 export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: string, about: string): Promise<KeyClaim> {
   const { store } = hq
@@ -73,7 +74,7 @@ export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: strin
     if (!isMade && (await store.tasks.find(id)) === null) await store.results.remember(key, '', 0, there)
   }
   if (id === fresh) return { id, task: null, to: 'make', fingerprint, made, failed }
-  if (meantFor.replace(BEFORE, '') !== own) throw reused('for something else, or with other parameters', id)
+  if (meantFor.replace(BEFORE, '') !== own) throw reused('for another request, or with other parameters', id)
   const task = await store.tasks.find(id)
   if (!task && isMade) {
     throw new HighkiqError('UNKNOWN_TASK', `task ${id}, which this Idempotency-Key created, was deleted: use a new key`)
@@ -134,7 +135,7 @@ export async function createOnce(
   return { id, isNew: false }
 }
 
-/** Waits until another request has sent all rows. @throws BODY_BROKEN_OFF when that fails; the reason of `signal` */
+/** Waits until another request has sent all rows. @throws BODY_BROKEN_OFF when that one fails, or the reason of `signal` */
 export async function untilComplete(hq: Highkiq, id: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted()

@@ -54,7 +54,7 @@ export interface Route {
   page?: boolean
   /**
    * Limits the route to some callers. `operator`, the default: logged-in callers. `task`: also callers with the link of the task `id`. `all`:
-   * everybody, for there is nothing to hide.
+   * everybody.
    */
   access?: 'operator' | 'task' | 'all'
   /** True for a route that changes nothing but is recorded in the audit. */

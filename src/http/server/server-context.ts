@@ -1,11 +1,10 @@
 /** The state that all requests of one handler share: options, access, limits, live stats. */
 
 import { randomBytes } from 'node:crypto'
-import { inspect } from 'node:util'
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
-import { given, refuseUnknown } from '../../job/options.ts'
+import { given, refuseUnknown, shown } from '../../job/options.ts'
 import { Access, type Auth } from '../access/access.ts'
 import { type Audit, Auditor } from '../access/audit.ts'
 import { Links } from '../access/link.ts'
@@ -228,8 +227,4 @@ function checkLimits(limits: Limits): Required<Limits> {
 
 function invalid(message: string): HighkiqError {
   return new HighkiqError('INVALID_OPTION', message)
-}
-
-function shown(value: unknown): string {
-  return inspect(value, { depth: 1, breakLength: Number.POSITIVE_INFINITY })
 }

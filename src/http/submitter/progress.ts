@@ -17,7 +17,7 @@ export function progressSection(viewer: Viewer, task: TaskStatus): string {
     const part = fresh(`bar-${status}`, counts[status] === 0, 'shell')
     return `<i class="${status}" ${part} data-n="${counts[status]}"></i>`
   })
-  const told = BAR.filter((status) => counts[status] > 0).map((status) => {
+  const shownCounts = BAR.filter((status) => counts[status] > 0).map((status) => {
     const name = phrase(viewer, status === 'working' ? 'left.working' : status)
     return `${name}: ${number(counts[status])}`
   })
@@ -28,7 +28,7 @@ export function progressSection(viewer: Viewer, task: TaskStatus): string {
   const why = whyOf(viewer, task)
   return `<section class="card" aria-label="${phrase(viewer, 'progress')}"><div class="in">
 <div class="big" ${fresh('done')}>${number(total - open)}</div><div class="of" ${fresh('of')}>${phrase(viewer, 'of', { n: total })}</div>
-<div class="bar" role="img" ${fresh('bar', false, 'shell')} aria-label="${told.join('; ')}">${pieces.join('')}</div>
+<div class="bar" role="img" ${fresh('bar', false, 'shell')} aria-label="${shownCounts.join('; ')}">${pieces.join('')}</div>
 <p class="muted small" ${fresh('why', why === '')}>${why}</p>
 <div class="times"><b class="b" ${fresh('left')}>${leftOf(viewer, task)}</b><span class="muted" ${fresh('percent')}>${total === 0 ? '' : percentOf(viewer, task)}</span></div>
 </div>

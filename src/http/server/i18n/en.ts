@@ -3,7 +3,7 @@
 import type { Phrase } from '../../../words/phrase.js'
 
 export const en = {
-  // Head and foot
+  // Header and footer
   live: 'Live',
   'live.off': 'Not live',
   'live.asking': 'Every 5 seconds',
@@ -16,7 +16,7 @@ export const en = {
   'sent.now': 'just now',
   foot: 'This link shows this task alone.',
 
-  // How far it is
+  // Progress
   progress: 'Progress',
   of: { one: 'of {n} row is done', other: 'of {n} rows are done' },
   'left.adding': 'Rows are still coming in',
@@ -37,7 +37,7 @@ export const en = {
   'why.pausedFor': 'Paused: {reason}. What waits goes on when it is resumed.',
   'why.stopped': 'Stopped: {reason}',
 
-  // What became of the rows
+  // Rows by status
   finished: 'Done',
   'finished.what': 'Nothing more to do for these rows',
   failed: 'Need a correction',
@@ -49,7 +49,7 @@ export const en = {
   cancelled: 'Not run',
   'cancelled.what': 'These rows were stopped',
 
-  // What to correct
+  // Rows to correct
   fix: 'What to correct',
   'fix.soFar': { one: '{n} row so far, by reason', other: '{n} rows so far, by reason' },
   'fix.rows': { one: '{n} row, by reason', other: '{n} rows, by reason' },
@@ -61,7 +61,7 @@ export const en = {
   'reason.example': 'Row {row}:',
   empty: 'empty',
 
-  // The file down and up
+  // Download and upload
   finish: 'Finish the rest',
   'finish.download': 'Download the rows that were refused. The reason stands beside each.',
   'finish.correct': 'Correct them in that file.',
@@ -96,7 +96,7 @@ export const en = {
   'wrong.UNKNOWN_TASK': 'This task is no longer kept.',
   'wrong.other': 'It did not work.',
 
-  // Stopping
+  // Cancelling
   stop: 'Stop this…',
   'stop.any': 'Stop this?',
   'stop.rows': { one: 'Stop {n} row that waits?', other: 'Stop {n} rows that wait?' },
@@ -105,7 +105,7 @@ export const en = {
   'stop.yesRows': { one: 'Stop {n} row', other: 'Stop {n} rows' },
   'stop.no': 'Go on with them',
 
-  // What opens nothing
+  // Broken links and errors
   'dead.title': 'This link opens nothing',
   'dead.what': 'It is not whole, or what it showed is no longer kept. Ask for a new one.',
   'broken.title': 'This does not work just now',

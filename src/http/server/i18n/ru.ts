@@ -3,7 +3,7 @@
 import type { Words } from './en.ts'
 
 export const ru: Words = {
-  // Head and foot
+  // Header and footer
   live: 'Онлайн',
   'live.off': 'Нет связи',
   'live.asking': 'Каждые 5 секунд',
@@ -16,7 +16,7 @@ export const ru: Words = {
   'sent.now': 'только что',
   foot: 'По этой ссылке видна только эта задача.',
 
-  // How far it is
+  // Progress
   progress: 'Ход выполнения',
   of: {
     one: 'из {n} строки обработано',
@@ -57,7 +57,7 @@ export const ru: Words = {
   'why.pausedFor': 'Пауза: {reason}. Ожидающие строки продолжатся после возобновления.',
   'why.stopped': 'Остановлено: {reason}',
 
-  // What became of the rows
+  // Rows by status
   finished: 'Готово',
   'finished.what': 'С этими строками больше ничего делать не нужно',
   failed: 'Нужно исправить',
@@ -69,7 +69,7 @@ export const ru: Words = {
   cancelled: 'Не выполнены',
   'cancelled.what': 'Эти строки были остановлены',
 
-  // What to correct
+  // Rows to correct
   fix: 'Что исправить',
   'fix.soFar': {
     one: 'Пока {n} строка, по причинам',
@@ -96,7 +96,7 @@ export const ru: Words = {
   'reason.example': 'Строка {row}:',
   empty: 'пусто',
 
-  // The file down and up
+  // Download and upload
   finish: 'Завершить остальное',
   'finish.download': 'Скачайте отклонённые строки. Рядом с каждой указана причина.',
   'finish.correct': 'Исправьте их в этом файле.',
@@ -163,7 +163,7 @@ export const ru: Words = {
   'wrong.UNKNOWN_TASK': 'Эта задача больше не хранится.',
   'wrong.other': 'Не получилось.',
 
-  // Stopping
+  // Cancelling
   stop: 'Остановить…',
   'stop.any': 'Остановить?',
   'stop.rows': {
@@ -182,7 +182,7 @@ export const ru: Words = {
   },
   'stop.no': 'Продолжить обработку',
 
-  // What opens nothing
+  // Broken links and errors
   'dead.title': 'Эта ссылка ничего не открывает',
   'dead.what': 'Она неполная, или того, что она показывала, больше нет. Попросите новую.',
   'broken.title': 'Сейчас это не работает',

@@ -3,7 +3,7 @@
 import type { Words } from './en.ts'
 
 export const zh: Words = {
-  // Head and foot
+  // Header and footer
   live: '实时',
   'live.off': '未连接',
   'live.asking': '每 5 秒更新',
@@ -16,7 +16,7 @@ export const zh: Words = {
   'sent.now': '刚刚',
   foot: '此链接只显示这一个任务。',
 
-  // How far it is
+  // Progress
   progress: '进度',
   of: { other: '行已处理，共 {n} 行' },
   'left.adding': '数据仍在接收中',
@@ -37,7 +37,7 @@ export const zh: Words = {
   'why.pausedFor': '已暂停：{reason}。恢复后，等待中的行会继续处理。',
   'why.stopped': '已停止：{reason}',
 
-  // What became of the rows
+  // Rows by status
   finished: '已完成',
   'finished.what': '这些行无需再做任何事',
   failed: '需要更正',
@@ -49,7 +49,7 @@ export const zh: Words = {
   cancelled: '未运行',
   'cancelled.what': '这些行已被停止',
 
-  // What to correct
+  // Rows to correct
   fix: '需要更正的内容',
   'fix.soFar': { other: '目前共 {n} 行，按原因列出' },
   'fix.rows': { other: '共 {n} 行，按原因列出' },
@@ -61,7 +61,7 @@ export const zh: Words = {
   'reason.example': '第 {row} 行：',
   empty: '空',
 
-  // The file down and up
+  // Download and upload
   finish: '完成其余部分',
   'finish.download': '下载被拒绝的行，每行旁边都写有原因。',
   'finish.correct': '在该文件中更正。',
@@ -92,7 +92,7 @@ export const zh: Words = {
   'wrong.UNKNOWN_TASK': '此任务已不再保留。',
   'wrong.other': '操作未成功。',
 
-  // Stopping
+  // Cancelling
   stop: '停止…',
   'stop.any': '要停止吗？',
   'stop.rows': { other: '要停止等待中的 {n} 行吗？' },
@@ -101,7 +101,7 @@ export const zh: Words = {
   'stop.yesRows': { other: '停止 {n} 行' },
   'stop.no': '继续处理',
 
-  // What opens nothing
+  // Broken links and errors
   'dead.title': '此链接无法打开任何内容',
   'dead.what': '链接不完整，或其内容已不再保留。请索取新的链接。',
   'broken.title': '暂时无法使用',
