@@ -76,7 +76,7 @@ test('a file of a newer version is refused with both versions named', async () =
   )
 })
 
-test('a process that has the file open writes nothing more after a newer version has migrated it', async () => {
+test('a process that has the file open writes and reads nothing more after a newer version has migrated it', async () => {
   const file = join(newFolder(), 'jobs.db')
   const hq = newApp(`sqlite:${file}`)
   await hq.push({ class: 'A', args: [] })
@@ -87,6 +87,11 @@ test('a process that has the file open writes nothing more after a newer version
   expect(failure).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
   expect(failure.message).toMatch(/jobs\.db was written by a newer Highkiq \(schema 99, this one knows \d+\): update/)
   expect(await hq.stats()).toMatchObject({ enqueued: 1 })
+
+  const newer = await openDriver(file)
+  newer.exec('ALTER TABLE queue RENAME COLUMN size TO jobs')
+  newer.close()
+  await expect(hq.stats()).rejects.toMatchObject({ code: 'STORE_UNUSABLE', message: expect.stringMatching(/newer/) })
 })
 
 test("a damaged file and another program's file give different errors", async () => {

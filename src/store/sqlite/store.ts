@@ -36,7 +36,7 @@ export class SqliteStore implements Store {
     this.#file = file
     this.url = `sqlite:${options.path}`
     this.jobs = new SqliteJobStore(file, (db, { queue, shards, items }) => {
-      new OrderedTables(db).push(queue, shards, items)
+      db.get(OrderedTables).push(queue, shards, items)
     })
     this.workers = new SqliteWorkerStore(file)
     this.jobSets = new SqliteJobSetStore(file)

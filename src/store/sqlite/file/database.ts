@@ -27,6 +27,7 @@ const KEPT_LOG_BYTES = 16 * 1024 * 1024
 /** The numbers of rows that one INSERT may have; each number is a statement of its own. */
 const INSERTED_AT_ONCE = [100, 10, 1]
 
+const ERROR = 1
 const BUSY = 5
 const LOCKED = 6
 const PROTOCOL = 15
@@ -42,6 +43,7 @@ export class Database {
   readonly #maxPages: number | undefined
   /** The `data_version` at which the schema was last known to be of this version. */
   #seenVersion: number | undefined
+  readonly #objects = new Map<unknown, unknown>()
   /** The channels to notify after the next commit. */
   #notifications = new Set<string>()
 
@@ -52,7 +54,7 @@ export class Database {
     this.#maxPages = maxMegabytes && Math.ceil((maxMegabytes * 1024 * 1024) / PAGE_BYTES)
   }
 
-  /** Opens the file, creates or migrates its schema. Throws STORE_UNUSABLE with one line that says what to do. */
+  /** Opens the file, creates or migrates its schema. @throws STORE_UNUSABLE with advice in one line */
   static async open(options: DatabaseOptions): Promise<Database> {
     const { path } = options
     let driver: Driver | undefined
@@ -77,6 +79,16 @@ export class Database {
     return this.#driver.connection
   }
 
+  /** Returns the object of this class that works on this connection. It is made once, so it must not have a state. */
+  get<T>(Class: new (db: Database) => T): T {
+    let object = this.#objects.get(Class) as T | undefined
+    if (!object) {
+      object = new Class(this)
+      this.#objects.set(Class, object)
+    }
+    return object
+  }
+
   /** Returns a number that changes once another connection has written. */
   get dataVersion(): number {
     return this.#pragma('data_version')
@@ -89,8 +101,8 @@ export class Database {
   checkSchema(): void {
     const { dataVersion } = this
     if (dataVersion === this.#seenVersion) return
-    const version = this.#pragma('user_version')
-    if (version > migrations.length) throw tooNew(this.path, version)
+    const error = this.#tooNew()
+    if (error) throw error
     this.#seenVersion = dataVersion
   }
 
@@ -108,7 +120,7 @@ export class Database {
     )
   }
 
-  /** Wakes those who wait for a channel, after the next commit. */
+  /** Wakes the waiters of a channel after the next commit. */
   notify(channel: string): void {
     this.#notifications.add(channel)
   }
@@ -192,9 +204,20 @@ export class Database {
     const code = this.#driver.resultCode(thrown)
     if (code === undefined) return thrown
     if (code === FULL) return full(this.path, thrown)
+    // A newer Highkiq may have renamed the table or column.
+    if (code === ERROR) return this.#tooNew() ?? thrown
     // Any other code is about a statement, not about the file, and is a mistake of the caller.
     if (!FILE_TROUBLE.has(code)) return thrown
     return unusable(this.path, code, thrown)
+  }
+
+  /** Returns an error if the schema is newer than this one. */
+  #tooNew(version = this.#pragma('user_version')): HighkiqError | undefined {
+    if (version <= migrations.length) return undefined
+    return new HighkiqError(
+      'STORE_UNUSABLE',
+      `${this.path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here and restart the process, or name another file`,
+    )
   }
 
   #statement(sql: string): Statement {
@@ -220,7 +243,8 @@ export class Database {
         `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`,
       )
     }
-    if (version > migrations.length) throw tooNew(this.path, version)
+    const error = this.#tooNew(version)
+    if (error) throw error
     this.exec('PRAGMA journal_mode = WAL')
     this.exec(`PRAGMA synchronous = ${options.synchronous}`)
     this.exec('PRAGMA foreign_keys = ON')
@@ -286,13 +310,6 @@ function manyRows(sql: string, n: number): string {
   }
   versions[n] ??= sql.replace(/VALUES (\([-\d?, ]+\))/, (_, row) => `VALUES ${Array(n).fill(row).join(', ')}`)
   return versions[n]
-}
-
-function tooNew(path: string, version: number): HighkiqError {
-  return new HighkiqError(
-    'STORE_UNUSABLE',
-    `${path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here and restart the process, or name another file`,
-  )
 }
 
 function full(path: string, cause: unknown): HighkiqError {

@@ -120,6 +120,7 @@ async function openLibsql(path: string): Promise<Driver> {
 }
 
 const RESULT_CODES: Record<string, number> = {
+  SQLITE_ERROR: 1,
   SQLITE_BUSY: 5,
   SQLITE_LOCKED: 6,
   SQLITE_READONLY: 8,

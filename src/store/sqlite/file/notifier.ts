@@ -36,7 +36,7 @@ export class Notifier {
     this.#version = version
   }
 
-  /** Wakes those who wait for one of the channels. */
+  /** Wakes the waiters of the channels. */
   notify(channels: Iterable<string>): void {
     if (this.#waiters.size === 0) return
     const notified = new Set(channels)

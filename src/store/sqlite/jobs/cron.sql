@@ -1,11 +1,12 @@
 -- list: returns all entries by name.
-SELECT * FROM cron ORDER BY name;
+SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM cron ORDER BY name;
 
 -- some: returns the entries of a JSON array of names.
-SELECT * FROM cron WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name;
+SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM cron
+WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name;
 
 -- find: returns an entry.
-SELECT * FROM cron WHERE name = ?;
+SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM cron WHERE name = ?;
 
 -- create: creates an entry. No row: there is one of this name.
 INSERT INTO cron (name, text, tick, boot, ends) VALUES (?, ?, coalesce(?, 0), ?, ?) ON CONFLICT DO NOTHING RETURNING name;

@@ -7,13 +7,8 @@ import { withLedgers } from '../ledgers/ledgers.ts'
 import { sql } from '../sql.generated.ts'
 import { move } from './moves.ts'
 
-interface CronRow {
-  name: string
-  text: string
-  tick: number
+interface CronRow extends Omit<CronRecord, 'paused' | 'alive'> {
   paused: number
-  jid: string | null
-  pushed_at: number | null
   boot: string
   ends: number
 }
@@ -31,14 +26,10 @@ export class SqliteCronStore implements CronStore {
   list(names?: readonly string[]): Promise<CronRecord[]> {
     return this.#file.read((db) => {
       const rows = names ? db.all<CronRow>(sql.cron.some, JSON.stringify(names)) : db.all<CronRow>(sql.cron.list)
-      return rows.map(({ name, text, tick, paused, jid, pushed_at, boot, ends }) => ({
-        name,
-        text,
-        tick,
+      return rows.map(({ paused, boot, ends, ...row }) => ({
+        ...row,
         paused: paused === 1,
         alive: !isPast(ends, boot, MAX_SECONDS),
-        jid,
-        pushedAt: pushed_at,
       }))
     })
   }

@@ -21,7 +21,7 @@ export class SqliteJobSetStore implements JobSetStore {
 
   swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
     return applyEach(this.#file, swaps, now, (db, ledgers, swap) => {
-      if (!new JobSets(db).remove(set, swap)) return 'gone'
+      if (!db.get(JobSets).remove(set, swap)) return 'gone'
       move(db, ledgers, swap.to, swap.effects)
       return 'ok'
     })
@@ -32,11 +32,11 @@ export class SqliteJobSetStore implements JobSetStore {
   }
 
   size(set: SetName): Promise<number> {
-    return this.#file.read((db) => new JobSets(db).size(set))
+    return this.#file.read((db) => db.get(JobSets).size(set))
   }
 
   page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
-    return this.#file.read((db) => new JobSets(db).page(set, page))
+    return this.#file.read((db) => db.get(JobSets).page(set, page))
   }
 
   async prune(set: SetName, max: number, since: number): Promise<void> {
@@ -46,7 +46,7 @@ export class SqliteJobSetStore implements JobSetStore {
   /** Removes at most CHUNK entries, lowest score first, and returns how many. */
   #pruneChunk(set: SetName, max: number, since: number): Promise<number> {
     return this.#file.write((db) => {
-      const sets = new JobSets(db)
+      const sets = db.get(JobSets)
       const excess = sets.size(set) - max
       const [first] = sets.page(set, { limit: 1 })
       if (!first || (excess <= 0 && first.score >= since)) return 0

@@ -39,7 +39,7 @@ export class SqliteMetricStore implements MetricStore {
   totals(): Promise<StoreStats> {
     return this.#file.read((db) => {
       const ready = db.first<{ enqueued: number; backlog: number }>(sql.stat.totals)
-      const sets = new JobSets(db)
+      const sets = db.get(JobSets)
       return {
         ...totalOf(db, ''),
         enqueued: ready?.enqueued ?? 0,

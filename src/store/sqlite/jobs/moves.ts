@@ -50,7 +50,7 @@ export async function applyEach<Item>(
 /** Stores jobs in the order given; those for the back of a queue are stored together. @throws STORE_FULL */
 export function pushAll(db: Database, items: readonly PushItem[], now: number): void {
   withLedgers(db, now, (ledgers) => {
-    const queues = new Queues(db)
+    const queues = db.get(Queues)
     let back = new Map<string, string[]>()
     const pushBack = () => {
       for (const [queue, texts] of back) queues.pushBack(queue, texts)
@@ -81,16 +81,16 @@ export function move(
 ): void {
   if (to?.to !== 'queue') {
     ledgers.apply(effects, applied)
-    if (to) new JobSets(db).add(to.to, to)
+    if (to) db.get(JobSets).add(to.to, to)
   } else if (ledgers.admit(to.text, effects, applied)) {
-    if (to.end === 'front') new Queues(db).pushFront(to.queue, to.text)
-    else new Queues(db).pushBack(to.queue, [to.text])
+    if (to.end === 'front') db.get(Queues).pushFront(to.queue, to.text)
+    else db.get(Queues).pushBack(to.queue, [to.text])
   }
 }
 
 /** Returns the items to store: all but those with an id in `once` that were pushed before. Remembers the ids. */
 function notYetPushed(db: Database, items: readonly PushItem[], now: number): readonly PushItem[] {
   if (!items.some(({ once }) => once !== undefined)) return items
-  db.run(sql.once.deleteOld, now - ONCE_SECONDS * 1000)
-  return items.filter(({ once }) => once === undefined || db.first(sql.once.remember, once, now))
+  db.run(sql.queue.deleteOldPushes, now - ONCE_SECONDS * 1000)
+  return items.filter(({ once }) => once === undefined || db.first(sql.queue.rememberPush, once, now))
 }

@@ -48,8 +48,8 @@ export class SqliteResultStore implements ResultStore {
 
   secret(name: string, proposed: string): Promise<string> {
     return this.#file.write((db) => {
-      db.run(sql.secret.propose, name, proposed)
-      return db.first<{ text: string }>(sql.secret.find, name)?.text ?? proposed
+      db.run(sql.result.proposeSecret, name, proposed)
+      return db.first<{ text: string }>(sql.result.findSecret, name)?.text ?? proposed
     }, ANSWER_SECONDS)
   }
 }

@@ -83,7 +83,7 @@ export class Backlog {
     return true
   }
 
-  /** Takes the next rows out, as at most `room` jobs. `runOf` returns runs that are not written yet. */
+  /** Removes the next rows from the backlog, and returns them as at most `room` jobs. `runOf` returns runs that are not written yet. */
   issue(task: TaskRow, room: number, now: number, runOf: (index: number) => number | undefined): Issued[] {
     const put = this.#db.all<Returned>(sql.backlog.first, task.key, room)
     const most =
@@ -110,7 +110,7 @@ export class Backlog {
       } else if (row) {
         const end = returned ? Math.floor(returned.position / BEHIND) : Number.POSITIVE_INFINITY
         const group = groupOf(task, fresh, j, end)
-        // The group may have more rows than were read; then the next step takes it as a whole.
+        // The group may have more rows than were read; then the next step reads all of it.
         const isCutOff = j > 0 && j + group.length === fresh.length && group.length < (task.rows_per_job ?? 1)
         if (isCutOff && !seenAll) break
         j += group.length

@@ -52,8 +52,8 @@ export class Ledgers {
 
   constructor(db: Database, now: number) {
     this.#db = db
-    this.#queues = new Queues(db)
-    this.#backlog = new Backlog(db)
+    this.#queues = db.get(Queues)
+    this.#backlog = db.get(Backlog)
     this.#now = now
   }
 
@@ -158,7 +158,7 @@ export class Ledgers {
     if (!ledger.rejectedRuns.includes(run)) ledger.rejectedRuns = [...ledger.rejectedRuns, run]
   }
 
-  /** Takes a row out of the window or the backlog. */
+  /** Removes a row from the window or the backlog. */
   leave(ledger: TaskLedger, event: EventState): void {
     if (event.location === WINDOW) ledger.task.in_window--
     if (isInBacklog(event)) ledger.task.backlog--

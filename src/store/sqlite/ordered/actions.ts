@@ -4,9 +4,9 @@ import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import type { InFlightTable } from './in-flight.ts'
+import { inOneStep, type Step } from './limits.ts'
 import type { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { inOneStep, type Step } from './step.ts'
 import { newRow, type WaitingRow, type WaitingTable } from './waiting.ts'
 
 export class OrderedActions {

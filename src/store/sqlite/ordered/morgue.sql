@@ -1,30 +1,30 @@
--- enter: an id dies, again if it is there.
+-- enter: adds a dead id, or counts another death of it.
 INSERT INTO ordered_dead (queue, id, updated_at, deaths, error) VALUES (?, ?, ?, 1, ?)
 ON CONFLICT (queue, id) DO UPDATE SET updated_at = excluded.updated_at, deaths = deaths + 1, error = excluded.error
 RETURNING deaths;
 
--- find: one.
+-- find: returns a dead id.
 SELECT json_array(id, format('%!.17g', updated_at), deaths, error) AS json FROM ordered_dead WHERE queue = ? AND id = ?;
 
--- remove: one is dead no more.
+-- remove: deletes a dead id.
 DELETE FROM ordered_dead WHERE queue = ? AND id = ?;
 
--- idUp: from an id on.
+-- idUp: returns dead ids from one on.
 SELECT json_group_array(json_array(id, format('%!.17g', updated_at), deaths, error)) AS json
 FROM (SELECT id, updated_at, deaths, error FROM ordered_dead WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3);
 
--- idDown: before an id.
+-- idDown: returns dead ids before one.
 SELECT json_group_array(json_array(id, format('%!.17g', updated_at), deaths, error)) AS json
 FROM (SELECT id, updated_at, deaths, error FROM ordered_dead WHERE queue = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3);
 
--- ageUp: from behind (updated_at, id) on.
+-- ageUp: returns dead ids from behind (updated_at, id) on.
 SELECT json_group_array(json_array(id, format('%!.17g', updated_at), deaths, error)) AS json
 FROM (
   SELECT id, updated_at, deaths, error FROM ordered_dead
   WHERE queue = ?1 AND (updated_at, id) > (?2, ?3) ORDER BY updated_at, id LIMIT ?4
 );
 
--- ageDown: from before (updated_at, id) on.
+-- ageDown: returns dead ids from before (updated_at, id) on.
 SELECT json_group_array(json_array(id, format('%!.17g', updated_at), deaths, error)) AS json
 FROM (
   SELECT id, updated_at, deaths, error FROM ordered_dead

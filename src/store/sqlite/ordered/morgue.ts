@@ -3,9 +3,8 @@
 import type { MorgueEntry, OrderedPage, ScoredPayload } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
+import { behind, idFrom, inOneStep, type Step } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { behind, idFrom } from './page.ts'
-import { inOneStep, type Step } from './step.ts'
 import type { WaitingRow, WaitingTable } from './waiting.ts'
 
 /** The most entries that one call of `pruneMorgue` deletes. */

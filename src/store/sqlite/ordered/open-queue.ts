@@ -138,7 +138,7 @@ export class OpenQueue {
     this.notify()
   }
 
-  /** Stores when the next id is due, as its owner is told now. */
+  /** Stores when the next id is due, which the owner of the shard gets in the answer. */
   setNextDue(shard: Shard, performIn: number | null): void {
     const at = performIn === null ? null : knownOf(performIn)
     if (shard.nextDue === at) return

@@ -2,11 +2,11 @@ import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
 import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import type { Step } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { queueChannel } from './open-queue.ts'
 import { beginReshard, moveShards } from './reshard.ts'
 import { UnclearBulkSettlement } from './settle-and-fetch.ts'
-import type { Step } from './step.ts'
 import { OrderedTables } from './tables.ts'
 
 export class SqliteOrderedStore implements OrderedStore {
@@ -19,8 +19,8 @@ export class SqliteOrderedStore implements OrderedStore {
   }
 
   readonly define: OrderedStore['define'] = (queue, shards) =>
-    this.#file.write((db) => new OrderedTables(db).define(queue, shards).queue.shards, ANSWER_SECONDS)
-  readonly queues: OrderedStore['queues'] = () => this.#file.read((db) => new OrderedTables(db).names())
+    this.#file.write((db) => db.get(OrderedTables).define(queue, shards).queue.shards, ANSWER_SECONDS)
+  readonly queues: OrderedStore['queues'] = () => this.#file.read((db) => db.get(OrderedTables).names())
   readonly assignments: OrderedStore['assignments'] = (queue) =>
     this.#read(queue, null, (open, tables) => tables.queries.assignments(open))
   readonly counts: OrderedStore['counts'] = (queue, now) =>
@@ -30,7 +30,7 @@ export class SqliteOrderedStore implements OrderedStore {
     if (items.length === 0) return
     try {
       await this.#file.write((db) => {
-        new OrderedTables(db).push(queue, shards, items)
+        db.get(OrderedTables).push(queue, shards, items)
         db.checkRoom()
       }, ANSWER_SECONDS)
     } catch (thrown) {
@@ -65,10 +65,10 @@ export class SqliteOrderedStore implements OrderedStore {
     request: OrderedSettleAndFetch,
   ): Promise<OrderedSettleAndFetchAnswer> {
     try {
-      return await this.#file.write((db) => new OrderedTables(db).settleAndFetch(queue, owner, request, false))
+      return await this.#file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, false))
     } catch (thrown) {
       if (thrown instanceof UnclearBulkSettlement)
-        return this.#file.write((db) => new OrderedTables(db).settleAndFetch(queue, owner, request, true))
+        return this.#file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, true))
       if (thrown instanceof HighkiqError || request.settlements.length === 0) throw thrown
       return this.#settleOneByOne(queue, owner, request)
     }
@@ -82,7 +82,7 @@ export class SqliteOrderedStore implements OrderedStore {
     const channels = queues.map(queueChannel)
     while (!signal.aborted && !this.#file.isClosed) {
       const versions = await this.#file.read((db) =>
-        queues.map((queue) => new OrderedTables(db).open(queue)?.queue.version ?? 0),
+        queues.map((queue) => db.get(OrderedTables).open(queue)?.queue.version ?? 0),
       )
       if (this.#isChanged(owner, queues, versions)) return
       const left = end - performance.now()
@@ -156,7 +156,7 @@ export class SqliteOrderedStore implements OrderedStore {
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
     this.#file.write((db) => {
-      const tables = new OrderedTables(db)
+      const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       return open !== undefined && tables.delete(open)
     }, ANSWER_SECONDS)
@@ -188,7 +188,7 @@ export class SqliteOrderedStore implements OrderedStore {
     for (const settlement of request.settlements) {
       const alone = { ...request, settlements: [settlement], fetch: [] }
       try {
-        const one = await this.#file.write((db) => new OrderedTables(db).settleAndFetch(queue, owner, alone, true))
+        const one = await this.#file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, alone, true))
         settled.push(one.settled[0] ?? 'error')
       } catch (thrown) {
         // The earlier steps are written, so the error must not claim that nothing is.
@@ -200,7 +200,7 @@ export class SqliteOrderedStore implements OrderedStore {
     }
     const rest = { ...request, settlements: [] }
     const answer = await this.#file
-      .write((db) => new OrderedTables(db).settleAndFetch(queue, owner, rest, true))
+      .write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, rest, true))
       .catch((thrown) => {
         throw doneInPart(thrown)
       })
@@ -209,7 +209,7 @@ export class SqliteOrderedStore implements OrderedStore {
 
   async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T): Promise<T> {
     return this.#file.read((db) => {
-      const tables = new OrderedTables(db)
+      const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       return open ? work(open, tables) : none
     })
@@ -244,7 +244,7 @@ export class SqliteOrderedStore implements OrderedStore {
     seconds = Number.POSITIVE_INFINITY,
   ): Promise<T> {
     return this.#file.write((db) => {
-      const tables = new OrderedTables(db)
+      const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       if (!open) return none
       const answer = work(open, tables, db)

@@ -3,8 +3,8 @@
 import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
+import { behind, idFrom } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { behind, idFrom } from './page.ts'
 import type { WaitingRow, WaitingTable } from './waiting.ts'
 
 /** performIn, id. */

@@ -72,7 +72,7 @@ export class OrderedTables {
 
   /** Returns the id of an owner; undefined: it has no lease. */
   ownerId(owner: string): number | undefined {
-    return new Leases(this.#db).current(owner)?.owner
+    return this.#db.get(Leases).current(owner)?.owner
   }
 
   settleAndFetch(

@@ -87,3 +87,9 @@ DELETE FROM paused WHERE queue = ?;
 
 -- paused: returns the names of the paused queues.
 SELECT queue FROM paused ORDER BY queue;
+
+-- deleteOldPushes: deletes the ids of old pushes with `once`.
+DELETE FROM pushed_once WHERE at < ?;
+
+-- rememberPush: stores the id of a push with `once`. No row: it was pushed before.
+INSERT INTO pushed_once (jid, at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING jid;

@@ -18,6 +18,7 @@ import type { Ledgers } from '../ledgers/ledgers.ts'
 import {
   BACKLOG,
   ELSEWHERE,
+  type EventState,
   NEVER_QUEUED,
   REJECTED,
   STATUS_CODE,
@@ -26,20 +27,11 @@ import {
 } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
-interface EventRow {
-  idx: number
-  status: number
-  location: number
-  run: number
-  step: number
+interface EventRow extends Omit<EventState, 'drop'> {
   number: number | null
   job: string | null
-  code: string | null
-  started_at: number | null
-  finished_at: number | null
   args: string | null
   source: string | null
-  result: string | null
 }
 
 export class Events {

@@ -21,7 +21,7 @@ export class Runs {
 
   constructor(db: Database) {
     this.#db = db
-    this.#adding = new Adding(db)
+    this.#adding = db.get(Adding)
   }
 
   change(ledgers: Ledgers, id: string, change: TaskChange): 'ok' | 'ended' | null {
@@ -143,7 +143,7 @@ export class Runs {
     event.finished_at = null
     event.result = null
     event.drop = false
-    if (dead) new JobSets(this.#db).remove('dead', dead)
+    if (dead) this.#db.get(JobSets).remove('dead', dead)
     return 'ok'
   }
 }

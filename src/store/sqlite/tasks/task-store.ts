@@ -45,38 +45,38 @@ export class SqliteTaskStore implements TaskStore {
   readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
     this.#file.write((db) => {
       const answer = withLedgers(db, now, (ledgers) =>
-        new Adding(db).add(ledgers, task, { producer, from, rows, now, last }),
+        db.get(Adding).add(ledgers, task, { producer, from, rows, now, last }),
       )
       db.checkRoom()
       return answer
     })
 
   readonly openAdding: TaskStore['openAdding'] = (task, producer, now, instead) =>
-    this.#change(now, (ledgers, db) => new Adding(db).open(ledgers, task, producer, instead))
+    this.#change(now, (ledgers, db) => db.get(Adding).open(ledgers, task, producer, instead))
 
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
-    this.#change(now, (ledgers, db) => new Adding(db).end(ledgers, task, producer, interrupted))
+    this.#change(now, (ledgers, db) => db.get(Adding).end(ledgers, task, producer, interrupted))
 
   change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
-    return this.#change(now, (ledgers, db) => new Runs(db).change(ledgers, id, change))
+    return this.#change(now, (ledgers, db) => db.get(Runs).change(ledgers, id, change))
   }
 
   cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
-    return this.#change(now, (ledgers, db) => new Runs(db).cancel(ledgers, id, reason))
+    return this.#change(now, (ledgers, db) => db.get(Runs).cancel(ledgers, id, reason))
   }
 
   readonly cancelRows: TaskStore['cancelRows'] = (id, limit, now) =>
-    this.#change(now, (ledgers, db) => new Runs(db).cancelRows(ledgers, id, limit))
+    this.#change(now, (ledgers, db) => db.get(Runs).cancelRows(ledgers, id, limit))
 
   readonly startRun: TaskStore['startRun'] = (id, run, producer, now) =>
-    this.#change(now, (ledgers, db) => new Runs(db).start(ledgers, id, run, producer, now))
+    this.#change(now, (ledgers, db) => db.get(Runs).start(ledgers, id, run, producer, now))
 
   retryRows(id: string, run: number, rows: RetryRow[], now: number): Promise<('ok' | 'gone' | 'dropped')[]> {
-    return this.#change(now, (ledgers, db) => new Runs(db).retry(ledgers, id, run, rows))
+    return this.#change(now, (ledgers, db) => db.get(Runs).retry(ledgers, id, run, rows))
   }
 
   leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void> {
-    return this.#change(now, (ledgers, db) => new Runs(db).leaveWindow(ledgers, id, indexes))
+    return this.#change(now, (ledgers, db) => db.get(Runs).leaveWindow(ledgers, id, indexes))
   }
 
   changeEvents(effects: EventEffect[], now: number): Promise<void> {
@@ -120,7 +120,7 @@ export class SqliteTaskStore implements TaskStore {
       return { tasks, next: n === limit ? String(last) : null }
     })
 
-  readonly reasons: TaskStore['reasons'] = (id) => this.#file.read((db) => new Events(db).reasons(id))
+  readonly reasons: TaskStore['reasons'] = (id) => this.#file.read((db) => db.get(Events).reasons(id))
 
   pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
     return pushInChunks(
@@ -177,12 +177,12 @@ export class SqliteTaskStore implements TaskStore {
     })
   }
 
-  readonly events: TaskStore['events'] = (task, query) => this.#file.read((db) => new Events(db).page(task, query))
+  readonly events: TaskStore['events'] = (task, query) => this.#file.read((db) => db.get(Events).page(task, query))
 
-  readonly event: TaskStore['event'] = (jid) => this.#file.read((db) => new Events(db).find(jid))
+  readonly event: TaskStore['event'] = (jid) => this.#file.read((db) => db.get(Events).find(jid))
 
   addMessage(jid: string, message: Message): Promise<void> {
-    return this.#change(message.at, (ledgers, db) => new Events(db).addMessage(ledgers, jid, message))
+    return this.#change(message.at, (ledgers, db) => db.get(Events).addMessage(ledgers, jid, message))
   }
 
   #change<T>(now: number, work: (ledgers: Ledgers, db: Database) => T): Promise<T> {

@@ -5,12 +5,8 @@ import { bootId, isPast, monotonicNow } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 
-interface LeaseRow {
-  name: string
-  host: string
+interface LeaseRow extends Pick<Lease, 'owner' | 'host' | 'ends' | 'seconds'> {
   boot: string
-  ends: number
-  seconds: number
   claimed: number
 }
 
@@ -48,15 +44,12 @@ export class Leases {
 
   list(): Lease[] {
     const now = monotonicNow()
-    return this.#db.all<LeaseRow>(sql.owner.list).map((row) => ({
-      owner: row.name,
-      host: row.host,
-      seconds: row.seconds,
+    return this.#db.all<LeaseRow>(sql.owner.list).map(({ boot, claimed, ...lease }) => ({
+      ...lease,
       // A renewal before the last start of the machine is older than all others.
-      renewed: row.boot === bootId ? row.ends - Math.round(row.seconds * 1000) : 0,
-      ends: row.ends,
-      ended: isPast(row.ends, row.boot, row.seconds, now),
-      claimed: row.claimed === 1,
+      renewed: boot === bootId ? lease.ends - Math.round(lease.seconds * 1000) : 0,
+      ended: isPast(lease.ends, boot, lease.seconds, now),
+      claimed: claimed === 1,
     }))
   }
 

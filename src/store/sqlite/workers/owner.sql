@@ -14,7 +14,7 @@ AND NOT EXISTS (SELECT 1 FROM ordered_shard WHERE ordered_shard.owner = owner.id
 RETURNING id;
 
 -- list: returns all leases.
-SELECT name, host, boot, ends, seconds, claimed FROM owner ORDER BY id;
+SELECT name AS owner, host, boot, ends, seconds, claimed FROM owner ORDER BY id;
 
 -- find: returns a lease.
 SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;

@@ -51,25 +51,14 @@ export class Processes {
     return this.#db
       .all<ProcessRow>(sql.process.processes)
       .filter(alive)
-      .map(({ identity, info, concurrency, busy, beat, quiet, rss }) => ({
-        identity,
-        info,
-        concurrency,
-        busy,
-        beat,
-        quiet: quiet === 1,
-        rss,
-      }))
+      .map(({ quiet, boot, ends, ...process }) => ({ ...process, quiet: quiet === 1 }))
   }
 
   running(): (RunningJob & { identity: string })[] {
     return this.#db
       .all<RunningRow>(sql.process.running)
       .filter(alive)
-      .map(({ identity, slot, queue, text, startedAt, progress }) => {
-        const job = { identity, slot, queue, text, startedAt }
-        return progress === null ? job : { ...job, progress: JSON.parse(progress) }
-      })
+      .map(({ progress, boot, ends, ...job }) => (progress === null ? job : { ...job, progress: JSON.parse(progress) }))
   }
 
   remove(identity: string): void {

@@ -7,7 +7,7 @@ import { Leases } from './leases.ts'
 export async function openRenewer(options: DatabaseOptions) {
   const db = await Database.open(options)
   const writer = new Writer(db, () => {})
-  const leases = new Leases(db)
+  const leases = db.get(Leases)
   return {
     renew: (owner: string, seconds: number): Promise<boolean> => writer.write(() => leases.renew(owner, seconds)),
     close: async (): Promise<void> => {

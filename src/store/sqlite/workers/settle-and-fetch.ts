@@ -10,7 +10,7 @@ import { Leases } from './leases.ts'
 
 /** Runs one step inside a write transaction. It throws if any item can't be applied. */
 export function settleAndFetch(db: Database, name: string, request: SettleAndFetch): SettleAndFetchAnswer {
-  const current = new Leases(db).current(name)
+  const current = db.get(Leases).current(name)
   if (!current) {
     return {
       fenced: true,
@@ -31,7 +31,7 @@ export function settleAndFetch(db: Database, name: string, request: SettleAndFet
     // The rows that enter the window now can be fetched in the same step.
     ledgers.close()
     const { queues, n } = request.fetch
-    const fetched = n > 0 ? new Queues(db).fetch(owner, queues, n) : []
+    const fetched = n > 0 ? db.get(Queues).fetch(owner, queues, n) : []
     return { fenced: false, started, settled, fetched, cancellations }
   })
 }

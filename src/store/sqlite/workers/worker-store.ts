@@ -48,7 +48,7 @@ export class SqliteWorkerStore implements WorkerStore {
   ): Promise<FetchedJob[]> {
     const end = performance.now() + ms
     // A write of another process wakes all waiters; only those that find a job return to fetch it.
-    while (!signal.aborted && !(await this.#file.read((db) => new Queues(db).hasJobs(queues)))) {
+    while (!signal.aborted && !(await this.#file.read((db) => db.get(Queues).hasJobs(queues)))) {
       const left = end - performance.now()
       if (left <= 0 || this.#file.isClosed) break
       await this.#file.wait(queues, left, signal)
@@ -57,27 +57,27 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   join(owner: string, { seconds, host }: JoinOptions): Promise<boolean> {
-    return this.#file.write((db) => new Leases(db).join(owner, seconds, host))
+    return this.#file.write((db) => db.get(Leases).join(owner, seconds, host))
   }
 
   renew(owner: string, seconds: number): Promise<boolean> {
-    return this.#file.write((db) => new Leases(db).renew(owner, seconds))
+    return this.#file.write((db) => db.get(Leases).renew(owner, seconds))
   }
 
   release(owner: string): Promise<boolean> {
-    return this.#file.write((db) => new Leases(db).release(owner), ANSWER_SECONDS)
+    return this.#file.write((db) => db.get(Leases).release(owner), ANSWER_SECONDS)
   }
 
   leases(): Promise<Lease[]> {
-    return this.#file.read((db) => new Leases(db).list())
+    return this.#file.read((db) => db.get(Leases).list())
   }
 
   ownersOn(machine: string): Promise<Lease[]> {
-    return this.#file.read((db) => new Leases(db).ownersOn(machine))
+    return this.#file.read((db) => db.get(Leases).ownersOn(machine))
   }
 
   unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
-    return this.#file.read((db) => new Leases(db).unrenewed(since))
+    return this.#file.read((db) => db.get(Leases).unrenewed(since))
   }
 
   /** The tables refer to each other, so there is nothing to tidy. */
@@ -88,8 +88,8 @@ export class SqliteWorkerStore implements WorkerStore {
   claim(owner: string, ends: number | null): Promise<boolean> {
     const asked = monotonicNow()
     return this.#file.write((db) => {
-      const claimed = new Leases(db).claim(owner, ends, asked)
-      if (claimed) withLedgers(db, Date.now(), (ledgers) => new Adding(db).interrupt(ledgers, owner))
+      const claimed = db.get(Leases).claim(owner, ends, asked)
+      if (claimed) withLedgers(db, Date.now(), (ledgers) => db.get(Adding).interrupt(ledgers, owner))
       return claimed
     })
   }
@@ -121,11 +121,11 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   acquireLock(name: string, holder: string, seconds: number): Promise<boolean> {
-    return this.#file.write((db) => new Leases(db).acquireLock(name, holder, seconds))
+    return this.#file.write((db) => db.get(Leases).acquireLock(name, holder, seconds))
   }
 
   releaseLock(name: string, holder: string): Promise<void> {
-    return this.#file.write((db) => new Leases(db).releaseLock(name, holder), ANSWER_SECONDS)
+    return this.#file.write((db) => db.get(Leases).releaseLock(name, holder), ANSWER_SECONDS)
   }
 
   async advice(): Promise<string[]> {
@@ -133,18 +133,18 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running) =>
-    this.#file.write((db) => new Processes(db).heartbeat(process, seconds, running), ANSWER_SECONDS)
+    this.#file.write((db) => db.get(Processes).heartbeat(process, seconds, running), ANSWER_SECONDS)
 
-  readonly processes: WorkerStore['processes'] = () => this.#file.read((db) => new Processes(db).list())
+  readonly processes: WorkerStore['processes'] = () => this.#file.read((db) => db.get(Processes).list())
 
   removeProcess(identity: string): Promise<void> {
-    return this.#file.write((db) => new Processes(db).remove(identity), ANSWER_SECONDS)
+    return this.#file.write((db) => db.get(Processes).remove(identity), ANSWER_SECONDS)
   }
 
   readonly signal: WorkerStore['signal'] = (identity, signal) =>
-    this.#file.write((db) => new Processes(db).signal(identity, signal))
+    this.#file.write((db) => db.get(Processes).signal(identity, signal))
 
-  readonly running: WorkerStore['running'] = () => this.#file.read((db) => new Processes(db).running())
+  readonly running: WorkerStore['running'] = () => this.#file.read((db) => db.get(Processes).running())
 
   fetched({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
     type Row = OwnedJob & { ownerId: number; queueId: number; position: number }
