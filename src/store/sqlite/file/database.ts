@@ -43,7 +43,7 @@ export class Database {
   readonly #maxPages: number | undefined
   /** The `data_version` at which the schema was last known to be of this version. */
   #seenVersion: number | undefined
-  readonly #objects = new Map<unknown, unknown>()
+  readonly #tables = new Map<unknown, unknown>()
   /** The channels to notify after the next commit. */
   #notifications = new Set<string>()
 
@@ -79,14 +79,14 @@ export class Database {
     return this.#driver.connection
   }
 
-  /** Returns the object of this class that works on this connection. It is made once, so it must not have a state. */
-  get<T>(Class: new (db: Database) => T): T {
-    let object = this.#objects.get(Class) as T | undefined
-    if (!object) {
-      object = new Class(this)
-      this.#objects.set(Class, object)
+  /** Returns the tables of this class on this connection. They are made once. */
+  get<T extends Tables>(Class: new (db: Database) => T): T {
+    let tables = this.#tables.get(Class) as T | undefined
+    if (!tables) {
+      tables = new Class(this)
+      this.#tables.set(Class, tables)
     }
-    return object
+    return tables
   }
 
   /** Returns a number that changes once another connection has written. */
@@ -296,6 +296,15 @@ export class Database {
         await new Promise((resume) => setTimeout(resume, 5 + Math.random() * 20))
       }
     }
+  }
+}
+
+/** The tables of one subject, as `Database.get` gives them. A class of tables has no state of its own. */
+export abstract class Tables {
+  protected readonly db: Database
+
+  constructor(db: Database) {
+    this.db = db
   }
 }
 

@@ -108,3 +108,12 @@ export class StoreFile {
     return { db, writer: new Writer(db, afterCommit, this.#warn), notifier, checkpoints }
   }
 }
+
+/** A store of one area of the contract. */
+export abstract class SqliteArea {
+  protected readonly file: StoreFile
+
+  constructor(file: StoreFile) {
+    this.file = file
+  }
+}

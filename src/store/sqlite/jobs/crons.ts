@@ -2,7 +2,7 @@ import { HighkiqError, PushError } from '../../../job/errors.ts'
 import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { bootId, isPast, monotonicNow } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { sql } from '../sql.generated.ts'
 import { move } from './moves.ts'
@@ -16,15 +16,9 @@ interface CronRow extends Omit<CronRecord, 'paused' | 'alive'> {
 /** The most seconds for which a process may say that it is alive. */
 const MAX_SECONDS = 3600
 
-export class SqliteCronStore implements CronStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteCronStore extends SqliteArea implements CronStore {
   list(names?: readonly string[]): Promise<CronRecord[]> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const rows = names ? db.all<CronRow>(sql.cron.some, JSON.stringify(names)) : db.all<CronRow>(sql.cron.list)
       return rows.map(({ paused, boot, ends, ...row }) => ({
         ...row,
@@ -35,7 +29,7 @@ export class SqliteCronStore implements CronStore {
   }
 
   define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const ends = monotonicNow() + Math.round(seconds * 1000)
       if (old === null) return db.first(sql.cron.create, name, text, tick, bootId, ends) !== undefined
       if (old === text) return db.first(sql.cron.keepAlive, bootId, ends, name, text) !== undefined
@@ -45,7 +39,7 @@ export class SqliteCronStore implements CronStore {
 
   async tick(name: string, tick: CronTick, now: number): Promise<CronTickAnswer> {
     try {
-      return await this.#file.write((db) => decideTick(db, name, tick, now), ANSWER_SECONDS)
+      return await this.file.write((db) => decideTick(db, name, tick, now), ANSWER_SECONDS)
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
       throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], false, { cause: thrown })
@@ -53,18 +47,18 @@ export class SqliteCronStore implements CronStore {
   }
 
   pause(name: string, paused: boolean, now: number): Promise<boolean> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const row = paused ? db.first(sql.cron.pause, name) : db.first(sql.cron.resume, now, name)
       return row !== undefined
     }, ANSWER_SECONDS)
   }
 
   remove(name: string): Promise<boolean> {
-    return this.#file.write((db) => db.first(sql.cron.delete, name) !== undefined, ANSWER_SECONDS)
+    return this.file.write((db) => db.first(sql.cron.delete, name) !== undefined, ANSWER_SECONDS)
   }
 
   releaseLock(lock: string, holder: string): Promise<void> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       db.run(sql.lock.release, lock, holder)
     }, ANSWER_SECONDS)
   }

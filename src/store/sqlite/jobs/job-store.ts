@@ -8,26 +8,25 @@ import type {
   SqlConnection,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea, type StoreFile } from '../file/store-file.ts'
 import { saveIteration } from '../queues/iterations.ts'
 import { sql } from '../sql.generated.ts'
 import { pushAll, pushInChunks } from './moves.ts'
 
-export class SqliteJobStore implements JobStore {
-  readonly #file: StoreFile
+export class SqliteJobStore extends SqliteArea implements JobStore {
   readonly #pushOrdered: (db: Database, pushes: OrderedPushes) => void
 
   constructor(file: StoreFile, pushOrdered: (db: Database, pushes: OrderedPushes) => void) {
-    this.#file = file
+    super(file)
     this.#pushOrdered = pushOrdered
   }
 
   push(items: PushItem[], now: number): Promise<void> {
-    return pushInChunks(this.#file, items, (db, chunk) => pushAll(db, chunk, now))
+    return pushInChunks(this.file, items, (db, chunk) => pushAll(db, chunk, now))
   }
 
   transaction(work: (connection: SqlConnection) => Promise<(PushItem | OrderedPushes)[]>, now: number): Promise<void> {
-    return this.#file.writeAlone(
+    return this.file.writeAlone(
       (db) => work(db.connection),
       (db, items) => {
         for (const item of items) if (item.to === 'ordered') this.#pushOrdered(db, item)
@@ -41,34 +40,34 @@ export class SqliteJobStore implements JobStore {
   }
 
   queues(only?: readonly string[]): Promise<QueueInfo[]> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       if (!only) return db.all<QueueInfo>(sql.queue.list)
       return only.map((name) => db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, next: null })
     })
   }
 
   peek(queue: string, offset: number, limit: number): Promise<string[]> {
-    return this.#file.read((db) =>
+    return this.file.read((db) =>
       db.all<{ text: string }>(sql.queue.peek, queue, limit, offset).map(({ text }) => text),
     )
   }
 
   pauseQueue(queue: string, on: boolean): Promise<void> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       db.run(on ? sql.queue.pause : sql.queue.resume, queue)
       if (!on) db.notify(queue)
     }, ANSWER_SECONDS)
   }
 
   pausedQueues(): Promise<string[]> {
-    return this.#file.read((db) => db.all<{ queue: string }>(sql.queue.paused).map(({ queue }) => queue))
+    return this.file.read((db) => db.all<{ queue: string }>(sql.queue.paused).map(({ queue }) => queue))
   }
 
   iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
-    return this.#file.read((db) => jids.map((jid) => db.first<IterationRecord>(sql.iteration.find, jid) ?? null))
+    return this.file.read((db) => jids.map((jid) => db.first<IterationRecord>(sql.iteration.find, jid) ?? null))
   }
 
   saveIteration(jid: string, state: IterationState, now: number): Promise<boolean> {
-    return this.#file.write((db) => saveIteration(db, jid, state, now), ANSWER_SECONDS)
+    return this.file.write((db) => saveIteration(db, jid, state, now), ANSWER_SECONDS)
   }
 }

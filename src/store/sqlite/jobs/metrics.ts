@@ -8,7 +8,7 @@ import {
   type StoreStats,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -29,15 +29,9 @@ interface Total {
   failed: number
 }
 
-export class SqliteMetricStore implements MetricStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteMetricStore extends SqliteArea implements MetricStore {
   totals(): Promise<StoreStats> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const ready = db.first<{ enqueued: number; backlog: number }>(sql.stat.totals)
       const sets = db.get(JobSets)
       return {
@@ -53,17 +47,17 @@ export class SqliteMetricStore implements MetricStore {
   }
 
   resetTotals(which: 'processed' | 'failed'): Promise<void> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       db.run(sql.stat.reset, which === 'processed' ? 0 : 1, which === 'failed' ? 0 : 1)
     })
   }
 
   history(days: readonly string[]): Promise<Total[]> {
-    return this.#file.read((db) => days.map((day) => totalOf(db, day)))
+    return this.file.read((db) => days.map((day) => totalOf(db, day)))
   }
 
   record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       if (!db.first(sql.metrics.recordBatch, source, number, at)) return
       for (const { span, kept } of SPANS) {
         const begins = at - (at % (span * MINUTE))
@@ -84,11 +78,11 @@ export class SqliteMetricStore implements MetricStore {
   }
 
   sums(span: 1 | 10, times: readonly number[], name: string | null = null): Promise<JobSums[]> {
-    return this.#file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name))
+    return this.file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name))
   }
 
   histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const rows = db.all<{ at: number; bucket: number; count: number }>(
         sql.metrics.histograms,
         JSON.stringify(minutes),
@@ -105,14 +99,14 @@ export class SqliteMetricStore implements MetricStore {
   }
 
   recordDeploy({ at, label }: Deploy, now: number): Promise<boolean> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       db.run(sql.metrics.deleteOldDeploys, now - DEPLOYS_KEPT)
       return db.first(sql.metrics.recordDeploy, at, label.toWellFormed(), now, now - MINUTE) !== undefined
     }, ANSWER_SECONDS)
   }
 
   deploys(days: readonly string[]): Promise<Deploy[]> {
-    return this.#file.read((db) =>
+    return this.file.read((db) =>
       days
         .map((day) => Date.parse(day))
         .flatMap((begins) => db.all<Deploy>(sql.metrics.deploys, begins, begins + DAY))

@@ -1,20 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ResultStore } from '../../contract.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 
 /** The least time between two reads of a waiting caller, in milliseconds. */
 const READ_MS = 10
 
-export class SqliteResultStore implements ResultStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteResultStore extends SqliteArea implements ResultStore {
   remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const now = Date.now()
       db.run(sql.result.deleteOldMemory, now)
       const found = db.first<{ value: string }>(sql.result.remembered, key)
@@ -25,7 +19,7 @@ export class SqliteResultStore implements ResultStore {
   }
 
   keep(jid: string, text: string, seconds: number): Promise<void> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const now = Date.now()
       db.run(sql.result.deleteOld, now)
       db.run(sql.result.keep, jid, text, now + Math.ceil(seconds * 1000))
@@ -37,17 +31,17 @@ export class SqliteResultStore implements ResultStore {
   async find(jid: string, ms = 0, signal: AbortSignal = new AbortController().signal): Promise<string | null> {
     const end = performance.now() + ms
     for (;;) {
-      const found = await this.#file.read((db) => db.first<{ text: string }>(sql.result.find, jid, Date.now()))
+      const found = await this.file.read((db) => db.first<{ text: string }>(sql.result.find, jid, Date.now()))
       const left = end - performance.now()
-      if (found || left <= 0 || this.#file.isClosed || signal.aborted) return found?.text ?? null
-      await this.#file.wait([channelOf(jid)], left, signal)
+      if (found || left <= 0 || this.file.isClosed || signal.aborted) return found?.text ?? null
+      await this.file.wait([channelOf(jid)], left, signal)
       // A write of another process wakes all waiters, so they must not read after each of its writes.
       await pause(READ_MS)
     }
   }
 
   secret(name: string, proposed: string): Promise<string> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       db.run(sql.result.proposeSecret, name, proposed)
       return db.first<{ text: string }>(sql.result.findSecret, name)?.text ?? proposed
     }, ANSWER_SECONDS)

@@ -13,7 +13,7 @@ import type {
   WaitingJob,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import type { StoreFile } from '../file/store-file.ts'
+import { SqliteArea } from '../file/store-file.ts'
 import { ID } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
@@ -34,16 +34,10 @@ interface PullSearch {
   from?: number
 }
 
-export class SqliteSearchStore implements SearchStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteSearchStore extends SqliteArea implements SearchStore {
   /** The cursor is the position of the last compared job. The position of a job never changes. */
   scanQueue(name: string, needle: string, { after, at, limit }: ScanPage): Promise<Scan<WaitingJob>> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const found = db.first<{ id: number; tail: number }>(sql.queue.id, name)
       if (!found) return { items: [], next: null, scanned: 0 }
       const first = at === undefined ? found.tail + 1 : Number(at) + 1
@@ -66,7 +60,7 @@ export class SqliteSearchStore implements SearchStore {
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
   scanSet(set: SetName, needle: string, { after, limit }: ScanPage): Promise<Scan<Entry>> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const id = ID[set]
       const [, score = Number.POSITIVE_INFINITY, text = LAST_TEXT] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
       const from = [Number(score), text] as const
@@ -87,8 +81,8 @@ export class SqliteSearchStore implements SearchStore {
 
   async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
     const search: PullSearch = { queue, items, positions: items.map(() => undefined) }
-    while (await this.#file.read((db) => searchStep(db, search)));
-    return applyEach(this.#file, [...items.entries()], now, (db, ledgers, [i, { text, to, effects }]) => {
+    while (await this.file.read((db) => searchStep(db, search)));
+    return applyEach(this.file, [...items.entries()], now, (db, ledgers, [i, { text, to, effects }]) => {
       const position = search.positions[i]
       if (position === undefined || !remove(db, queue, position, text)) return 'gone'
       move(db, ledgers, to, effects)
@@ -97,7 +91,7 @@ export class SqliteSearchStore implements SearchStore {
   }
 
   clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const id = db.first<{ id: number }>(sql.queue.id, queue)?.id
       if (id === undefined) return { removed: 0, kept: [], done: true }
       const isFree = isWithoutEffects(db)
@@ -121,7 +115,7 @@ export class SqliteSearchStore implements SearchStore {
   }
 
   clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
       const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
       const sizes = db.all<Sized>(sql.set.lengthsUp, ID[set], MAX_COMPARED)

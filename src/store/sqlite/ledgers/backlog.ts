@@ -2,7 +2,7 @@
 
 import { completeRow, rowFrame } from '../../../job/payload.ts'
 import { completeRows, MOST_ROWS_BYTES } from '../../../job/rows.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import type { Queues } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import type { TaskRow } from './task-row.ts'
@@ -44,39 +44,33 @@ interface Returned {
   args: string | null
 }
 
-export class Backlog {
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
+export class Backlog extends Tables {
   /** Adds a row at the front, with its text. */
   putFront(task: TaskRow, index: number, text: string): void {
-    this.#db.run(sql.backlog.front, task.key, index, text.toWellFormed())
+    this.db.run(sql.backlog.front, task.key, index, text.toWellFormed())
     task.backlog++
   }
 
   /** Adds a row at the back, for another run. Its text is made when it enters the queue. */
   putBack(task: TaskRow, index: number): void {
-    this.#db.run(sql.backlog.back, task.key, index, task.total * BEHIND)
+    this.db.run(sql.backlog.back, task.key, index, task.total * BEHIND)
     task.backlog++
   }
 
   remove(task: TaskRow, index: number): void {
-    this.#db.run(sql.backlog.remove, task.key, index)
+    this.db.run(sql.backlog.remove, task.key, index)
   }
 
   /** Moves the next rows into the queue with one statement. Returns false if they are not just arguments and a job each. */
   issueBare(task: TaskRow, room: number, now: number, queues: Queues): boolean {
     if (task.rows_per_job !== null) return false
-    const next = this.#db.first<Next>(sql.backlog.next, task.key, task.next, room)
+    const next = this.db.first<Next>(sql.backlog.next, task.key, task.next, room)
     if (!next || next.n === 0 || next.others === 1 || next.bare !== next.n) return false
     const { n, first, last } = next
     const { id, position } = queues.openBack(task.queue, n, last - first + 1)
     const { beforeArgs, beforeIndex, beforeRun, end } = rowFrame({ template: task.template, task: task.id, now })
     const parts = [beforeArgs, beforeIndex, beforeRun, end] as const
-    this.#db.run(sql.backlog.issue, task.key, first, last, id, position, ...parts)
+    this.db.run(sql.backlog.issue, task.key, first, last, id, position, ...parts)
     task.backlog -= n
     task.in_window += n
     task.next = n < room ? task.total : last + 1
@@ -85,12 +79,12 @@ export class Backlog {
 
   /** Removes the next rows from the backlog, and returns them as at most `room` jobs. `runOf` returns runs that are not written yet. */
   issue(task: TaskRow, room: number, now: number, runOf: (index: number) => number | undefined): Issued[] {
-    const put = this.#db.all<Returned>(sql.backlog.first, task.key, room)
+    const put = this.db.all<Returned>(sql.backlog.first, task.key, room)
     const most =
       task.rows_per_job === null
         ? room
         : task.rows_per_job * Math.min(room, Math.ceil(MOST_AT_ONCE / task.rows_per_job))
-    const fresh = this.#db.all<Fresh>(sql.event.neverQueued, task.key, task.next, most)
+    const fresh = this.db.all<Fresh>(sql.event.neverQueued, task.key, task.next, most)
     const seenAll = fresh.length < most
     const issued: Issued[] = []
     let i = 0

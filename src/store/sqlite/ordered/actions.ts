@@ -1,26 +1,18 @@
 /** Actions of people on waiting and dead ids. */
 
 import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import type { InFlightTable } from './in-flight.ts'
+import { InFlightTable } from './in-flight.ts'
 import { inOneStep, type Step } from './limits.ts'
-import type { MorgueTable } from './morgue.ts'
+import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { newRow, type WaitingRow, type WaitingTable } from './waiting.ts'
+import { newRow, type WaitingRow, WaitingTable } from './waiting.ts'
 
-export class OrderedActions {
-  readonly #db: Database
-  readonly #waiting: WaitingTable
-  readonly #flights: InFlightTable
-  readonly #morgue: MorgueTable
-
-  constructor(db: Database, waiting: WaitingTable, flights: InFlightTable, morgue: MorgueTable) {
-    this.#db = db
-    this.#waiting = waiting
-    this.#flights = flights
-    this.#morgue = morgue
-  }
+export class OrderedActions extends Tables {
+  readonly #waiting = this.db.get(WaitingTable)
+  readonly #flights = this.db.get(InFlightTable)
+  readonly #morgue = this.db.get(MorgueTable)
 
   /** Kills ids; `begun` holds the ids of which an earlier step has killed a part. */
   act(
@@ -120,7 +112,7 @@ export class OrderedActions {
     for (const row of rows.values()) open.removeWaiting(row)
     this.#waiting.remove(open.id, [...rows.values()])
     if (inFlight.size > 0) {
-      this.#db.run(sql.inFlight.cancel, open.id, JSON.stringify([...inFlight]))
+      this.db.run(sql.inFlight.cancel, open.id, JSON.stringify([...inFlight]))
       open.notify()
     }
     return ids.map((id) => {

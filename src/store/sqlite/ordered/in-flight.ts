@@ -7,11 +7,11 @@ import {
   type ScoredPayload,
   shardOf,
 } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import type { MorgueTable } from './morgue.ts'
+import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { type Change, newRow, type WaitingRow, type WaitingTable } from './waiting.ts'
+import { type Change, newRow, type WaitingRow, WaitingTable } from './waiting.ts'
 
 export interface InFlight {
   id: string
@@ -34,23 +34,16 @@ type Listed = [string, number, number, number, number, Content | null]
 type Content = [string, number, number, number, string | null, string, string | null]
 type InFlightColumns = [string, number, number, number, string | null, number]
 
-export class InFlightTable {
-  readonly #db: Database
-  readonly #waiting: WaitingTable
-  readonly #morgue: MorgueTable
-
-  constructor(db: Database, waiting: WaitingTable, morgue: MorgueTable) {
-    this.#db = db
-    this.#waiting = waiting
-    this.#morgue = morgue
-  }
+export class InFlightTable extends Tables {
+  readonly #waiting = this.db.get(WaitingTable)
+  readonly #morgue = this.db.get(MorgueTable)
 
   /** Returns those of the ids that are in flight; those in `whole` with their state at the fetch. */
   find(queue: number, whole: readonly string[], others: readonly string[] = []): Map<string, InFlight> {
     const found = new Map<string, InFlight>()
     const names = [...whole, ...others]
     if (names.length === 0) return found
-    const rows = this.#db.list<Listed>(sql.inFlight.find, queue, JSON.stringify(names), whole.length)
+    const rows = this.db.list<Listed>(sql.inFlight.find, queue, JSON.stringify(names), whole.length)
     for (const [id, shard, fetchNumber, cancelled, waits, content] of rows) {
       found.set(id, {
         id,
@@ -67,17 +60,17 @@ export class InFlightTable {
   /** Returns those of the ids that are in flight. */
   among(queue: number, ids: readonly string[]): Set<string> {
     if (ids.length === 0) return new Set()
-    return new Set(this.#db.list<string>(sql.inFlight.among, queue, JSON.stringify(ids)))
+    return new Set(this.db.list<string>(sql.inFlight.among, queue, JSON.stringify(ids)))
   }
 
   /** Stores that these ids have waiting payloads. */
   noteWaiting(queue: number, rows: readonly { id: string }[]): void {
-    if (rows.length > 0) this.#db.run(sql.inFlight.noteWaiting, queue, JSON.stringify(rows.map(({ id }) => id)))
+    if (rows.length > 0) this.db.run(sql.inFlight.noteWaiting, queue, JSON.stringify(rows.map(({ id }) => id)))
   }
 
   /** Deletes ids. The caller decides where their payloads go. */
   remove(queue: number, ids: readonly string[]): void {
-    if (ids.length > 0) this.#db.run(sql.inFlight.remove, queue, JSON.stringify(ids))
+    if (ids.length > 0) this.db.run(sql.inFlight.remove, queue, JSON.stringify(ids))
   }
 
   /** Makes the payloads that were pushed meanwhile ready to be fetched. */
@@ -133,7 +126,7 @@ export class InFlightTable {
     shard.alone = 0
     if (shard.busy === 0) return { restored: 0, died: [] }
     shard.busy = 0
-    const ids = this.#db.list<string>(sql.inFlight.ofShard, open.id, number)
+    const ids = this.db.list<string>(sql.inFlight.ofShard, open.id, number)
     const flights = [...this.find(open.id, ids).values()]
     this.remove(open.id, ids)
     const left = flights.filter(({ cancelled }) => !cancelled)
@@ -154,11 +147,11 @@ export class InFlightTable {
   }
 
   list(queue: number, owner: string | null): OrderedInFlight[] {
-    return this.#db.list<InFlightColumns>(sql.inFlight.list, queue, owner).map(inFlightOf)
+    return this.db.list<InFlightColumns>(sql.inFlight.list, queue, owner).map(inFlightOf)
   }
 
   one(queue: number, id: string): OrderedInFlight | null {
-    const row = this.#db.json<InFlightColumns>(sql.inFlight.one, queue, id)
+    const row = this.db.json<InFlightColumns>(sql.inFlight.one, queue, id)
     return row ? inFlightOf(row) : null
   }
 }

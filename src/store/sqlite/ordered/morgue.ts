@@ -1,25 +1,19 @@
 /** Dead payloads of each id, each with the score that it first had. */
 
 import type { MorgueEntry, OrderedPage, ScoredPayload } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { behind, idFrom, inOneStep, type Step } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
-import type { WaitingRow, WaitingTable } from './waiting.ts'
+import { type WaitingRow, WaitingTable } from './waiting.ts'
 
 /** The most entries that one call of `pruneMorgue` deletes. */
 const MAX_PRUNED = 1000
 
 type Listed = [string, string, number, string | null]
 
-export class MorgueTable {
-  readonly #db: Database
-  readonly #waiting: WaitingTable
-
-  constructor(db: Database, waiting: WaitingTable) {
-    this.#db = db
-    this.#waiting = waiting
-  }
+export class MorgueTable extends Tables {
+  readonly #waiting = this.db.get(WaitingTable)
 
   /** Adds payloads of an id, and returns its entry with them. */
   enter(open: OpenQueue, id: string, payloads: ScoredPayload[], error: string | null, now: number): MorgueEntry {
@@ -45,19 +39,19 @@ export class MorgueTable {
   page(queue: number, by: 'id' | 'updatedAt', { desc = false, after, limit }: OrderedPage): MorgueEntry[] {
     const rows =
       by === 'id'
-        ? this.#db.list<Listed>(desc ? sql.morgue.idDown : sql.morgue.idUp, queue, idFrom(desc, after?.id), limit)
-        : this.#db.list<Listed>(desc ? sql.morgue.ageDown : sql.morgue.ageUp, queue, ...behind(desc, after), limit)
+        ? this.db.list<Listed>(desc ? sql.morgue.idDown : sql.morgue.idUp, queue, idFrom(desc, after?.id), limit)
+        : this.db.list<Listed>(desc ? sql.morgue.ageDown : sql.morgue.ageUp, queue, ...behind(desc, after), limit)
     return rows.map((row) => this.#entry(queue, row))
   }
 
   find(queue: number, id: string): MorgueEntry | null {
-    const row = this.#db.json<Listed>(sql.morgue.find, queue, id)
+    const row = this.db.json<Listed>(sql.morgue.find, queue, id)
     return row ? this.#entry(queue, row) : null
   }
 
   /** Returns the last error of a dead id; undefined: it is not dead. */
   reason(queue: number, id: string): { error: string | null } | undefined {
-    const row = this.#db.json<Listed>(sql.morgue.find, queue, id)
+    const row = this.db.json<Listed>(sql.morgue.find, queue, id)
     return row && { error: row[3] }
   }
 
@@ -72,13 +66,13 @@ export class MorgueTable {
 
   /** Returns the oldest ids that are too many or too old. */
   excess(open: OpenQueue, max: number, since: number): string[] {
-    const lowest = this.#db.list<Listed>(sql.morgue.ageUp, open.id, ...behind(false, undefined), MAX_PRUNED)
+    const lowest = this.db.list<Listed>(sql.morgue.ageUp, open.id, ...behind(false, undefined), MAX_PRUNED)
     const excess = open.queue.morgue - max
     return lowest.filter(([, updatedAt], i) => i < excess || Number(updatedAt) < since).map(([id]) => id)
   }
 
   #count(open: OpenQueue, id: string, error: string | null, now: number): number {
-    const { deaths } = this.#db.first<{ deaths: number }>(
+    const { deaths } = this.db.first<{ deaths: number }>(
       ...([sql.morgue.enter, open.id, id, now / 1000, error?.toWellFormed() ?? null] as const),
     ) as { deaths: number }
     if (deaths === 1) open.changeQueue({ morgue: open.queue.morgue + 1 })
@@ -86,7 +80,7 @@ export class MorgueTable {
   }
 
   #drop(open: OpenQueue, id: string): boolean {
-    if (this.#db.run(sql.morgue.remove, open.id, id) === 0) return false
+    if (this.db.run(sql.morgue.remove, open.id, id) === 0) return false
     this.#waiting.dropDead(open.id, id)
     open.changeQueue({ morgue: open.queue.morgue - 1 })
     return true

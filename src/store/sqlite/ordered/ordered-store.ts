@@ -1,7 +1,7 @@
 import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
 import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import type { Step } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { queueChannel } from './open-queue.ts'
@@ -9,18 +9,13 @@ import { beginReshard, moveShards } from './reshard.ts'
 import { UnclearBulkSettlement } from './settle-and-fetch.ts'
 import { OrderedTables } from './tables.ts'
 
-export class SqliteOrderedStore implements OrderedStore {
-  readonly #file: StoreFile
+export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   /** The version with which the last wait of an owner ended, by owner and queue. */
   readonly #seenVersions = new Map<string, Map<string, number>>()
 
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
   readonly define: OrderedStore['define'] = (queue, shards) =>
-    this.#file.write((db) => db.get(OrderedTables).define(queue, shards).queue.shards, ANSWER_SECONDS)
-  readonly queues: OrderedStore['queues'] = () => this.#file.read((db) => db.get(OrderedTables).names())
+    this.file.write((db) => db.get(OrderedTables).define(queue, shards).queue.shards, ANSWER_SECONDS)
+  readonly queues: OrderedStore['queues'] = () => this.file.read((db) => db.get(OrderedTables).names())
   readonly assignments: OrderedStore['assignments'] = (queue) =>
     this.#read(queue, null, (open, tables) => tables.queries.assignments(open))
   readonly counts: OrderedStore['counts'] = (queue, now) =>
@@ -29,7 +24,7 @@ export class SqliteOrderedStore implements OrderedStore {
   readonly push: OrderedStore['push'] = async (queue, shards, items) => {
     if (items.length === 0) return
     try {
-      await this.#file.write((db) => {
+      await this.file.write((db) => {
         db.get(OrderedTables).push(queue, shards, items)
         db.checkRoom()
       }, ANSWER_SECONDS)
@@ -65,10 +60,10 @@ export class SqliteOrderedStore implements OrderedStore {
     request: OrderedSettleAndFetch,
   ): Promise<OrderedSettleAndFetchAnswer> {
     try {
-      return await this.#file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, false))
+      return await this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, false))
     } catch (thrown) {
       if (thrown instanceof UnclearBulkSettlement)
-        return this.#file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, true))
+        return this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, true))
       if (thrown instanceof HighkiqError || request.settlements.length === 0) throw thrown
       return this.#settleOneByOne(queue, owner, request)
     }
@@ -80,14 +75,14 @@ export class SqliteOrderedStore implements OrderedStore {
   async wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
     const end = performance.now() + ms
     const channels = queues.map(queueChannel)
-    while (!signal.aborted && !this.#file.isClosed) {
-      const versions = await this.#file.read((db) =>
+    while (!signal.aborted && !this.file.isClosed) {
+      const versions = await this.file.read((db) =>
         queues.map((queue) => db.get(OrderedTables).open(queue)?.queue.version ?? 0),
       )
       if (this.#isChanged(owner, queues, versions)) return
       const left = end - performance.now()
-      if (left <= 0 || this.#file.isClosed) return
-      await this.#file.wait(channels, left, signal)
+      if (left <= 0 || this.file.isClosed) return
+      await this.file.wait(channels, left, signal)
     }
   }
 
@@ -155,7 +150,7 @@ export class SqliteOrderedStore implements OrderedStore {
     })
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
-    this.#file.write((db) => {
+    this.file.write((db) => {
       const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       return open !== undefined && tables.delete(open)
@@ -188,7 +183,7 @@ export class SqliteOrderedStore implements OrderedStore {
     for (const settlement of request.settlements) {
       const alone = { ...request, settlements: [settlement], fetch: [] }
       try {
-        const one = await this.#file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, alone, true))
+        const one = await this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, alone, true))
         settled.push(one.settled[0] ?? 'error')
       } catch (thrown) {
         // The earlier steps are written, so the error must not claim that nothing is.
@@ -199,7 +194,7 @@ export class SqliteOrderedStore implements OrderedStore {
       }
     }
     const rest = { ...request, settlements: [] }
-    const answer = await this.#file
+    const answer = await this.file
       .write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, rest, true))
       .catch((thrown) => {
         throw doneInPart(thrown)
@@ -208,7 +203,7 @@ export class SqliteOrderedStore implements OrderedStore {
   }
 
   async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T): Promise<T> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       return open ? work(open, tables) : none
@@ -243,7 +238,7 @@ export class SqliteOrderedStore implements OrderedStore {
     work: (open: OpenQueue, tables: OrderedTables, db: Database) => T,
     seconds = Number.POSITIVE_INFINITY,
   ): Promise<T> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       if (!open) return none

@@ -1,39 +1,33 @@
 /** Queries of an ordered queue. */
 
 import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { behind, idFrom } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
-import type { WaitingRow, WaitingTable } from './waiting.ts'
+import { type WaitingRow, WaitingTable } from './waiting.ts'
 
 /** performIn, id. */
 type Position = [number, string]
 
-export class OrderedQueries {
-  readonly #db: Database
-  readonly #waiting: WaitingTable
-
-  constructor(db: Database, waiting: WaitingTable) {
-    this.#db = db
-    this.#waiting = waiting
-  }
+export class OrderedQueries extends Tables {
+  readonly #waiting = this.db.get(WaitingTable)
 
   assignments(open: OpenQueue): ShardAssignments {
     const { shards, from, paused } = open.queue
-    const rows = this.#db.list<[number, string | null, number]>(sql.ordered.assignments, open.id, open.width)
+    const rows = this.db.list<[number, string | null, number]>(sql.ordered.assignments, open.id, open.width)
     return {
       shards,
       from,
       paused: paused === 1,
-      members: this.#db.list(sql.ordered.members, open.id),
+      members: this.db.list(sql.ordered.members, open.id),
       owners: rows.map(([shard, owner, token]) => ({ shard, owner, token })),
     }
   }
 
   counts(open: OpenQueue, now: number): OrderedCounts {
     type Row = [number, string | null, number, number, number, number, number, string, number]
-    const rows = this.#db.list<Row>(sql.ordered.counts, open.id, open.width)
+    const rows = this.db.list<Row>(sql.ordered.counts, open.id, open.width)
     return {
       name: open.name,
       paused: open.queue.paused === 1,
@@ -62,7 +56,7 @@ export class OrderedQueries {
   }
 
   #byId(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
-    return this.#db.list(desc ? sql.waiting.idDown : sql.waiting.idUp, open.id, idFrom(desc, after?.id), limit)
+    return this.db.list(desc ? sql.waiting.idDown : sql.waiting.idUp, open.id, idFrom(desc, after?.id), limit)
   }
 
   /** Reads a page of each shard and all ids in flight, and returns the first of them. */
@@ -70,10 +64,10 @@ export class OrderedQueries {
     const start = behind(desc, after)
     const sign = desc ? -1 : 1
     const isBehind = (position: Position) => !after || sign * compare(position, [after.value, after.id]) > 0
-    const positions = this.#db.list<[string, string]>(sql.waiting.inFlight, open.id).map(positionOf).filter(isBehind)
+    const positions = this.db.list<[string, string]>(sql.waiting.inFlight, open.id).map(positionOf).filter(isBehind)
     for (let shard = 0; shard < open.width; shard++) {
       const statement = desc ? sql.waiting.dueDown : sql.waiting.dueUp
-      positions.push(...this.#db.list<[string, string]>(statement, open.id, shard, ...start, limit).map(positionOf))
+      positions.push(...this.db.list<[string, string]>(statement, open.id, shard, ...start, limit).map(positionOf))
     }
     positions.sort((a, b) => sign * compare(a, b))
     return positions.slice(0, limit).map(([, id]) => id)
@@ -85,12 +79,12 @@ export class OrderedQueries {
     const failed = () => {
       const start = after && after.value >= 0 ? behind(desc, after) : behind(desc, undefined)
       const statement = desc ? sql.waiting.retryDown : sql.waiting.retryUp
-      ids.push(...this.#db.list<string>(statement, open.id, ...start, limit - ids.length))
+      ids.push(...this.db.list<string>(statement, open.id, ...start, limit - ids.length))
     }
     const fresh = () => {
       const id = after?.value === -1 ? after.id : undefined
       const statement = desc ? sql.waiting.freshDown : sql.waiting.freshUp
-      ids.push(...this.#db.list<string>(statement, open.id, idFrom(desc, id), limit - ids.length))
+      ids.push(...this.db.list<string>(statement, open.id, idFrom(desc, id), limit - ids.length))
     }
     if (desc) {
       if (!after || after.value >= 0) failed()

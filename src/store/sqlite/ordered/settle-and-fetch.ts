@@ -9,12 +9,12 @@ import {
   type OrderedSettlement,
   type ScoredPayload,
 } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { type InFlight, type InFlightTable, parseFetch, ticketOf } from './in-flight.ts'
-import type { MorgueTable } from './morgue.ts'
+import { type InFlight, InFlightTable, parseFetch, ticketOf } from './in-flight.ts'
+import { MorgueTable } from './morgue.ts'
 import type { OpenQueue, Shard } from './open-queue.ts'
-import type { WaitingTable } from './waiting.ts'
+import { WaitingTable } from './waiting.ts'
 
 type SettleAnswer = OrderedSettleAndFetchAnswer['settled'][number]
 type FetchAnswer = OrderedSettleAndFetchAnswer['fetched'][number]
@@ -38,18 +38,10 @@ interface ByteBudget {
 /** A bulk settlement changed only some of its ids, and it is not known which. The call must run again one by one. */
 export class UnclearBulkSettlement extends Error {}
 
-export class SettleAndFetchStep {
-  readonly #db: Database
-  readonly #waiting: WaitingTable
-  readonly #flights: InFlightTable
-  readonly #morgue: MorgueTable
-
-  constructor(db: Database, waiting: WaitingTable, flights: InFlightTable, morgue: MorgueTable) {
-    this.#db = db
-    this.#waiting = waiting
-    this.#flights = flights
-    this.#morgue = morgue
-  }
+export class SettleAndFetchStep extends Tables {
+  readonly #waiting = this.db.get(WaitingTable)
+  readonly #flights = this.db.get(InFlightTable)
+  readonly #morgue = this.db.get(MorgueTable)
 
   /** `owner` is the id of an owner with a lease. With `oneByOne` no settlements are applied in bulk. */
   run(open: OpenQueue, owner: number, request: OrderedSettleAndFetch, oneByOne: boolean): OrderedSettleAndFetchAnswer {
@@ -61,7 +53,7 @@ export class SettleAndFetchStep {
         ? this.#fetch(open, mine, open.queue.paused ? 0 : n, request, budget)
         : { lost: true, ids: [], next: null }
     })
-    const cancelled = this.#db.list<[string, number, number]>(sql.inFlight.cancelled, open.id, owner)
+    const cancelled = this.db.list<[string, number, number]>(sql.inFlight.cancelled, open.id, owner)
     return {
       settled,
       fetched,
@@ -132,7 +124,7 @@ export class SettleAndFetchStep {
     for (const [fetch, group] of groups) {
       const { shard, number } = parseFetch(fetch)
       const ids = group.map(({ id }) => id)
-      const ended = this.#db.run(sql.inFlight.done, open.id, shard, number, JSON.stringify(ids))
+      const ended = this.db.run(sql.inFlight.done, open.id, shard, number, JSON.stringify(ids))
       count(open, shard, 'done', false, ended)
       if (ended === group.length) continue
       const left = this.#flights.find(open.id, [], ids)
@@ -160,7 +152,7 @@ export class SettleAndFetchStep {
   }
 
   #fetch(open: OpenQueue, shard: Shard, n: number, request: OrderedSettleAndFetch, budget: ByteBudget): FetchAnswer {
-    const rows = this.#db.list<Due>(sql.waiting.due, open.id, shard.shard, n + 1)
+    const rows = this.db.list<Due>(sql.waiting.due, open.id, shard.shard, n + 1)
     const now = request.now / 1000
     const ids: FetchedBatch[] = []
     /** The last id with one payload. All such ids up to it are moved with one statement. */
@@ -193,8 +185,8 @@ export class SettleAndFetchStep {
     }
     if (last) {
       const upTo = [open.id, shard.shard, last.performIn, last.id] as const
-      this.#db.run(sql.waiting.fetch, ...upTo, shard.fetchNumber, request.now)
-      this.#db.run(sql.waiting.deleteFetched, ...upTo)
+      this.db.run(sql.waiting.fetch, ...upTo, shard.fetchNumber, request.now)
+      this.db.run(sql.waiting.deleteFetched, ...upTo)
     }
     shard.busy += ids.length
     const left = rows[ids.length]
@@ -204,12 +196,12 @@ export class SettleAndFetchStep {
   }
 
   #text(open: OpenQueue, id: string): string {
-    return this.#db.first<{ text: string }>(sql.waiting.text, open.id, id)?.text ?? ''
+    return this.db.first<{ text: string }>(sql.waiting.text, open.id, id)?.text ?? ''
   }
 
   /** Returns the number of the lowest payloads that fit, at least one, and their bytes. */
   #fitting(open: OpenQueue, id: string, most: number, { left: room = ORDERED_BYTES }: ByteBudget) {
-    const sizes = this.#db.list<number>(sql.payload.sizes, open.id, id, most)
+    const sizes = this.db.list<number>(sql.payload.sizes, open.id, id, most)
     let n = 0
     let sum = 0
     for (const size of sizes) {
@@ -221,7 +213,7 @@ export class SettleAndFetchStep {
   }
 
   #several(open: OpenQueue, id: string, most: number): ScoredPayload[] {
-    const rows = this.#db.list<[string, string]>(sql.payload.lowest, open.id, id, 0, most)
+    const rows = this.db.list<[string, string]>(sql.payload.lowest, open.id, id, 0, most)
     return rows.map(([text, score]) => [text, Number(score)])
   }
 
@@ -230,7 +222,7 @@ export class SettleAndFetchStep {
     const { id, performIn, retryCount, error, crashes, suspect, payloads } = batch
     const more = Number(payloads.length < size)
     const state = [performIn, retryCount, crashes, Number(suspect), error] as const
-    this.#db.run(sql.inFlight.add, open.id, id, shard, fetchNumber, now, more, ...state, JSON.stringify(payloads))
+    this.db.run(sql.inFlight.add, open.id, id, shard, fetchNumber, now, more, ...state, JSON.stringify(payloads))
     const row = { id, shard, inFlight: 1, performIn, retryCount: -1, crashes: 0, suspect: 0, error: null }
     const waiting = { ...row, size, score: null, text: null }
     if (payloads.length === size) {

@@ -1,7 +1,7 @@
 /** The tables of ordered queues, as one transaction uses them. */
 
 import type { OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from '../workers/leases.ts'
 import { OrderedActions } from './actions.ts'
@@ -14,43 +14,31 @@ import { OrderedQueries } from './queries.ts'
 import { SettleAndFetchStep } from './settle-and-fetch.ts'
 import { WaitingTable } from './waiting.ts'
 
-export class OrderedTables {
-  readonly waiting: WaitingTable
-  readonly morgue: MorgueTable
-  readonly flights: InFlightTable
-  readonly owners: OrderedOwners
-  readonly actions: OrderedActions
-  readonly queries: OrderedQueries
-  readonly #step: SettleAndFetchStep
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-    this.waiting = new WaitingTable(db)
-    this.morgue = new MorgueTable(db, this.waiting)
-    this.flights = new InFlightTable(db, this.waiting, this.morgue)
-    this.owners = new OrderedOwners(db, this.flights)
-    this.actions = new OrderedActions(db, this.waiting, this.flights, this.morgue)
-    this.queries = new OrderedQueries(db, this.waiting)
-    this.#step = new SettleAndFetchStep(db, this.waiting, this.flights, this.morgue)
-  }
+export class OrderedTables extends Tables {
+  readonly waiting = this.db.get(WaitingTable)
+  readonly morgue = this.db.get(MorgueTable)
+  readonly flights = this.db.get(InFlightTable)
+  readonly owners = this.db.get(OrderedOwners)
+  readonly actions = this.db.get(OrderedActions)
+  readonly queries = this.db.get(OrderedQueries)
+  readonly #step = this.db.get(SettleAndFetchStep)
 
   names(): string[] {
-    return this.#db.list(sql.ordered.names)
+    return this.db.list(sql.ordered.names)
   }
 
   /** Opens a queue; undefined: there is no such queue. Close it after a change. */
   open(queue: string): OpenQueue | undefined {
-    return OpenQueue.open(this.#db, queue)
+    return OpenQueue.open(this.db, queue)
   }
 
   define(queue: string, shards: number): OpenQueue {
     const there = this.open(queue)
     if (there) return there
-    this.#db.run(sql.ordered.define, queue, shards)
+    this.db.run(sql.ordered.define, queue, shards)
     const open = this.open(queue) as OpenQueue
     // The new shards must not repeat a ticket of a deleted queue of this name.
-    this.#db.run(sql.ordered.addShards, open.id, shards, nextNumber(this.#db))
+    this.db.run(sql.ordered.addShards, open.id, shards, nextNumber(this.db))
     return open
   }
 
@@ -72,7 +60,7 @@ export class OrderedTables {
 
   /** Returns the id of an owner; undefined: it has no lease. */
   ownerId(owner: string): number | undefined {
-    return this.#db.get(Leases).current(owner)?.owner
+    return this.db.get(Leases).current(owner)?.owner
   }
 
   settleAndFetch(
@@ -101,9 +89,9 @@ export class OrderedTables {
       .counts(open, 0)
       .shards.reduce((sum, { busy }) => ({ busy: sum.busy + busy }), { busy: 0 })
     if (busy > 0 || open.queue.morgue > 0 || this.owners.members(open).length > 0) return false
-    if (this.#db.first(sql.waiting.some, open.id)) return false
+    if (this.db.first(sql.waiting.some, open.id)) return false
     const { keepNumbers, deleteMembers, deleteShards, delete: deleteQueue } = sql.ordered
-    for (const statement of [keepNumbers, deleteMembers, deleteShards, deleteQueue]) this.#db.run(statement, open.id)
+    for (const statement of [keepNumbers, deleteMembers, deleteShards, deleteQueue]) this.db.run(statement, open.id)
     return true
   }
 }

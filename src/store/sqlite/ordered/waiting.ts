@@ -1,7 +1,7 @@
 /** Waiting ids. The row of an id has its payload, or several payloads are in a table of their own. */
 
 import { ORDERED_STEP, type ScoredPayload } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import type { Value } from '../file/driver.ts'
 import { sql } from '../sql.generated.ts'
 import type { WaitingPosition } from './open-queue.ts'
@@ -23,17 +23,11 @@ export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload
 
 type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
 
-export class WaitingTable {
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
+export class WaitingTable extends Tables {
   find(queue: number, ids: readonly string[]): Map<string, WaitingRow> {
     const found = new Map<string, WaitingRow>()
     if (ids.length === 0) return found
-    for (const row of this.#db.list<Listed>(sql.waiting.find, queue, JSON.stringify(ids))) {
+    for (const row of this.db.list<Listed>(sql.waiting.find, queue, JSON.stringify(ids))) {
       const [id, shard, inFlight, performIn, retryCount, crashes, suspect, size, score, error, text] = row
       found.set(id, {
         id,
@@ -61,8 +55,8 @@ export class WaitingTable {
       if (isPlain) plain.push(r.id, r.shard, r.performIn, r.score, r.text)
       else others.push(...valuesOf(r))
     }
-    this.#db.insert(sql.waiting.addFresh, [queue], 5, plain)
-    this.#db.insert(sql.waiting.add, [queue], 11, others)
+    this.db.insert(sql.waiting.addFresh, [queue], 5, plain)
+    this.db.insert(sql.waiting.add, [queue], 11, others)
   }
 
   /** Stores rows of which only the payloads have changed; `before`: the number of payloads before. */
@@ -70,25 +64,25 @@ export class WaitingTable {
     const more = new Map<number, string[]>()
     for (const [{ id, size, score, text }, before] of rows) {
       if (text !== null) {
-        this.#db.run(sql.waiting.lower, queue, id, score)
+        this.db.run(sql.waiting.lower, queue, id, score)
         continue
       }
       const same = more.get(size - before)
       if (same) same.push(id)
       else more.set(size - before, [id])
     }
-    for (const [n, ids] of more) this.#db.run(sql.waiting.grow, queue, n, JSON.stringify(ids))
+    for (const [n, ids] of more) this.db.run(sql.waiting.grow, queue, n, JSON.stringify(ids))
   }
 
   change(queue: number, row: WaitingRow): void {
-    this.#db.run(sql.waiting.change, queue, ...valuesOf(row))
+    this.db.run(sql.waiting.change, queue, ...valuesOf(row))
   }
 
   /** Deletes rows with their payloads. */
   remove(queue: number, rows: readonly WaitingRow[]): void {
     if (rows.length === 0) return
-    this.#db.run(sql.waiting.remove, queue, JSON.stringify(rows.map(({ id }) => id)))
-    for (const { id, text } of rows) if (text === null) this.#db.run(sql.payload.drop, queue, id, 0)
+    this.db.run(sql.waiting.remove, queue, JSON.stringify(rows.map(({ id }) => id)))
+    for (const { id, text } of rows) if (text === null) this.db.run(sql.payload.drop, queue, id, 0)
   }
 
   /**
@@ -108,10 +102,10 @@ export class WaitingTable {
       if (text !== null) values.push(id, score, text)
       for (const [text, score] of payloads) values.push(id, score, text)
     }
-    this.#db.run('SAVEPOINT ordered_add')
-    const isNew = this.#db.insert(sql.payload.add, [queue, 0], 3, values) * 3 === values.length
-    if (!isNew) this.#db.run('ROLLBACK TO ordered_add')
-    this.#db.run('RELEASE ordered_add')
+    this.db.run('SAVEPOINT ordered_add')
+    const isNew = this.db.insert(sql.payload.add, [queue, 0], 3, values) * 3 === values.length
+    if (!isNew) this.db.run('ROLLBACK TO ordered_add')
+    this.db.run('RELEASE ordered_add')
     if (!isNew) return false
     for (const [row, payloads] of changes)
       Object.assign(row, { size: row.size + payloads.length, score: null, text: null })
@@ -123,7 +117,7 @@ export class WaitingTable {
     const added = this.#insert(queue, row.id, 0, payloads)
     row.size += added
     if (added === payloads.length) return
-    for (const [text, score] of payloads) this.#db.run(sql.payload.lower, queue, row.id, text, score)
+    for (const [text, score] of payloads) this.db.run(sql.payload.lower, queue, row.id, text, score)
   }
 
   /** Returns the lowest payloads of a row, in order. */
@@ -134,27 +128,27 @@ export class WaitingTable {
 
   /** Deletes the lowest payloads of a row, up to this one. */
   dropTo(queue: number, row: WaitingRow, n: number, [text, score]: ScoredPayload): void {
-    this.#db.run(sql.payload.dropTo, queue, row.id, score, text)
+    this.db.run(sql.payload.dropTo, queue, row.id, score, text)
     row.size -= n
   }
 
   /** Deletes one payload of a row; false: there is no such payload. `last` is not deleted: the caller deletes the row. */
   dropOne(queue: number, row: WaitingRow, payload: string): 'last' | boolean {
     if (row.text !== null) return row.text === payload && 'last'
-    if (this.#db.run(sql.payload.dropOne, queue, row.id, payload) === 0) return false
+    if (this.db.run(sql.payload.dropOne, queue, row.id, payload) === 0) return false
     row.size--
     return row.size === 0 ? 'last' : true
   }
 
   /** Deletes the lowest payloads of a row, as many as one step may; there must be more of them. */
   dropSome(queue: number, row: WaitingRow): void {
-    this.#db.run(sql.payload.dropUpTo, queue, row.id, 0, ...this.#bound(queue, row.id, 0))
+    this.db.run(sql.payload.dropUpTo, queue, row.id, 0, ...this.#bound(queue, row.id, 0))
     row.size -= ORDERED_STEP
   }
 
   /** Moves the lowest payloads of a row to the dead ones, as many as one step may; there must be more of them. */
   killSome(queue: number, row: WaitingRow): void {
-    this.#db.run(sql.payload.killUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
+    this.db.run(sql.payload.killUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
     this.dropSome(queue, row)
   }
 
@@ -162,24 +156,24 @@ export class WaitingTable {
   resurrectSome(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
     const upTo = [queue, row.id, ...this.#bound(queue, row.id, 1)] as const
-    row.size += this.#db.first<{ n: number }>(sql.payload.newUpTo, ...upTo)?.n ?? 0
-    this.#db.run(sql.payload.resurrectUpTo, ...upTo)
+    row.size += this.db.first<{ n: number }>(sql.payload.newUpTo, ...upTo)?.n ?? 0
+    this.db.run(sql.payload.resurrectUpTo, ...upTo)
     this.dropSomeDead(queue, row.id)
   }
 
   /** Deletes the lowest dead payloads of an id, as many as one step may; there must be more of them. */
   dropSomeDead(queue: number, id: string): void {
-    this.#db.run(sql.payload.dropUpTo, queue, id, 1, ...this.#bound(queue, id, 1))
+    this.db.run(sql.payload.dropUpTo, queue, id, 1, ...this.#bound(queue, id, 1))
   }
 
   /** Counts the dead payloads of an id: exactly up to ORDERED_STEP; a larger number only means that there are more. */
   deadSize(queue: number, id: string): number {
-    return this.#db.first<{ n: number }>(sql.payload.countTo, queue, id, 1, ORDERED_STEP + 1)?.n ?? 0
+    return this.db.first<{ n: number }>(sql.payload.countTo, queue, id, 1, ORDERED_STEP + 1)?.n ?? 0
   }
 
   /** Returns the last payload of one step. */
   #bound(queue: number, id: string, dead: 0 | 1): [score: number, text: string] {
-    const [last] = this.#db.list<[string, string]>(sql.payload.at, queue, id, dead, ORDERED_STEP - 1)
+    const [last] = this.db.list<[string, string]>(sql.payload.at, queue, id, dead, ORDERED_STEP - 1)
     if (!last) throw new RangeError(`the ordered id ${id} has no more payloads than one step moves`)
     return [Number(last[1]), last[0]]
   }
@@ -187,7 +181,7 @@ export class WaitingTable {
   /** Copies the waiting payloads of an id to the dead ones. */
   kill(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
-    this.#db.run(sql.payload.kill, queue, row.id)
+    this.db.run(sql.payload.kill, queue, row.id)
   }
 
   /** Adds dead payloads. Those that are dead already keep their scores. */
@@ -198,8 +192,8 @@ export class WaitingTable {
   /** Copies the dead payloads of an id to a row, which the caller then stores. */
   resurrect(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
-    this.#db.run(sql.payload.resurrect, queue, row.id)
-    row.size = this.#db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
+    this.db.run(sql.payload.resurrect, queue, row.id)
+    row.size = this.db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
   }
 
   dead(queue: number, id: string): ScoredPayload[] {
@@ -207,7 +201,7 @@ export class WaitingTable {
   }
 
   dropDead(queue: number, id: string): void {
-    this.#db.run(sql.payload.drop, queue, id, 1)
+    this.db.run(sql.payload.drop, queue, id, 1)
   }
 
   /** Moves the payload of the row to the payloads' table. */
@@ -220,11 +214,11 @@ export class WaitingTable {
   /** Adds payloads, and returns how many were not there yet. */
   #insert(queue: number, id: string, dead: 0 | 1, payloads: readonly ScoredPayload[]): number {
     const values = payloads.flatMap(([text, score]) => [id, score, text])
-    return this.#db.insert(sql.payload.add, [queue, dead], 3, values)
+    return this.db.insert(sql.payload.add, [queue, dead], 3, values)
   }
 
   #lowest(queue: number, id: string, dead: 0 | 1, n: number): ScoredPayload[] {
-    const rows = this.#db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
+    const rows = this.db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
     return rows.map(([text, score]) => [text, Number(score)])
   }
 }

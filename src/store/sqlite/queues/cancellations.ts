@@ -10,21 +10,15 @@ import {
   MAX_CANCELLATIONS,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 
 /** Pruning takes time, so it is done only for each hundredth cancellation. */
 const PRUNE_EVERY = 100
 
-export class SqliteCancellationStore implements CancellationStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteCancellationStore extends SqliteArea implements CancellationStore {
   request(jid: string, now: number): Promise<void> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       db.run(sql.cancellation.deleteOld, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
       if (versionOf(db, jid) > 0) return
       const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
@@ -34,7 +28,7 @@ export class SqliteCancellationStore implements CancellationStore {
   }
 
   withdraw(jid: string): Promise<CancellationState> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const version = versionOf(db, jid)
       if (version > 0) db.run(sql.cancellation.unset, jid)
       return version > 0 ? 'requested' : version < 0 ? 'dropped' : 'none'
@@ -42,14 +36,14 @@ export class SqliteCancellationStore implements CancellationStore {
   }
 
   among(jids: readonly string[]): Promise<string[]> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const rows = db.all<{ jid: string }>(sql.cancellation.among, JSON.stringify(jids))
       return rows.map(({ jid }) => jid)
     })
   }
 
   since(since: number): Promise<{ version: number; jids: string[] }> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const rows = db.all<{ jid: string; version: number }>(sql.cancellation.since, since, CANCELLATIONS_PAGE)
       const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1) : undefined
       const newest = last ?? db.first<{ version: number }>(sql.cancellation.newest)

@@ -1,23 +1,17 @@
 /** Ready jobs: pushing them to either end of their queue, and fetching them from the front. */
 
 import type { FetchedJob } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 
-export class Queues {
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
+export class Queues extends Tables {
   /** Adds jobs at the back, in the order given. */
   pushBack(queue: string, texts: readonly string[]): void {
     if (texts.length === 0) return
     const back = this.openBack(queue, texts.length)
     let { position } = back
     for (const slice of slicesOf(texts)) {
-      this.#db.run(sql.queue.putAll, back.id, position, JSON.stringify(slice))
+      this.db.run(sql.queue.putAll, back.id, position, JSON.stringify(slice))
       position += slice.length
     }
   }
@@ -25,15 +19,15 @@ export class Queues {
   /** Reserves positions at the back for jobs. Returns the queue's id and the first position. */
   openBack(queue: string, jobs: number, positions = jobs): { id: number; position: number } {
     const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, jobs, positions)
-    this.#db.notify(queue)
+    this.db.notify(queue)
     return { id, position: tail - positions + 1 }
   }
 
   /** Adds a job at the front. */
   pushFront(queue: string, text: string): void {
     const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1, 1)
-    this.#db.run(sql.queue.put, id, head + 1, text.toWellFormed())
-    this.#db.notify(queue)
+    this.db.run(sql.queue.put, id, head + 1, text.toWellFormed())
+    this.db.notify(queue)
   }
 
   /** Moves at most `n` jobs of the queues, in their order, to an owner. */
@@ -41,31 +35,31 @@ export class Queues {
     const fetched: FetchedJob[] = []
     for (const queue of queues) {
       if (fetched.length >= n) break
-      const found = this.#db.first<{ id: number }>(sql.queue.find, queue)
+      const found = this.db.first<{ id: number }>(sql.queue.find, queue)
       if (!found) continue
-      const sizes = this.#db.all<Sized>(sql.queue.sizes, found.id, n - fetched.length)
-      const rows = this.#db.all<{ position: number; text: string }>(sql.queue.first, found.id, howManyFit(sizes))
+      const sizes = this.db.all<Sized>(sql.queue.sizes, found.id, n - fetched.length)
+      const rows = this.db.all<{ position: number; text: string }>(sql.queue.first, found.id, howManyFit(sizes))
       const last = rows.at(-1)
       if (!last) continue
       // Deleting first frees space, so that the jobs of a full file can still be fetched.
-      this.#db.run(sql.queue.removeTo, found.id, last.position)
+      this.db.run(sql.queue.removeTo, found.id, last.position)
       const jobs = JSON.stringify(rows.map(({ position, text }) => [position, text]))
-      this.#db.run(sql.queue.fetch, owner, found.id, jobs)
-      this.#db.run(sql.queue.shrink, rows.length, found.id)
+      this.db.run(sql.queue.fetch, owner, found.id, jobs)
+      this.db.run(sql.queue.shrink, rows.length, found.id)
       for (const { position, text } of rows) fetched.push({ queue, ticket: ticketOf(found.id, position), text })
     }
     return fetched
   }
 
   hasJobs(queues: readonly string[]): boolean {
-    return queues.some((queue) => this.#db.first(sql.queue.find, queue) !== undefined)
+    return queues.some((queue) => this.db.first(sql.queue.find, queue) !== undefined)
   }
 
   #grow<Row>(statement: string, queue: string, jobs: number, positions: number): Row {
-    const row = this.#db.first<Row>(statement, queue, jobs, positions)
+    const row = this.db.first<Row>(statement, queue, jobs, positions)
     if (row) return row
-    this.#db.run(sql.queue.create, queue)
-    return this.#db.first<Row>(statement, queue, jobs, positions) as Row
+    this.db.run(sql.queue.create, queue)
+    return this.db.first<Row>(statement, queue, jobs, positions) as Row
   }
 }
 

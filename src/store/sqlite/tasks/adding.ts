@@ -1,7 +1,7 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, EventStatus, NewRow } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import {
@@ -37,13 +37,7 @@ interface Chunk {
 /** The name of a row of the task that adds rows. */
 const ROW = /^row:(\d+)$/
 
-export class Adding {
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
+export class Adding extends Tables {
   add(ledgers: Ledgers, id: string, { producer: name, from, rows, now, last }: Chunk): AddAnswer {
     const ledger = ledgers.of(id)
     if (!ledger) return unknown
@@ -59,17 +53,17 @@ export class Adding {
     if (from !== cursor) return { ok: false, reason: 'gap', cursor }
     if (rows.every(isBare)) {
       const texts = JSON.stringify(rows.map(({ args }) => args))
-      this.#db.run(sql.event.addBare, task.key, task.total, task.run, texts)
+      this.db.run(sql.event.addBare, task.key, task.total, task.run, texts)
       task.total += rows.length
       task.enqueued += rows.length
       task.backlog += rows.length
     } else {
       const events = rows.map((one) => this.#newEvent(ledgers, ledger, one, now))
-      this.#db.run(sql.event.add, task.key, JSON.stringify(events))
+      this.db.run(sql.event.add, task.key, JSON.stringify(events))
     }
     if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
-    if (last !== undefined) this.#db.run(sql.task.keepLastRow, last, task.key)
-    this.#db.run(sql.producer.advance, task.key, name, cursor + rows.length)
+    if (last !== undefined) this.db.run(sql.task.keepLastRow, last, task.key)
+    this.db.run(sql.producer.advance, task.key, name, cursor + rows.length)
     return { ok: true, total: task.total }
   }
 
@@ -88,10 +82,10 @@ export class Adding {
       if (other.state === OPEN) task.producers--
       if (other.state === BROKEN) task.broken--
       if (other.state === BROKEN && !task.paused) task.reason = null
-      this.#db.run(sql.producer.setState, REPLACED, task.key, instead)
+      this.db.run(sql.producer.setState, REPLACED, task.key, instead)
       if (instead === task.producer) {
         task.producer = name
-        this.#db.run(sql.task.replaceProducer, name, task.key)
+        this.db.run(sql.task.replaceProducer, name, task.key)
       }
     }
     this.addProducer(task, name, { cursor })
@@ -100,7 +94,7 @@ export class Adding {
 
   /** Opens adding for a producer; `retry`: it puts rows back for another run. */
   addProducer(task: TaskRow, name: string, { cursor = 0, retry = false } = {}): void {
-    this.#db.run(sql.producer.add, task.key, name, cursor, OPEN, retry ? 1 : 0)
+    this.db.run(sql.producer.add, task.key, name, cursor, OPEN, retry ? 1 : 0)
     task.producers++
   }
 
@@ -121,7 +115,7 @@ export class Adding {
 
   /** Ends adding for a dead producer; its tasks become `interrupted`. */
   interrupt(ledgers: Ledgers, name: string): void {
-    for (const { id } of this.#db.all<{ id: string }>(sql.producer.open, name)) {
+    for (const { id } of this.db.all<{ id: string }>(sql.producer.open, name)) {
       const ledger = ledgers.of(id)
       const producer = ledger && this.#find(ledger.task, name)
       if (producer) this.#close(ledger, producer, true)
@@ -131,14 +125,14 @@ export class Adding {
   #close(ledger: TaskLedger, { name, retry }: Producer, interrupted: boolean): void {
     const { task } = ledger
     const broken = interrupted && !retry
-    this.#db.run(sql.producer.setState, broken ? BROKEN : ENDED, task.key, name)
+    this.db.run(sql.producer.setState, broken ? BROKEN : ENDED, task.key, name)
     task.producers--
     if (broken) task.broken++
     if (task.producers === 0 && !retry) ledger.addingEnded = true
   }
 
   #find(task: TaskRow, name: string): Producer | undefined {
-    return this.#db.first<Producer>(sql.producer.find, task.key, name)
+    return this.db.first<Producer>(sql.producer.find, task.key, name)
   }
 
   /** Counts a row and returns its event, in the order of the columns of `add`. */

@@ -13,7 +13,7 @@ import {
   storedCodes,
   withCurrentCodes,
 } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import {
   BACKLOG,
@@ -34,38 +34,32 @@ interface EventRow extends Omit<EventState, 'drop'> {
   source: string | null
 }
 
-export class Events {
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
+export class Events extends Tables {
   page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): EventRecord[] {
-    const task = this.#db.first<TaskRow>(sql.task.load, id)
+    const task = this.db.first<TaskRow>(sql.task.load, id)
     // SQLite counts every code on its own, so no row has one of the other codes.
     if (!task || otherCodes) return []
     const rows = indexes
-      ? this.#db.all<EventRow>(sql.event.those, task.key, JSON.stringify(indexes), limit)
+      ? this.db.all<EventRow>(sql.event.those, task.key, JSON.stringify(indexes), limit)
       : code !== undefined
         ? this.#codedOf(task.key, code, status ?? EVENT_STATUSES, after, limit)
         : status
           ? this.#eventsOf(task.key, status, after, limit)
-          : this.#db.all<EventRow>(sql.event.page, task.key, after, limit)
+          : this.db.all<EventRow>(sql.event.page, task.key, after, limit)
     return rows.map((row) => this.#recordOf(task, row))
   }
 
   find(jid: string): EventRecord | null {
     const { id, index } = splitTaskJid(jid)
-    const task = this.#db.first<TaskRow>(sql.task.load, id)
-    const row = task && this.#db.first<EventRow>(sql.event.one, task.key, index)
+    const task = this.db.first<TaskRow>(sql.task.load, id)
+    const row = task && this.db.first<EventRow>(sql.event.one, task.key, index)
     return task && row ? this.#recordOf(task, row) : null
   }
 
   reasons(id: string): ReasonCount[] {
-    const task = this.#db.first<TaskRow>(sql.task.load, id)
+    const task = this.db.first<TaskRow>(sql.task.load, id)
     if (!task) return []
-    const rows = this.#db.all<{ status: number; code: string; count: number }>(sql.event.reasons, task.key)
+    const rows = this.db.all<{ status: number; code: string; count: number }>(sql.event.reasons, task.key)
     return currentReasons(
       rows.map(({ status, code, count }) => ({
         status: STATUS_NAME[status] as EventStatus,
@@ -92,7 +86,7 @@ export class Events {
     return Array.from(stored)
       .flatMap(([one, statuses]) => {
         const some = JSON.stringify(statuses)
-        return this.#db.all<EventRow>(sql.event.codedOf, key, one?.toWellFormed() ?? null, after, some, limit)
+        return this.db.all<EventRow>(sql.event.codedOf, key, one?.toWellFormed() ?? null, after, some, limit)
       })
       .sort((a, b) => a.idx - b.idx)
       .slice(0, limit)
@@ -102,7 +96,7 @@ export class Events {
     return status
       .flatMap((name) => {
         const page = STATUS_CODE[name] >= REJECTED ? sql.event.rejectedOf : sql.event.pageOf
-        return this.#db.all<EventRow>(page, key, STATUS_CODE[name], after, limit)
+        return this.db.all<EventRow>(page, key, STATUS_CODE[name], after, limit)
       })
       .sort((a, b) => a.idx - b.idx)
       .slice(0, limit)
@@ -130,7 +124,7 @@ export class Events {
 
   /** Returns the messages of an event. A gap in their numbers becomes a message about the dropped ones. */
   #messages(key: number, index: number): Message[] {
-    const rows = this.#db.all<{ n: number; at: number; code: string; params: string }>(sql.event.messages, key, index)
+    const rows = this.db.all<{ n: number; at: number; code: string; params: string }>(sql.event.messages, key, index)
     return rows.flatMap(({ n, at, code, params }, i) => {
       const message = { at, code, params: JSON.parse(params) as Record<string, unknown> }
       const missing = n - (rows[i - 1]?.n ?? 0) - 1

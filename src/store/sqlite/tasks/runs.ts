@@ -2,7 +2,7 @@
 
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { hasEnded, isStopped, REJECTED, STATUS_CODE, WINDOW, written } from '../ledgers/task-row.ts'
@@ -15,14 +15,8 @@ const CHECKED_PER_CANCEL = 10
 
 type Retried = 'ok' | 'gone' | 'dropped'
 
-export class Runs {
-  readonly #db: Database
-  readonly #adding: Adding
-
-  constructor(db: Database) {
-    this.#db = db
-    this.#adding = db.get(Adding)
-  }
+export class Runs extends Tables {
+  readonly #adding = this.db.get(Adding)
 
   change(ledgers: Ledgers, id: string, change: TaskChange): 'ok' | 'ended' | null {
     const task = ledgers.of(id)?.task
@@ -56,13 +50,7 @@ export class Runs {
     if (ledger?.task.state !== 'cancelling') return answer
     const { task } = ledger
     const checked = most * CHECKED_PER_CANCEL
-    const rows = this.#db.all<{ idx: number; status: number }>(
-      sql.event.open,
-      task.key,
-      task.cancel_from,
-      checked,
-      most,
-    )
+    const rows = this.db.all<{ idx: number; status: number }>(sql.event.open, task.key, task.cancel_from, checked, most)
     ledgers.load(
       ledger,
       rows.map(({ idx }) => idx),
@@ -107,7 +95,7 @@ export class Runs {
     if (!ledger || ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
     const indexes = rows.map(({ index }) => index)
     ledgers.load(ledger, indexes)
-    const kept = this.#db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, JSON.stringify(indexes))
+    const kept = this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, JSON.stringify(indexes))
     const hasArgs = new Set(kept.map(({ idx }) => idx))
     return rows.map((row) => this.#retryRow(ledgers, ledger, row, hasArgs.has(row.index)))
   }
@@ -132,7 +120,7 @@ export class Runs {
     if (event.status < REJECTED) return 'gone'
     if (args === undefined && !hasArgs) return 'dropped'
     if (args !== undefined || source !== undefined) {
-      this.#db.run(sql.event.correct, task.key, index, args?.toWellFormed() ?? null, source?.toWellFormed() ?? null)
+      this.db.run(sql.event.correct, task.key, index, args?.toWellFormed() ?? null, source?.toWellFormed() ?? null)
     }
     ledgers.become(ledger, event, 'enqueued', null)
     task.ended_before--
@@ -143,7 +131,7 @@ export class Runs {
     event.finished_at = null
     event.result = null
     event.drop = false
-    if (dead) this.#db.get(JobSets).remove('dead', dead)
+    if (dead) this.db.get(JobSets).remove('dead', dead)
     return 'ok'
   }
 }

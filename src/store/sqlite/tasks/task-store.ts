@@ -13,7 +13,7 @@ import {
   type TaskStore,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import type { StoreFile } from '../file/store-file.ts'
+import { SqliteArea } from '../file/store-file.ts'
 import { pushAll, pushInChunks } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import { ELSEWHERE, eventsOf, OPEN, recordOf, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
@@ -27,15 +27,9 @@ const LOST_AFTER_MS = 3_600_000
 /** The most parts that one step deletes, because parts are large. */
 const PARTS = 20
 
-export class SqliteTaskStore implements TaskStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteTaskStore extends SqliteArea implements TaskStore {
   create(task: TaskSpec): Promise<boolean> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const key = insert(db, task, 'adding')
       if (key !== undefined) db.run(sql.producer.add, key, task.producer, 0, OPEN, 0)
       return key !== undefined
@@ -43,7 +37,7 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
-    this.#file.write((db) => {
+    this.file.write((db) => {
       const answer = withLedgers(db, now, (ledgers) =>
         db.get(Adding).add(ledgers, task, { producer, from, rows, now, last }),
       )
@@ -87,7 +81,7 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   delete(id: string, limit: number): Promise<boolean> {
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const key = db.first<{ key: number }>(sql.task.startDeleting, id)?.key
       if (key === undefined) return true
       const { dropEvents, dropMessages, dropBacklog, dropProducers, dropReasons, dropParts } = sql.task
@@ -104,15 +98,15 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   expired(now: number, limit: number): Promise<string[]> {
-    return this.#file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
+    return this.file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
   }
 
   cancelling(limit: number): Promise<string[]> {
-    return this.#file.read((db) => db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id))
+    return this.file.read((db) => db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id))
   }
 
   readonly idle: TaskStore['idle'] = (before, { after = '0', limit }) =>
-    this.#file.read((db) => {
+    this.file.read((db) => {
       const from = Number(after)
       const { n, last } = db.first(sql.task.openFrom, from, limit) as { n: number; last: number | null }
       if (last === null) return { tasks: [], next: null }
@@ -120,11 +114,11 @@ export class SqliteTaskStore implements TaskStore {
       return { tasks, next: n === limit ? String(last) : null }
     })
 
-  readonly reasons: TaskStore['reasons'] = (id) => this.#file.read((db) => db.get(Events).reasons(id))
+  readonly reasons: TaskStore['reasons'] = (id) => this.file.read((db) => db.get(Events).reasons(id))
 
   pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
     return pushInChunks(
-      this.#file,
+      this.file,
       items,
       (db, chunk) => {
         const created = chunk.filter(({ task, item }) => createSingle(db, task, item))
@@ -136,7 +130,7 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   readonly putPart: TaskStore['putPart'] = (id, index, bytes, maxBytes, by) =>
-    this.#file.write((db) => {
+    this.file.write((db) => {
       const task = db.first<{ key: number; bytes: number }>(sql.task.size, id)
       if (!task) return 'unknown'
       if (by) {
@@ -154,7 +148,7 @@ export class SqliteTaskStore implements TaskStore {
     })
 
   part(id: string, index: number): Promise<Uint8Array | null> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       // One driver returns an array, the other one a buffer.
       const row = db.first<{ bytes: Uint8Array | ArrayBuffer }>(sql.task.part, id, index)
       return row ? new Uint8Array(row.bytes) : null
@@ -162,14 +156,14 @@ export class SqliteTaskStore implements TaskStore {
   }
 
   find(id: string): Promise<TaskRecord | null> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const row = db.first<TaskRow>(sql.task.load, id)
       return row ? recordOf(row) : null
     })
   }
 
   page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const rows = before
         ? db.all<TaskRow>(sql.task.older, before.createdAt, before.id, limit)
         : db.all<TaskRow>(sql.task.newest, limit)
@@ -177,16 +171,16 @@ export class SqliteTaskStore implements TaskStore {
     })
   }
 
-  readonly events: TaskStore['events'] = (task, query) => this.#file.read((db) => db.get(Events).page(task, query))
+  readonly events: TaskStore['events'] = (task, query) => this.file.read((db) => db.get(Events).page(task, query))
 
-  readonly event: TaskStore['event'] = (jid) => this.#file.read((db) => db.get(Events).find(jid))
+  readonly event: TaskStore['event'] = (jid) => this.file.read((db) => db.get(Events).find(jid))
 
   addMessage(jid: string, message: Message): Promise<void> {
     return this.#change(message.at, (ledgers, db) => db.get(Events).addMessage(ledgers, jid, message))
   }
 
   #change<T>(now: number, work: (ledgers: Ledgers, db: Database) => T): Promise<T> {
-    return this.#file.write((db) => withLedgers(db, now, (ledgers) => work(ledgers, db)))
+    return this.file.write((db) => withLedgers(db, now, (ledgers) => work(ledgers, db)))
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { type Lease, machineOf } from '../../contract.ts'
 import { bootId, isPast, monotonicNow } from '../file/clock.ts'
-import type { Database } from '../file/database.ts'
+import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 
 interface LeaseRow extends Pick<Lease, 'owner' | 'host' | 'ends' | 'seconds'> {
@@ -17,34 +17,28 @@ const MAX_LOCK_SECONDS = 3600
 
 const endIn = (seconds: number) => monotonicNow() + Math.round(seconds * 1000)
 
-export class Leases {
-  readonly #db: Database
-
-  constructor(db: Database) {
-    this.#db = db
-  }
-
+export class Leases extends Tables {
   join(owner: string, seconds: number, host: string): boolean {
-    this.#db.run(sql.owner.deleteOld, monotonicNow() - REMEMBERED_MS, bootId)
-    return this.#db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
+    this.db.run(sql.owner.deleteOld, monotonicNow() - REMEMBERED_MS, bootId)
+    return this.db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
   }
 
   /** Returns the owner's id and the newest version of the cancellations; undefined: the owner has no lease. */
   current(owner: string): { owner: number; cancellations: number } | undefined {
-    return this.#db.first(sql.owner.current, owner)
+    return this.db.first(sql.owner.current, owner)
   }
 
   renew(owner: string, seconds: number): boolean {
-    return this.#db.first(sql.owner.renew, endIn(seconds), seconds, bootId, owner) !== undefined
+    return this.db.first(sql.owner.renew, endIn(seconds), seconds, bootId, owner) !== undefined
   }
 
   release(owner: string): boolean {
-    return this.#db.first(sql.owner.release, owner) !== undefined
+    return this.db.first(sql.owner.release, owner) !== undefined
   }
 
   list(): Lease[] {
     const now = monotonicNow()
-    return this.#db.all<LeaseRow>(sql.owner.list).map(({ boot, claimed, ...lease }) => ({
+    return this.db.all<LeaseRow>(sql.owner.list).map(({ boot, claimed, ...lease }) => ({
       ...lease,
       // A renewal before the last start of the machine is older than all others.
       renewed: boot === bootId ? lease.ends - Math.round(lease.seconds * 1000) : 0,
@@ -65,24 +59,24 @@ export class Leases {
 
   /** `asked` is when the caller asked for the claim. A claim with `ends` that has waited for the file too long fails. */
   claim(owner: string, ends: number | null, asked: number): boolean {
-    const row = this.#db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
+    const row = this.db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
     if (!row || row.claimed) return false
     if (ends !== null) {
       if (row.ends !== ends) return false
       if (monotonicNow() - asked > (row.seconds * 1000) / 6) return false
     }
-    this.#db.run(sql.owner.claim, monotonicNow(), row.id)
+    this.db.run(sql.owner.claim, monotonicNow(), row.id)
     return true
   }
 
   acquireLock(name: string, holder: string, seconds: number): boolean {
-    const row = this.#db.first<{ holder: string; boot: string; ends: number }>(sql.owner.lock, name)
+    const row = this.db.first<{ holder: string; boot: string; ends: number }>(sql.owner.lock, name)
     if (row && row.holder !== holder && !isPast(row.ends, row.boot, MAX_LOCK_SECONDS)) return false
-    this.#db.run(sql.owner.acquireLock, name, holder, bootId, endIn(seconds))
+    this.db.run(sql.owner.acquireLock, name, holder, bootId, endIn(seconds))
     return true
   }
 
   releaseLock(name: string, holder: string): void {
-    this.#db.run(sql.owner.releaseLock, name, holder)
+    this.db.run(sql.owner.releaseLock, name, holder)
   }
 }

@@ -13,7 +13,7 @@ import type {
   WorkerStore,
 } from '../../contract.ts'
 import { monotonicNow } from '../file/clock.ts'
-import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { applyEach, move } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
@@ -23,16 +23,10 @@ import { Leases } from './leases.ts'
 import { Processes } from './processes.ts'
 import { settleAndFetch } from './settle-and-fetch.ts'
 
-export class SqliteWorkerStore implements WorkerStore {
-  readonly #file: StoreFile
-
-  constructor(file: StoreFile) {
-    this.#file = file
-  }
-
+export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   async settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     try {
-      return await this.#file.write((db) => settleAndFetch(db, owner, request))
+      return await this.file.write((db) => settleAndFetch(db, owner, request))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
       return this.#settleOneByOne(owner, request)
@@ -48,36 +42,36 @@ export class SqliteWorkerStore implements WorkerStore {
   ): Promise<FetchedJob[]> {
     const end = performance.now() + ms
     // A write of another process wakes all waiters; only those that find a job return to fetch it.
-    while (!signal.aborted && !(await this.#file.read((db) => db.get(Queues).hasJobs(queues)))) {
+    while (!signal.aborted && !(await this.file.read((db) => db.get(Queues).hasJobs(queues)))) {
       const left = end - performance.now()
-      if (left <= 0 || this.#file.isClosed) break
-      await this.#file.wait(queues, left, signal)
+      if (left <= 0 || this.file.isClosed) break
+      await this.file.wait(queues, left, signal)
     }
     return []
   }
 
   join(owner: string, { seconds, host }: JoinOptions): Promise<boolean> {
-    return this.#file.write((db) => db.get(Leases).join(owner, seconds, host))
+    return this.file.write((db) => db.get(Leases).join(owner, seconds, host))
   }
 
   renew(owner: string, seconds: number): Promise<boolean> {
-    return this.#file.write((db) => db.get(Leases).renew(owner, seconds))
+    return this.file.write((db) => db.get(Leases).renew(owner, seconds))
   }
 
   release(owner: string): Promise<boolean> {
-    return this.#file.write((db) => db.get(Leases).release(owner), ANSWER_SECONDS)
+    return this.file.write((db) => db.get(Leases).release(owner), ANSWER_SECONDS)
   }
 
   leases(): Promise<Lease[]> {
-    return this.#file.read((db) => db.get(Leases).list())
+    return this.file.read((db) => db.get(Leases).list())
   }
 
   ownersOn(machine: string): Promise<Lease[]> {
-    return this.#file.read((db) => db.get(Leases).ownersOn(machine))
+    return this.file.read((db) => db.get(Leases).ownersOn(machine))
   }
 
   unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
-    return this.#file.read((db) => db.get(Leases).unrenewed(since))
+    return this.file.read((db) => db.get(Leases).unrenewed(since))
   }
 
   /** The tables refer to each other, so there is nothing to tidy. */
@@ -87,7 +81,7 @@ export class SqliteWorkerStore implements WorkerStore {
 
   claim(owner: string, ends: number | null): Promise<boolean> {
     const asked = monotonicNow()
-    return this.#file.write((db) => {
+    return this.file.write((db) => {
       const claimed = db.get(Leases).claim(owner, ends, asked)
       if (claimed) withLedgers(db, Date.now(), (ledgers) => db.get(Adding).interrupt(ledgers, owner))
       return claimed
@@ -96,7 +90,7 @@ export class SqliteWorkerStore implements WorkerStore {
 
   orphaned(limit: number): Promise<OrphanedJob[]> {
     type Row = { owner: string; queue: string; queueId: number; position: number; text: string }
-    return this.#file.read((db) =>
+    return this.file.read((db) =>
       db.all<Row>(sql.owner.orphaned, limit).map(({ owner, queue, queueId, position, text }) => ({
         owner,
         queue,
@@ -107,7 +101,7 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   rescue(items: Rescue[], now: number): Promise<SwapAnswer[]> {
-    return applyEach(this.#file, items, now, (db, ledgers, { owner, ticket, to, effects }) => {
+    return applyEach(this.file, items, now, (db, ledgers, { owner, ticket, to, effects }) => {
       const { queue, position } = parseTicket(ticket)
       if (!db.first(sql.owner.rescue, owner, queue, position)) return 'gone'
       move(db, ledgers, to, effects)
@@ -116,16 +110,16 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   renewer(): Renewer | null {
-    if (this.#file.options.path === ':memory:') return null
-    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.#file.options } }
+    if (this.file.options.path === ':memory:') return null
+    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.file.options } }
   }
 
   acquireLock(name: string, holder: string, seconds: number): Promise<boolean> {
-    return this.#file.write((db) => db.get(Leases).acquireLock(name, holder, seconds))
+    return this.file.write((db) => db.get(Leases).acquireLock(name, holder, seconds))
   }
 
   releaseLock(name: string, holder: string): Promise<void> {
-    return this.#file.write((db) => db.get(Leases).releaseLock(name, holder), ANSWER_SECONDS)
+    return this.file.write((db) => db.get(Leases).releaseLock(name, holder), ANSWER_SECONDS)
   }
 
   async advice(): Promise<string[]> {
@@ -133,23 +127,23 @@ export class SqliteWorkerStore implements WorkerStore {
   }
 
   readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running) =>
-    this.#file.write((db) => db.get(Processes).heartbeat(process, seconds, running), ANSWER_SECONDS)
+    this.file.write((db) => db.get(Processes).heartbeat(process, seconds, running), ANSWER_SECONDS)
 
-  readonly processes: WorkerStore['processes'] = () => this.#file.read((db) => db.get(Processes).list())
+  readonly processes: WorkerStore['processes'] = () => this.file.read((db) => db.get(Processes).list())
 
   removeProcess(identity: string): Promise<void> {
-    return this.#file.write((db) => db.get(Processes).remove(identity), ANSWER_SECONDS)
+    return this.file.write((db) => db.get(Processes).remove(identity), ANSWER_SECONDS)
   }
 
   readonly signal: WorkerStore['signal'] = (identity, signal) =>
-    this.#file.write((db) => db.get(Processes).signal(identity, signal))
+    this.file.write((db) => db.get(Processes).signal(identity, signal))
 
-  readonly running: WorkerStore['running'] = () => this.#file.read((db) => db.get(Processes).running())
+  readonly running: WorkerStore['running'] = () => this.file.read((db) => db.get(Processes).running())
 
   fetched({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
     type Row = OwnedJob & { ownerId: number; queueId: number; position: number }
     const from = after.split(':').map(Number) as [number, number, number]
-    return this.#file.read((db) => {
+    return this.file.read((db) => {
       const rows = db.all<Row>(sql.owner.fetched, ...from, limit)
       const items = rows.map(({ owner, queue, text }): OwnedJob => ({ owner, queue, text }))
       const last = rows.at(-1)
@@ -168,7 +162,7 @@ export class SqliteWorkerStore implements WorkerStore {
     const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
     const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
     const alone = async (part: Partial<SettleAndFetch>) => {
-      const one = await this.#file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
+      const one = await this.file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
       answer.fenced ||= one.fenced
       answer.cancellations = one.cancellations
       return one
