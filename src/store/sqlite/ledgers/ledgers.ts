@@ -12,7 +12,7 @@ import { Queues } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Backlog } from './backlog.ts'
 import { advanceInBulk } from './bulk-steps.ts'
-import { openLedger, type TaskLedger, termsOf } from './task-ledger.ts'
+import { callbacks, checkFailures, openLedger, type TaskLedger, termsOf, updateState } from './task-ledger.ts'
 import {
   BACKLOG,
   dropsArgs,
@@ -27,7 +27,6 @@ import {
   type TaskRow,
   WINDOW,
 } from './task-row.ts'
-import { callbacks, checkFailures, updateState } from './task-state.ts'
 
 /** An event keeps at most 50 messages. The first ten always stay; of the others the oldest is dropped first. */
 const KEPT_MESSAGES = 50
@@ -197,12 +196,12 @@ export class Ledgers {
     for (const ledger of this.#ledgers.values()) {
       if (!ledger) continue
       const { task } = ledger
-      if (checkFailures(task, ledger, this.#now)) this.stop(ledger)
+      if (checkFailures(ledger, this.#now)) this.stop(ledger)
       // The refill reads the next rows from the table, so changes of them must be written first.
       if (Array.from(ledger.changed).some(({ idx }) => idx >= task.next)) this.#saveEvents(ledger)
       this.#refill(ledger)
       updateState(task, this.#now)
-      const calls = callbacks(task, ledger, this.#now)
+      const calls = callbacks(ledger, this.#now)
       this.#save(ledger)
       for (const { queue, text } of calls) this.#queues.pushBack(queue, [text])
     }
