@@ -4,7 +4,7 @@ import { openStore } from '#dist/store/open.js'
 const DAY = 86_400_000
 const NOON = Date.UTC(2026, 4, 17, 12)
 
-/** What a store forgets that goes by the clock of its callers. */
+/** Data that the store deletes by the clock of its callers. */
 
 test('a cancellation older than 30 days is deleted with the next request, and a dropped job is remembered for a minute', async () => {
   const store = openStore('sqlite::memory:')

@@ -1,4 +1,4 @@
-// The job of ending.js, also loaded into its threads: it is inside SQLite most of the time, and does not stop.
+// The job of ending.js, which is also loaded into its threads. It pushes jobs without end, so it is mostly inside SQLite.
 import { Highkiq } from 'highkiq'
 
 const logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => logger }

@@ -1,4 +1,4 @@
-// Ends a process or its threads while they are inside SQLite: how, and on which file, is in the arguments.
+// Ends a process or its threads while they are inside SQLite: ending.js MODE FOLDER.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq } from 'highkiq'
 

@@ -108,10 +108,10 @@ test("a damaged file and another program's file give different errors", async ()
 test('a missing folder and a folder without write access give an error of one line', async () => {
   const folder = newFolder()
   for (const path of [join(folder, 'no', 'jobs.db'), '/proc/jobs.db', folder]) {
-    const told = await problem(`sqlite:${path}`)
-    expect(told).toMatch(/^STORE_UNUSABLE /)
-    expect(told).toMatch(/can't be opened: see that .* exists and that this user may write to it/)
-    expect(told).not.toContain('\n')
+    const message = await problem(`sqlite:${path}`)
+    expect(message).toMatch(/^STORE_UNUSABLE /)
+    expect(message).toMatch(/can't be opened: see that .* exists and that this user may write to it/)
+    expect(message).not.toContain('\n')
   }
 })
 

@@ -1,6 +1,6 @@
 // Another process on the same file: neighbour.js MODE URL
-//   write  – pushes without a pause, a line for each hundred
-//   work   – a worker whose job answers the time at which it was started
+//   write  – pushes without a pause, and prints a line for each hundred jobs
+//   work   – runs a worker whose job prints how long it waited
 //   open   – opens the store and ends
 //   read   – reads the queue `long` page by page without a pause
 import { Highkiq } from 'highkiq'

@@ -14,7 +14,7 @@ test('an ordered queue that is created again after the clock was set back has hi
   const life = async (owners: number) => {
     await store.ordered.push('Sync', 1, [{ id: 'a', payload: '1', score: 1, performIn: 0 }], 0)
     await store.ordered.join('Sync', 'w')
-    const turn = {
+    const request = {
       now: 1000,
       settlements: [],
       fetch: [] as { shard: number; token: number; n: number }[],
@@ -24,12 +24,12 @@ test('an ordered queue that is created again after the clock was set back has hi
     const tickets: string[] = []
     for (let i = 0; i < owners; i++) {
       const token = (await store.ordered.acquireShard('Sync', 0, 'w', 3, 0))?.token ?? 0
-      const { fetched: taken } = await store.ordered.settleAndFetch('Sync', 'w', {
-        ...turn,
+      const { fetched } = await store.ordered.settleAndFetch('Sync', 'w', {
+        ...request,
         fetch: [{ shard: 0, token, n: 1 }],
       })
       tokens.push(token)
-      tickets.push(taken[0]?.ids[0]?.ticket ?? '')
+      tickets.push(fetched[0]?.ids[0]?.ticket ?? '')
       await store.ordered.releaseShard('Sync', 0, 'w', token, 0)
     }
     await store.ordered.leave('Sync', 'w', 0)
