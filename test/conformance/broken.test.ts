@@ -48,7 +48,7 @@ const faults: Fault[] = [
     seen: [
       'a fetched job belongs to its owner alone',
       'owners that fetch at the same time get every job once',
-      'any interleaving of two owners ends as the model does (property)',
+      'any interleaving of two owners ends like the model (property)',
     ],
   },
   {
@@ -107,7 +107,7 @@ const faults: Fault[] = [
     seen: [
       'settling a ticket again answers fenced and counts nothing',
       'a ticket settled twice in one call is settled once',
-      'any interleaving of two owners ends as the model does (property)',
+      'any interleaving of two owners ends like the model (property)',
     ],
   },
   {
@@ -128,7 +128,7 @@ const faults: Fault[] = [
     seen: [
       'calls of a claimed owner are fenced: nothing is settled, counted or fetched',
       'a claim by another connection fences this one',
-      'any interleaving of two owners ends as the model does (property)',
+      'any interleaving of two owners ends like the model (property)',
     ],
   },
   {
@@ -151,7 +151,7 @@ const faults: Fault[] = [
       'swap changes nothing when the score or the text has changed',
       'an entry is swapped once; a repeated swap answers gone, also within one call',
       'of two racing swappers on two connections exactly one moves each entry',
-      'counts equal the events and the window holds, whatever happens in whatever order (property)',
+      'counts equal the events and the window holds after any operations in any order (property)',
     ],
   },
   {
@@ -240,9 +240,9 @@ const faults: Fault[] = [
     }),
     cases: [...taskRows, ...taskModel],
     seen: [
-      'a chunk that is repeated is answered ok and adds nothing',
-      'a chunk beyond the cursor is refused, and the cursor told',
-      'counts equal the events and the window holds, whatever happens in whatever order (property)',
+      'a repeated chunk is answered ok and adds nothing',
+      'a chunk beyond the cursor is refused with the cursor',
+      'counts equal the events and the window holds after any operations in any order (property)',
     ],
   },
   {
@@ -302,8 +302,8 @@ const faults: Fault[] = [
     cases: [...taskTransitions, ...taskModel],
     seen: [
       'a late effect of an older attempt changes nothing',
-      'an attempt that the event has moved on from is superseded at its start',
-      'counts equal the events and the window holds, whatever happens in whatever order (property)',
+      'an attempt older than its event is superseded at its start',
+      'counts equal the events and the window holds after any operations in any order (property)',
     ],
   },
   {
@@ -317,7 +317,7 @@ const faults: Fault[] = [
       },
     }),
     cases: cancellations,
-    seen: ['the call that fetches a job tells the version of every earlier cancellation'],
+    seen: ['the call that fetches a job returns the version of every earlier cancellation'],
   },
   {
     name: 'a cancellation stays when its job is dropped',

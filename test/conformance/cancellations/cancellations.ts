@@ -23,7 +23,7 @@ export const cancellations: Case[] = [
     },
   },
   {
-    name: 'the call that fetches a job tells the version of every earlier cancellation',
+    name: 'the call that fetches a job returns the version of every earlier cancellation',
     shared: true,
     async run(t) {
       const owner = await t.owner()

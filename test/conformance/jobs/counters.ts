@@ -56,7 +56,7 @@ export const counters: Case[] = [
     },
   },
   {
-    name: 'a settlement counts what it says and nothing more',
+    name: 'a settlement changes only the counters that it names',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))
       const owner = await t.owner()

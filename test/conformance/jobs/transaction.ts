@@ -4,7 +4,7 @@ import { type Bench, type Case, NOW, toQueue } from '../bench.ts'
 /** Transactions in which the app writes, too. A store without transactions has null. */
 export const transaction: Case[] = [
   {
-    name: 'the jobs that it returns are stored with what it has written',
+    name: 'jobs of a transaction are stored with its writes',
     async run(t) {
       await transactions(t, async (transact) => {
         await transact(async (db) => {
@@ -22,7 +22,7 @@ export const transaction: Case[] = [
     },
   },
   {
-    name: 'when it fails nothing is stored, and the next one works',
+    name: 'a transaction that fails stores nothing, and the next one works',
     async run(t) {
       await transactions(t, async (transact) => {
         const no = new Error('no')
@@ -40,7 +40,7 @@ export const transaction: Case[] = [
     },
   },
   {
-    name: 'ordered jobs are stored with what it has written, or not at all',
+    name: 'ordered jobs of a transaction are stored with its writes, or not at all',
     async run(t) {
       await transactions(t, async (transact) => {
         const batch = (id: string, score: number) => {
@@ -72,7 +72,7 @@ export const transaction: Case[] = [
     },
   },
   {
-    name: 'concurrent calls are not part of it, and each transaction runs once, in order',
+    name: 'concurrent calls are not part of a transaction, and each transaction runs once, in order',
     async run(t) {
       await transactions(t, async (transact) => {
         const order: number[] = []

@@ -10,7 +10,7 @@ const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.
 /** What is told of what waits, and what people do to it. */
 export const orderedBrowse: Case[] = [
   ordered(
-    'what waits is told by id, by time and by count, both ways, from anywhere',
+    'waiting ids are listed by id, by time and by count, in both directions, from any position',
     async (o) => {
       const ids = [...Array.from({ length: 14 }, (_, n) => `${n}`), '～', '😀', 'B', 'b']
       await o.push(...ids.map((id, n) => item(id, 'v', n, { performIn: 500 + (n % 4) })))
@@ -49,7 +49,7 @@ export const orderedBrowse: Case[] = [
     },
     { shards: 3 },
   ),
-  ordered('of an id as many payloads are told as were asked for, and how many there are', async (o) => {
+  ordered('an id is listed with the requested number of payloads, and their total', async (o) => {
     await o.push(...[3, 1, 2].map((n) => item('1', `v${n}`, n)))
     for (const [payloads, wanted] of [
       [0, '{}'],
@@ -62,7 +62,7 @@ export const orderedBrowse: Case[] = [
     }
     expect(await o.store.ordered.waiting(o.name, 'id', { limit: 0, payloads: 1 })).toEqual([])
   }),
-  ordered('of a queue that is not there nothing is told', async (o) => {
+  ordered('an unknown queue returns nothing', async (o) => {
     expect(await o.store.ordered.queues()).toEqual([])
     expect(await o.store.ordered.waiting('none', 'performIn', { limit: 9, payloads: 9 })).toEqual([])
     expect(await o.store.ordered.find('none', '1')).toEqual({ waiting: null, inFlight: null, dead: null })
@@ -72,7 +72,7 @@ export const orderedBrowse: Case[] = [
     expect(await o.store.ordered.resurrect('none', ['1'], o.ms)).toBe(0)
     expect(await o.store.ordered.queues()).toEqual([])
   }),
-  ordered('what is to be performed now is due now, and keeps its count and its error', async (o) => {
+  ordered('an id that is performed now is due now, and keeps its count and its error', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v', 1))
     await owner.settle(failed(5000, 3, 'no'), (await owner.fetch())[0])
@@ -84,7 +84,7 @@ export const orderedBrowse: Case[] = [
     o.now += 0.5
     expect((await owner.fetch()).map(({ id }) => id).sort()).toEqual(['1', '2'])
   }),
-  ordered('what is deleted is gone, and with failed only what had failed', async (o) => {
+  ordered('delete removes ids, and with failed only failed ones', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v', 1), item('2', 'v', 1))
     await owner.settle(failed(5000), ...(await owner.fetch()))
@@ -99,7 +99,7 @@ export const orderedBrowse: Case[] = [
     await o.push(item('2', 'w', 9))
     expect(await o.of('2')).toBe('2{1000,-1,{w:9}}')
   }),
-  ordered('what is killed goes to the morgue whole, and with failed only what had failed', async (o) => {
+  ordered('kill moves ids with all payloads to the morgue, and with failed only failed ones', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
     await owner.settle(failed(5000, 1, 'no'), ...(await owner.fetch()))
@@ -114,7 +114,7 @@ export const orderedBrowse: Case[] = [
     expect(await o.store.ordered.morgue(o.name, 'id', { limit: 9 })).toMatchObject([{ deaths: 1 }, { deaths: 1 }])
     expect(await o.sums()).toMatchObject({ length: 0, processed: 0, failed: 1 })
   }),
-  ordered('acts leave alone what is in flight, and take what waits behind it', async (o) => {
+  ordered('actions do not change ids in flight, and apply to payloads that wait behind them', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('2', 'v1', 1), item('3', 'v1', 1))
     const held = await owner.fetch()
@@ -128,7 +128,7 @@ export const orderedBrowse: Case[] = [
     expect(await o.waiting()).toEqual(['1{2000,0,{v1:1},"x"}', '2{2000,0,{v1:1},"x"}', '3{2000,0,{v1:1},"x"}'])
     expect(await o.dead()).toEqual(['2{1000,{v2:2},"k"}'])
   }),
-  ordered('a single payload that waits is taken away; with the last one the id is gone', async (o) => {
+  ordered('a single waiting payload is deleted; the id is gone with the last one', async (o) => {
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2), item('1', 'v3', 3))
     const take = (id: string, payload: string) => o.store.ordered.deletePayload(o.name, id, JSON.stringify(payload))
     expect(await take('1', 'v2')).toBe(true)
@@ -147,7 +147,7 @@ export const orderedBrowse: Case[] = [
     await owner.settle(done, taken)
     expect(await owner.fetch()).toEqual([])
   }),
-  ordered('what waits and is cancelled is gone; of what is in flight its owner is told', async (o) => {
+  ordered('cancelling removes waiting ids, and reports ids in flight to their owner', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('2', 'v1', 1))
     const [one, two] = await owner.fetch()
@@ -167,7 +167,7 @@ export const orderedBrowse: Case[] = [
     expect(textOf(after.payloads)).toBe('{v3:3}')
     expect((await owner.settleAndFetch({})).cancelled).toEqual([])
   }),
-  ordered('what is cancelled in flight does not come back, however it ends', async (o) => {
+  ordered('an id cancelled in flight never waits again, however it ends', async (o) => {
     const owner = await o.owner()
     for (const end of [failed(1), dead(), { kind: 'requeue' } as const]) {
       await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
@@ -186,7 +186,7 @@ export const orderedBrowse: Case[] = [
     expect(await o.waiting()).toEqual([])
     expect(await o.sums()).toMatchObject({ busy: 0, processed: 0 })
   }),
-  ordered('to cancel what is dead is to cancel nothing', async (o) => {
+  ordered('cancelling dead ids changes nothing', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     await owner.settle(dead(), (await owner.fetch())[0])
@@ -194,7 +194,7 @@ export const orderedBrowse: Case[] = [
     expect(await o.store.ordered.cancel(o.name, ['1'])).toEqual(['not-found'])
     expect(await everything(o)).toEqual(before)
   }),
-  ordered('lag and lengths are those of each shard', async (o) => {
+  ordered('lag and lengths are given for each shard', async (o) => {
     await o.push(item('1', 'v', 1, { performIn: 400.5 }), item('2', 'v', 1, { performIn: 2000 }))
     expect(sure(await o.store.ordered.counts(o.name, o.ms))).toEqual({
       name: 'o',

@@ -15,7 +15,7 @@ import {
 
 /** What a dead owner had in flight goes back when its shard is taken over. */
 export const orderedCrash: Case[] = [
-  ordered('[28] what was in flight when its owner died waits as before, and a crash of it is counted', async (o) => {
+  ordered('[28] ids in flight of a dead owner wait as before, with one more crash', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10, { performIn: 900 }))
     await owner.fetch()
@@ -28,7 +28,7 @@ export const orderedCrash: Case[] = [
     expect(again).toMatchObject({ crashes: 1, suspect: false, retryCount: -1 })
     expect(await o.sums()).toMatchObject({ processed: 0, failed: 0 })
   }),
-  ordered('[29] what was done and not settled when its owner died runs again and counts once', async (o) => {
+  ordered('[29] unsettled ids of a dead owner run again and count once', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     const [taken] = await owner.fetch()
@@ -40,7 +40,7 @@ export const orderedCrash: Case[] = [
     await heir.settle(done, again)
     expect(await o.sums()).toMatchObject({ processed: 1, length: 0, busy: 0 })
   }),
-  ordered('[30] what is restored is merged with what came meanwhile', async (o) => {
+  ordered('[30] rescued payloads are merged with payloads pushed meanwhile', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10, { performIn: 900 }))
     await owner.fetch()
@@ -49,7 +49,7 @@ export const orderedCrash: Case[] = [
     await o.owner()
     expect(await o.waiting()).toEqual(['1{900,-1,{v1:5,v2:20}}'])
   }),
-  ordered('what had failed before keeps its count, its time and its error through a crash', async (o) => {
+  ordered('a failed id keeps its count, its time and its error through a crash', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     await owner.settle(failed(950, 3, 'no'), (await owner.fetch())[0])
@@ -77,7 +77,7 @@ export const orderedCrash: Case[] = [
     expect(await o.waiting()).toEqual(['1{1000,-1,{v3:3}}', '2{5000,-1,{w:3}}'])
     expect(await o.sums()).toMatchObject({ processed: 0 })
   }),
-  ordered('a success between two crashes begins the count anew', async (o) => {
+  ordered('a success between two crashes resets their count', async (o) => {
     for (let i = 0; i < 2; i++) {
       await o.push(item('1', `v${i}`))
       await crashWith(o, ['1'])
@@ -90,7 +90,7 @@ export const orderedCrash: Case[] = [
     }
     expect(await o.dead()).toEqual([])
   }),
-  ordered('of several in flight nobody is counted; each is taken alone from then on, until it is done', async (o) => {
+  ordered('a crash with several ids in flight counts for none; each runs alone until it is done', async (o) => {
     await o.push(item('1'), item('2'), item('3'))
     await crashWith(o, ['1', '2', '3'])
     await o.push(item('4'), item('0', '', 1, { performIn: 1 }))
@@ -119,7 +119,7 @@ export const orderedCrash: Case[] = [
       { id: '2', suspect: false },
     ])
   }),
-  ordered('a suspect is not overtaken for ever by what is due later', async (o) => {
+  ordered('a suspect id is not delayed forever by ids that are due later', async (o) => {
     await o.push(item('s1'), item('s2'))
     await crashWith(o, ['s1', 's2'])
     o.now = 1002
@@ -138,7 +138,7 @@ export const orderedCrash: Case[] = [
     }
     expect(suspects).toEqual(['s1', 's2'])
   }),
-  ordered('a suspect that is alone when its owner dies is the one to blame', async (o) => {
+  ordered('a suspect id that is alone when its owner dies gets the crash', async (o) => {
     await o.push(item('1'), item('2'))
     await crashWith(o, ['1', '2'])
     for (let crash = 0; crash < 3; crash++) {
@@ -151,7 +151,7 @@ export const orderedCrash: Case[] = [
     expect(await heir.fetch(10)).toMatchObject([{ id: '2', suspect: true, crashes: 0 }])
   }),
   ordered(
-    'crashes of one shard are not those of another',
+    'crashes are counted by shard',
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 20 }, (_, n) => item(`${n}`)))
@@ -164,7 +164,7 @@ export const orderedCrash: Case[] = [
     },
     { shards: 2 },
   ),
-  ordered('what is put back by hand is neither counted nor suspected', async (o) => {
+  ordered('an id that is requeued on purpose has no crash and is not suspect', async (o) => {
     await o.push(item('1'), item('2'))
     const owner = await o.owner()
     await owner.settle({ kind: 'requeue' }, ...(await owner.fetch()))
@@ -200,7 +200,7 @@ export const orderedCrash: Case[] = [
     await step(() => o.store.ordered.releaseShard(o.name, 0, owner.name, sure(owner.tokens.get(0)), o.ms))
     await step(() => o.store.ordered.deleteDead(o.name, ['2']))
   }),
-  ordered('what is cancelled in flight does not come back by a crash; what came later does', async (o) => {
+  ordered('an id cancelled in flight is not rescued after a crash; later payloads are', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1'), item('2', 'w1'))
     await owner.fetch()
@@ -211,7 +211,7 @@ export const orderedCrash: Case[] = [
     expect(await o.waiting()).toEqual(['1{1000,-1,{v2:7}}', '2{1000,-1,{w1:1000}}'])
     expect(await o.sums()).toMatchObject({ processed: 0, failed: 0, busy: 0 })
   }),
-  ordered('a claimed owner’s late calls find nothing, before and after its shard is taken over', async (o) => {
+  ordered('late calls of a claimed owner change nothing, before and after its shard has another owner', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1'))
     const [taken] = await owner.fetch()

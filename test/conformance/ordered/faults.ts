@@ -7,12 +7,12 @@ import { orderedOwners } from './owners.ts'
 import { orderedPush } from './push.ts'
 import { orderedSettle } from './settle.ts'
 
-const LIFE = 'any interleaving of three owners, their deaths and people’s acts ends as the model does (property)'
+const LIFE = 'any interleaving of three owners, their deaths and actions from outside ends like the model (property)'
 
 /** Faults in ordered queues. */
 export const orderedFaults: Fault[] = [
   {
-    name: 'nobody is fenced: whoever settles an id in flight settles it',
+    name: 'settlements are not fenced: any owner can settle an id in flight',
     wrap: (store) => ({
       ordered: {
         async settleAndFetch(queue, owner, turn) {
@@ -35,13 +35,13 @@ export const orderedFaults: Fault[] = [
     }),
     cases: [...orderedSettle, ...orderedOwners, ...orderedLife],
     seen: [
-      '[17] an old settlement does not touch a later take of the same id',
-      '[35] who was overtaken changes nothing any more, whatever it settles',
+      '[17] an old settlement does not change a later fetch of the same id',
+      '[35] a replaced owner changes nothing with any settlement',
       LIFE,
     ],
   },
   {
-    name: 'the score that came first stays',
+    name: 'the first score stays',
     wrap: (store) => ({
       ordered: {
         async push(queue, shards, items, now) {
@@ -59,10 +59,10 @@ export const orderedFaults: Fault[] = [
       },
     }),
     cases: [...orderedPush, ...orderedLife],
-    seen: ['[3] of two scores of a payload the smaller one stays, whichever came first', LIFE],
+    seen: ['[3] of two scores of a payload the smaller one stays, in any order', LIFE],
   },
   {
-    name: 'what failed is taken out and put back in two steps, and the second may not come',
+    name: 'a failed id is removed and stored again in two steps',
     wrap(store) {
       let number = 0
       return {
@@ -85,7 +85,7 @@ export const orderedFaults: Fault[] = [
     seen: [LIFE],
   },
   {
-    name: 'what is settled counts, whatever is answered',
+    name: 'a settlement counts although it is fenced',
     wrap: (store) => ({
       ordered: {
         async settleAndFetch(queue, owner, turn) {
@@ -95,10 +95,10 @@ export const orderedFaults: Fault[] = [
       },
     }),
     cases: [...orderedSettle, ...orderedLife],
-    seen: ['[16] each kind of settlement, asked again, changes nothing', LIFE],
+    seen: ['[16] a repeated settlement of each kind changes nothing', LIFE],
   },
   {
-    name: 'an id in flight is taken again when something is pushed for it',
+    name: 'an id in flight is fetched again after a push for it',
     wrap(store) {
       /** What waits behind an id in flight is handed out under a ticket of its own. */
       const more = async (queue: string, turn: OrderedSettleAndFetch, answer: OrderedSettleAndFetchAnswer) => {
@@ -122,10 +122,10 @@ export const orderedFaults: Fault[] = [
       }
     },
     cases: [...orderedFetch, ...orderedLife],
-    seen: ['[18] what is pushed for an id in flight waits as a fresh one until that is settled', LIFE],
+    seen: ['[18] a push for an id in flight waits as a fresh id until that is settled', LIFE],
   },
   {
-    name: 'a crash is nobody’s fault',
+    name: 'a crash is not counted',
     wrap: (store: Store) => ({
       ordered: {
         acquireShard: (queue, shard, owner, _most, now) => store.ordered.acquireShard(queue, shard, owner, 1000, now),

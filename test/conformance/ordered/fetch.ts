@@ -5,22 +5,25 @@ import { done, failed, item, requeue, textOf } from './ordered-queue.ts'
 
 /** What is due comes to who owns its shard, the earliest first. */
 export const orderedFetch: Case[] = [
-  ordered('[10] due ids come earliest first, ties by the bytes of the id, and none before its time', async (o) => {
-    await o.push(item('a', '', 1, { performIn: 995 }), item('B', '', 1, { performIn: 990 }))
-    await o.push(item('b', '', 1, { performIn: 990 }), item('c', '', 1, { performIn: 1001 }))
-    await o.push(item('😀', '', 1, { performIn: 992 }), item('～', '', 1, { performIn: 992 }))
-    const owner = await o.owner()
-    const ids = async (n: number) => (await owner.fetch(n)).map(({ id }) => id)
-    expect(await ids(2)).toEqual(['B', 'b'])
-    expect(await ids(2)).toEqual(['～', '😀'])
-    expect(await ids(2)).toEqual(['a'])
-    expect(await ids(2)).toEqual([])
-    o.now = 1000.999
-    expect(await ids(2)).toEqual([])
-    o.now = 1001
-    expect(await ids(2)).toEqual(['c'])
-  }),
-  ordered('[11] what is taken is in flight with all that was known of it, and waits no more', async (o) => {
+  ordered(
+    '[10] due ids are fetched earliest first, ties by the bytes of the id, and none before its time',
+    async (o) => {
+      await o.push(item('a', '', 1, { performIn: 995 }), item('B', '', 1, { performIn: 990 }))
+      await o.push(item('b', '', 1, { performIn: 990 }), item('c', '', 1, { performIn: 1001 }))
+      await o.push(item('😀', '', 1, { performIn: 992 }), item('～', '', 1, { performIn: 992 }))
+      const owner = await o.owner()
+      const ids = async (n: number) => (await owner.fetch(n)).map(({ id }) => id)
+      expect(await ids(2)).toEqual(['B', 'b'])
+      expect(await ids(2)).toEqual(['～', '😀'])
+      expect(await ids(2)).toEqual(['a'])
+      expect(await ids(2)).toEqual([])
+      o.now = 1000.999
+      expect(await ids(2)).toEqual([])
+      o.now = 1001
+      expect(await ids(2)).toEqual(['c'])
+    },
+  ),
+  ordered('[11] a fetched id is in flight with all its state, and no longer waits', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
     await owner.settle(failed(900, 1, 'no'), (await owner.fetch())[0])
@@ -42,13 +45,13 @@ export const orderedFetch: Case[] = [
     expect(await o.store.ordered.inFlight(o.name, 'nobody')).toEqual([])
     expect(await owner.fetch(5)).toEqual([])
   }),
-  ordered('[12] taking from an empty queue gives nothing and writes nothing', async (o, t) => {
+  ordered('[12] a fetch from an empty queue returns nothing and writes nothing', async (o, t) => {
     const owner = await o.owner()
     const before = await t.contents()
     for (let i = 0; i < 3; i++) expect(await owner.fetch()).toEqual([])
     expect(await t.contents()).toEqual(before)
   }),
-  ordered('[13] what was due before the epoch is due', async (o) => {
+  ordered('[13] an id that was due before the epoch is due', async (o) => {
     await o.push(item('1', '', 1, { performIn: -5 }), item('2', '', 1, { performIn: 0 }))
     const owner = await o.owner()
     expect((await owner.fetch()).map(({ id, performIn }) => [id, performIn])).toEqual([
@@ -56,7 +59,7 @@ export const orderedFetch: Case[] = [
       ['2', 0],
     ])
   }),
-  ordered('[14] a paused queue takes pushes and settlements and gives nothing, until it is resumed', async (o) => {
+  ordered('[14] a paused queue accepts pushes and settlements and returns no ids until it is resumed', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'))
     const taken = await owner.fetch(1)
@@ -75,7 +78,7 @@ export const orderedFetch: Case[] = [
     expect(after.paused).toBe(false)
     expect(after.fetched[0]?.ids.map(({ id }) => id)).toEqual(['1', '2', '3'])
   }),
-  ordered('a take answers what is due next, also when it asks for none', async (o) => {
+  ordered('a fetch returns the next due time, also for zero ids', async (o) => {
     const owner = await o.owner()
     const next = async (n: number) => (await owner.settleAndFetch({ fetch: [owner.request(n)] })).fetched
     expect(await next(0)).toEqual([{ lost: false, ids: [], next: null }])
@@ -86,7 +89,7 @@ export const orderedFetch: Case[] = [
     expect(await next(5)).toMatchObject([{ ids: [{ id: '2' }], next: 2000.5 }])
     expect(await next(5)).toEqual([{ lost: false, ids: [], next: 2000.5 }])
   }),
-  ordered('what waits for an id in flight is not next: nobody could take it', async (o) => {
+  ordered('an id that waits behind its own flight is not next', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'))
     const [taken] = await owner.fetch()
@@ -98,7 +101,7 @@ export const orderedFetch: Case[] = [
     expect(answer.fetched).toMatchObject([{ ids: [{ id: '1' }], next: null }])
   }),
   ordered(
-    'one turn takes of several shards, of each its own',
+    'one call fetches from several shards',
     async (o) => {
       await o.pushAll(Array.from({ length: 60 }, (_, n) => item(`${n}`)))
       const owner = await o.owner()
@@ -111,26 +114,29 @@ export const orderedFetch: Case[] = [
     },
     { shards: 3 },
   ),
-  ordered('of more payloads than one take may have the lowest scores come, the others wait', async (o) => {
-    await o.push(...[5, 3, 1, 4, 2].map((n) => item('1', `v${n}`, n, { performIn: 900 })))
-    const owner = await o.owner()
-    const [first] = await owner.fetch(10, 0, { maxPayloads: 2 })
-    expect(textOf(first.payloads)).toBe('{v1:1,v2:2}')
-    expect(await o.waiting()).toEqual(['1{900,-1,{v3:3,v4:4,v5:5}}'])
-    expect(await o.sums()).toMatchObject({ length: 0, busy: 1 })
-    expect(await owner.fetch(10)).toEqual([])
-    await owner.settle(done, first)
-    const [second] = await owner.fetch(10, 0, { maxPayloads: 2 })
-    expect(textOf(second.payloads)).toBe('{v3:3,v4:4}')
-    await owner.settle(failed(950, 0), second)
-    expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
-    const [third] = await owner.fetch(10, 0, { maxPayloads: 2 })
-    expect(third.retryCount).toBe(0)
-    expect(await o.waiting()).toEqual(['1{950,-1,{v5:5}}'])
-    await owner.settle(requeue, third)
-    expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
-  }),
-  ordered('a take hands out a megabyte, and of one id no more, but its first payload in any case', async (o) => {
+  ordered(
+    'with more payloads than a fetch may return, the lowest scores are fetched and the others wait',
+    async (o) => {
+      await o.push(...[5, 3, 1, 4, 2].map((n) => item('1', `v${n}`, n, { performIn: 900 })))
+      const owner = await o.owner()
+      const [first] = await owner.fetch(10, 0, { maxPayloads: 2 })
+      expect(textOf(first.payloads)).toBe('{v1:1,v2:2}')
+      expect(await o.waiting()).toEqual(['1{900,-1,{v3:3,v4:4,v5:5}}'])
+      expect(await o.sums()).toMatchObject({ length: 0, busy: 1 })
+      expect(await owner.fetch(10)).toEqual([])
+      await owner.settle(done, first)
+      const [second] = await owner.fetch(10, 0, { maxPayloads: 2 })
+      expect(textOf(second.payloads)).toBe('{v3:3,v4:4}')
+      await owner.settle(failed(950, 0), second)
+      expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
+      const [third] = await owner.fetch(10, 0, { maxPayloads: 2 })
+      expect(third.retryCount).toBe(0)
+      expect(await o.waiting()).toEqual(['1{950,-1,{v5:5}}'])
+      await owner.settle(requeue, third)
+      expect(await o.waiting()).toEqual(['1{950,0,{v3:3,v4:4,v5:5},"x"}'])
+    },
+  ),
+  ordered('a fetch returns at most a megabyte, also of one id, but always its first payload', async (o) => {
     const big = (n: number, bytes: number) => `${n}${'x'.repeat(bytes)}`
     for (let n = 0; n < 4; n++) await o.push(item(`${n}`, big(n, 400_000), n))
     await o.push(item('large', big(0, 900_000), 1, { performIn: 1 }))
@@ -154,7 +160,7 @@ export const orderedFetch: Case[] = [
     await owner.settle(done, huge)
     expect((await owner.fetch(10)).map(({ id, payloads }) => [id, payloads.length])).toEqual([['huge', 1]])
   }),
-  ordered('[18] what is pushed for an id in flight waits as a fresh one until that is settled', async (o) => {
+  ordered('[18] a push for an id in flight waits as a fresh id until that is settled', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     const [first] = await owner.fetch()
@@ -167,7 +173,7 @@ export const orderedFetch: Case[] = [
     expect(await o.sums()).toMatchObject({ length: 1, busy: 0 })
     expect((await owner.fetch())[0].payloads).toEqual([['"v2"', 20]])
   }),
-  ordered('a ticket is never given twice, whatever was settled', async (o) => {
+  ordered('a ticket is never used twice', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'))
     const tickets = new Set<string>()
@@ -179,7 +185,7 @@ export const orderedFetch: Case[] = [
     expect(tickets.size).toBe(20)
   }),
   ordered(
-    'owners of several shards on two connections take at the same time, and each id comes once',
+    'owners of several shards on two connections fetch at the same time, and get each id once',
     async (o, t) => {
       await o.pushAll(Array.from({ length: 300 }, (_, n) => item(`${n}`, 'v', n)))
       const stores = [o.store, await t.another()]
@@ -193,7 +199,7 @@ export const orderedFetch: Case[] = [
     { shards: 4, shared: true },
   ),
   ordered(
-    'pushes that go on while a shard is worked are all run, none twice, each id in order',
+    'pushes during the work on a shard all run, none twice, each id in order',
     async (o, t) => {
       const other = await t.another()
       const owner = await o.owner()

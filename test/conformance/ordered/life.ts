@@ -14,7 +14,7 @@ import { type HeldBatch, item, OrderedQueue, type Owner, settlement, textOfWaiti
  */
 export const orderedLife: Case[] = [
   {
-    name: 'any interleaving of three owners, their deaths and people’s acts ends as the model does (property)',
+    name: 'any interleaving of three owners, their deaths and actions from outside ends like the model (property)',
     seconds: 90,
     async run(t) {
       let world = 0

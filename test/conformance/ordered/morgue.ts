@@ -6,14 +6,14 @@ import { dead, done, failed, item, type OrderedQueue, textOf } from './ordered-q
 
 /** What died, and how it comes back. */
 export const orderedMorgue: Case[] = [
-  ordered('[39] what is resurrected is due now, fresh, with its scores and its error', async (o) => {
+  ordered('[39] a resurrected id is due now, fresh, with its scores and its error', async (o) => {
     await addDead(o, '1', [['v1', 10]], 'no')
     o.now = 2000
     expect(await o.store.ordered.resurrect(o.name, ['1'], o.ms)).toBe(1)
     expect(await o.dead()).toEqual([])
     expect(await o.waiting()).toEqual(['1{2000,-1,{v1:10},"no"}'])
   }),
-  ordered('[39] what is resurrected is merged with what waits: the smaller score, due now, fresh', async (o) => {
+  ordered('[39] a resurrected id is merged with its waiting payloads: the smaller score, due now, fresh', async (o) => {
     await addDead(o, '1', [['v1', 1010]])
     await addDead(o, '2', [['v1', 10]])
     await addDead(o, '3', [['v1', 10]])
@@ -28,7 +28,7 @@ export const orderedMorgue: Case[] = [
       '3{1000,-1,{v3:3,v1:10},"x"}',
     ])
   }),
-  ordered('[39] what is resurrected while its id is in flight waits until that is settled', async (o) => {
+  ordered('[39] payloads resurrected while their id is in flight wait until that is settled', async (o) => {
     await addDead(o, '1', [['v1', 10]])
     const owner = await o.owner()
     await o.push(item('1', 'v2', 20))
@@ -40,7 +40,7 @@ export const orderedMorgue: Case[] = [
     await owner.settle(done, taken)
     expect(textOf((await owner.fetch())[0].payloads)).toBe('{v1:10}')
   }),
-  ordered('[39] of ids that are not in the morgue nothing comes', async (o) => {
+  ordered('[39] resurrecting ids that are not in the morgue changes nothing', async (o) => {
     await addDead(o, '1', [['v1', 10]])
     expect(await o.store.ordered.resurrect(o.name, ['2', '__proto__'], o.ms)).toBe(0)
     expect(await o.store.ordered.resurrect(o.name, [], o.ms)).toBe(0)
@@ -49,7 +49,7 @@ export const orderedMorgue: Case[] = [
     expect(await o.waiting()).toHaveLength(1)
     expect(await o.store.ordered.deleteDead(o.name, ['1'])).toBe(0)
   }),
-  ordered('[39] a payload that dies again keeps its first score; when it died and why is new', async (o) => {
+  ordered('[39] a payload that dies again keeps its first score, and has a new time of death and error', async (o) => {
     await addDead(o, '1', [['v1', 10]], 'first')
     o.now = 1500
     await addDead(o, '1', [['v1', 30]], 'second')
@@ -64,7 +64,7 @@ export const orderedMorgue: Case[] = [
     await addDead(o, '1', [['v1', 5]])
     expect(await o.store.ordered.morgue(o.name, 'id', { limit: 1 })).toMatchObject([{ deaths: 1 }])
   }),
-  ordered('what is dead is deleted by its ids, and only there', async (o) => {
+  ordered('dead ids are deleted from the morgue only', async (o) => {
     for (const id of ['1', '2', '3']) await addDead(o, id, [['v', 1]])
     await o.push(item('2', 'w', 1))
     expect(await o.store.ordered.deleteDead(o.name, ['2', '2', '9'])).toBe(1)
@@ -72,7 +72,7 @@ export const orderedMorgue: Case[] = [
     expect((await o.dead()).map((text) => text[0])).toEqual(['1', '3'])
     expect(await o.waiting()).toHaveLength(1)
   }),
-  ordered('the morgue is told by id and by the time of death, both ways, from anywhere', async (o) => {
+  ordered('the morgue is listed by id and by time of death, in both directions, from any position', async (o) => {
     const ids = ['b', 'a', '～', '😀', 'c', 'B']
     for (const [n, id] of ids.entries()) {
       o.now = T0 + Math.floor(n / 2)
@@ -126,7 +126,7 @@ export const orderedMorgue: Case[] = [
     expect(await o.dead()).toEqual([])
   }),
   ordered(
-    'an id with very many payloads is killed, resurrected and deleted in steps between which others act',
+    'an id with very many payloads is killed, resurrected and deleted in steps, with other calls between them',
     async (o) => {
       const some = (from: number, n: number, score: number) =>
         o.pushAll(Array.from({ length: n }, (_, i) => item('a', from + i, score, { performIn: 0 })))

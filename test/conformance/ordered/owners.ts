@@ -7,7 +7,7 @@ import { everything } from './settle.ts'
 
 /** Who owns a shard, and that nobody else changes anything in it. */
 export const orderedOwners: Case[] = [
-  ordered('[34] a shard that is owned is nobody else’s, and to ask for it changes nothing', async (o) => {
+  ordered("[34] an owned shard can't be acquired by another owner, and the attempt changes nothing", async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'))
     await owner.fetch(1)
@@ -22,7 +22,7 @@ export const orderedOwners: Case[] = [
     expect(await everything(o)).toEqual(before)
     expect(await owner.fetch(5)).toMatchObject([{ id: '2' }])
   }),
-  ordered('asking again for a shard of one’s own changes nothing', async (o) => {
+  ordered('acquiring an own shard again changes nothing', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'))
     const [taken] = await owner.fetch()
@@ -34,7 +34,7 @@ export const orderedOwners: Case[] = [
     await owner.settle(done, taken)
   }),
   ordered(
-    '[34] of ten that race for a free shard one gets it',
+    '[34] of ten owners that race for a free shard one acquires it',
     async (o, t) => {
       const stores = [o.store, await t.another(), await t.another()]
       const members = await Promise.all(Array.from({ length: 10 }, (_, n) => o.member(stores[n % 3])))
@@ -54,7 +54,7 @@ export const orderedOwners: Case[] = [
     },
     { shared: true },
   ),
-  ordered('[35] who was overtaken changes nothing any more, whatever it settles', async (o) => {
+  ordered('[35] a replaced owner changes nothing with any settlement', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1'), item('2', 'v2'), item('3', 'v3', 1, { performIn: 2000 }))
     const held = await owner.fetch()
@@ -77,7 +77,7 @@ export const orderedOwners: Case[] = [
     expect(await o.store.ordered.releaseShard(o.name, 0, owner.name, sure(owner.tokens.get(0)), o.ms)).toBe(false)
     expect(sure(await o.store.ordered.assignments(o.name)).owners).toMatchObject([{ owner: heir.name }])
   }),
-  ordered('an owner whose lease was taken is fenced at once, though nobody owns its shard yet', async (o) => {
+  ordered('an owner whose lease was claimed is fenced at once, before its shard has a new owner', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'))
     const held = await owner.fetch(1)
@@ -93,25 +93,22 @@ export const orderedOwners: Case[] = [
     })
     expect(await o.busy()).toEqual(['1'])
   }),
-  ordered(
-    'a lease that is over and taken by nobody keeps its shards, and holds again when it is renewed',
-    async (o, t) => {
-      await o.push(item('1'))
-      const name = await t.owner({ queues: [o.name], seconds: 0.05 })
-      expect(await o.store.ordered.join(o.name, name)).toBe(true)
-      await o.store.workers.renew(name, 60)
-      const token = sure(await o.store.ordered.acquireShard(o.name, 0, name, 3, o.ms)).token
-      await o.store.workers.renew(name, 0.05)
-      await until('the lease is over', async () => (await o.store.workers.leases()).every(({ ended }) => ended))
-      expect(await o.store.workers.renew(name, 60)).toBe(true)
-      const fetch = [{ shard: 0, token, n: 5 }]
-      const turn = { now: o.ms, settlements: [], fetch, maxPayloads: 10 }
-      expect((await o.store.ordered.settleAndFetch(o.name, name, turn)).fetched).toMatchObject([
-        { lost: false, ids: [{ id: '1' }] },
-      ])
-    },
-  ),
-  ordered('only who has a lease is a member, and members are told in order', async (o, t) => {
+  ordered('an expired lease that nobody claimed keeps its shards, and is valid again after a renewal', async (o, t) => {
+    await o.push(item('1'))
+    const name = await t.owner({ queues: [o.name], seconds: 0.05 })
+    expect(await o.store.ordered.join(o.name, name)).toBe(true)
+    await o.store.workers.renew(name, 60)
+    const token = sure(await o.store.ordered.acquireShard(o.name, 0, name, 3, o.ms)).token
+    await o.store.workers.renew(name, 0.05)
+    await until('the lease is over', async () => (await o.store.workers.leases()).every(({ ended }) => ended))
+    expect(await o.store.workers.renew(name, 60)).toBe(true)
+    const fetch = [{ shard: 0, token, n: 5 }]
+    const turn = { now: o.ms, settlements: [], fetch, maxPayloads: 10 }
+    expect((await o.store.ordered.settleAndFetch(o.name, name, turn)).fetched).toMatchObject([
+      { lost: false, ids: [{ id: '1' }] },
+    ])
+  }),
+  ordered('only owners with a lease are members, and members are listed in order', async (o, t) => {
     await o.store.ordered.define(o.name, 1)
     expect(await o.store.ordered.join(o.name, t.ownerName())).toBe(false)
     const members = [await o.member(), await o.member(), await o.member()]
@@ -125,7 +122,7 @@ export const orderedOwners: Case[] = [
     expect(await o.store.ordered.acquireShard(o.name, 0, stranger, 3, o.ms)).toBe(null)
   }),
   ordered(
-    'who leaves hands its shards over, and what it had in flight goes back unmarked',
+    'a leaving owner releases its shards, and its ids in flight are requeued without a crash',
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 9 }, (_, n) => item(`${n}`, 'v1', 1, { performIn: 900 })))
@@ -155,7 +152,7 @@ export const orderedOwners: Case[] = [
     { shards: 3 },
   ),
   ordered(
-    'a shard that is released is free, and what was in flight goes back unmarked; others are left',
+    'a released shard is free, and its ids in flight are requeued without a crash; other shards stay',
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 12 }, (_, n) => item(`${n}`, 'v1', 1, { performIn: 900 })))
@@ -175,7 +172,7 @@ export const orderedOwners: Case[] = [
     },
     { shards: 2 },
   ),
-  ordered('the token grows with each owner and is never reset, also of one that had the shard before', async (o) => {
+  ordered('the token grows with each owner, also with a previous one', async (o) => {
     const [one, two] = [await o.member(), await o.member()]
     const tokens: number[] = []
     for (const member of [one, two, one, one, two]) {
@@ -190,7 +187,7 @@ export const orderedOwners: Case[] = [
     await o.store.ordered.leave(o.name, two.name, o.ms)
     expect(await (await o.member()).own()).toMatchObject({ token: first + 5 })
   }),
-  ordered('a member that was struck off may come back', async (o) => {
+  ordered('a removed member may join again', async (o) => {
     const member = await o.owner()
     const token = sure(member.tokens.get(0))
     await o.store.ordered.leave(o.name, member.name, o.ms)
@@ -198,7 +195,7 @@ export const orderedOwners: Case[] = [
     expect(await o.store.ordered.join(o.name, member.name)).toBe(true)
     expect(await member.own()).toMatchObject({ token: token + 1 })
   }),
-  ordered('a queue that was deleted and is begun anew gives none of the tokens that it gave before', async (o) => {
+  ordered('a queue that is deleted and defined again repeats no token', async (o) => {
     const before = await o.owner()
     const { token } = await (async () => {
       await o.store.ordered.releaseShard(o.name, 0, before.name, sure(before.tokens.get(0)), o.ms)
@@ -213,7 +210,7 @@ export const orderedOwners: Case[] = [
     expect((await heir.own()).token).toBeGreaterThan(token)
     expect((await before.settleAndFetch({ fetch: [before.request(1)] })).fetched).toMatchObject([{ lost: true }])
   }),
-  ordered('an owner that asks for its shard again hears the same token, and nobody else anything', async (o) => {
+  ordered('an owner that acquires its shard again gets the same token, and another owner nothing', async (o) => {
     const owner = await o.owner()
     const token = sure(owner.tokens.get(0))
     await o.push(item('1'))

@@ -5,7 +5,7 @@ import { done, failed, item } from './ordered-queue.ts'
 
 /** What is pushed waits by its id, each payload once. */
 export const orderedPush: Case[] = [
-  ordered('[1] a push without payload waits as the empty one', async (o) => {
+  ordered('[1] a push without a payload stores the empty payload', async (o) => {
     await o.push(item('7'))
     expect(await o.waiting()).toEqual(['7{1000,-1,{"":1000}}'])
   }),
@@ -14,13 +14,13 @@ export const orderedPush: Case[] = [
     await o.push(item('1', 'v1', 1010))
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:1000}}'])
   }),
-  ordered('[3] of two scores of a payload the smaller one stays, whichever came first', async (o) => {
+  ordered('[3] of two scores of a payload the smaller one stays, in any order', async (o) => {
     await o.push(item('1', 'v1', 20))
     await o.push(item('1', 'v1', 10))
     await o.push(item('2', 'v1', 30), item('2', 'v2', 25), item('2', 'v1', 20), item('2', 'v2', 40))
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:10}}', '2{1000,-1,{v1:20,v2:25}}'])
   }),
-  ordered('one call brings payloads of several ids, some of which wait already', async (o) => {
+  ordered('one push stores payloads of several ids, some of which wait already', async (o) => {
     await o.push(item('1', 'v1', 10), item('2', 'v1', 10), item('2', 'v2', 20), item('3', 'v1', 10))
     await o.push(item('1', 'v2', 20), item('2', 'v3', 30), item('3', 'v2', 5), item('4', 'v1', 1), item('4', 'v2', 2))
     const fresh = ['1{1000,-1,{v1:10,v2:20}}', '2{1000,-1,{v1:10,v2:20,v3:30}}']
@@ -32,7 +32,7 @@ export const orderedPush: Case[] = [
     expect(await o.waiting()).toEqual([...merged, '4{1000,-1,{v2:0,v1:1}}', '5{1000,-1,{v1:1}}'])
     expect((await o.all('id')).map(({ size }) => size)).toEqual([3, 3, 2, 2, 1])
   }),
-  ordered('[4] a push adds payloads to an id that waits for its retry and changes nothing else of it', async (o) => {
+  ordered('[4] a push adds payloads to an id that waits for a retry and changes nothing else', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
     const [taken] = await owner.fetch()
@@ -40,7 +40,7 @@ export const orderedPush: Case[] = [
     await o.push(item('1', 'v2', 3), item('1', 'v3', 4))
     expect(await o.waiting()).toEqual(['1{900,0,{v1:1,v2:2,v3:4},"x"}'])
   }),
-  ordered('[5] payloads come by their scores, in whatever order they were pushed', async (o) => {
+  ordered('[5] payloads are fetched by their scores, pushed in any order', async (o) => {
     await o.push(item('1', 'v2', 1010), item('1', 'v1', 1000))
     const owner = await o.owner()
     const [taken] = await owner.fetch()
@@ -50,7 +50,7 @@ export const orderedPush: Case[] = [
     ])
     await owner.settle(done, taken)
   }),
-  ordered('[6] a push neither wakes nor delays an id that waits, unless it says so', async (o) => {
+  ordered('[6] a push does not change the time of a waiting id, except with wake', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1, { performIn: 2000 }))
     await o.push(item('1', 'v2', 2, { performIn: 990 }))
@@ -62,14 +62,14 @@ export const orderedPush: Case[] = [
     expect(await o.waiting()).toEqual(['1{990,-1,{v1:1,v2:2,v3:3}}'])
     expect(await owner.fetch()).toHaveLength(1)
   }),
-  ordered('waking an id that waits for its retry leaves its count and its error', async (o) => {
+  ordered('waking an id that waits for a retry keeps its count and its error', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     await owner.settle(failed(1500, 2, 'no'), (await owner.fetch())[0])
     await o.push(item('1', 'v1', 1, { performIn: 1200, wake: true }))
     expect(await o.waiting()).toEqual(['1{1200,2,{v1:1},"no"}'])
   }),
-  ordered('[7] what is pushed to an id that failed comes with it, and a success clears all', async (o) => {
+  ordered('[7] payloads pushed for a failed id are retried with it, and a success removes all', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     await owner.settle(failed(1500, 2), (await owner.fetch())[0])
@@ -84,7 +84,7 @@ export const orderedPush: Case[] = [
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:1}}'])
     expect((await owner.fetch())[0]).toMatchObject({ crashes: 0, error: null, suspect: false })
   }),
-  ordered('a push of which one item is none stores nothing', async (o) => {
+  ordered('a push with an invalid item stores nothing', async (o) => {
     await o.push(item('0'))
     for (const wrong of [Number.NaN, Infinity, -Infinity]) {
       await expect(o.push(item('1'), item('2'), item('3', 'v', wrong))).rejects.toThrow()
@@ -92,7 +92,7 @@ export const orderedPush: Case[] = [
     }
     expect(await o.waiting()).toEqual(['0{1000,-1,{"":1000}}'])
   }),
-  ordered('scores and times come back exactly: microseconds, the largest, the smallest', async (o) => {
+  ordered('scores and times are stored exactly: microseconds, the largest, the smallest', async (o) => {
     const scores = [-(2 ** 53), -1.5, 0, 1e-7, 0.1, 1764000000.123456, 1764000000.123457, 2 ** 53 - 1, 2 ** 53]
     await o.push(...scores.map((score, n) => item('1', `v${n}`, score)))
     await o.push(...scores.map((performIn, n) => item(`2/${n}`, 'v', 1, { performIn })))
@@ -114,7 +114,7 @@ export const orderedPush: Case[] = [
     const ids = far.map(({ id }) => id)
     expect(await o.store.ordered.act(o.name, 'delete', ids, { now: o.ms })).toBe(ids.length)
   }),
-  ordered('equal scores come by the bytes of the payloads', async (o) => {
+  ordered('payloads with equal scores are sorted by their bytes', async (o) => {
     const texts = ['', 'Z', 'a', 'aa', 'ä', '～', '😀', 'b', '0'].map((text) => JSON.stringify(text))
     await o.push(...texts.map((payload) => ({ ...item('1'), payload })))
     const inOrder = [...texts].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
@@ -166,7 +166,7 @@ export const orderedPush: Case[] = [
     expect(await o.sums()).toMatchObject({ length: 100, fresh: 100 })
   }),
   ordered(
-    'a push defines its queue, and who defines it afterwards hears how many shards it has',
+    'a push defines its queue, and a later definition returns the stored number of shards',
     async (o) => {
       expect(await o.store.ordered.assignments(o.name)).toBe(null)
       expect(await o.store.ordered.counts(o.name, o.ms)).toBe(null)
@@ -188,7 +188,7 @@ export const orderedPush: Case[] = [
     },
     { shards: 4 },
   ),
-  ordered('an ordinary queue of the same name has nothing to do with it', async (o, t) => {
+  ordered('an ordinary queue of the same name is separate', async (o, t) => {
     await t.push(o.name, t.job(1))
     await o.push(item('1'))
     await o.store.ordered.pause(o.name, true)
@@ -203,7 +203,7 @@ export const orderedPush: Case[] = [
     expect(await o.waiting()).toEqual(['1{1000,-1,{"":1000}}'])
   }),
   ordered(
-    'a hundred thousand payloads of one id wait, come in order, and go back as one',
+    '100,000 payloads of one id wait, are fetched in order, and are requeued together',
     async (o) => {
       const many = 100_000
       const order = (n: number) => (n * 7919) % many

@@ -14,7 +14,7 @@ export const orderedReshard: Case[] = [
     ),
   ),
   ordered(
-    '[40] what waits keeps its time, its count and its scores when it is moved',
+    '[40] a reshard keeps times, counts and scores of waiting ids',
     async (o) => {
       const owner = await o.owner()
       await o.push(...Array.from({ length: 60 }, (_, n) => item(`${n}`, 'v1', n, { performIn: 500 + n })))
@@ -35,7 +35,7 @@ export const orderedReshard: Case[] = [
     { shards: 2, seconds: 60 },
   ),
   ordered(
-    'resharding goes on when it is asked for again, and is refused to another number until it is through',
+    'an unfinished reshard continues with the same number, and another number is refused until it is complete',
     async (o) => {
       await o.pushAll(Array.from({ length: 700 }, (_, n) => item(`${n}`)))
       expect(await o.store.ordered.reshard(o.name, 3)).toBe(true)
@@ -67,7 +67,7 @@ export const orderedReshard: Case[] = [
     { shards: 2 },
   ),
   ordered(
-    'an id in flight under a shard that is no more is settled there, and comes again only then',
+    'an id in flight of a removed shard is settled there, and is fetched again only after that',
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`, 'v1', 1)))
@@ -93,7 +93,7 @@ export const orderedReshard: Case[] = [
     { shards: 8 },
   ),
   ordered(
-    'an owner that dies with ids in flight under shards that are no more strands none',
+    'ids in flight of removed shards are rescued when their owner dies',
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`, 'v1', 1)))
@@ -114,7 +114,7 @@ export const orderedReshard: Case[] = [
     { shards: 8 },
   ),
   ordered(
-    'what was counted stays counted when shards go',
+    'counts stay when shards are removed',
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`)))
@@ -129,7 +129,7 @@ export const orderedReshard: Case[] = [
     { shards: 8 },
   ),
   ordered(
-    'a paused queue, its morgue and its cancelled ids are resharded as any',
+    'a paused queue is resharded with its morgue and cancelled ids',
     async (o) => {
       const owner = await o.owner()
       await o.push(item('1'), item('2'), item('3'))

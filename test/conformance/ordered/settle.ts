@@ -16,7 +16,7 @@ import {
 
 /** What becomes of what was taken. */
 export const orderedSettle: Case[] = [
-  ordered('[15] what is done is gone and counted by ids', async (o, t) => {
+  ordered('[15] done ids are removed and counted', async (o, t) => {
     const owner = await o.owner()
     const before = await t.contents()
     await o.push(item('1', 'v1'), item('1', 'v2'), item('2'))
@@ -27,7 +27,7 @@ export const orderedSettle: Case[] = [
     const left = (await t.contents()).filter((thing) => !before.includes(thing))
     expect(left.filter((thing) => /payload|inflight|in_flight|due/.test(thing))).toEqual([])
   }),
-  ordered('[16] each kind of settlement, asked again, changes nothing', async (o) => {
+  ordered('[16] a repeated settlement of each kind changes nothing', async (o) => {
     const owner = await o.owner()
     for (const end of [done, failed(1010), dead(), requeue, cancelled]) {
       await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
@@ -42,7 +42,7 @@ export const orderedSettle: Case[] = [
       await o.store.ordered.act(o.name, 'delete', ['1'], { now: o.ms })
     }
   }),
-  ordered('[17] an old settlement does not touch a later take of the same id', async (o) => {
+  ordered('[17] an old settlement does not change a later fetch of the same id', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1'))
     const [old] = await owner.fetch()
@@ -58,7 +58,7 @@ export const orderedSettle: Case[] = [
     expect(await o.busy()).toEqual(['1'])
     await owner.settle(done, now)
   }),
-  ordered('[17] a settlement touches the ids that it names; others of the shard stay in flight', async (o) => {
+  ordered('[17] a settlement changes only the ids that it names; others of the shard stay in flight', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'), item('3'))
     const first = await owner.fetch(2)
@@ -71,7 +71,7 @@ export const orderedSettle: Case[] = [
     expect(second).toHaveLength(1)
     expect(await heir.fetch()).toMatchObject([{ id: '3' }])
   }),
-  ordered('[19] the same payload, pushed again while it is in flight, comes once more', async (o) => {
+  ordered('[19] the same payload, pushed again while it is in flight, is fetched once more', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     const [first] = await owner.fetch()
@@ -79,7 +79,7 @@ export const orderedSettle: Case[] = [
     await owner.settle(done, first)
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:30}}'])
   }),
-  ordered('[20] the same payload, pushed again while it is in flight, is one when that fails', async (o) => {
+  ordered('[20] the same payload, pushed again while it is in flight, is merged when that fails', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     const [first] = await owner.fetch()
@@ -92,7 +92,7 @@ export const orderedSettle: Case[] = [
     await owner.settle(failed(1030, 1), second)
     expect(await o.waiting()).toEqual(['1{1030,1,{v1:5},"x"}'])
   }),
-  ordered('[21] what failed comes back with its own time and count, whatever was pushed meanwhile', async (o) => {
+  ordered('[21] a failed id is retried with its own time and count, with any pushes meanwhile', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     const [first] = await owner.fetch()
@@ -101,7 +101,7 @@ export const orderedSettle: Case[] = [
     await owner.settle(failed(1010), first)
     expect(await o.waiting()).toEqual(['1{1010,0,{v1:10,v2:20,v3:30},"x"}'])
   }),
-  ordered('[22] those that failed are back, the others of the batch are done', async (o) => {
+  ordered('[22] failed ids of a batch wait again, the others are done', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'), item('3'))
     const [one, two, three] = await owner.fetch()
@@ -113,7 +113,7 @@ export const orderedSettle: Case[] = [
     expect(await o.sums()).toMatchObject({ processed: 1, failed: 2, retries: 2 })
     expect(await owner.fetch()).toEqual([])
   }),
-  ordered('[23] a second failure counts on', async (o) => {
+  ordered('[23] a second failure increments the count', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     await owner.settle(failed(1010, 0, 'a'), (await owner.fetch())[0])
@@ -123,7 +123,7 @@ export const orderedSettle: Case[] = [
     await owner.settle(failed(1030, 1, 'b'), again)
     expect(await o.waiting()).toEqual(['1{1030,1,{v1:1},"b"}'])
   }),
-  ordered('what comes again later has its own time and count, and is not said to have failed', async (o) => {
+  ordered('a snoozed id has its own time and count, and does not count as failed', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     const [first] = await owner.fetch()
@@ -132,7 +132,7 @@ export const orderedSettle: Case[] = [
     expect(await o.waiting()).toEqual(['1{1010,1,{v1:0,v2:2}}'])
     expect(await o.sums()).toMatchObject({ failed: 0, processed: 0, retries: 1 })
   }),
-  ordered('[24] the payload with the smallest score dies alone, the others begin anew', async (o) => {
+  ordered('[24] only the payload with the smallest score dies, the others start over', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
     await owner.settle(failed(900, 2), (await owner.fetch())[0])
@@ -141,7 +141,7 @@ export const orderedSettle: Case[] = [
     expect(await o.waiting()).toEqual(['1{1000,-1,{v2:2},"x"}'])
     expect(await o.sums()).toMatchObject({ failed: 2, processed: 0, fresh: 1 })
   }),
-  ordered('of equal scores the first by its bytes dies, and what was pushed meanwhile stays', async (o) => {
+  ordered('among equal scores the first payload by its bytes dies, and payloads pushed meanwhile stay', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'b', 1), item('1', 'a', 1))
     const [taken] = await owner.fetch()
@@ -150,7 +150,7 @@ export const orderedSettle: Case[] = [
     expect(await o.dead()).toEqual(['1{1000,{a:1},"x"}'])
     expect(await o.waiting()).toEqual(['1{1000,-1,{b:0,c:0},"x"}'])
   }),
-  ordered('the same payload, pushed while it is in flight and dies, waits on', async (o) => {
+  ordered('a payload that is pushed while the same one is in flight and dies still waits', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10))
     const [taken] = await owner.fetch()
@@ -159,7 +159,7 @@ export const orderedSettle: Case[] = [
     expect(await o.dead()).toEqual(['1{1000,{v1:10},"x"}'])
     expect((await o.all('id')).map(({ payloads }) => textOf(payloads))).toEqual(['{v1:20}'])
   }),
-  ordered('[25] an id whose only payload dies waits no more; the rest of the batch comes back', async (o) => {
+  ordered('[25] an id whose only payload dies no longer waits; the rest of the batch waits again', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     await owner.settle(failed(900, 2), (await owner.fetch())[0])
@@ -169,7 +169,7 @@ export const orderedSettle: Case[] = [
     expect(await o.dead()).toEqual(['1{1000,{v1:1},"x"}'])
     expect(await o.waiting()).toEqual(['2{1010,0,{v2:2},"x"}'])
   }),
-  ordered('[26] payloads that die one after the other all come to the morgue, the first one first', async (o) => {
+  ordered('[26] payloads that die one after the other are all in the morgue, in their order', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2))
     const calls: string[] = []
@@ -183,7 +183,7 @@ export const orderedSettle: Case[] = [
     expect(await o.waiting()).toEqual([])
     expect(await o.store.ordered.morgue(o.name, 'id', { limit: 9 })).toMatchObject([{ deaths: 2 }])
   }),
-  ordered('what goes back is as it was taken, merged with what came meanwhile', async (o) => {
+  ordered('a requeued id is unchanged, merged with payloads pushed meanwhile', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 10), item('1', 'v2', 20))
     await owner.settle(failed(900, 2, 'no'), (await owner.fetch())[0])
@@ -193,7 +193,7 @@ export const orderedSettle: Case[] = [
     expect(await o.waiting()).toEqual(['1{900,2,{v2:5,v1:10,v3:30},"no"}'])
     expect(await o.sums()).toMatchObject({ processed: 0, failed: 1, retries: 1 })
   }),
-  ordered('what is settled in a turn can be taken in it', async (o) => {
+  ordered('an id that is settled in a call can be fetched in it', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     const [first] = await owner.fetch()
@@ -206,7 +206,7 @@ export const orderedSettle: Case[] = [
     await expectInOrder(o)
   }),
   ordered(
-    'one bad settlement of many leaves the others be',
+    'one wrong settlement does not affect the others',
     async (o) => {
       await o.pushAll(Array.from({ length: 100 }, (_, n) => item(`${n}`)))
       const owner = await o.owner()

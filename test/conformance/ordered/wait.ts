@@ -10,7 +10,7 @@ const NEVER = new AbortController().signal
 
 /** An owner with nothing to do waits, and is woken. */
 export const orderedWait: Case[] = [
-  ordered('a push wakes who waits, promptly', async (o) => {
+  ordered('a push wakes a waiter promptly', async (o) => {
     const owner = await o.owner()
     const waiting = timed(receive(owner))
     await pause(100)
@@ -20,7 +20,7 @@ export const orderedWait: Case[] = [
     expect(ms).toBeLessThan(100 + PROMPT)
   }),
   ordered(
-    'a push to any of its shards wakes who waits',
+    'a push to any of its shards wakes a waiter',
     async (o) => {
       const owner = await o.owner()
       for (let n = 0; n < 12; n++) {
@@ -34,7 +34,7 @@ export const orderedWait: Case[] = [
     },
     { shards: 5 },
   ),
-  ordered('a push between an empty turn and the wait is not slept through', async (o) => {
+  ordered('a push between an empty fetch and the wait ends the wait', async (o) => {
     const owner = await o.owner()
     for (let n = 0; n < 20; n++) {
       expect(await owner.fetch()).toEqual([])
@@ -43,7 +43,7 @@ export const orderedWait: Case[] = [
       expect(ms).toBeLessThan(PROMPT)
     }
   }),
-  ordered('many pushes before the wait are not slept through either', async (o) => {
+  ordered('many pushes before the wait end it, too', async (o) => {
     const owner = await o.owner()
     for (let n = 0; n < 5; n++) {
       expect(await owner.fetch()).toEqual([])
@@ -54,7 +54,7 @@ export const orderedWait: Case[] = [
     }
   }),
   ordered(
-    'another connection’s push wakes who waits',
+    'a push by another connection wakes a waiter',
     async (o, t) => {
       const other = await t.another()
       await other.open()
@@ -68,7 +68,7 @@ export const orderedWait: Case[] = [
     },
     { shared: true },
   ),
-  ordered('a push of something due earlier than what was known wakes who waits', async (o) => {
+  ordered('a push that is due earlier than known ids wakes a waiter', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', '', 1, { performIn: 9000 }))
     expect(await next(owner)).toBe(9000)
@@ -77,7 +77,7 @@ export const orderedWait: Case[] = [
     await o.push(item('2', '', 1, { performIn: 8000 }))
     expect((await waiting).ms).toBeLessThan(50 + PROMPT)
   }),
-  ordered('who waits on several queues is woken by each of them', async (o) => {
+  ordered('a waiter on several queues is woken by each of them', async (o) => {
     const owner = await o.member(o.store, 'p')
     await owner.own()
     await o.store.ordered.define('p', 1)
@@ -99,7 +99,7 @@ export const orderedWait: Case[] = [
   ...(
     [
       [
-        'a cancellation of what is in flight',
+        'a cancellation of ids in flight',
         (store, name) => store.ordered.cancel(name, ['1']),
         async (owner) => (await owner.settleAndFetch({})).cancelled.length > 0,
       ],
@@ -132,7 +132,7 @@ export const orderedWait: Case[] = [
     ),
   ),
   ordered(
-    'that somebody joins or leaves wakes who waits',
+    'a member that joins or leaves wakes a waiter',
     async (o, t) => {
       const owner = await o.owner()
       const other = await t.another()
@@ -149,7 +149,7 @@ export const orderedWait: Case[] = [
     },
     { shared: true },
   ),
-  ordered('a resumed queue wakes who waits', async (o) => {
+  ordered('resuming a queue wakes a waiter', async (o) => {
     const owner = await o.owner()
     await o.store.ordered.pause(o.name, true)
     await o.push(item('1'))
@@ -158,7 +158,7 @@ export const orderedWait: Case[] = [
     await o.store.ordered.pause(o.name, false)
     expect((await waiting).ms).toBeLessThan(100 + PROMPT)
   }),
-  ordered('what is resurrected, or to be performed now, wakes who waits', async (o) => {
+  ordered('resurrecting and performing now wake a waiter', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'))
     await owner.settle({ kind: 'dead', error: 'x' }, (await owner.fetch())[0])
@@ -173,7 +173,7 @@ export const orderedWait: Case[] = [
     await o.store.ordered.act(o.name, 'now', ['2'], { now: o.ms })
     expect((await second).ms).toBeLessThan(50 + PROMPT)
   }),
-  ordered('a wait ends after its time, when it is aborted, and at once if it is already', async (o) => {
+  ordered('a wait ends after its time, when it is aborted, and at once when it was aborted before', async (o) => {
     const owner = await o.owner()
     const wait = (ms: number, signal = NEVER) => timed(o.store.ordered.wait(owner.name, [o.name], ms, signal))
     // An owner that has just joined may be rung for that.
@@ -186,7 +186,7 @@ export const orderedWait: Case[] = [
     expect((await wait(10_000, controller.signal)).ms).toBeLessThan(PROMPT)
     expect((await wait(0)).ms).toBeLessThan(PROMPT)
   }),
-  ordered('who waits in vain does not come back again and again', async (o) => {
+  ordered('a wait without work does not end again and again', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', '', 1, { performIn: 9000 }))
     const start = performance.now()

@@ -10,7 +10,7 @@ const NOWHERE = Number.NaN
 /** A job of several rows falls apart, and one of its parts can't go where it should. */
 export const taskApart: Case[] = [
   {
-    name: 'a job of several rows of which one can not go its way changes nothing, and goes when it can',
+    name: "a settlement that splits a job and can't store one row changes nothing, and succeeds later",
     async run(t) {
       for (const [i, broken] of [0, 1, 2, 3].entries()) {
         const task = await taskWith(t, i + 1, 9, { rowsPerJob: 5, window: 3, queue: `q${i}` })
@@ -40,7 +40,7 @@ export const taskApart: Case[] = [
     },
   },
   {
-    name: 'a job that could not be split stays with its owner as it was, and is rescued when the owner dies',
+    name: 'a job that could not be split stays with its owner unchanged, and is rescued when the owner dies',
     async run(t) {
       const task = await taskWith(t, 1, 5, { rowsPerJob: 5 })
       const owner = await t.owner()
@@ -52,7 +52,7 @@ export const taskApart: Case[] = [
     },
   },
   {
-    name: 'a row that can not go its way is where it was, however often it is asked, and no text stands twice',
+    name: "a row that can't be stored stays where it was after repeated settlements, and no text exists twice",
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 1 })
       const owner = await t.owner()

@@ -26,7 +26,7 @@ const SECOND = 1000
 /** A task is cancelled: what has not begun never does, what runs ends as it ends, and then the task has ended. */
 export const taskCancel: Case[] = [
   {
-    name: 'a task of which nothing runs is cancelled by cancelling its rows, some at a time',
+    name: 'a task without running rows is cancelled by cancelling its rows in steps',
     async run(t) {
       const task = await taskWith(t, 1, 25, { window: 4 })
       const owner = await t.owner()
@@ -80,7 +80,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'nothing comes into the queue of a task that is being cancelled, and nobody adds to it',
+    name: 'a task that is being cancelled enqueues no row and refuses new ones',
     async run(t) {
       const task = await taskWith(t, 1, 6, { window: 2, open: true })
       const owner = await t.owner()
@@ -136,7 +136,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'a running row is told of, ends as it ends, and the last one ends the task',
+    name: 'a cancelled running row is reported and ends with its own outcome, and the last one ends the task',
     async run(t) {
       const onDone = { queue: 'calls', template: '{}' }
       const task = await taskWith(t, 1, 5, { window: 3, onDone })
@@ -172,7 +172,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'a running row that would be retried or goes back to the queue is cancelled instead',
+    name: 'a running row that would be retried or requeued is cancelled instead',
     async run(t) {
       const task = await taskWith(t, 1, 3, { window: 3 })
       const owner = await t.owner()
@@ -211,7 +211,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'a row that waits for its retry is cancelled with the rest; its text, when due, goes unrun',
+    name: 'a row that waits for a retry is cancelled with the others; its job is dropped when it is due',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -237,7 +237,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'a retry that is due before its row is reached is cancelled then',
+    name: 'a retry that is due before its row was cancelled is cancelled at that moment',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -250,7 +250,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'rows that came back and wait are cancelled, and never come into the queue',
+    name: 'returned rows in the backlog are cancelled, and never enter the queue',
     async run(t) {
       const task = await taskWith(t, 1, 3, { window: 1 })
       const owner = await t.owner()
@@ -266,7 +266,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'a dead row of a cancelled task stays as it is when somebody brings its job back',
+    name: 'a dead row of a cancelled task stays unchanged when its job is retried',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -288,7 +288,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'a paused task is cancelled too; what was said of the pause is said no more',
+    name: 'a paused task is cancelled, and loses the reason of its pause',
     async run(t) {
       const task = await taskWith(t, 1, 4)
       await t.store.tasks.change(task.id, { paused: true, reason: REASON }, NOW)
@@ -299,7 +299,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'an interrupted task is cancelled too, also one whose rows have all ended',
+    name: 'an interrupted task is cancelled, even when all its rows have ended',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
@@ -321,7 +321,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'what is told of a cancelled row after that has no effect, in whatever order it comes',
+    name: 'later effects on a cancelled row do nothing, in any order',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -338,7 +338,7 @@ export const taskCancel: Case[] = [
     },
   },
   {
-    name: 'cancelling 3,000 rows takes many small steps while the rest of the task goes on ending',
+    name: '3,000 rows are cancelled in small steps while other rows of the task end',
     async run(t) {
       const task = await taskWith(t, 1, 1000, { window: 10, open: true })
       for (const from of [1000, 2000]) await t.store.tasks.addRows(task.id, PRODUCER, from, rows(from, 1000), NOW)

@@ -8,7 +8,7 @@ import { taskRuns } from './runs.ts'
 import { taskSteering } from './steering.ts'
 import { taskSweeping } from './sweeping.ts'
 
-const LIFE = 'whatever is done to a task in whatever order, it is what the model says, and ends (property)'
+const LIFE = 'a task behaves like the model after any operations in any order, and ends (property)'
 
 /** Faults in the whole life of a task. */
 export const taskFaults: Fault[] = [
@@ -18,26 +18,26 @@ export const taskFaults: Fault[] = [
       tasks: { change: (id, { paused: _, ...change }, now) => store.tasks.change(id, change, now) },
     }),
     cases: [...taskSteering, ...taskLife],
-    seen: ['of a paused task no row comes into the queue; what is there runs; then it goes on', LIFE],
+    seen: ['a paused task enqueues no row; queued rows run; a resume continues it', LIFE],
   },
   {
-    name: 'nothing is told when a task is done or has a rejected row',
+    name: 'no callback is pushed when a task is done or has a rejected row',
     wrap: (store) => ({ tasks: { create: (task) => store.tasks.create({ ...task, onDone: null, onFailure: null }) } }),
     cases: [...taskSteering, ...taskLife],
     seen: [
-      'done is told once in a run, by a job of its own, in the step of the last row',
-      'the first rejected row of a run is told once, in its step',
+      'onDone is pushed once in a run, in the step of the last row',
+      'onFailure is pushed once in a run, in the step of the first rejected row',
       LIFE,
     ],
   },
   {
-    name: 'rejected rows are tolerated without an end',
+    name: 'maxFailures has no effect',
     wrap: (store) => ({ tasks: { create: (task) => store.tasks.create({ ...task, maxFailures: null }) } }),
     cases: taskSteering,
     seen: [
-      'one rejected row more than is tolerated pauses the task in that step, and it says why',
-      'a share of rejected rows is judged from 100 ended rows on',
-      'a share of fewer rows is judged when adding ends, of all that there are',
+      'one row more than maxFailures pauses the task in that step, with the reason',
+      'a share of maxFailures applies from 100 ended rows on',
+      'with fewer rows a share of maxFailures applies to all rows when adding ends',
     ],
   },
   {
@@ -52,22 +52,24 @@ export const taskFaults: Fault[] = [
     ],
   },
   {
-    name: 'a producer that is taken over goes on beside the other',
+    name: 'a replaced producer continues beside the new one',
     wrap: (store) => ({ tasks: { openAdding: (task, producer, now) => store.tasks.openAdding(task, producer, now) } }),
     cases: taskProducers,
     seen: [
-      'a producer that replaces one that broke off resumes at its cursor, and the task is adding again',
+      'a producer that replaces an interrupted one resumes at its cursor, and the task is adding again',
       'a live producer can be replaced too, by only one of two that try',
     ],
   },
   {
-    name: 'a producer that broke off has ended',
+    name: 'an interrupted producer counts as ended',
     wrap: (store) => ({ tasks: { endAdding: (task, producer, now) => store.tasks.endAdding(task, producer, now) } }),
     cases: taskProducers,
-    seen: ['an interrupted task stays so when all its rows have ended, until its producer is taken over and ends'],
+    seen: [
+      'an interrupted task stays interrupted when all its rows have ended, until its producer is replaced and ends',
+    ],
   },
   {
-    name: 'a row that is put back leaves its dead entry',
+    name: 'a retried row leaves its dead entry',
     wrap: (store) => ({
       tasks: {
         retryRows(id, run, rows, now) {
@@ -77,10 +79,10 @@ export const taskFaults: Fault[] = [
       },
     }),
     cases: taskRuns,
-    seen: ['the dead entry of a row goes in the step that puts it back, and only then'],
+    seen: ['the dead entry of a row is deleted in the step that retries it, and only then'],
   },
   {
-    name: 'a row that is put back keeps the arguments that it had',
+    name: 'a retried row ignores its new arguments',
     wrap: (store) => ({
       tasks: {
         retryRows(id, run, rows, now) {
@@ -90,10 +92,10 @@ export const taskFaults: Fault[] = [
       },
     }),
     cases: taskRuns,
-    seen: ['rows are corrected on their way back; without arguments they stay, and say so'],
+    seen: ['retried rows get new arguments; rows whose arguments are gone are reported as dropped'],
   },
   {
-    name: 'a row that is lost keeps its place',
+    name: 'a lost row keeps its slot in the window',
     wrap: (store) => ({
       tasks: {
         leaveWindow: async () => {},
@@ -105,8 +107,8 @@ export const taskFaults: Fault[] = [
     }),
     cases: taskSweeping,
     seen: [
-      'a row that is judged lost is rejected and gives its place to the next; a late end overrules that',
-      'a row that is not where it was gives its place to the next, once, and stays what it is',
+      'a lost row is rejected and frees its slot; a late end replaces that',
+      'a row whose job is missing frees its slot once, and its event stays unchanged',
     ],
   },
   {
@@ -121,7 +123,7 @@ export const taskFaults: Fault[] = [
       },
     }),
     cases: taskSweeping,
-    seen: ['a deleted task is gone from the first call on, and all of it after some more'],
+    seen: ['a deleted task is hidden from the first call on, and all its data is gone after some more'],
   },
   {
     name: 'a tracked job is pushed again when its push is repeated',
@@ -148,6 +150,6 @@ export const taskFaults: Fault[] = [
       },
     }),
     cases: taskKeeping,
-    seen: ['a value is remembered once, the first one stays, until its time is over'],
+    seen: ['the first value for a key stays until its time is over'],
   },
 ]

@@ -21,7 +21,7 @@ import {
 /** Several rows of a task that are one job. */
 export const taskGroups: Case[] = [
   {
-    name: 'rows that follow each other are one job, as many as there may be, and each job has one place',
+    name: 'consecutive rows share a job up to its limit, and each job has one slot in the window',
     async run(t) {
       const task = await taskWith(t, 1, 11, { rowsPerJob: 4, window: 2 })
       const text = (indexes: number[], at: string | number, template: string) =>
@@ -49,7 +49,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'a whole payload, a row of another run, one that came back and one too many bytes are jobs of their own',
+    name: 'a whole payload, a row of another run, a returned row and a row with too many bytes get their own jobs',
     async run(t) {
       const task = spec(1, { rowsPerJob: 10, window: 20 })
       await t.store.tasks.create(task)
@@ -80,7 +80,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'how many rows are one job is counted in bytes, whatever the characters are',
+    name: 'the size of a job of several rows is counted in bytes, with any characters',
     async run(t) {
       // Of each row its brackets and quotes are four bytes more.
       const together: [character: string, lengths: number[], sizes: number[]][] = [
@@ -99,7 +99,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'each row of a job begins and ends by itself; one that was overtaken does not',
+    name: 'each row of a job starts and ends separately; a superseded row does not',
     async run(t) {
       const task = await taskWith(t, 1, 3, { rowsPerJob: 3 })
       const owner = await t.owner()
@@ -128,7 +128,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'what a job falls apart into goes its ways in the step that settles it, once',
+    name: 'the parts of a split job are stored in the step that settles it, once',
     async run(t) {
       const task = await taskWith(t, 1, 4, { rowsPerJob: 4, window: 2 })
       const owner = await t.owner()
@@ -167,7 +167,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'a row for which the window has no room goes before all that wait, and the whole job where it is one',
+    name: 'a row without room in the window goes to the front of the backlog, and a whole job, too',
     async run(t) {
       const task = await taskWith(t, 1, 6, { rowsPerJob: 3, window: 1 })
       const owner = await t.owner()
@@ -213,7 +213,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'rows that are cancelled with their task are named while they work, whichever of the job they are',
+    name: 'cancelled rows of a task are reported while they run, whichever rows of the job they are',
     async run(t) {
       const task = await taskWith(t, 1, 8, { rowsPerJob: 2, window: 2 })
       const owner = await t.owner()
@@ -235,7 +235,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'a thousand rows in one job, of which each has an end of its own',
+    name: 'a thousand rows of one job have a thousand separate ends',
     async run(t) {
       const task = await taskWith(t, 1, 3000, { rowsPerJob: 1000, window: 2 })
       const owner = await t.owner()
@@ -248,7 +248,7 @@ export const taskGroups: Case[] = [
     },
   },
   {
-    name: 'whatever becomes of jobs of several rows, the books are exact, and all ends (property)',
+    name: 'any outcome of jobs of several rows keeps the ledger exact, and all rows end (property)',
     seconds: 60,
     async run(t) {
       let number = 0

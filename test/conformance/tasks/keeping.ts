@@ -38,7 +38,7 @@ function single(number: number, args = '[1.0, "č"]') {
 /** Tracked jobs by themselves, what a task makes, and values that are kept for a while. */
 export const taskKeeping: Case[] = [
   {
-    name: 'a tracked job by itself is pushed with its record, which is no task in the list',
+    name: 'a single tracked job is pushed with its record, which tasks.list does not show',
     async run(t) {
       const { task, text, item } = single(1)
       await t.store.tasks.pushTracked([{ task, item }], NOW)
@@ -86,7 +86,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a tracked job that is scheduled has no place in the queue until it is due, and is retried as any',
+    name: 'a scheduled tracked job has no slot until it is due, and is retried like any other',
     async run(t) {
       const { task, text } = single(1)
       await t.store.tasks.pushTracked([{ task, item: { to: 'schedule', text, score: 5 } }], NOW)
@@ -110,7 +110,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a tracked job runs again in another run, with the arguments that it had',
+    name: 'a tracked job runs again in another run with its old arguments',
     async run(t) {
       const { task, item } = single(1)
       await t.store.tasks.pushTracked([{ task, item }], NOW)
@@ -145,7 +145,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'what is told late of a tracked job that was deleted has no effect',
+    name: 'late effects on a deleted tracked job do nothing',
     async run(t) {
       const { task, item, text } = single(1)
       await t.store.tasks.pushTracked([{ task, item }], NOW)
@@ -176,7 +176,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a part of an attempt is kept while the row is in it, or about to begin it, and of no other',
+    name: 'a part is stored for the current or next attempt of its row, and for no other',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       const put = (attempt: number, run = 1, index = 0) =>
@@ -200,7 +200,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a part that comes late in the attempt in which its row was judged lost or dead is kept, as the late end is',
+    name: 'a late part of an attempt whose row was lost or dead is stored, like its late end',
     async run(t) {
       const task = await taskWith(t, 1, 3)
       const put = (index: number, attempt: number, run = 1) =>
@@ -235,7 +235,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'parts have no more bytes together than they may; one that takes the place of another counts once',
+    name: 'the parts of a task have a limit of bytes; a replaced part counts once',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const put = (index: number, bytes: number, most = 100) =>
@@ -254,7 +254,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'parts are kept of a task that has ended too',
+    name: 'parts of an ended task are stored, too',
     async run(t) {
       const task = await taskWith(t, 1, 0)
       expect(await t.store.tasks.putPart(task.id, 0, new Uint8Array([1]), 9)).toBe('ok')
@@ -262,7 +262,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a value is remembered once, the first one stays, until its time is over',
+    name: 'the first value for a key stays until its time is over',
     async run(t) {
       expect(await t.store.results.remember('import ž', 'task 1', 60)).toBe(null)
       expect(await t.store.results.remember('import ž', 'task 2', 60)).toBe('task 1')
@@ -276,7 +276,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'a value takes the place of the one that it names, and is forgotten by who names it',
+    name: 'a value replaces the expected one, and a caller that names it removes it',
     async run(t) {
       await t.store.results.remember('k', 'a', 60)
       expect(await t.store.results.remember('k', 'b', 60, 'x')).toBe('a')
@@ -287,7 +287,7 @@ export const taskKeeping: Case[] = [
     },
   },
   {
-    name: 'of many who want to be remembered at the same time one is',
+    name: 'of many simultaneous values for a key one is stored',
     shared: true,
     async run(t) {
       const other = await t.another()

@@ -25,7 +25,7 @@ import {
  */
 export const taskLife: Case[] = [
   {
-    name: 'whatever is done to a task in whatever order, it is what the model says, and ends (property)',
+    name: 'a task behaves like the model after any operations in any order, and ends (property)',
     seconds: 60,
     async run(t) {
       let number = 0

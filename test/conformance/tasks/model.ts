@@ -25,7 +25,7 @@ import {
  */
 export const taskModel: Case[] = [
   {
-    name: 'counts equal the events and the window holds, whatever happens in whatever order (property)',
+    name: 'counts equal the events and the window holds after any operations in any order (property)',
     seconds: 60,
     async run(t) {
       let number = 0

@@ -24,7 +24,7 @@ import {
 /** Who may add rows, one beside and after another. */
 export const taskProducers: Case[] = [
   {
-    name: 'one more producer adds to a running task, with a cursor of its own; the last to end ends adding',
+    name: 'another producer adds to a running task with its own cursor; adding ends with the last producer',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       expect(await twice(t, task, () => t.store.tasks.openAdding(task.id, 'a', NOW))).toEqual({ ok: true, total: 2 })
@@ -109,7 +109,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'a producer that replaces one that broke off resumes at its cursor, and the task is adding again',
+    name: 'a producer that replaces an interrupted one resumes at its cursor, and the task is adding again',
     async run(t) {
       const task = await taskWith(t, 1, 3, { open: true })
       await twice(t, task, () => t.store.tasks.endAdding(task.id, PRODUCER, NOW, true))
@@ -153,7 +153,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'while one producer goes on, the task shows that; then that another broke off',
+    name: 'a task is adding while one producer continues; after that it is interrupted by the other',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       await t.store.tasks.openAdding(task.id, 'a', NOW)
@@ -169,7 +169,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'an interrupted task stays so when all its rows have ended, until its producer is taken over and ends',
+    name: 'an interrupted task stays interrupted when all its rows have ended, until its producer is replaced and ends',
     async run(t) {
       const onDone = { queue: 'calls', template: '{}' }
       const task = await taskWith(t, 1, 2, { open: true, onDone })
@@ -184,7 +184,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'the reason of an interruption goes when another producer resumes',
+    name: 'the reason of an interruption is removed when another producer resumes',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
@@ -195,7 +195,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'the death of a producer interrupts only what it was adding; one that was taken over interrupts nothing',
+    name: 'the death of a producer interrupts only its own tasks; the death of a replaced one interrupts none',
     async run(t) {
       const [first, second] = [await t.owner(), await t.owner()]
       const task = await taskWith(t, 1, 1, { open: true, producer: PRODUCER })
@@ -215,7 +215,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'the death of a producer of a paused task shows when it goes on',
+    name: 'the death of the producer of a paused task shows after a resume',
     async run(t) {
       const producer = await t.owner()
       const task = spec(1, { producer })
@@ -229,7 +229,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'a row adds rows while it runs; its next attempt adds none of them twice',
+    name: 'a row adds rows while it runs; its next attempt adds none of them again',
     async run(t) {
       const task = await taskWith(t, 1, 1, { window: 4 })
       const owner = await t.owner()
@@ -249,7 +249,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'a row that has ended may add while the task goes on, and no more when it is done; nor one that is not there',
+    name: 'an ended row may add rows until the task is done; an unknown row may not',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       const owner = await t.owner()
@@ -281,7 +281,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: "a row of another class says so, and brings its own payload's text",
+    name: 'a row of another class has its class and its own payload',
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)

@@ -146,7 +146,7 @@ export const taskRows: Case[] = [
     },
   },
   {
-    name: 'a row as it came is kept beside its arguments, and goes when they go',
+    name: 'the source of a row is kept with its arguments, and dropped with them',
     async run(t) {
       for (const [n, keepArgs, expected] of [
         [1, 'rejected', [null, '{"a":" 1 "}', null]],
@@ -238,7 +238,7 @@ export const taskRows: Case[] = [
     },
   },
   {
-    name: 'rows that wait leave many at a time, whatever stands between them, and in order',
+    name: 'rows leave the backlog many at a time and in order, with any entries between them',
     async run(t) {
       const task = spec(1, { window: 4 })
       await t.store.tasks.create(task)
@@ -271,7 +271,7 @@ export const taskRows: Case[] = [
     },
   },
   {
-    name: 'a chunk that is repeated is answered ok and adds nothing',
+    name: 'a repeated chunk is answered ok and adds nothing',
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)
@@ -307,7 +307,7 @@ export const taskRows: Case[] = [
     },
   },
   {
-    name: 'a chunk beyond the cursor is refused, and the cursor told',
+    name: 'a chunk beyond the cursor is refused with the cursor',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       const refused = { ok: false, reason: 'gap', cursor: 2 }
@@ -328,7 +328,7 @@ export const taskRows: Case[] = [
     },
   },
   {
-    name: 'a task that is done takes no more rows',
+    name: 'a task that is done refuses rows',
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)

@@ -41,7 +41,7 @@ async function run(t: Bench, task: { id: string }, retried: RetryRow[]): Promise
 /** Rejected rows run again, in the next run of their task. */
 export const taskRuns: Case[] = [
   {
-    name: 'the next run begins once: a repeat is the same, another is too late',
+    name: 'the next run starts once: a repeat gets the same run, another caller is refused',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       await work(t, await t.owner(), { status: 'failed' })
@@ -59,7 +59,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a rejected row is put back to work: same event, next run, its messages stay',
+    name: 'a rejected row is retried: same event, next run, and its messages stay',
     async run(t) {
       const task = await taskWith(t, 1, 3)
       const owner = await t.owner()
@@ -105,7 +105,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'rows that are not rejected, or are not there, stay as they are',
+    name: 'rows that are not rejected, and unknown rows, stay unchanged',
     async run(t) {
       const task = await taskWith(t, 1, 5, { window: 3 })
       const owner = await t.owner()
@@ -122,7 +122,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'failed, error and cancelled rows are put back, some and not others, each once',
+    name: 'failed, error and cancelled rows are retried as selected, each once',
     async run(t) {
       const task = await taskWith(t, 1, 6, { window: 6 })
       const owner = await t.owner()
@@ -138,7 +138,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'more rows than the window wait behind those that wait already, in order',
+    name: 'retried rows beyond the window wait behind the backlog, in order',
     async run(t) {
       const task = await taskWith(t, 1, 8, { window: 2 })
       const owner = await t.owner()
@@ -157,7 +157,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'rows are corrected on their way back; without arguments they stay, and say so',
+    name: 'retried rows get new arguments; rows whose arguments are gone are reported as dropped',
     async run(t) {
       const task = spec(1, { keepArgs: 'none', window: 4 })
       await t.store.tasks.create(task)
@@ -182,7 +182,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'the dead entry of a row goes in the step that puts it back, and only then',
+    name: 'the dead entry of a row is deleted in the step that retries it, and only then',
     async run(t) {
       const task = await taskWith(t, 1, 3)
       const owner = await t.owner()
@@ -206,7 +206,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a text of an older run that turns up is superseded, and tells nothing',
+    name: 'a job of an older run is superseded and has no effect',
     async run(t) {
       const task = await taskWith(t, 1, 1, { window: 3 })
       const owner = await t.owner()
@@ -231,7 +231,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a run may begin while the one before is under way: what runs goes on in it',
+    name: 'a run may start while the previous one continues: running rows belong to the new one',
     async run(t) {
       const task = await taskWith(t, 1, 3, { window: 3 })
       const owner = await t.owner()
@@ -245,7 +245,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'each run tells once that it is done, and once that a row was rejected',
+    name: 'each run pushes onDone once, and onFailure once',
     async run(t) {
       const called = async () => (await t.waiting('calls')).map((text) => payloadOf({ text }).jid.slice(16))
       const told = { queue: 'calls', template: '{}' }
@@ -262,7 +262,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a row of an earlier run that is rejected later tells of its own run, and of no other',
+    name: 'a row of an earlier run that is rejected later pushes onFailure for its own run only',
     async run(t) {
       const called = async () => (await t.waiting('calls')).map((text) => payloadOf({ text }).jid.slice(16))
       const task = await taskWith(t, 1, 3, { onFailure: { queue: 'calls', template: '{}' } })
@@ -282,7 +282,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'the death of who puts rows back ends that, and interrupts nothing',
+    name: 'the death of a retrying process ends its retry, and interrupts nothing',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       const owner = await t.owner()
@@ -302,7 +302,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a cancelled task runs again with the rows that are put back; the others stay cancelled',
+    name: 'a cancelled task runs again with its retried rows; the others stay cancelled',
     async run(t) {
       const onDone = { queue: 'calls', template: '{}' }
       const task = await taskWith(t, 1, 6, { window: 2, onDone })
@@ -340,7 +340,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'an interrupted task is so again when the rows of a run are put back: those that were never read are missing',
+    name: 'an interrupted task is interrupted again after a retry, because rows are still missing',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
@@ -361,7 +361,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a run tells when it began, and how many rows had ended before and are none of it',
+    name: 'a run has its start, and the number of rows that had ended before it',
     async run(t) {
       const task = await taskWith(t, 1, 6, { window: 6 })
       expect(await record(t, task)).toMatchObject({ run: 1, runAt: NOW, endedBefore: 0 })
@@ -389,7 +389,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'rows are found by their indexes, whatever has become of them, in their order and each once',
+    name: 'rows are found by their indexes in any state, in order and each once',
     async run(t) {
       const task = await taskWith(t, 1, 5, { window: 2 })
       await work(t, await t.owner(), { n: 1, status: 'failed' })
@@ -405,7 +405,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a paused task stays paused when a run begins: its rows wait',
+    name: 'a paused task stays paused when a run starts: its rows wait',
     async run(t) {
       const task = await taskWith(t, 1, 2, { maxFailures: { rows: 0 }, window: 1 })
       await work(t, await t.owner(), { status: 'failed' })
@@ -418,7 +418,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'what was rejected before a run does not pause it when rows were put back, only what is rejected in it',
+    name: 'only rows that are rejected in a run pause it, not earlier ones',
     async run(t) {
       for (const [n, tolerance] of ([{ rows: 1 }, { percent: 10 }] as const).entries()) {
         const queue = `q${n}`
@@ -456,7 +456,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a row that was refused before it ran is put back like any',
+    name: 'a row that was refused before it ran is retried like any other',
     async run(t) {
       const task = spec(1, { window: 2 })
       await t.store.tasks.create(task)
@@ -482,7 +482,7 @@ export const taskRuns: Case[] = [
     },
   },
   {
-    name: 'a late end of the attempt before is overtaken by the new run',
+    name: 'a late end of the previous attempt is superseded by the new run',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()

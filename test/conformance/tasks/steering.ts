@@ -29,7 +29,7 @@ const resumed = { paused: false }
 /** A task is paused, goes on, and is told other terms. */
 export const taskSteering: Case[] = [
   {
-    name: 'of a paused task no row comes into the queue; what is there runs; then it goes on',
+    name: 'a paused task enqueues no row; queued rows run; a resume continues it',
     async run(t) {
       const task = await taskWith(t, 1, 5, { window: 2 })
       expect(await twice(t, task, () => t.store.tasks.change(task.id, { ...paused, reason: REASON }, NOW))).toBe('ok')
@@ -46,7 +46,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a row that comes back while its task is paused waits, and is the first to go on',
+    name: 'a row that returns to a paused task waits, and is the first after a resume',
     async run(t) {
       const task = await taskWith(t, 1, 3, { window: 1 })
       const owner = await t.owner()
@@ -89,7 +89,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a paused task is done when its last row ends, and the pause is over with it',
+    name: 'a paused task is done when its last row ends, and the pause ends, too',
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const task = await taskWith(t, 1, 2, { onDone })
@@ -114,7 +114,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a task whose last row is one too many that was rejected is done, and says so until it runs again',
+    name: 'a task whose last row exceeds maxFailures is done, with the reason until it runs again',
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const task = await taskWith(t, 1, 2, { onDone, maxFailures: { rows: 0 } })
@@ -163,7 +163,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a pause does not hide that a task was interrupted once all of its rows have ended; it goes on paused',
+    name: 'a paused task that was interrupted is interrupted when all its rows have ended, and stays paused after a resume of adding',
     async run(t) {
       const task = await taskWith(t, 1, 2, { open: true })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
@@ -178,7 +178,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a pause hides that a task was interrupted, and no more',
+    name: 'a pause only hides the state interrupted',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW, true)
@@ -190,7 +190,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a wider window is filled at once, a narrower one empties itself',
+    name: 'a wider window is filled at once, a narrower one as rows end',
     async run(t) {
       const task = await taskWith(t, 1, 9, { window: 2 })
       expect(await twice(t, task, () => t.store.tasks.change(task.id, { window: 5 }, NOW))).toBe('ok')
@@ -205,7 +205,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'what is told is changed, and nothing else',
+    name: 'set changes only the given settings',
     async run(t) {
       const task = await taskWith(t, 1, 4, { maxFailures: { rows: 2 } })
       const before = await record(t, task)
@@ -222,7 +222,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a task that has ended, or is not there, is not changed',
+    name: 'an ended or unknown task does not change',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       await work(t, await t.owner())
@@ -233,7 +233,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'one rejected row more than is tolerated pauses the task in that step, and it says why',
+    name: 'one row more than maxFailures pauses the task in that step, with the reason',
     async run(t) {
       const task = await taskWith(t, 1, 9, { window: 3, maxFailures: { rows: 2 } })
       const owner = await t.owner()
@@ -250,7 +250,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'other tolerance does not resume by itself; resumed beyond it, the next rejected row pauses again',
+    name: 'a new maxFailures does not resume the task; after a resume beyond it the next rejected row pauses again',
     async run(t) {
       const task = await taskWith(t, 1, 9, { window: 1, maxFailures: { rows: 0 } })
       const owner = await t.owner()
@@ -268,7 +268,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'beyond its tolerance a task is cancelled, where it shall be: nobody adds, nothing comes in',
+    name: 'with onMaxFailures cancel a task beyond maxFailures is cancelled: no row is added or enqueued',
     async run(t) {
       const task = await taskWith(t, 1, 6, { window: 2, maxFailures: { rows: 0 }, onMaxFailures: 'cancel', open: true })
       const owner = await t.owner()
@@ -294,7 +294,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a share of rejected rows is judged from 100 ended rows on',
+    name: 'a share of maxFailures applies from 100 ended rows on',
     async run(t) {
       const task = await taskWith(t, 1, 300, { window: 300, maxFailures: { percent: 5 } })
       const owner = await t.owner()
@@ -310,7 +310,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a share of fewer rows is judged when adding ends, of all that there are',
+    name: 'with fewer rows a share of maxFailures applies to all rows when adding ends',
     async run(t) {
       const task = await taskWith(t, 1, 10, { window: 10, maxFailures: { percent: 20 }, open: true })
       const owner = await t.owner()
@@ -323,7 +323,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'few rejected rows among the first that ended are no large share when many wait',
+    name: 'few rejected rows among the first ended ones do not exceed a share while many rows wait',
     async run(t) {
       const task = await taskWith(t, 1, 150, { window: 150, maxFailures: { percent: 2 }, open: true })
       const owner = await t.owner()
@@ -340,7 +340,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'rows that are refused before they run count against the tolerance too',
+    name: 'rows that are refused before they run count towards maxFailures, too',
     async run(t) {
       const task = spec(1, { maxFailures: { rows: 1 } })
       await t.store.tasks.create(task)
@@ -352,7 +352,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'an effect that is repeated is not judged again',
+    name: 'a repeated effect does not count towards maxFailures again',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 4, maxFailures: { rows: 0 } })
       const owner = await t.owner()
@@ -364,7 +364,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'done is told once in a run, by a job of its own, in the step of the last row',
+    name: 'onDone is pushed once in a run, in the step of the last row',
     async run(t) {
       const onDone = { queue: 'calls', template: '{"class":"Told","queue":"calls","retry":3,"tags":["č"]}' }
       const task = await taskWith(t, 0xab, 2, { onDone, open: true })
@@ -387,7 +387,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'the first rejected row of a run is told once, in its step',
+    name: 'onFailure is pushed once in a run, in the step of the first rejected row',
     async run(t) {
       const onFailure = { queue: 'calls', template: '{"class":"Told","enqueued_at":0.0}' }
       const task = await taskWith(t, 1, 5, { window: 5, onFailure })
@@ -407,7 +407,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a task without rows tells that it is done; one of refused rows tells both',
+    name: 'a task without rows pushes onDone; a task of refused rows pushes both callbacks',
     async run(t) {
       const told = (queue: string) => ({ queue, template: '{}' })
       const empty = spec(1, { onDone: told('a'), onFailure: told('b') })
@@ -424,7 +424,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: "a callback to the task's own queue stands behind its rows and takes no place of theirs",
+    name: "a callback in the task's own queue comes after its rows and uses no slot of the window",
     async run(t) {
       const task = await taskWith(t, 1, 3, { window: 2, onFailure: { queue: 'q', template: '{"class":"Told"}' } })
       const owner = await t.owner()
@@ -435,7 +435,7 @@ export const taskSteering: Case[] = [
     },
   },
   {
-    name: 'a start that is told to a paused task is as any',
+    name: 'the start of a row of a paused task is recorded like any other',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()

@@ -31,7 +31,7 @@ const DAY = 24 * HOUR
 /** What is found lost, why rows were rejected, and the end of what is not needed any more. */
 export const taskSweeping: Case[] = [
   {
-    name: 'a task without progress is found when rows of it are open, and not otherwise',
+    name: 'a task without progress is idle only while it has open rows',
     async run(t) {
       const open = await taskWith(t, 1, 2, { queue: 'a', createdAt: NOW })
       const ended = await taskWith(t, 2, 1, { queue: 'b', createdAt: NOW })
@@ -51,7 +51,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a task that is being cancelled is found as such, until it is cancelled, and is not idle',
+    name: 'a task that is being cancelled is listed as cancelling until it is cancelled, and is not idle',
     async run(t) {
       const task = await taskWith(t, 1, 2)
       await t.store.tasks.cancel(task.id, null, NOW)
@@ -64,7 +64,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'idle tasks come page by page, each once, however many others are open or have ended',
+    name: 'idle tasks are listed page by page, each once, among any number of others',
     async run(t) {
       const ids: string[] = []
       for (let n = 1; n <= 12; n++) {
@@ -80,7 +80,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a scheduled single job is idle from the time on at which it is due, or when it came into its queue before that',
+    name: 'a scheduled tracked job is idle from its due time on, or from its move to the queue before that',
     async run(t) {
       const single = (n: number, at: number) => {
         const task = spec(n, { single: true, createdAt: NOW, window: 1 })
@@ -134,7 +134,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a row that is judged lost is rejected and gives its place to the next; a late end overrules that',
+    name: 'a lost row is rejected and frees its slot; a late end replaces that',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 2 })
       const owner = await t.owner()
@@ -163,7 +163,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'the loss of the last row ends its task, and is told',
+    name: 'the loss of the last row ends its task and pushes its callbacks',
     async run(t) {
       const told = { queue: 'calls', template: '{}' }
       const task = await taskWith(t, 1, 1, { onDone: told, onFailure: told })
@@ -179,7 +179,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a row that waits inside its task may be rejected or finished from outside: it never comes into the queue',
+    name: 'a row of the backlog can be rejected or finished from outside, and never enters the queue',
     async run(t) {
       const task = await taskWith(t, 1, 6, { window: 1 })
       const owner = await t.owner()
@@ -209,7 +209,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a row that ends inside its task with one that gives its place away is not the next to come',
+    name: 'a row of the backlog that ends together with a queued row is not enqueued next',
     async run(t) {
       for (const [n, more] of [{}, { rowsPerJob: 2 }].entries()) {
         const task = await taskWith(t, n + 1, 6, { window: 1, queue: `q${n}`, ...more })
@@ -229,7 +229,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'changes from outside that are old, or of no task, have no effect',
+    name: 'outdated changes, and changes of unknown tasks, have no effect',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -244,7 +244,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a row that is not where it was gives its place to the next, once, and stays what it is',
+    name: 'a row whose job is missing frees its slot once, and its event stays unchanged',
     async run(t) {
       const task = await taskWith(t, 1, 6, { window: 3 })
       const owner = await t.owner()
@@ -271,7 +271,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'reasons are counted by status and code, as rows come, go and are put back',
+    name: 'reasons are counted by status and code, while rows end and are retried',
     async run(t) {
       const task = await taskWith(t, 1, 8, { window: 8, open: true })
       const owner = await t.owner()
@@ -304,7 +304,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'of however many codes, each finds its rows, none finds the rows without one, and all rows are counted',
+    name: 'with any number of codes each code finds its rows, null finds the rows without one, and all rows are counted',
     async run(t) {
       const task = await taskWith(t, 1, 0, { open: true })
       const codeOf = (i: number) => (i % 100 === 0 ? undefined : `code ${i % 300}`)
@@ -366,7 +366,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a task is over when its time after its end is, and not one that goes on',
+    name: 'a task expires after its time to keep, and not while it runs',
     async run(t) {
       const done = await taskWith(t, 1, 0, { keep: HOUR })
       const usual = await taskWith(t, 2, 0)
@@ -390,7 +390,7 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'a deleted task is gone from the first call on, and all of it after some more',
+    name: 'a deleted task is hidden from the first call on, and all its data is gone after some more',
     async run(t) {
       const task = await taskWith(t, 1, 40, { window: 3, open: true })
       const other = await taskWith(t, 2, 2, { queue: 'p' })

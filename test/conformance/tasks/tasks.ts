@@ -103,7 +103,7 @@ export const tasks: Case[] = [
     },
   },
   {
-    name: 'arguments are kept or dropped as the task says',
+    name: 'keepArgs decides whether arguments are kept',
     async run(t) {
       const kept = []
       for (const [n, keepArgs] of (['rejected', 'all', 'none'] as const).entries()) {
@@ -201,7 +201,7 @@ export const tasks: Case[] = [
     },
   },
   {
-    name: 'adding that broke off leaves the task interrupted, with the added rows',
+    name: 'interrupted adding leaves the task interrupted, with the added rows',
     async run(t) {
       const task = spec(1)
       await t.store.tasks.create(task)

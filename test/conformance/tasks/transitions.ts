@@ -24,7 +24,7 @@ const SECOND = 1000
 /** Events change with their jobs, by (run, attempt): counts are exact at every instant. */
 export const taskTransitions: Case[] = [
   {
-    name: 'a row begins, ends, and tells when',
+    name: 'a row has the times of its start and its end',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -54,7 +54,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a row that ended before its beginning was told has both times',
+    name: 'a row whose end arrives before its start has both times',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -68,7 +68,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'beginning and end told in one turn are applied in this order',
+    name: 'start and end in one call are applied in this order',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -79,7 +79,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'rows that end alike in one call each become what they would have become alone',
+    name: 'rows that end alike in one call have the same outcome as alone',
     async run(t) {
       for (const [i, keepArgs] of (['all', 'rejected', 'none'] as const).entries()) {
         const task = spec(i + 1, { queue: `q${i}`, window: 8, keepArgs })
@@ -134,7 +134,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'rows begin and end many at once, near each other and far apart, each with its own times and result',
+    name: 'many rows start and end in one call, each with its own times and result',
     async run(t) {
       const task = await taskWith(t, 1, 300, { window: 300 })
       const owner = await t.owner()
@@ -173,7 +173,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'every way to end is counted, with its code and messages',
+    name: 'every kind of end is counted, with its code and messages',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 4 })
       const owner = await t.owner()
@@ -221,7 +221,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'an older run counts as older, a newer one as newer',
+    name: 'runs are compared before attempts',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -236,7 +236,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a settlement whose effect is stale settles its job all the same',
+    name: 'a settlement with a stale effect still settles its job',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -249,7 +249,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a stale effect gives no place and takes none: the job goes where it was sent',
+    name: 'a stale effect does not change the window: the job goes to its destination',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 1 })
       const owner = await t.owner()
@@ -279,7 +279,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'an attempt that the event has moved on from is superseded at its start',
+    name: 'an attempt older than its event is superseded at its start',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -312,7 +312,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'an effect delivered twice leaves its message once',
+    name: 'a repeated effect adds its message once',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -324,7 +324,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a final event is re-opened by a newer attempt: done, running, done again',
+    name: 'a newer attempt reopens a final event: done, running, done again',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -349,7 +349,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a finished event re-opened without a settlement of ours (Ruby retried it) is counted too',
+    name: 'an event that Ruby reopened without a settlement is counted, too',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 2 })
       const owner = await t.owner()
@@ -368,7 +368,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'an event that finished in the end has no reason left from before',
+    name: 'an event that finished at last has no old code',
     async run(t) {
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
@@ -429,7 +429,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a taken job is not settled by the effect of another: places and jobs of other tasks are not touched',
+    name: 'an effect on another row settles no fetched job, and does not change other tasks',
     async run(t) {
       const one = await taskWith(t, 1, 4, { window: 1, queue: 'q' })
       const two = await taskWith(t, 2, 4, { window: 1, queue: 'p' })
@@ -460,7 +460,7 @@ export const taskTransitions: Case[] = [
     },
   },
   {
-    name: 'a swap and a restore that come too late have no effects',
+    name: 'a swap or a rescue that comes too late has no effects',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 1 })
       const owner = await t.owner()

@@ -24,7 +24,7 @@ const SECOND = 1000
 /** At most a window of rows is in the queue and with owners; the others wait inside the task. */
 export const taskWindow: Case[] = [
   {
-    name: 'a row that leaves lets the next one in, in the same step',
+    name: 'a row that ends lets the next one into the window in the same step',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 1 })
       const owner = await t.owner()
@@ -45,7 +45,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'at most a window of rows is in the queue and with owners',
+    name: 'at most a window of rows is queued or running',
     async run(t) {
       const task = await taskWith(t, 1, 20, { window: 4 })
       const owner = await t.owner()
@@ -60,7 +60,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'two tasks take turns: a small one is done long before a big one that came first',
+    name: 'two tasks alternate: a small one is done long before a large one that was created first',
     async run(t) {
       const big = await taskWith(t, 1, 40, { window: 2 })
       const small = await taskWith(t, 2, 3, { window: 2 })
@@ -88,7 +88,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a row that is retried leaves its place to the next, and comes back into the queue when there is room',
+    name: 'a row that waits for a retry frees its slot, and returns to the queue when there is room',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 1 })
       const owner = await t.owner()
@@ -114,7 +114,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a row that comes back while the window is full waits at the front of the backlog, with its text',
+    name: 'a row that returns while the window is full waits at the front of the backlog, with its text',
     async run(t) {
       const task = await taskWith(t, 1, 5, { window: 2 })
       const owner = await t.owner()
@@ -143,7 +143,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a job that is released keeps its place',
+    name: 'a released job keeps its slot in the window',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 2 })
       const owner = await t.owner()
@@ -159,7 +159,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a job recovered from a dead owner keeps its place, and its event goes back to enqueued',
+    name: 'a rescued job keeps its slot in the window, and its event is enqueued again',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 2 })
       const owner = await t.owner()
@@ -189,7 +189,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a row that is killed or deleted while it waits for its retry gives no second place away',
+    name: 'a row that is killed or deleted while it waits for a retry frees no second slot',
     async run(t) {
       const task = await taskWith(t, 1, 8, { window: 2 })
       const owner = await t.owner()
@@ -212,7 +212,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a row that came back without a place (Ruby retried it) gives none away when it ends',
+    name: 'a row without a slot (Ruby retried it) frees none when it ends',
     async run(t) {
       const task = await taskWith(t, 1, 8, { window: 2 })
       const owner = await t.owner()
@@ -229,7 +229,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'a row pushed again in a new run enters the window, or waits in front of the others',
+    name: 'a row of a new run enters the window, or waits in front of the others',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 1 })
       const owner = await t.owner()

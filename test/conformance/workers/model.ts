@@ -10,7 +10,7 @@ import { chance } from '../chance.js'
  */
 export const workerModel: Case[] = [
   {
-    name: 'any interleaving of two owners ends as the model does (property)',
+    name: 'any interleaving of two owners ends like the model (property)',
     seconds: 60,
     async run(t) {
       let world = 0

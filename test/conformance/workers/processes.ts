@@ -38,7 +38,7 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'a heartbeat tells whether its process was listed before',
+    name: 'a heartbeat returns whether its process was listed before',
     async run(t) {
       const known = async (seconds: number) => (await t.store.workers.heartbeat(record('host:1'), seconds)).known
       expect(await known(60)).toBe(false)

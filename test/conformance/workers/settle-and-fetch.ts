@@ -254,7 +254,7 @@ export const settleAndFetch: Case[] = [
     },
   },
   {
-    name: 'a job that begins without effects may run',
+    name: 'a start without effects is accepted',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
@@ -270,7 +270,7 @@ export const settleAndFetch: Case[] = [
     },
   },
   {
-    name: 'an effect on a task that is gone does not keep a job from being settled',
+    name: 'an effect on a deleted task does not prevent the settlement of its job',
     async run(t) {
       await t.push('q', t.job(1))
       const owner = await t.owner()
