@@ -42,7 +42,7 @@ test('the needle is the longest piece that every match contains', () => {
   expect(searchOf('*').needle).toBe('')
 })
 
-test('a pattern with many stars takes no longer than the text is long', () => {
+test('the time of a pattern with many stars is linear in the length of the text', () => {
   const { matches } = searchOf(`*${'a*'.repeat(30)}b`)
   const began = performance.now()
   expect(matches('a'.repeat(200_000))).toBe(false)

@@ -172,8 +172,8 @@ const faults: Fault[] = [
     cases: removal,
     seen: [
       'pull changes nothing when the text is not in the queue, or not any more',
-      'of jobs with the same text each item takes one',
-      'of two callers that pull the same jobs at once one gets each job',
+      'among jobs with the same text each item removes one',
+      'two callers that pull the same jobs at once get each job once',
     ],
   },
   {

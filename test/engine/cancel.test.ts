@@ -62,7 +62,7 @@ test('a job is found at position 500,000 within seconds', { timeout: 240_000 }, 
   expect(await t.hq.cancel(jid(1), { budget: 0 })).toBe('requested')
 })
 
-test('a scheduled job and one that waits for its retry are removed, in whichever queue they belong', async () => {
+test('a scheduled job and a job that waits for a retry are removed, whatever their queue', async () => {
   const t = bench()
   const J = t.hq.job('J', { queue: 'far' }, async () => {
     throw new Error('no')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { bench, Heard, until } from './bench.ts'
 
-test('a scheduled job runs when it is due: a push of the same process wakes the service that moves it', async () => {
+test('a scheduled job runs when it is due: a push of the same process wakes the background service', async () => {
   const { hq, work } = bench()
   const late = new Heard<number>()
   const J = hq.job('J', async (_ctx, due: number) => late.say(Date.now() - due))

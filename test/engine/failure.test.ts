@@ -170,7 +170,7 @@ test('the app’s maxRetries applies to a job with retry: true', async () => {
   expect((await failing(t, new Error('x'))).dead).toMatchObject({ retry: true })
 })
 
-test("jitter is added to Sidekiq's delay, up to ten seconds for each failure so far, and not to a delay of one's own", async () => {
+test("jitter is added to Sidekiq's delay, up to ten seconds for each failure so far, and not to a custom delay", async () => {
   const clock = { now: () => 1_700_000_000_000 }
   const first = bench({ clock, random: () => 0.99 })
   expect((await failing(first, new Error('x'))).retry?.score).toBe(1_700_000_015 + 9)

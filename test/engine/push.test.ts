@@ -47,7 +47,7 @@ test('a job without options is retried and goes to the queue default; the app ma
   expect(await other.queue('low')).toMatchObject([{ retry: 0, queue: 'low', tags: ['x'] }])
 })
 
-test('set() changes what is pushed through it and leaves the job itself alone', async () => {
+test('set() changes only its own pushes, not the job', async () => {
   const { hq, queue } = bench()
   const J = hq.job('J', { tags: ['old'], retry: 7 }, noop)
   const vip = J.set({ queue: 'critical', tags: ['vip'] })

@@ -75,7 +75,7 @@ test('a worker that stops while another program locks the file ends in time, nam
   await t.settled()
 })
 
-test('an app closes while another program holds the file locked, and says what it could not store', async () => {
+test('an app closes while another program holds the file locked, and reports what it could not store', async () => {
   const t = bench()
   await t.work({ timeout: 0.1 })
   await beside(t, async (db) => {
@@ -121,7 +121,7 @@ test('on a full disk pushes are refused with their jids and not stored; workers 
   await ran.atLeast(accepted.size + 1)
 })
 
-test('2,500 pushes at once when the disk becomes full: each one learns whether it is stored', async () => {
+test('2,500 pushes at once on a disk that becomes full: each error says whether its job is stored', async () => {
   const t = bench({ query: '?maxMegabytes=1' })
   const J = t.hq.job('J', async (_ctx, _text: string) => {})
   const answers = await Promise.allSettled(Array.from({ length: 2500 }, () => J.performAsync('x'.repeat(400))))
@@ -258,7 +258,7 @@ test('jobs of the largest allowed size are fetched a few at a time', async () =>
   expect(await sizes.atLeast(8)).toEqual(Array(8).fill(9_000_000))
 })
 
-test('a job that says it belongs to a task but has no jid of one goes to the dead set, and the others beside it run', async () => {
+test("a job with a task but without a row's jid goes to the dead set, and the other jobs run", async () => {
   const t = bench()
   const ran = new Heard<number>()
   const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))

@@ -46,7 +46,7 @@ onRedis('leases of version 0.1', () => {
     return { t, redis, key, end, ran, work, waits }
   }
 
-  test.for(['', '?namespace=app'])('jobs of a dead owner come back when a worker starts (%s)', async (query) => {
+  test.for(['', '?namespace=app'])('jobs of a dead owner are rescued when a worker starts (%s)', async (query) => {
     const { t, redis, key, ran, work, waits } = await stage(-1000, query)
     await work()
     expect([...(await ran.atLeast(3))].sort()).toEqual([1, 2, 3])

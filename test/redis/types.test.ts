@@ -211,7 +211,7 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.tasks.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
   },
   {
-    name: 'openAdding: takes over from another producer',
+    name: 'openAdding: replaces another producer',
     async run(w) {
       const answer = await w.store.tasks.openAdding(TASK.id, 'other', NOW, 'adder')
       return answer.ok ? '' : JSON.stringify(answer)

@@ -74,7 +74,7 @@ describe('retry', () => {
     await sound(task)
   })
 
-  test('with nothing to retry no run begins', async () => {
+  test('a retry without rejected rows starts no run', async () => {
     const { hq, work } = bench()
     const task = await hq.tasks.create(
       hq.job('Row', async (_ctx, _n: number) => {}),
@@ -166,7 +166,7 @@ describe('pause and limits', () => {
     expect(most).toBe(5)
   })
 
-  test('beyond maxFailures the task pauses with a reason; after resume it goes on', async () => {
+  test('beyond maxFailures the task pauses with a reason, and continues after a resume', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => {
       if (n < 5) throw new BusinessFailure('no')
@@ -183,7 +183,7 @@ describe('pause and limits', () => {
     expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { finished: 95, failed: 5 } })
   })
 
-  test('or the rest is cancelled', async () => {
+  test('beyond maxFailures with onMaxFailures cancel the other rows are cancelled', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, _n: number) => {
       throw new BusinessFailure('no')
@@ -233,7 +233,7 @@ describe('cancel and delete', () => {
     expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { finished: 1200 } })
   })
 
-  test('while rows are still being added', async () => {
+  test('a task is cancelled while rows are still being added', async () => {
     const { hq } = bench()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const stored = new Heard<Task>()
@@ -268,7 +268,7 @@ describe('cancel and delete', () => {
 })
 
 describe('growing', () => {
-  test('a task may mix jobs, and grow from within', async () => {
+  test('a task may mix jobs, and handlers add rows to it', async () => {
     const { hq, work } = bench()
     const Leaf = hq.job('Leaf', { queue: 'elsewhere' }, async (_ctx, n: number) => n)
     const Root = hq.job('Root', { retry: 1, retryIn: () => 0.01 }, async (ctx, n: number) => {
@@ -289,7 +289,7 @@ describe('growing', () => {
     await expect(task.add(Leaf, [[1]])).rejects.toMatchObject({ code: 'TASK_ENDED' })
   })
 
-  test('rows from outside while it runs', async () => {
+  test('rows are added from outside while the task runs', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => n)
     const task = await hq.tasks.create(Row, rows(10))
@@ -310,7 +310,7 @@ describe('growing', () => {
     expect(retries.all).toEqual([true, 3, true])
   })
 
-  test('another producer resumes adding where the first one broke off', async () => {
+  test('another producer resumes adding where the first one stopped', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => n)
     async function* broken() {
@@ -336,7 +336,7 @@ describe('growing', () => {
 })
 
 describe('callbacks', () => {
-  test('once for each run, after the last row; onFailure at the first', async () => {
+  test('onDone is pushed once for each run after the last row, onFailure at the first rejected one', async () => {
     const { hq, work } = bench()
     let strict = true
     const Row = hq.job('Row', async (_ctx, n: number) => {
@@ -375,7 +375,7 @@ describe('callbacks', () => {
 })
 
 describe('a single tracked job', () => {
-  test('has an event of its own, found by its id', async () => {
+  test('a tracked job has its own event, found by its id', async () => {
     const { hq, work } = bench()
     const Report = hq.job('Report', { track: true }, async (ctx, name: string) => {
       ctx.message(`writing ${name}`)
@@ -405,7 +405,7 @@ describe('a single tracked job', () => {
 })
 
 describe('an export', () => {
-  test('keeps the rows of each page, and gives them in the order of the pages', async () => {
+  test('an export keeps the rows of each page, and returns them in the order of the pages', async () => {
     const { hq, work } = bench()
     const Page = hq.job('Page', async (_ctx, from: number) => [
       { id: from, name: `n${from}` },
@@ -426,7 +426,7 @@ describe('an export', () => {
       '5,"ß, ""quoted"""',
     ])
   })
-  test('a page that fits no file ends as error at once, with the fault', async () => {
+  test("a page that can't become a file ends as error at once, with the reason", async () => {
     const { hq, work } = bench()
     const pages: unknown[][] = [
       [[1, 'a']],
@@ -463,7 +463,7 @@ describe('an export', () => {
       code: 'INVALID_OPTION',
     })
   })
-  test('an export into a folder takes the path from its task, not from a payload', async () => {
+  test('an export into a folder reads the path from its task, not from a payload', async () => {
     const { hq, work } = bench()
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-parts-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -45,7 +45,7 @@ test.for(['csv', 'xlsx', 'ndjson'] as const)(
   },
 )
 
-test('rows that validation refuses again stay as they are, the others run', async () => {
+test('rows that validation refuses again stay unchanged, the others run', async () => {
   const { hq, folder } = newApp()
   const validate = {
     '~standard': {

@@ -20,7 +20,7 @@ const priced = (later: boolean) =>
   }) as const
 
 for (const later of [false, true]) {
-  test(`a dry run tells counts, problems and what handlers would get, and pushes nothing (${later ? 'async' : 'sync'} schema)`, async () => {
+  test(`a dry run returns counts, problems and a preview, and pushes nothing (${later ? 'async' : 'sync'} schema)`, async () => {
     const { hq } = newApp()
     const Row = hq.job('Row', async (_ctx, _row: { sku: string; price: number }) => {})
     const source = Buffer.from('SKU;Price;Note\na;1;x\n;oops;y\nb;2;z\n')

@@ -22,7 +22,7 @@ test('options of set() hold for the rows of a task, except those of a single pus
   expect((await other.status())?.queue).toBe('fast')
 })
 
-test('every row of a task ends as its job did, and the counts say so', async () => {
+test('every row of a task ends like its job, and the counts match', async () => {
   const { hq } = newApp()
   const attempts = new Map<number, number>()
   const Row = hq.job('Row', { retry: 1, retryIn: () => 0.01 }, async (ctx, n: number) => {
@@ -104,7 +104,7 @@ test('a small task is done before a large one that was submitted first is at fiv
   expect(counts.finished).toBeLessThan(50_000 * 0.05)
 })
 
-test('a task of no rows is done at once', async () => {
+test('a task without rows is done at once', async () => {
   const { hq } = newApp()
   const task = await hq.tasks.create(
     hq.job('Row', async () => {}),
@@ -149,7 +149,7 @@ test('rows are read no further ahead than they are stored, and jobs run while ot
   expect(doneWhileReading).toBeGreaterThan(0)
 })
 
-test('an argument that JSON cannot carry stops the adding; the rows before it run and the task says it was interrupted', async () => {
+test('an argument that is not JSON interrupts the task; the rows before it run', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _value: unknown) => {})
   const rows = Array.from({ length: 1500 }, (_, i) => [i === 1200 ? { when: new Date() } : i] as [unknown])
@@ -212,7 +212,7 @@ test('big integers and unusual texts arrive in the handler as they were given', 
   expect(arrived[0]).toBe(2n ** 70n)
 })
 
-test('the arguments of rows are kept as keepArgs says', async () => {
+test('keepArgs decides which arguments of rows are kept', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, n: number) => {
     if (n === 1) throw new BusinessFailure('no')

@@ -84,7 +84,7 @@ for (const format of FORMATS) {
     ])
   })
 
-  test(`a report in ${format} that was corrected comes back as the rows it came from`, async () => {
+  test(`a corrected report in ${format} is read back as its original rows`, async () => {
     const { hq, folder } = newApp()
     const source = Buffer.from("sku,status,name\na,x,good\nb,y,bad\n=c,z,bad\n'=d,007,bad\n")
     const task = await hq.tasks.import(picky(hq), source)
@@ -99,7 +99,7 @@ for (const format of FORMATS) {
     ])
   })
 
-  test(`rows of NDJSON come back from a report in ${format}`, async () => {
+  test(`rows of NDJSON are read back from a report in ${format}`, async () => {
     const { hq, folder } = newApp()
     const lines = ['{"a":"bad","status":"mine"}', '{"a":"good"}', '{"b":"bad"}']
     const task = await hq.tasks.import(picky(hq), Buffer.from(lines.join('\n')))
@@ -147,7 +147,7 @@ test('a CSV report of a workbook that Excel has saved again gives back its numbe
   ])
 })
 
-test.for(FORMATS)('a report in %s of a file whose header has line breaks comes back', async (format) => {
+test.for(FORMATS)('a report in %s of a file whose header has line breaks can be corrected', async (format) => {
   const { hq, folder } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,"price\r\n(net)"\r\nbad,"1\r\n2"\r\n'))
   await ended(hq, task)
@@ -232,7 +232,7 @@ test('a corrected row passes through columns and validation as at first', async 
   ])
 })
 
-test('the arguments of a task that came from no file come back from its report', async () => {
+test('the arguments of a task without a file are read back from its report', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, sku: string, _n: number) => {
     if (sku === 'bad') throw new BusinessFailure('bad')
@@ -302,7 +302,7 @@ const SAID = {
 } as const
 const LANGUAGES = ['en', 'zh', 'ru'] as const
 
-test.for(FORMATS)('a report in %s goes out in each language and comes back, its language unsaid', async (format) => {
+test.for(FORMATS)('a report in %s is written in each language and read back without naming it', async (format) => {
   const { hq, folder } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,good\nb,bad\nc,bad\n'))
   await ended(hq, task)
@@ -361,7 +361,7 @@ test.for(FORMATS)(
   },
 )
 
-test('lists of arguments, and objects with a key that is called job, come back in each language', async () => {
+test('lists of arguments, and objects with a key named job, are read back in each language', async () => {
   const { hq, folder } = newApp()
   const refuse = async () => {
     throw new BusinessFailure('no')

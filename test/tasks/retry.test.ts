@@ -17,7 +17,7 @@ async function csv(task: Task, options: object = {}): Promise<string> {
   return new Response((await task.report({ format: 'csv', ...options })) as never).text()
 }
 
-test('a retry that selects no rows begins no run and pushes no callback', async () => {
+test('a retry without rows starts no run and pushes no callback', async () => {
   const { hq, work, queue } = bench()
   const Row = refusing(hq, [1])
   const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
@@ -101,7 +101,7 @@ test('an unknown, repeated or malformed row is refused before any row runs', asy
   expect(await task.status()).toMatchObject({ run: 1, state: 'done', counts: { failed: 2 } })
 })
 
-test('rows of another job run again as theirs, from a report and with arguments that are given', async () => {
+test('rows of another job run again as its jobs, from a report and with given arguments', async () => {
   const { hq, work } = bench()
   const ran = new Heard<unknown[]>()
   let strict = true
@@ -242,7 +242,7 @@ test('an interrupted task stays interrupted after a retry, and can still be resu
   expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', run: 2, counts: { finished: 1005 } })
 })
 
-test('rate and time after a retry are of its run alone', async () => {
+test('rate and time after a retry are those of its run', async () => {
   const { hq, work, clock } = bench()
   let strict = true
   const Row = hq.job('Row', async (_ctx, n: number) => {
@@ -307,7 +307,7 @@ test('retried error rows leave the dead set, which is not read for other rows', 
   expect((await all(task.events())).map(({ status }) => status)).toEqual(Array(3).fill('finished'))
 })
 
-test('rows that another retry took meanwhile begin no run', async () => {
+test('rows that another retry has started meanwhile start no run', async () => {
   const { hq, work, queue } = bench()
   let strict = true
   const Row = hq.job('Row', { retry: 0 }, async (_ctx, _n: number) => {

@@ -352,7 +352,7 @@ test('concurrency counts calls, also after they were split', async () => {
   expect((await expectExact(hq, task)).status?.counts).toMatchObject({ finished: 60 })
 })
 
-test('rows that are rejected before or after run again alone, corrected too, and stand in the report', async () => {
+test('rows that are rejected before or after their run are in the report and run again alone, also corrected', async () => {
   const { hq, work } = bench()
   const calls: object[][] = []
   const Rows = hq.job('Rows', async (_, rows: { sku: string; price: string }[]) => {

@@ -56,7 +56,7 @@ function keeperOf(
   return keeper
 }
 
-test('one walk finds the rows of all idle tasks, and a missing row frees its place in the window', async () => {
+test('one search finds the rows of all idle tasks, and a missing row frees its slot in the window', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
   const rows = Array.from({ length: 4 }, (_, i): [number] => [i])
@@ -120,7 +120,7 @@ test('a row whose job moved to another queue stays open; one in the dead set end
   expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'ran-elsewhere'])
 })
 
-test('walks through queues and sets take a hundredth of the time, however long each of them is', async () => {
+test('searches through queues and sets use a hundredth of the time, whatever their length', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
   await hq.tasks.create(Row, [[1]])

@@ -60,7 +60,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'of jobs with the same text each item takes one',
+    name: 'among jobs with the same text each item removes one',
     async run(t) {
       const twin = t.job('twin')
       await t.push('q', twin, t.job(1), twin, t.job(2), twin)
@@ -99,7 +99,7 @@ export const removal: Case[] = [
     },
   },
   {
-    name: 'of two callers that pull the same jobs at once one gets each job',
+    name: 'two callers that pull the same jobs at once get each job once',
     shared: true,
     async run(t) {
       const texts = Array.from({ length: 100 }, (_, n) => t.job(n))

@@ -205,7 +205,7 @@ export const settleAndFetch: Case[] = [
     },
   },
   {
-    name: 'a job goes where its settlement says, with the text it says',
+    name: 'a job goes to the destination of its settlement, with its text',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4, 5, 6].map((n) => t.job(n)))
       const owner = await t.owner()

@@ -10,7 +10,7 @@ describe('a Redis URL', () => {
     expect(read('redis://[::1]:7000')).toMatchObject({ host: '::1', port: 7000 })
   })
 
-  test('a login, also the old one that is a password alone', () => {
+  test('a login, also the old form with a password only', () => {
     expect(read('redis://ann:p%40ss@h')).toMatchObject({ username: 'ann', password: 'p@ss' })
     expect(read('redis://:secret@h')).toMatchObject({ password: 'secret' })
     expect(read('redis://secret@h')).toMatchObject({ password: 'secret' })
