@@ -1,33 +1,21 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
 import { wrap } from './activejob/wrapper.ts'
-import {
-  type DeathHandler,
-  type ErrorClass,
-  type ErrorHandler,
-  type FatalHandler,
-  Hooks,
-  type LifecycleHandler,
-} from './app/hooks.ts'
+import type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
 import { checkAppOptions, type HighkiqOptions } from './app/options.ts'
-import { Registry } from './app/registry.ts'
+import type { AppPort } from './app/port.ts'
 import { Runtime } from './app/runtime.ts'
-import { Setup } from './app/setup.ts'
+import type { Setup } from './app/setup.ts'
 import { Title, type TitlePiece } from './app/title.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancellation/cancel.ts'
-import { cancelling } from './cancellation/cancellation-plugin.ts'
-import { type BulkRequest, Client, type ClientChain, type Pusher, type Target } from './client/client.ts'
-import { Job, type JobHost } from './client/job.ts'
-import type { Override } from './client/override.ts'
-import type { DirectTarget } from './client/push-target.ts'
+import type { BulkRequest, ClientChain, Pusher, Target } from './client/client.ts'
+import { Job } from './client/job.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
 import type { ActiveJobSetOptions } from './client/set-options.ts'
 import { transact } from './client/transaction.ts'
-import { type Cron, type CronInfo, Crons } from './cron/crons.ts'
+import type { Cron, CronInfo } from './cron/crons.ts'
 import type { CronRest } from './cron/entry.ts'
-import { lockedRuns } from './cron/lock.ts'
 import { type Found, findJob } from './inspect/find.ts'
-import type { InspectHost } from './inspect/host.ts'
 import { ProcessSet } from './inspect/process.ts'
 import { Queue, type QueueSummary, summariesOf } from './inspect/queue.ts'
 import { type ResultOptions, resultOf } from './inspect/result.ts'
@@ -37,31 +25,24 @@ import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
 import { checkIterable, type IterableJob } from './iterable/definition.ts'
 import { iterableHandler } from './iterable/handler.ts'
 import { type IterationInfo, iterationOf } from './iterable/info.ts'
-import { iterations } from './iterable/iteration-plugin.ts'
-import { Chain } from './job/chain.ts'
+import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
 import { HighkiqError } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
-import { checkText, given } from './job/options.ts'
-import type { Payload } from './job/payload.ts'
-import { MetricsCollector } from './metrics/collector.ts'
+import { checkText } from './job/options.ts'
 import { markDeploy } from './metrics/deploy.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { OrderedHandler, OrderedOptions } from './ordered/definition.ts'
-import { OrderedJob, type OrderedJobHost } from './ordered/job.ts'
+import { OrderedJob } from './ordered/job.ts'
 import { OrderedQueue } from './ordered/queue.ts'
-import { OrderedRegistry } from './ordered/registry.ts'
 import { type OrderedTotals, orderedTotals } from './ordered/totals.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
 import type { TaskEvent } from './tasks/event.ts'
-import type { TaskHost } from './tasks/rows.ts'
-import { trackedTasks } from './tasks/task-plugin.ts'
 import { Tasks } from './tasks/tasks.ts'
-import { type Engine, effectsOf, type Lifecycle } from './worker/engine.ts'
+import type { Lifecycle } from './worker/engine.ts'
 import type { Worker } from './worker/lifecycle/worker.ts'
 import type { WorkerOptions } from './worker/options.ts'
-import type { Outcome } from './worker/plugin.ts'
 import { PROGRAM, type ThreadApp, threadApps } from './worker/threads/inside.ts'
 
 export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
@@ -72,17 +53,8 @@ export { PROGRAM }
 /** Marks an app, also one of another copy of this package. */
 const APP: unique symbol = Symbol.for('highkiq.app')
 
-/** What highkiq/testing needs of an app. */
-export const TESTING: unique symbol = Symbol.for('highkiq.testing')
-
-export interface TestHost {
-  /** Replaces the store as the target of pushes. */
-  readonly target: Override<DirectTarget>
-  /** Runs a job in this process, inside the chain. */
-  run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown>
-  /** The app-wide mode, if one is on. */
-  mode: string | undefined
-}
+/** The inside of an app, for highkiq/testing. */
+export const PORT: unique symbol = Symbol.for('highkiq.port')
 
 /** What programs that load an app say to it and ask of it, beside what everybody may. */
 export type Program = ThreadApp[typeof PROGRAM] &
@@ -117,133 +89,72 @@ export function isApp(value: unknown): value is Highkiq {
  */
 export class Highkiq {
   readonly [APP] = true
-  /** Middleware around each push: what it answers is pushed. */
+  readonly #app: Runtime
+  /** Middleware around each push. It returns the payload to push. */
   readonly client: ClientChain
   /** Middleware around each run. */
-  readonly server = new Chain<JobContext, unknown>()
+  readonly server: Chain<JobContext, unknown>
+  /** Tracked tasks: imports, exports, and many jobs as one. */
   readonly tasks: Tasks
-  /** What a configuration file says that Highkiq itself does not know: `highkiq work` reads it before it begins. */
+  /** The settings of a configuration file that Highkiq itself does not know. `highkiq work` reads the file. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** What ended, by class and time. */
+  /** The jobs that ended, by class and time. */
   readonly metrics: Metrics
-  readonly #collector = new MetricsCollector()
-  /** What has its say in the running of jobs. */
-  readonly #features: Pick<Engine, 'plugins' | 'now'>
-  readonly #taskHost: TaskHost
   /** Jobs that failed and will run again, by the time they are due. */
   readonly retries: JobSet
   /** Jobs that run later, by the time they are due. */
   readonly scheduled: JobSet
-  /** Jobs that will not run again unless somebody says so, by the time they died. */
+  /** Jobs that used up their retries, by the time they died. */
   readonly dead: JobSet
-  readonly #host: InspectHost
-  readonly [TESTING]: TestHost
+  readonly [PORT]: AppPort
   readonly [PROGRAM]: Program
-  readonly #crons: Crons
-  readonly #ordered = new OrderedRegistry()
-  readonly #setup: Setup
-  readonly #registry: Registry
-  readonly #hooks = new Hooks(() => this.log)
-  readonly #client: Client
-  readonly #runtime: Runtime
   readonly #title = new Title()
 
   /** @throws INVALID_OPTION */
   constructor(options: HighkiqOptions = {}) {
     checkAppOptions(options)
-    this.#setup = new Setup(options)
-    this.settings = this.#setup.custom
-    this.#registry = new Registry(options.defaultJobOptions ?? {})
-    this.#client = new Client({
-      store: () => this.store,
-      open: (url) => this.#setup.open(url),
-      definition: (name) => this.#registry.get(name),
-      isOrdered: (name) => this.#ordered.get(name) !== undefined,
-      defaults: options.defaultJobOptions ?? {},
-      wire: options.wire ?? 8,
-      now: () => this.now(),
-      random: options.random ?? Math.random,
-      log: this.log,
-      strictArgs: options.strictArgs ?? 'raise',
-      maxArgsBytes: { warn: 64_000, refuse: 10_000_000, ...given(options.maxArgsBytes ?? {}) },
-    })
-    this.client = this.#client.chain
-    this.#taskHost = {
-      client: this.#client,
-      store: () => this.store,
-      now: () => this.now(),
-      optionsOf: (job) => this.#registry.get(job)?.options ?? {},
-    }
-    this.#features = {
-      plugins: [trackedTasks(this.#taskHost), cancelling, iterations, lockedRuns, this.#collector],
-      now: () => this.now(),
-    }
-    this.#host = {
-      store: () => this.store,
-      now: () => this.now(),
-      wire: () => this.#client.wire,
-      promote: (text) => this.#client.promote(text),
-      effects: (payload, outcome) => effectsOf(this.#features, payload, outcome),
-      over: (payload, outcome) => this.#runtime.keepEnd(payload, outcome),
-      died: (payload, error) => this.#hooks.died(payload, error),
-      limits: () => this.#setup.settled.limits,
-    }
-    this.retries = new JobSet(this.#host, 'retry')
-    this.scheduled = new JobSet(this.#host, 'schedule')
-    this.dead = new JobSet(this.#host, 'dead')
-    this[TESTING] = {
-      target: this.#client.testing,
-      run: (payload, chain) => this.#runtime.run(payload, chain),
-      mode: undefined,
-    }
-    this.tasks = new Tasks(this.#taskHost)
-    this.metrics = new Metrics(
-      () => this.store,
-      () => this.now(),
-    )
-    this.#crons = new Crons({ client: this.#client, store: () => this.store, now: () => this.now() })
-    this.#runtime = new Runtime({
-      setup: this.#setup,
-      registry: this.#registry,
-      hooks: this.#hooks,
-      client: this.#client,
-      chain: this.server,
-      features: this.#features,
-      collector: this.#collector,
-      crons: this.#crons.entries,
-      ordered: this.#ordered,
-      host: this.#host,
-    })
+    const app = new Runtime(options)
+    const { client, hooks, ordered, registry, server, setup } = app
+    this.#app = app
+    this[PORT] = app
+    this.client = client.chain
+    this.server = server
+    this.settings = setup.custom
+    this.retries = new JobSet(app, 'retry')
+    this.scheduled = new JobSet(app, 'schedule')
+    this.dead = new JobSet(app, 'dead')
+    this.tasks = new Tasks(app)
+    this.metrics = new Metrics(app)
     this[PROGRAM] = {
-      useUrl: (url) => this.#setup.useUrl(url),
+      useUrl: (url) => setup.useUrl(url),
       drain: (url) => {
-        const own = this.#setup.drain(url)
-        this.#client.divert(own)
+        const own = setup.drain(url)
+        client.divert(own)
         this.log.info({ store: url, newJobs: own.url }, `draining ${this.store.url}: new jobs go to ${own.url}`)
       },
-      useFiles: (files) => this.#setup.useFiles(files),
-      useFile: (about, custom) => this.#setup.useFile(about, custom),
-      refuseStore: (why) => this.#setup.refuseStore(why),
+      useFiles: (files) => setup.useFiles(files),
+      useFile: (about, custom) => setup.useFile(about, custom),
+      refuseStore: (why) => setup.refuseStore(why),
       titleOf: (title) => this.#title.of(title),
-      isOrdered: (name) => this.#ordered.get(name) !== undefined,
-      jobs: () => this.#registry.jobs,
-      definitionOf: (name, queue) => this.#registry.of(name, queue),
-      isBusiness: (error) => this.#hooks.isBusiness(error),
+      isOrdered: (name) => ordered.get(name) !== undefined,
+      jobs: () => registry.jobs,
+      definitionOf: (name, queue) => registry.of(name, queue),
+      isBusiness: (error) => hooks.isBusiness(error),
     }
     threadApps()?.add(this)
   }
 
   /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
   get store(): Store {
-    return this.#setup.store
+    return this.#app.store
   }
 
   get log(): Logger {
-    return this.#setup.log
+    return this.#app.log
   }
 
   now(): number {
-    return this.#setup.now()
+    return this.#app.now()
   }
 
   /** Adds a piece to the title that `highkiq work` shows in ps; undefined adds none. */
@@ -267,8 +178,8 @@ export class Highkiq {
     ...rest: [Handler<Args, Result>] | [JobOptions, Handler<Args, Result>]
   ): Job<Args, Awaited<Result>> {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
-    this.#refuseTwice(name, this.#ordered.get(name))
-    return this.#jobOf(this.#registry.define(name, options, handler as unknown as Handler<never[]>))
+    this.#refuseTwice(name, this.#app.ordered.get(name))
+    return this.#jobOf(this.#app.registry.define(name, options, handler as unknown as Handler<never[]>))
   }
 
   /**
@@ -280,13 +191,13 @@ export class Highkiq {
   process<Args extends unknown[]>(queue: string, options: ProcessOptions, handler: Handler<Args>): this
   process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
     const [options, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
-    if (this.#runtime.hasWorkers) {
+    if (this.#app.hasWorkers) {
       throw new HighkiqError(
         'INVALID_OPTION',
         `process ${queue}: a worker was made before it, which would not serve it`,
       )
     }
-    this.#registry.bind(queue, options, handler as unknown as Handler<never[]>)
+    this.#app.registry.bind(queue, options, handler as unknown as Handler<never[]>)
     return this
   }
 
@@ -307,14 +218,8 @@ export class Highkiq {
   ): Job<Args, void> {
     const [options, job] = rest.length === 1 ? [{}, rest[0]] : rest
     checkIterable(name, job, options)
-    const host = {
-      store: () => this.store,
-      now: () => this.now(),
-      maxIterationRuntime: () => this.#setup.settled.maxIterationRuntime,
-      report: (error: unknown, about: Record<string, unknown>) => this.#hooks.report(error, about),
-    }
     // It is stopped between items from here, which a thread would not hear of.
-    return this.job(name, { ...options, thread: false }, iterableHandler(host, job))
+    return this.job(name, { ...options, thread: false }, iterableHandler(this.#app, job))
   }
 
   /**
@@ -336,16 +241,16 @@ export class Highkiq {
   ): OrderedQueue | OrderedJob<P> {
     checkText('hq.ordered: the name of a queue', name)
     if (rest.length === 0) {
-      const defined = this.#ordered.find(name)
-      return new OrderedQueue(this.#orderedHost(), defined?.queue ?? name, defined)
+      const defined = this.#app.ordered.find(name)
+      return new OrderedQueue(this.#app, defined?.queue ?? name, defined)
     }
     const [options = {}, handler] = rest.length === 1 ? [{}, rest[0]] : rest
-    if (this.#runtime.hasWorkers) {
+    if (this.#app.hasWorkers) {
       throw new HighkiqError('INVALID_OPTION', `${name}: a worker was made before it, which would not run it`)
     }
-    this.#refuseTwice(name, this.#registry.get(name))
-    const definition = this.#ordered.define(name, options as OrderedOptions, handler as OrderedHandler)
-    return new OrderedJob<P>(this.#orderedHost(), definition)
+    this.#refuseTwice(name, this.#app.registry.get(name))
+    const definition = this.#app.ordered.define(name, options as OrderedOptions, handler as OrderedHandler)
+    return new OrderedJob<P>(this.#app, definition)
   }
 
   /** The names of all ordered queues in the store, in order. */
@@ -361,8 +266,8 @@ export class Highkiq {
 
   /** The job defined under this name. @throws UNKNOWN_JOB with those that there are; INVALID_JOB: an ordered queue's */
   jobNamed(name: string): Job {
-    if (this.#ordered.get(name)) refuseOrdered(name)
-    return this.#jobOf(this.#registry.named(name))
+    if (this.#app.ordered.get(name)) refuseOrdered(name)
+    return this.#jobOf(this.#app.registry.named(name))
   }
 
   /**
@@ -375,17 +280,17 @@ export class Highkiq {
   cron(name: string): Cron
   cron<Args extends unknown[]>(name: string, spec: string, job: Job<Args> | string, ...rest: CronRest<Args>): Cron
   cron(name: string, spec?: string, job?: Job<never[]> | string, options: object = {}): Cron {
-    if (spec === undefined) return this.#crons.get(name)
+    if (spec === undefined) return this.#app.crons.get(name)
     const named = this.jobNamed(typeof job === 'string' ? job : String(job?.name))
     if (typeof job === 'object' && named.definition !== job.definition) {
       throw new HighkiqError('UNKNOWN_JOB', `cron ${name}: the job ${job.name} is one of another app`)
     }
-    return this.#crons.define(name, spec, typeof job === 'object' ? (job as unknown as Job) : named, options)
+    return this.#app.crons.define(name, spec, typeof job === 'object' ? (job as unknown as Job) : named, options)
   }
 
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */
   push(request: PushRequest): Promise<string | null> {
-    return this.#client.push(request)
+    return this.#app.client.push(request)
   }
 
   /**
@@ -395,15 +300,15 @@ export class Highkiq {
    * @example await hq.activeJob('ThumbnailJob').set({ queue: 'media' }).performIn('5m', gid('gid://shop/Picture/7'))
    */
   activeJob<Args extends unknown[] = unknown[]>(name: string): Job<Args, unknown, ActiveJobSetOptions> {
-    const definition = this.#registry.get(name) ?? { name, options: {}, handler: () => {} }
-    const { queue = this.#setup.options.defaultJobOptions?.queue ?? 'default' } = definition.options
-    const wrapped = (request: PushRequest) => wrap(request, { queue, wire: this.#client.wire, now: this.now() })
-    return new Job({ ...this.#jobHost(), wrap: wrapped, members: ['priority'] }, definition)
+    const definition = this.#app.registry.get(name) ?? { name, options: {}, handler: () => {} }
+    const { queue = this.#app.setup.options.defaultJobOptions?.queue ?? 'default' } = definition.options
+    const wrapped = (request: PushRequest) => wrap(request, { queue, wire: this.#app.client.wire, now: this.now() })
+    return new Job(this.#app, definition, { wrap: wrapped, members: ['priority'] })
   }
 
   /** Pushes many of a class. @returns an id for each, in their order, null where middleware stopped one */
   pushBulk(request: BulkRequest): Promise<(string | null)[]> {
-    return this.#client.pushBulk(request)
+    return this.#app.client.pushBulk(request)
   }
 
   /**
@@ -415,8 +320,8 @@ export class Highkiq {
   via(target: Target): Pusher
   via<T>(target: Target, work: () => T): T
   via<T>(target: Target, work?: () => T): Pusher | T {
-    const client = this.#client.via(target)
-    return work ? this.#client.within(client, work) : client
+    const client = this.#app.client.via(target)
+    return work ? this.#app.client.within(client, work) : client
   }
 
   /**
@@ -428,30 +333,20 @@ export class Highkiq {
    * @example await hq.transaction((db) => { db.prepare('INSERT …').run(7); HardJob.performAsync(7) })
    */
   transaction<T, Connection = SqlConnection>(work: (db: Connection) => T): Promise<T> {
-    const host = { client: this.#client, store: () => this.store, now: () => this.now() }
-    return transact(host, work as (db: unknown) => T)
+    return transact(this.#app, work as (db: unknown) => T)
   }
 
   /**
    * Cancels a job, wherever it is: one that waits is removed, one that runs is told (`ctx.signal`), in any process. See
    * CancelAnswer. @throws INVALID_OPTION
    */
-  async cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
-    const { store } = this
-    const { now } = this.#features
-    let met: Payload | undefined
-    const effects = (payload: Payload, outcome: Outcome) => {
-      met = payload
-      return effectsOf(this.#features, payload, outcome)
-    }
-    const answer = await cancelJob({ store, now, effects }, jid, options)
-    if (met && answer === 'removed') await this.#runtime.keepEnd(met, { kind: 'cancelled', begun: false })
-    return answer
+  cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
+    return cancelJob(this.#app, jid, options)
   }
 
   /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
-    return this.#runtime.worker(options)
+    return this.#app.worker(options)
   }
 
   /**
@@ -460,7 +355,7 @@ export class Highkiq {
    * identity, queues, concurrency and orderedConcurrency. @throws INVALID_OPTION
    */
   on(event: Lifecycle, handler: LifecycleHandler): this {
-    this.#hooks.on(event, handler)
+    this.#app.hooks.on(event, handler)
     return this
   }
 
@@ -469,13 +364,13 @@ export class Highkiq {
    * @throws INVALID_OPTION
    */
   businessErrors(...classes: ErrorClass[]): this {
-    this.#hooks.addBusinessErrors(classes)
+    this.#app.hooks.addBusinessErrors(classes)
     return this
   }
 
   /** Hears of every error: of jobs, and of what Highkiq does behind the scenes. Without one they are logged. */
   onError(handler: ErrorHandler): this {
-    this.#hooks.error.push(handler)
+    this.#app.hooks.error.push(handler)
     return this
   }
 
@@ -485,13 +380,13 @@ export class Highkiq {
    * process ends with 1.
    */
   onFatal(handler: FatalHandler): this {
-    this.#hooks.fatal.push(handler)
+    this.#app.hooks.fatal.push(handler)
     return this
   }
 
   /** Hears of every job that will not run again. */
   onDeath(handler: DeathHandler): this {
-    this.#hooks.death.push(handler)
+    this.#app.hooks.death.push(handler)
     return this
   }
 
@@ -530,7 +425,7 @@ export class Highkiq {
   /** The queue of this name, whether there is anything in it or not. */
   queue(name: string): Queue {
     checkText('hq.queue: the name of a queue', name)
-    return new Queue(this.#host, name)
+    return new Queue(this.#app, name)
   }
 
   /** All queues, by name. */
@@ -545,21 +440,18 @@ export class Highkiq {
 
   /** The processes that work, ours and Ruby's, by identity. */
   processes(): ProcessSet {
-    return new ProcessSet(() => this.store)
+    return new ProcessSet(this.#app)
   }
 
   /** What runs now, longest first, as the processes showed it at their last beats. */
   running(): RunningSet {
-    return new RunningSet(
-      () => this.store,
-      () => this.now(),
-    )
+    return new RunningSet(this.#app)
   }
 
   /** Where a job is, what it looks like there, and its event when it belongs to a task. It may take a while among millions. */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
     checkText('hq.find: a jid', jid)
-    const found = await findJob(this.#host, jid, options)
+    const found = await findJob(this.#app, jid, options)
     return { ...found, event: await this.tasks.event(jid) }
   }
 
@@ -575,42 +467,23 @@ export class Highkiq {
 
   /** What runs by the clock, by whichever app, by name. */
   crons(): AsyncGenerator<CronInfo> {
-    return this.#crons.list()
+    return this.#app.crons.list()
   }
 
   /** Stops the workers of this app and closes its store. */
   async close(): Promise<void> {
-    const [failure] = await this.#runtime.stop()
-    await this.#setup.close()
-    await this.#client.close()
+    const [failure] = await this.#app.stop()
+    await this.#app.setup.close()
+    await this.#app.client.close()
     if (failure !== undefined) throw failure
   }
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {
-    return new Job(this.#jobHost(), definition)
-  }
-
-  #orderedHost(): OrderedJobHost {
-    return {
-      client: this.#client,
-      store: () => this.store,
-      now: () => this.now(),
-      collected: () => this.#client.collected,
-      runInline: (definition, items, chain) => this.#runtime.runOrdered(definition, items, chain),
-    }
+    return new Job(this.#app, definition)
   }
 
   #refuseTwice(name: string, other: object | undefined): void {
     if (other)
       throw new HighkiqError('DUPLICATE_JOB', `${name} is defined already: jobs and ordered queues share names`)
-  }
-
-  #jobHost(): JobHost {
-    return {
-      client: this.#client,
-      runInline: (request, client) => this.#runtime.runInline(request, client),
-      via: (target) => this.#client.via(target),
-      collected: () => this.#client.collected,
-    }
   }
 }

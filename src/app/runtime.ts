@@ -1,29 +1,31 @@
 /** Runs the jobs of an app: in workers, or in the calling process. */
 
 import { unwrap } from '../activejob/wrapper.ts'
-import type { Client } from '../client/client.ts'
-import type { OrderedPushed } from '../client/push-target.ts'
-import type { PushRequest } from '../client/request.ts'
+import { cancelling } from '../cancellation/cancellation-plugin.ts'
+import { Client } from '../client/client.ts'
 import { CronClock } from '../cron/clock.ts'
-import type { Entry } from '../cron/entry.ts'
+import { Crons } from '../cron/crons.ts'
+import { lockedRuns } from '../cron/lock.ts'
 import { variable } from '../environment.ts'
 import { findJob } from '../inspect/find.ts'
-import type { InspectHost } from '../inspect/host.ts'
-import type { Chain } from '../job/chain.ts'
+import { iterations } from '../iterable/iteration-plugin.ts'
+import { Chain } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { type Payload, readPayload, writePayload } from '../job/payload.ts'
-import type { MetricsCollector } from '../metrics/collector.ts'
+import type { Logger } from '../job/logger.ts'
+import { given } from '../job/options.ts'
+import type { Payload } from '../job/payload.ts'
+import { MetricsCollector } from '../metrics/collector.ts'
 import { MetricsFlusher } from '../metrics/flusher.ts'
-import type { OrderedDefinition } from '../ordered/definition.ts'
 import { OrderedExecutor } from '../ordered/executor.ts'
-import { runOrderedInline } from '../ordered/inline.ts'
-import type { OrderedRegistry } from '../ordered/registry.ts'
+import { OrderedRegistry } from '../ordered/registry.ts'
+import type { Effect, Store } from '../store/contract.ts'
 import { TaskMaintenance } from '../tasks/task-maintenance.ts'
+import { trackedTasks } from '../tasks/task-plugin.ts'
 import { VERSION } from '../version.generated.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import { Cancellations } from '../worker/cancellations.ts'
-import { definitionOf, type Engine, type WorkerAbout } from '../worker/engine.ts'
+import { definitionOf, type Engine, effectsOf, type WorkerAbout } from '../worker/engine.ts'
 import { StoreAdvice } from '../worker/lifecycle/store-advice.ts'
 import { WireCheck } from '../worker/lifecycle/wire-check.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
@@ -34,34 +36,62 @@ import { jobLogOf } from '../worker/run/job-log.ts'
 import { keepOutcome } from '../worker/run/results.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
-import type { Hooks } from './hooks.ts'
-import type { Registry } from './registry.ts'
-import type { Setup } from './setup.ts'
+import { Hooks } from './hooks.ts'
+import type { HighkiqOptions, Settled } from './options.ts'
+import type { AppPort } from './port.ts'
+import { Registry } from './registry.ts'
+import { Setup } from './setup.ts'
 
-export interface RuntimeParts {
-  setup: Setup
-  registry: Registry
-  hooks: Hooks
-  client: Client
+/** The app, without its public API: what it consists of, and how its jobs run. */
+export class Runtime implements AppPort {
+  readonly setup: Setup
+  readonly registry: Registry
+  readonly ordered = new OrderedRegistry()
+  readonly hooks: Hooks
+  readonly client: Client
+  readonly crons: Crons
   /** The server middleware. */
-  chain: Chain<JobContext, unknown>
-  /** The plugins of all features. */
-  features: Pick<Engine, 'plugins' | 'now'>
-  collector: MetricsCollector
-  crons: ReadonlyMap<string, Entry>
-  ordered: OrderedRegistry
-  host: InspectHost
-}
-
-export class Runtime {
-  readonly #parts: RuntimeParts
+  readonly server = new Chain<JobContext, unknown>()
+  readonly #collector = new MetricsCollector()
+  readonly #features: Pick<Engine, 'plugins' | 'now'>
   readonly #workers = new Set<Worker>()
   /** The serializers of ActiveJob that the app does not know; each is logged once. */
   readonly #unknownSerializers = new Set<string>()
 
-  constructor(parts: RuntimeParts) {
-    this.#parts = parts
+  constructor(options: HighkiqOptions) {
+    const { defaultJobOptions = {}, wire = 8, random = Math.random, strictArgs = 'raise', maxArgsBytes = {} } = options
+    this.setup = new Setup(options)
+    this.hooks = new Hooks(() => this.log)
+    this.registry = new Registry(defaultJobOptions)
+    this.client = new Client({
+      store: () => this.store,
+      open: (url) => this.setup.open(url),
+      definition: (name) => this.registry.get(name),
+      isOrdered: (name) => this.ordered.get(name) !== undefined,
+      defaults: defaultJobOptions,
+      now: this.now,
+      log: this.log,
+      maxArgsBytes: { warn: 64_000, refuse: 10_000_000, ...given(maxArgsBytes) },
+      ...{ wire, random, strictArgs },
+    })
+    this.crons = new Crons(this)
+    const plugins = [trackedTasks(this), cancelling, iterations, lockedRuns, this.#collector]
+    this.#features = { plugins, now: this.now }
   }
+
+  get store(): Store {
+    return this.setup.store
+  }
+
+  get log(): Logger {
+    return this.setup.log
+  }
+
+  get settings(): Settled {
+    return this.setup.settled
+  }
+
+  readonly now = (): number => this.setup.now()
 
   get hasWorkers(): boolean {
     return this.#workers.size > 0
@@ -75,9 +105,9 @@ export class Runtime {
         'this file starts a worker, and the thread of a job has loaded it: move the jobs to a file of their own',
       )
     }
-    const { setup, registry } = this.#parts
+    const { setup, registry } = this
     for (const definition of registry.all) checkThread(definition, setup.files)
-    const plain = this.#engine()
+    const plain = this.engine()
     const engine = { ...plain, jobLog: jobLogOf(setup.log, options.logJobs ?? false, plain.isBusiness) }
     const { bindings } = registry
     const services = this.#services(engine, options)
@@ -98,48 +128,30 @@ export class Runtime {
     return stops.flatMap((stop) => (stop.status === 'rejected' ? [stop.reason] : []))
   }
 
-  /** Runs a push at once: through the client middleware, then as a worker would. @throws what the handler throws */
-  async runInline(request: PushRequest, client: Client): Promise<unknown> {
-    const payload = await client.pass(client.normalise(request))
-    if (!payload) return null
-    client.check(payload)
-    return this.run(readPayload(writePayload(payload)) as Payload, this.#parts.chain)
-  }
-
-  /** Runs a job in this process, inside the chain. @throws what the handler throws */
-  async run(payload: Payload, chain: Chain<JobContext, unknown>): Promise<unknown> {
-    const engine = { ...this.#engine(), chain }
+  async run(payload: Payload, chain = this.server): Promise<unknown> {
+    const engine = { ...this.engine(), chain }
     const { log, loggedJobAttributes: attributes, now } = engine
     const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
     return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
   }
 
-  /** Runs items of an ordered queue in this process, inside the chain. @throws what the handler throws */
-  async runOrdered(
-    definition: OrderedDefinition,
-    items: readonly OrderedPushed[],
-    chain: Chain<JobContext, unknown>,
-  ): Promise<void> {
-    await runOrderedInline({ ...this.#engine(), chain }, definition, items)
+  effects(payload: Payload, outcome: Outcome): Effect[] | undefined {
+    return effectsOf(this.#features, payload, outcome)
   }
 
-  /** Keeps the outcome of a job that ended without running, for callers that wait for its result. Never throws. */
   async keepEnd(payload: Payload, outcome: Outcome): Promise<void> {
-    const definition = definitionOf(
-      { definition: (name, queue) => this.#parts.registry.of(name, queue) },
-      payload,
-      payload.queue,
-    )
-    if (definition?.options.keepResult !== undefined) await keepOutcome(this.#engine(), payload, definition, outcome)
+    const ofName = (name: string, queue?: string) => this.registry.of(name, queue)
+    const definition = definitionOf({ definition: ofName }, payload, payload.queue)
+    if (definition?.options.keepResult !== undefined) await keepOutcome(this.engine(), payload, definition, outcome)
   }
 
-  #engine(): Engine {
-    const { setup, registry, hooks, client, chain, features } = this.#parts
+  engine(): Engine {
+    const { setup, registry, hooks, client, server: chain } = this
     const { random = Math.random, backtraceCleaner } = setup.options
     const { store, log } = setup
     const { limits, loggedJobAttributes } = setup.settled
     return {
-      ...features,
+      ...this.#features,
       limits,
       loggedJobAttributes,
       store,
@@ -162,7 +174,7 @@ export class Runtime {
 
   /** Unwraps a job of ActiveJob, unless its class is defined in this app. */
   #unwrap(ctx: JobContext): void {
-    const { registry, setup } = this.#parts
+    const { registry, setup } = this
     if (registry.get(ctx.payload.class)) return
     unwrap(ctx, (serializer) => {
       if (this.#unknownSerializers.has(serializer)) return
@@ -173,19 +185,19 @@ export class Runtime {
 
   /** The background services that features add to a worker. */
   #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): BackgroundService[] {
-    const { client, collector, crons, host } = this.#parts
+    const { client, crons } = this
     const { store, now, report } = engine
-    const stateOf = async (jid: string) => (await findJob(host, jid)).state
-    const clock = new CronClock({ ...engine, client, stateOf }, crons, { pollSeconds, leaseSeconds })
-    const clocks = this.#parts.setup.isDraining ? [] : [clock]
-    const metrics = new MetricsFlusher(report, () => collector.flush(store, now))
-    const maintenance = new TaskMaintenance({ store: () => store, now, report }, { everySeconds: pollSeconds })
+    const stateOf = async (jid: string) => (await findJob(this, jid)).state
+    const clock = new CronClock({ ...engine, client, stateOf }, crons.entries, { pollSeconds, leaseSeconds })
+    const clocks = this.setup.isDraining ? [] : [clock]
+    const metrics = new MetricsFlusher(report, () => this.#collector.flush(store, now))
+    const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds })
     return [new StoreAdvice(engine), new WireCheck(engine), metrics, ...clocks, maintenance]
   }
 
   /** The executor of the ordered queues, if the app defines any. */
   #executors(options: WorkerOptions): ExecutorPlan[] {
-    const definitions = this.#parts.ordered.all
+    const definitions = this.ordered.all
     if (definitions.length === 0) return []
     const settings = workerSettings(options)
     const { orderedConcurrency: concurrency, scheduler, pollInterval: pollSeconds, leaseSeconds } = settings

@@ -1,12 +1,12 @@
 /** Cancels one job, wherever it is. */
 
+import type { AppPort } from '../app/port.ts'
 import { processesOf } from '../inspect/process.ts'
 import { type ReadPage, walk } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText, refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
-import type { Effect, EventStatus, Store, SwapAnswer } from '../store/contract.ts'
-import type { Outcome } from '../worker/plugin.ts'
+import type { Effect, EventStatus, SwapAnswer } from '../store/contract.ts'
 
 /**
  * `removed`: the job was waiting and is deleted. `signalled`: it is running, or was just fetched, and its worker aborts it.
@@ -26,13 +26,6 @@ export interface CancelOptions {
   budget?: number
 }
 
-export interface CancelHost {
-  store: Store
-  now(): number
-  /** Returns what the plugins change when the job ends. */
-  effects(payload: Payload, outcome: Outcome): Effect[] | undefined
-}
-
 const BUDGET_SECONDS = 10
 /** Without a `budget` the search of a queue or a set stops here: any worker that fetches the job drops it. */
 const MAX_SCANNED = 100_000
@@ -45,28 +38,32 @@ const CANCELLED = { kind: 'cancelled', begun: false } as const
  * direction in which jobs move, and back, so that it can't miss a job that moves meanwhile.
  * @throws INVALID_OPTION
  */
-export async function cancelJob(host: CancelHost, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
+export async function cancelJob(app: AppPort, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
   refuseUnknown('cancel', options, ['queue', 'budget'])
   const { queue, budget = BUDGET_SECONDS } = options
   const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
   checkText('hq.cancel: the jid', jid)
   if (jid === '') throw wrong('the jid must be the text that performAsync returned')
   if (!(budget >= 0)) throw wrong('budget must be a number of seconds')
-  const { store, now } = host
+  const { store, now } = app
   await store.cancellations.request(jid, now())
-  const search = new Search(host, jid, queue, { end: performance.now() + budget * 1000, most })
+  const search = new Search(app, jid, queue, { end: performance.now() + budget * 1000, most })
   const found =
     (await search.inSets()) ??
     (await search.inQueues()) ??
     (await search.amongFetched()) ??
     (await search.inQueues()) ??
     (await search.inSets())
-  if (found) return found
+  const removed = async () => {
+    if (search.met) await app.keepEnd(search.met, CANCELLED)
+    return 'removed' as const
+  }
+  if (found) return found === 'removed' ? removed() : found
   // A row in the backlog of its task is dropped when it would start.
   const event = isRow(jid) ? await store.tasks.event(jid) : null
   if (event && OPEN.includes(event.status)) return 'requested'
   // A worker may have dropped the job during the search.
-  if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return 'removed'
+  if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return removed()
   if (!search.metOthers) return 'not-found'
   // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
   await store.cancellations.request(jid, now())
@@ -81,22 +78,24 @@ interface Limits {
 }
 
 class Search {
-  readonly #host: CancelHost
+  readonly #app: AppPort
   readonly #jid: string
   readonly #queue: string | undefined
   readonly #limits: Limits
   /** Whether Ruby processes were alive when their running jobs were searched. */
   metOthers = false
+  /** The job, if it was found where it waits. */
+  met: Payload | undefined
 
-  constructor(host: CancelHost, jid: string, queue: string | undefined, limits: Limits) {
-    this.#host = host
+  constructor(app: AppPort, jid: string, queue: string | undefined, limits: Limits) {
+    this.#app = app
     this.#jid = jid
     this.#queue = queue
     this.#limits = limits
   }
 
   async inSets(): Promise<CancelAnswer | undefined> {
-    const { store, now } = this.#host
+    const { store, now } = this.#app
     for (const set of ['schedule', 'retry'] as const) {
       const found = await this.#through(
         (needle, after) => store.search.scanSet(set, needle, { after, limit: PAGE }),
@@ -111,7 +110,7 @@ class Search {
   }
 
   async inQueues(): Promise<CancelAnswer | undefined> {
-    const { store, now } = this.#host
+    const { store, now } = this.#app
     for (const queue of await this.#queues()) {
       const found = await this.#through(
         (needle, after) => store.search.scanQueue(queue, needle, { after, limit: PAGE }),
@@ -127,10 +126,10 @@ class Search {
 
   /** Searches the fetched jobs of our workers, and the running jobs that other programs show. */
   async amongFetched(): Promise<CancelAnswer | undefined> {
-    const { store } = this.#host
+    const { store } = this.#app
     const found = await this.#through((_, after) => store.workers.fetched({ after, limit: PAGE }))
     if (found) return found
-    const others = (await processesOf(() => store)).filter(({ ours }) => !ours)
+    const others = (await processesOf(store)).filter(({ ours }) => !ours)
     this.metOthers = others.length > 0
     if (!this.metOthers) return undefined
     const names = new Set(others.map(({ identity }) => identity))
@@ -170,13 +169,14 @@ class Search {
   }
 
   #change(payload: Payload): { effects: Effect[] | undefined } {
-    return { effects: this.#host.effects(payload, CANCELLED) }
+    this.met = payload
+    return { effects: this.#app.effects(payload, CANCELLED) }
   }
 
   /** Lists the queues to search, that of the row's task first. */
   async #queues(): Promise<string[]> {
     if (this.#queue !== undefined) return [this.#queue]
-    const { store } = this.#host
+    const { store } = this.#app
     const names = (await store.jobs.queues()).map(({ name }) => name)
     const task = isRow(this.#jid) ? await store.tasks.find(splitTaskJid(this.#jid).id) : null
     return task ? [task.queue, ...names.filter((name) => name !== task.queue)] : names

@@ -1,24 +1,21 @@
+import type { AppPort } from '../app/port.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
-import type { Payload } from '../job/payload.ts'
+import { type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client, Target } from './client.ts'
-import type { FakeQueues } from './push-target.ts'
 import type { PushOptions, PushRequest } from './request.ts'
 import { pushOptionsOf, type SetOptions } from './set-options.ts'
 
-/** What a job needs of its app. */
-export interface JobHost {
-  client: Client
-  /** Runs a job in this process, through the client's middleware and the server's. */
-  runInline(request: PushRequest, client: Client): Promise<unknown>
-  via(target: Target): Client
-  /** @throws INVALID_OPTION outside of a test that collects them */
-  collected(): FakeQueues
-  /** What is pushed for it, when that is another job that wraps it. */
-  wrap?(request: PushRequest): PushRequest
+interface JobAbout {
+  /** Pushes the job; default: the client of the app. */
+  client?: Client
+  /** The options of `set`. */
+  options?: PushOptions
+  /** Returns the push of another job, which wraps this one. */
+  wrap?: ((request: PushRequest) => PushRequest) | undefined
   /** Further members that `set` accepts; `wrap` reads them. */
-  members?: readonly string[]
+  members?: readonly string[] | undefined
 }
 
 /**
@@ -30,13 +27,17 @@ export interface JobHost {
  */
 export class Job<Args extends unknown[] = unknown[], Result = unknown, Options extends SetOptions = SetOptions> {
   readonly definition: JobDefinition
-  readonly #host: JobHost
+  readonly #app: AppPort
+  readonly #about: JobAbout
+  readonly #client: Client
   readonly #options: PushOptions
 
-  constructor(host: JobHost, definition: JobDefinition, options: PushOptions = {}) {
-    this.#host = host
+  constructor(app: AppPort, definition: JobDefinition, about: JobAbout = {}) {
+    this.#app = app
     this.definition = definition
-    this.#options = options
+    this.#about = about
+    this.#client = about.client ?? app.client
+    this.#options = about.options ?? {}
   }
 
   get name(): string {
@@ -49,19 +50,20 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
    * @example HardJob.set({ queue: 'critical', extra: { tenant: 'acme' } }).performAsync('bob', 5)
    */
   set(options: Options): Job<Args, Result, Options> {
-    const said = pushOptionsOf(this.name, options, this.#host.members ?? [])
+    const said = pushOptionsOf(this.name, options, this.#about.members ?? [])
     const timed = 'wait' in said || 'waitUntil' in said || 'at' in said
-    return new Job(this.#host, this.definition, { ...this.#options, ...(timed ? NO_TIME : {}), ...said })
+    const all = { ...this.#options, ...(timed ? NO_TIME : {}), ...said }
+    return new Job(this.#app, this.definition, { ...this.#about, options: all })
   }
 
   /** The same job, pushed to another store, or through other middleware. */
   via(target: Target): Job<Args, Result, Options> {
-    return new Job({ ...this.#host, client: this.#host.via(target) }, this.definition, this.#options)
+    return new Job(this.#app, this.definition, { ...this.#about, client: this.#client.via(target) })
   }
 
   /** Now, unless `set` says when. @returns the job's id; null when client middleware stopped it */
   performAsync(...args: Args): Promise<string | null> {
-    return this.#host.client.push(this.request(args))
+    return this.#client.push(this.request(args))
   }
 
   /** After some time: seconds, `'5m'`, `{ minutes: 5 }`. A Date, or a number from 1,000,000,000 on, is a time, as in Sidekiq. */
@@ -81,12 +83,15 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(string | null)[]> {
     const { jid } = this.#options
     const requestOf = (args: Args) => this.request(args)
-    return this.#host.client.pushEach({ name: this.name, rows: all, jid, options, requestOf })
+    return this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf })
   }
 
   /** Here and now, through both middleware chains; what the handler throws is thrown. Nothing is stored. */
   async performInline(...args: Args): Promise<Result> {
-    return (await this.#host.runInline(this.request(args), this.#host.client)) as Result
+    const payload = await this.#client.pass(this.#client.normalise(this.request(args)))
+    if (!payload) return null as Result
+    this.#client.check(payload)
+    return (await this.#app.run(readPayload(writePayload(payload)) as Payload)) as Result
   }
 
   /** What `set` said of every push, whenever and under whatever id. */
@@ -96,7 +101,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
 
   /** A push of these arguments, as it is asked for. */
   request(args: Args, time?: PushOptions): PushRequest {
-    const { wrap } = this.#host
+    const { wrap } = this.#about
     const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }
     return wrap ? wrap(request) : request
   }
@@ -105,27 +110,27 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
 
   /** What was pushed of it and has not run, in order; those for later have their `at`. */
   get jobs(): Payload[] {
-    return this.#host.collected().jobs(this.name)
+    return this.#app.client.collected.jobs(this.name)
   }
 
   /** Runs what was pushed of it, also what comes meanwhile. @returns how many; @throws what a handler throws */
   async drain(): Promise<number> {
-    return this.#host.collected().drain(this.name)
+    return this.#app.client.collected.drain(this.name)
   }
 
   /** Runs the next one. @returns what its handler answers; @throws EMPTY_QUEUE */
   async performOne(): Promise<Result> {
-    return (await this.#host.collected().performOne(this.name)) as Result
+    return (await this.#app.client.collected.performOne(this.name)) as Result
   }
 
   clear(): void {
-    this.#host.collected().clear(this.name)
+    this.#app.client.collected.clear(this.name)
   }
 
   #at(when: Date | number | Duration, args: Args): Promise<string | null> {
     // What is nothing must not become "now".
     const wait = when ?? (null as never)
-    return this.#host.client.push(this.request(args, { ...NO_TIME, wait }))
+    return this.#client.push(this.request(args, { ...NO_TIME, wait }))
   }
 }
 

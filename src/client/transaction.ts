@@ -1,10 +1,10 @@
 /** `hq.transaction`: stores jobs and rows of your own in one commit, or not at all. */
 
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
-import type { OrderedPushes, PushItem, SqlConnection, Store } from '../store/contract.ts'
+import type { OrderedPushes, PushItem, SqlConnection } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
-import type { Client } from './client.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
 import {
   idsOf,
@@ -190,23 +190,16 @@ function handled<T>(told: Promise<T>): Promise<T> {
   return told
 }
 
-interface TransactionHost {
-  client: Client
-  store: () => Store
-  now: () => number
-}
-
 /**
  * Runs `work` once, in a write transaction of its own, and stores what it pushes in the same commit.
  * @throws what `work` throws; NO_TRANSACTION; INVALID_OPTION when `work` is asynchronous. Then nothing is stored
  */
-export function transact<T>(host: TransactionHost, work: (connection: SqlConnection) => T): Promise<T> {
-  return host.client.target.apart('hq.transaction', () => begin(host, work))
+export function transact<T>(app: AppPort, work: (connection: SqlConnection) => T): Promise<T> {
+  return app.client.target.apart('hq.transaction', () => begin(app, work))
 }
 
-async function begin<T>(host: TransactionHost, work: (connection: SqlConnection) => T): Promise<T> {
-  const { client, now } = host
-  const store = host.store()
+async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): Promise<T> {
+  const { client, store, now } = app
   if (!store.jobs.transaction) {
     throw new HighkiqError(
       'NO_TRANSACTION',

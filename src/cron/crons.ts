@@ -1,10 +1,10 @@
 /** `hq.cron` and `hq.crons`: defining what runs by the clock, looking at it, and acting on it. */
 
-import type { Client } from '../client/client.ts'
+import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { newJid } from '../job/payload.ts'
-import type { CronRecord, Store } from '../store/contract.ts'
+import type { CronRecord } from '../store/contract.ts'
 import {
   type CronOptions,
   type Entry,
@@ -16,12 +16,6 @@ import {
   readShown,
 } from './entry.ts'
 import { runOf } from './run.ts'
-
-export interface CronsHost {
-  client: Client
-  store(): Store
-  now(): number
-}
 
 /** A cron entry as the store has it. */
 export interface CronInfo {
@@ -55,47 +49,47 @@ const TRIES = 10
 export class Crons {
   /** Those of this app. */
   readonly entries = new Map<string, Entry>()
-  readonly #host: CronsHost
+  readonly #app: AppPort
 
-  constructor(host: CronsHost) {
-    this.#host = host
+  constructor(app: AppPort) {
+    this.#app = app
   }
 
   /** @throws INVALID_OPTION, INVALID_ARGS, DUPLICATE_JOB */
   define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
-    const entry = entryOf(name, spec, job, options, this.#host.now())
+    const entry = entryOf(name, spec, job, options, this.#app.now())
     if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
     const { args } = entry.shown
-    if (args) this.#host.client.check({ class: job.name, args, jid: '' })
+    if (args) this.#app.client.check({ class: job.name, args, jid: '' })
     this.entries.set(name, entry)
     return this.get(name)
   }
 
   get(name: string): Cron {
-    return new Cron(this.#host, name, this.entries)
+    return new Cron(this.#app, name, this.entries)
   }
 
   async *list(): AsyncGenerator<CronInfo> {
-    for (const record of await this.#host.store().crons.list()) yield infoOf(record, this.#host.now())
+    for (const record of await this.#app.store.crons.list()) yield infoOf(record, this.#app.now())
   }
 }
 
 /** One entry: act on it. Everything here concerns all processes. */
 export class Cron {
   readonly name: string
-  readonly #host: CronsHost
+  readonly #app: AppPort
   readonly #entries: Map<string, Entry>
 
-  constructor(host: CronsHost, name: string, entries: Map<string, Entry>) {
-    this.#host = host
+  constructor(app: AppPort, name: string, entries: Map<string, Entry>) {
+    this.#app = app
     this.name = name
     this.#entries = entries
   }
 
   /** null: no worker has entered it yet, or it was removed. */
   async info(): Promise<CronInfo | null> {
-    const [record] = await this.#host.store().crons.list([this.name])
-    return record ? infoOf(record, this.#host.now()) : null
+    const [record] = await this.#app.store.crons.list([this.name])
+    return record ? infoOf(record, this.#app.now()) : null
   }
 
   /** As `info`. @throws UNKNOWN_CRON */
@@ -108,13 +102,13 @@ export class Cron {
   /** Not due until `resume`, also after deploys. @throws UNKNOWN_CRON */
   async pause(): Promise<void> {
     await this.#record()
-    await this.#host.store().crons.pause(this.name, true, this.#host.now())
+    await this.#app.store.crons.pause(this.name, true, this.#app.now())
   }
 
   /** Goes on from now; what was due in the pause is not made good. @throws UNKNOWN_CRON */
   async resume(): Promise<void> {
     await this.#record()
-    await this.#host.store().crons.pause(this.name, false, this.#host.now())
+    await this.#app.store.crons.pause(this.name, false, this.#app.now())
   }
 
   /**
@@ -123,8 +117,8 @@ export class Cron {
    * @throws UNKNOWN_CRON; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; what a push throws
    */
   async runNow(): Promise<string | null> {
-    const { client, now } = this.#host
-    const store = this.#host.store()
+    const { client, now } = this.#app
+    const store = this.#app.store
     const jid = newJid()
     for (let tries = 0; tries < TRIES; tries++) {
       const { text, tick } = await this.#record()
@@ -142,16 +136,16 @@ export class Cron {
   /** Forgets it, here and in the store. A worker of another process whose app defines it enters it again, as new. */
   async remove(): Promise<void> {
     this.#entries.delete(this.name)
-    await this.#host.store().crons.remove(this.name)
+    await this.#app.store.crons.remove(this.name)
   }
 
   /** An entry of this app that no worker has entered yet is entered now. */
   async #record(): Promise<CronRecord> {
-    const store = this.#host.store()
+    const store = this.#app.store
     const entry = this.#entries.get(this.name)
     let [record] = await store.crons.list([this.name])
     if (!record && entry) {
-      await store.crons.define(this.name, { old: null, text: entry.text, tick: this.#host.now() }, FIRST_SECONDS)
+      await store.crons.define(this.name, { old: null, text: entry.text, tick: this.#app.now() }, FIRST_SECONDS)
       ;[record] = await store.crons.list([this.name])
     }
     if (record) return record

@@ -1,11 +1,11 @@
 /** Acts on all entries of a set, or on all that match: batch by batch, each entry by compare-and-swap. */
 
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
 import { nameOf } from './actions.ts'
 import { chunksOf } from './chunks.ts'
-import type { InspectHost } from './host.ts'
 import { searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 import { pages } from './walk.ts'
@@ -44,7 +44,7 @@ function check(options: object): void {
 
 /** Calls `done` with the entries of each batch that were moved. */
 export async function forAll(
-  host: InspectHost,
+  app: AppPort,
   set: SetName,
   options: SweepOptions,
   act: (entry: Entry) => Promise<Swap> | Swap,
@@ -57,17 +57,17 @@ export async function forAll(
     result.refused++
     result.error ??= error
   }
-  const began = host.now()
-  for await (const found of meant(host, set, options)) {
+  const began = app.now()
+  for await (const found of meant(app, set, options)) {
     signal?.throwIfAborted()
-    const entries = found.filter((entry) => !hasFailedSince(host, began, entry))
+    const entries = found.filter((entry) => !hasFailedSince(app, began, entry))
     const acts = await Promise.allSettled(entries.map(async (entry) => act(entry)))
     const swaps = acts.flatMap((one) => {
       if (one.status === 'fulfilled') return one.value
       refuse(one.reason)
       return []
     })
-    const answers = await host.store().jobSets.swap(set, swaps, host.now())
+    const answers = await app.store.jobSets.swap(set, swaps, app.now())
     const of = (wanted: SwapAnswer) => swaps.filter((_, i) => answers[i] === wanted)
     for (const { text } of of('error')) refuse(new Error(`the store can't move ${nameOf(text)}`))
     result.done += of('ok').length
@@ -78,38 +78,38 @@ export async function forAll(
 }
 
 /** Whether the job failed after the action began: a retried job may be back already, and must not be met again. */
-function hasFailedSince(host: InspectHost, began: number, { text }: Entry): boolean {
-  const { failedAt, retriedAt } = new JobRecord(text, host)
+function hasFailedSince(app: AppPort, began: number, { text }: Entry): boolean {
+  const { failedAt, retriedAt } = new JobRecord(text, app)
   const failed = (retriedAt ?? failedAt)?.getTime() ?? 0
   // A time in the future says nothing.
-  return failed > began && failed <= host.now()
+  return failed > began && failed <= app.now()
 }
 
-function meant(host: InspectHost, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {
-  return matching === undefined ? ordered(host, set, where, signal) : found(host, set, matching, where)
+function meant(app: AppPort, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {
+  return matching === undefined ? ordered(app, set, where, signal) : found(app, set, matching, where)
 }
 
 /** Yields from the highest score down, so that entries added meanwhile with a higher score are not met. */
 async function* ordered(
-  host: InspectHost,
+  app: AppPort,
   set: SetName,
   where: SweepOptions['where'],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<Entry[]> {
-  for await (const chunk of chunksOf(host.store(), set, { first: BATCH, signal })) {
+  for await (const chunk of chunksOf(app.store, set, { first: BATCH, signal })) {
     const page = where ? chunk.filter(where) : chunk
     for (let i = 0; i < page.length; i += BATCH) yield page.slice(i, i + BATCH)
   }
 }
 
 async function* found(
-  host: InspectHost,
+  app: AppPort,
   set: SetName,
   matching: string,
   where: SweepOptions['where'] = () => true,
 ): AsyncGenerator<Entry[]> {
   const { needle, matches } = searchOf(matching)
-  for await (const { items } of pages((after) => host.store().search.scanSet(set, needle, { after, limit: BATCH }))) {
+  for await (const { items } of pages((after) => app.store.search.scanSet(set, needle, { after, limit: BATCH }))) {
     const page = items.filter((item) => matches(item.text) && where(item))
     if (page.length > 0) yield page
   }

@@ -1,8 +1,7 @@
 /** Where a job is. */
 
+import type { AppPort } from '../app/port.ts'
 import type { Payload } from '../job/payload.ts'
-import type { Store } from '../store/contract.ts'
-import type { InspectHost } from './host.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
@@ -28,16 +27,12 @@ const PAGE = 500
  * Looks everywhere, along the way that a job goes, so that one which goes on meanwhile is still met; twice, for one that
  * goes back. A task's row is looked for only while its event says that there is something to find.
  */
-export async function findJob(
-  host: InspectHost,
-  jid: string,
-  { signal }: { signal?: AbortSignal } = {},
-): Promise<Found> {
-  const store = host.store()
+export async function findJob(app: AppPort, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
+  const store = app.store
   for (let attempt = 1; ; attempt++) {
     const event = await store.tasks.event(jid)
     const isOver = event !== null && event.status !== 'enqueued' && event.status !== 'working'
-    const found = await search(host, jid, isOver ? ['dead'] : LOCATIONS, signal)
+    const found = await search(app, jid, isOver ? ['dead'] : LOCATIONS, signal)
     if (found) return found
     if (isOver) return nothing('ended')
     if (attempt === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'backlog')
@@ -48,27 +43,27 @@ type Location = 'sets' | 'queues' | 'owners' | 'dead'
 const LOCATIONS: readonly Location[] = ['sets', 'queues', 'owners', 'dead']
 
 async function search(
-  host: InspectHost,
+  app: AppPort,
   jid: string,
   locations: readonly Location[],
   signal?: AbortSignal,
 ): Promise<Found | null> {
   const how = signal ? { signal } : {}
   const inSet = async (set: 'schedule' | 'retry' | 'dead', state: JobState) => {
-    const job = await new JobSet(host, set).find(jid, how)
+    const job = await new JobSet(app, set).find(jid, how)
     return job && foundAs(state, job)
   }
   const searches: Record<Location, () => Promise<Found | null>> = {
     sets: async () => (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry')),
     queues: async () => {
-      for (const { name, size } of await host.store().jobs.queues()) {
-        const job = size > 0 ? await new Queue(host, name).find(jid, how) : null
+      for (const { name, size } of await app.store.jobs.queues()) {
+        const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
         if (job) return foundAs('queued', job)
       }
       return null
     },
     owners: async () => {
-      const job = await heldBy(host.store(), jid, () => host.now(), signal)
+      const job = await heldBy(app, jid, signal)
       return job ? foundAs('running', job) : null
     },
     dead: () => inSet('dead', 'dead'),
@@ -81,7 +76,7 @@ async function search(
 }
 
 /** With one of our owners, or shown by a process of another program. */
-async function heldBy(store: Store, jid: string, now: () => number, signal?: AbortSignal): Promise<JobRecord | null> {
+async function heldBy({ store, now }: AppPort, jid: string, signal?: AbortSignal): Promise<JobRecord | null> {
   const jobOf = ({ text, queue }: { text: string; queue: string }) => new JobRecord(text, { queue, now })
   const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), jobOf, signal)
   return ours ?? (await store.workers.running()).map(jobOf).find((job) => job.jid === jid) ?? null

@@ -8,7 +8,7 @@ import { processesOf, serves } from './process.ts'
 export async function pauseQueue(store: Store, queue: string): Promise<{ ignoredBy: string[] }> {
   checkKnownQueueName(queue)
   await store.jobs.pauseQueue(queue, true)
-  const processes = await processesOf(() => store)
+  const processes = await processesOf(store)
   const others = processes.filter((process) => !process.ours && serves(process, queue))
   return { ignoredBy: others.map(({ identity }) => identity) }
 }

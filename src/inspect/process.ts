@@ -1,3 +1,4 @@
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
 
@@ -43,9 +44,9 @@ export class Process {
   readonly startedAt: Date
   /** When it was last seen. */
   readonly beat: Date
-  readonly #store: () => Store
+  readonly #store: Store
 
-  constructor(store: () => Store, record: ProcessRecord, leader: string | null) {
+  constructor(store: Store, record: ProcessRecord, leader: string | null) {
     const info = infoOf(record.info)
     this.#store = store
     this.identity = record.identity
@@ -98,7 +99,7 @@ export class Process {
   }
 
   #send(signal: Signal): Promise<boolean> {
-    if (!this.embedded) return this.#store().workers.signal(this.identity, signal)
+    if (!this.embedded) return this.#store.workers.signal(this.identity, signal)
     throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: quiet or stop it there`)
   }
 }
@@ -114,39 +115,39 @@ export interface ProcessTotals {
 
 /** `hq.processes()`: the processes that work, ours and Ruby's, by identity, as they showed themselves at their last beats. */
 export class ProcessSet implements AsyncIterable<Process> {
-  readonly #store: () => Store
+  readonly #app: Pick<AppPort, 'store'>
 
-  constructor(store: () => Store) {
-    this.#store = store
+  constructor(app: Pick<AppPort, 'store'>) {
+    this.#app = app
   }
 
   async size(): Promise<number> {
-    return (await this.#store().workers.processes()).length
+    return (await this.#app.store.workers.processes()).length
   }
 
   /** The one of this identity; null when it is not there (any more). */
   async find(identity: string): Promise<Process | null> {
-    return (await processesOf(this.#store)).find((process) => process.identity === identity) ?? null
+    return (await processesOf(this.#app.store)).find((process) => process.identity === identity) ?? null
   }
 
   async totals(): Promise<ProcessTotals> {
-    const all = await this.#store().workers.processes()
+    const all = await this.#app.store.workers.processes()
     const sum = (of: 'concurrency' | 'busy' | 'rss') => all.reduce((total, process) => total + process[of], 0)
     return { processes: all.length, concurrency: sum('concurrency'), busy: sum('busy'), rss: sum('rss') }
   }
 
   /** Returns the queues that the jobs of an app name and no process serves. A quiet process serves none. */
   async unservedQueues(): Promise<string[]> {
-    return unservedQueues(await processesOf(this.#store))
+    return unservedQueues(await processesOf(this.#app.store))
   }
 
   /** Identity of the one that leads, where somebody elects one (Sidekiq Enterprise does). */
   leader(): Promise<string | null> {
-    return this.#store().workers.leader()
+    return this.#app.store.workers.leader()
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Process> {
-    yield* await processesOf(this.#store)
+    yield* await processesOf(this.#app.store)
   }
 }
 
@@ -171,8 +172,8 @@ export function slotsFor(process: Process, queue: string): number {
 }
 
 /** Sorted by identity. */
-export async function processesOf(store: () => Store): Promise<Process[]> {
-  const [records, leader] = await Promise.all([store().workers.processes(), store().workers.leader()])
+export async function processesOf(store: Store): Promise<Process[]> {
+  const [records, leader] = await Promise.all([store.workers.processes(), store.workers.leader()])
   return records.map((record) => new Process(store, record, leader))
 }
 

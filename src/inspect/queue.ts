@@ -1,12 +1,12 @@
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import type { QueueInfo, ScanPage, Store, WaitingJob } from '../store/contract.ts'
-import { effectsOf, notifyOver } from './actions.ts'
-import { EFFECT_MEMBERS, type InspectHost, type Page, type PageOptions } from './host.ts'
+import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { pauseQueue, resumeQueue } from './pause.ts'
 import { JobRecord, latencyOf } from './record.ts'
-import { findByJid, pages, scanFor, walk } from './walk.ts'
+import { findByJid, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 
@@ -22,21 +22,21 @@ export interface QueueSummary {
 export class QueuedJob extends JobRecord {
   /** About where it stands: see `Queue.findNear`. */
   readonly at: string
-  readonly #host: InspectHost
+  readonly #app: AppPort
 
-  constructor(host: InspectHost, queue: string, { text, at }: WaitingJob) {
-    super(text, { queue, now: () => host.now() })
-    this.#host = host
+  constructor(app: AppPort, queue: string, { text, at }: WaitingJob) {
+    super(text, { queue, now: () => app.now() })
+    this.#app = app
     this.at = at
   }
 
   /** False: it is not in its queue any more. */
   async delete(): Promise<boolean> {
     const { queue, text, at } = this
-    const pull = { text, at, to: null, ...effectsOf(this.#host, text, { kind: 'deleted' }) }
-    const [answer] = await this.#host.store().search.pull(queue, [pull], this.#host.now())
+    const pull = { text, at, to: null, ...effectsOf(this.#app, text, { kind: 'deleted' }) }
+    const [answer] = await this.#app.store.search.pull(queue, [pull], this.#app.now())
     if (answer === 'error') throw refused(queue)
-    if (answer === 'ok') await notifyOver(this.#host, text, 'deleted')
+    if (answer === 'ok') await notifyOver(this.#app, text, 'deleted')
     return answer === 'ok'
   }
 }
@@ -48,10 +48,10 @@ export class QueuedJob extends JobRecord {
  */
 export class Queue implements AsyncIterable<QueuedJob> {
   readonly name: string
-  readonly #host: InspectHost
+  readonly #app: AppPort
 
-  constructor(host: InspectHost, name: string) {
-    this.#host = host
+  constructor(app: AppPort, name: string) {
+    this.#app = app
     this.name = name
   }
 
@@ -61,7 +61,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** Seconds that its next job has waited; 0 when it is empty. */
   async latency(): Promise<number> {
-    return waited(await this.#info(), this.#host.now())
+    return waited(await this.#info(), this.#app.now())
   }
 
   /**
@@ -71,23 +71,23 @@ export class Queue implements AsyncIterable<QueuedJob> {
    * @throws INVALID_OPTION
    */
   pause(): Promise<{ ignoredBy: string[] }> {
-    return pauseQueue(this.#host.store(), this.name)
+    return pauseQueue(this.#app.store, this.name)
   }
 
   /** Workers take from it again, at once. @throws INVALID_OPTION */
   resume(): Promise<void> {
-    return resumeQueue(this.#host.store(), this.name)
+    return resumeQueue(this.#app.store, this.name)
   }
 
   async isPaused(): Promise<boolean> {
-    return (await this.#host.store().jobs.pausedQueues()).includes(this.name)
+    return (await this.#app.store.jobs.pausedQueues()).includes(this.name)
   }
 
   /** The job with this jid; null when there is none. It may take a while in a long queue. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
     checkText('queue.find: a jid', jid)
     const read = (needle: string, after?: string) =>
-      this.#host.store().search.scanQueue(this.name, needle, { after, limit: BATCH })
+      this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
     return findByJid(jid, read, (item) => this.#job(item), signal)
   }
 
@@ -102,9 +102,10 @@ export class Queue implements AsyncIterable<QueuedJob> {
   ): Promise<QueuedJob | null> {
     const read = (after?: string) => {
       signal?.throwIfAborted()
-      return this.#host
-        .store()
-        .search.scanQueue(this.name, '', { ...(after === undefined ? { at } : { after }), limit: BATCH })
+      return this.#app.store.search.scanQueue(this.name, '', {
+        ...(after === undefined ? { at } : { after }),
+        limit: BATCH,
+      })
     }
     for await (const { items } of pages(read)) {
       const found = items.find(({ text }) => meant(text))
@@ -123,7 +124,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** A page of those that are meant, newest first; `needle` is in all their texts. Bounded as `scan` is. */
   search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
-    const read = (needle: string, page: ScanPage) => this.#host.store().search.scanQueue(this.name, needle, page)
+    const read = (needle: string, page: ScanPage) => this.#app.store.search.scanQueue(this.name, needle, page)
     return scanFor(search, options, read, (item) => this.#job(item))
   }
 
@@ -145,7 +146,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
   /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a long queue. @returns how many */
   async deleteByClass(name: string): Promise<number> {
     const read = (needle: string, after?: string) =>
-      this.#host.store().search.scanQueue(this.name, needle, { after, limit: BATCH })
+      this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
     let deleted = 0
     for await (const { items } of walk(name, read)) {
       deleted += await this.#drop(items.filter((item) => this.#job(item).isOf(name)))
@@ -158,7 +159,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
    * are dropped, unless their task is cancelled. @returns how many
    */
   async clear(): Promise<number> {
-    const store = this.#host.store()
+    const store = this.#app.store
     let left = await this.size()
     let removed = 0
     for (;;) {
@@ -173,19 +174,19 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   async #drop(rows: readonly WaitingJob[]): Promise<number> {
-    const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#host, row.text, { kind: 'deleted' }) }))
-    const answers = await this.#host.store().search.pull(this.name, pulls, this.#host.now())
+    const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#app, row.text, { kind: 'deleted' }) }))
+    const answers = await this.#app.store.search.pull(this.name, pulls, this.#app.now())
     if (answers.includes('error')) throw refused(this.name)
     return answers.filter((answer) => answer === 'ok').length
   }
 
   async #info(): Promise<QueueInfo> {
-    const [info] = await this.#host.store().jobs.queues([this.name])
+    const [info] = await this.#app.store.jobs.queues([this.name])
     return info ?? { name: this.name, size: 0, next: null }
   }
 
   #job(item: WaitingJob): QueuedJob {
-    return new QueuedJob(this.#host, this.name, item)
+    return new QueuedJob(this.#app, this.name, item)
   }
 }
 

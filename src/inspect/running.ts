@@ -1,4 +1,5 @@
-import type { RunningJob, Store } from '../store/contract.ts'
+import type { AppPort } from '../app/port.ts'
+import type { RunningJob } from '../store/contract.ts'
 import { JobRecord } from './record.ts'
 
 /** A job that somebody works on, as its process has shown it at its last beat: up to 10 seconds old. */
@@ -34,12 +35,10 @@ export class Running extends JobRecord {
  * @example for await (const job of hq.running()) console.log(job.process, job.displayClass, job.startedAt)
  */
 export class RunningSet implements AsyncIterable<Running> {
-  readonly #store: () => Store
-  readonly #now: () => number
+  readonly #app: Pick<AppPort, 'store' | 'now'>
 
-  constructor(store: () => Store, now: () => number) {
-    this.#store = store
-    this.#now = now
+  constructor(app: Pick<AppPort, 'store' | 'now'>) {
+    this.#app = app
   }
 
   /** The job with this jid; null when no process has shown that it runs. */
@@ -52,6 +51,6 @@ export class RunningSet implements AsyncIterable<Running> {
   }
 
   async #all(): Promise<Running[]> {
-    return (await this.#store().workers.running()).map((one) => new Running(one, this.#now))
+    return (await this.#app.store.workers.running()).map((one) => new Running(one, this.#app.now))
   }
 }

@@ -1,3 +1,4 @@
+import type { AppPort } from '../app/port.ts'
 import { checkReadable, checkValue } from '../job/args.ts'
 import { between } from '../job/between.ts'
 import { checkQueueName } from '../job/definition.ts'
@@ -6,14 +7,13 @@ import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
 import type { Entry, ScanPage, SetName } from '../store/contract.ts'
-import { deleted, killed, notifyDeath, requeued, trimDead } from './actions.ts'
+import { deleted, EFFECT_MEMBERS, killed, notifyDeath, requeued, trimDead } from './actions.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { chunksOf, ScanBudget } from './chunks.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
 import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
-import { EFFECT_MEMBERS, type InspectHost, PAGE, type Page, type PageOptions } from './host.ts'
 import { type Search, searchOf } from './pattern.ts'
-import { findByJid, scanFor, walk } from './walk.ts'
+import { findByJid, PAGE, type Page, type PageOptions, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 /** Behind every text. */
@@ -36,22 +36,22 @@ export type NewEntry = Pick<Payload, 'class' | 'args'> & Partial<Payload>
  */
 export class JobSet implements AsyncIterable<SetEntry> {
   readonly name: SetName
-  readonly #host: InspectHost
+  readonly #app: AppPort
 
-  constructor(host: InspectHost, name: SetName) {
-    this.#host = host
+  constructor(app: AppPort, name: SetName) {
+    this.#app = app
     this.name = name
   }
 
   size(): Promise<number> {
-    return this.#host.store().jobSets.size(this.name)
+    return this.#app.store.jobSets.size(this.name)
   }
 
   /** The job with this jid; null when there is none. It may take a while in a large set. */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
     const read = (needle: string, after?: string) =>
-      this.#host.store().search.scanSet(this.name, needle, { after, limit: BATCH })
+      this.#app.store.search.scanSet(this.name, needle, { after, limit: BATCH })
     return findByJid(jid, read, (item) => this.#entry(item), signal)
   }
 
@@ -63,11 +63,11 @@ export class JobSet implements AsyncIterable<SetEntry> {
    * @throws INVALID_JOB, INVALID_ARGS, INVALID_OPTION
    */
   async schedule(at: Date | number | Duration, job: NewEntry | string): Promise<string> {
-    const host = this.#host
-    const { text, jid } = textOf(job, host.wire())
-    const score = dueAt(at, host.now())
-    await host.store().jobs.push([{ to: this.name, text, score }], host.now())
-    if (this.name === 'dead') await trimDead(host)
+    const app = this.#app
+    const { text, jid } = textOf(job, app.client.wire)
+    const score = dueAt(at, app.now())
+    await app.store.jobs.push([{ to: this.name, text, score }], app.now())
+    if (this.name === 'dead') await trimDead(app)
     return jid
   }
 
@@ -89,7 +89,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    * A call looks at a bounded number, so it may find nothing and go on all the same.
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
-    const read = (needle: string, page: ScanPage) => this.#host.store().search.scanSet(this.name, needle, page)
+    const read = (needle: string, page: ScanPage) => this.#app.store.search.scanSet(this.name, needle, page)
     return scanFor(searchOf(pattern), options, read, (item) => this.#entry(item))
   }
 
@@ -97,7 +97,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   async page({ after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
     const cursor = after ? cursorOf(after) : undefined
     const about = { ...(cursor ? { after: cursor } : {}), desc, limit: limit + 1 }
-    const entries = await this.#host.store().jobSets.page(this.name, about)
+    const entries = await this.#app.store.jobSets.page(this.name, about)
     const [last, next] = entries.slice(limit - 1)
     return {
       items: entries.slice(0, limit).map((item) => this.#entry(item)),
@@ -113,7 +113,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     { matches }: Search,
     { after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {},
   ): Promise<Page<SetEntry> & { scanned: number }> {
-    const store = this.#host.store()
+    const store = this.#app.store
     const items: SetEntry[] = []
     const looked = new ScanBudget({ most: MOST_SEARCHED, ms: SEARCH_MS })
     let last: Entry | undefined
@@ -142,7 +142,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     ]
     for (const { after, desc, most } of from) {
       let looked = 0
-      for await (const chunk of chunksOf(this.#host.store(), this.name, { after, desc })) {
+      for await (const chunk of chunksOf(this.#app.store, this.name, { after, desc })) {
         const found = chunk.find((entry) => entry.score === score && meant(entry.text))
         if (found) return this.#entry(found)
         looked += chunk.length
@@ -156,7 +156,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   async among(jids: ReadonlySet<string>, ms: number): Promise<Map<string, SetEntry>> {
     const found = new Map<string, SetEntry>()
     const end = performance.now() + ms
-    for await (const chunk of chunksOf(this.#host.store(), this.name)) {
+    for await (const chunk of chunksOf(this.#app.store, this.name)) {
       for (const item of chunk) {
         const isNamed = [...item.text.matchAll(JID)].some(([, jid]) => jids.has(jid as string))
         const entry = isNamed ? this.#entry(item) : undefined
@@ -169,7 +169,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** What the jobs in it failed of, from the highest score down, as far as the limits let look. */
   errors(limits: GroupingLimits, options?: GroupingOptions): Promise<ErrorGroups> {
-    return errorGroups(chunksOf(this.#host.store(), this.name), limits, options)
+    return errorGroups(chunksOf(this.#app.store, this.name), limits, options)
   }
 
   /** From the highest score down, a page at a time. */
@@ -179,35 +179,35 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** Sends all to their queues, each retry taken off its count. */
   retryAll(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#host, this.name, options, (entry) => requeued(this.#host, entry, true))
+    return forAll(this.#app, this.name, options, (entry) => requeued(this.#app, entry, true))
   }
 
   /** Sends all to their queues as they are. */
   addAllToQueue(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#host, this.name, options, (entry) => requeued(this.#host, entry, false))
+    return forAll(this.#app, this.name, options, (entry) => requeued(this.#app, entry, false))
   }
 
   /** Puts all into the dead set; death handlers hear of it only with `notify: true`. @throws INVALID_OPTION of the dead set */
   async killAll({ notify = false, error, ...options }: SweepOptions & KillOptions = {}): Promise<BulkResult> {
     refuseDead(this.name)
     const tell = async (entries: Entry[]) => {
-      if (notify) for (const { text } of entries) await notifyDeath(this.#host, text, error)
+      if (notify) for (const { text } of entries) await notifyDeath(this.#app, text, error)
     }
     try {
-      return await forAll(this.#host, this.name, options, (entry) => killed(this.#host, entry), tell)
+      return await forAll(this.#app, this.name, options, (entry) => killed(this.#app, entry), tell)
     } finally {
-      await trimDead(this.#host)
+      await trimDead(this.#app)
     }
   }
 
   /** Deletes all, or those that match. */
   deleteAll(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#host, this.name, options, (entry) => deleted(this.#host, this.name, entry))
+    return forAll(this.#app, this.name, options, (entry) => deleted(this.#app, this.name, entry))
   }
 
   /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a large set. @returns how many */
   async deleteByClass(name: string): Promise<number> {
-    const store = this.#host.store()
+    const store = this.#app.store
     const read = (needle: string, after?: string) => store.search.scanSet(this.name, needle, { after, limit: BATCH })
     let removed = 0
     for await (const { items } of walk(name, read)) {
@@ -222,7 +222,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    * @returns how many were handed over
    */
   async popEach(take: (entry: SetEntry) => unknown): Promise<number> {
-    const store = this.#host.store()
+    const store = this.#app.store
     let left = await this.size()
     let taken = 0
     for (let after: Entry | undefined; left > 0; ) {
@@ -242,7 +242,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** Deletes everything, at once where that can be. @returns how many */
   async clear(): Promise<number> {
-    const store = this.#host.store()
+    const store = this.#app.store
     let removed = 0
     for (;;) {
       const cleared = await store.search.clearSet(this.name, this.name === 'dead' ? [] : EFFECT_MEMBERS)
@@ -253,20 +253,20 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   async #drop(entries: readonly Entry[]): Promise<number> {
-    const swaps = entries.map((entry) => deleted(this.#host, this.name, entry))
-    const answers = await this.#host.store().jobSets.swap(this.name, swaps, this.#host.now())
+    const swaps = entries.map((entry) => deleted(this.#app, this.name, entry))
+    const answers = await this.#app.store.jobSets.swap(this.name, swaps, this.#app.now())
     if (answers.includes('error')) throw new HighkiqError('STORE_UNUSABLE', "the store can't remove some of them")
     return answers.filter((answer) => answer === 'ok').length
   }
 
   async *#down(from?: Entry): AsyncGenerator<SetEntry> {
-    for await (const chunk of chunksOf(this.#host.store(), this.name, { after: from })) {
+    for await (const chunk of chunksOf(this.#app.store, this.name, { after: from })) {
       for (const item of chunk) yield this.#entry(item)
     }
   }
 
   #entry(entry: Entry): SetEntry {
-    return new SetEntry(this.#host, this.name, entry)
+    return new SetEntry(this.#app, this.name, entry)
   }
 }
 

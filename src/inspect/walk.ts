@@ -1,8 +1,21 @@
 /** Walking through queues and sets, a page at a time. */
 
 import type { Scan, ScanPage } from '../store/contract.ts'
-import { PAGE, type Page, type PageOptions } from './host.ts'
 import type { Search } from './pattern.ts'
+
+/** One page of a list. Pass `next` as `after` to get the next page; it is null at the end. */
+export interface Page<Item> {
+  items: Item[]
+  next: string | null
+}
+
+export interface PageOptions {
+  after?: string | null
+  /** Default 50. */
+  limit?: number
+}
+
+export const PAGE = 50
 
 /** One scan looks at about so many, and then says where to go on. */
 const MOST_SCANNED = 20_000

@@ -1,11 +1,12 @@
+import type { AppPort } from '../app/port.ts'
 import type { Handler } from '../job/definition.ts'
 import { Kill } from '../job/errors.ts'
 import type { IterableContext, IterableJob } from './definition.ts'
-import { Iteration, type IterationHost } from './iteration.ts'
+import { Iteration } from './iteration.ts'
 
 /** An iterable job as a handler like any other. */
 export function iterableHandler<Args extends unknown[], Item, Cursor>(
-  host: IterationHost,
+  app: AppPort,
   job: IterableJob<Args, Item, Cursor>,
 ): Handler<Args, void> {
   const any = job as unknown as IterableJob<unknown[], unknown, unknown>
@@ -13,7 +14,7 @@ export function iterableHandler<Args extends unknown[], Item, Cursor>(
     // Every item gets the same arguments.
     if (ctx.payload.hk_list) throw new Kill('an iterable job gets one row: make its task without rowsPerJob')
     const own = ctx as unknown as IterableContext & { iteration: Iteration }
-    own.iteration = new Iteration(host, any, own, deepFreeze(args))
+    own.iteration = new Iteration(app, any, own, deepFreeze(args))
     await own.iteration.run()
   }
 }

@@ -1,11 +1,12 @@
 /** One attempt of an iterable job: goes from item to item, saves the cursor now and then, and stops between two items. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AppPort } from '../app/port.ts'
 import { checkReadable, checkValue } from '../job/args.ts'
 import type { Progress } from '../job/context.ts'
 import { HighkiqError, hasCode, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import type { IterationState, Store } from '../store/contract.ts'
+import type { IterationState } from '../store/contract.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
 
 const SAVE_SECONDS = 5
@@ -14,22 +15,13 @@ const TURN_MS = 10
 /** Characters of a cursor. */
 const MOST_SHOWN = 100
 
-export interface IterationHost {
-  store(): Store
-  now(): number
-  /** Seconds of a job that says nothing of it. */
-  maxIterationRuntime(): number
-  /** An error that nobody else hears of. Never throws. */
-  report(error: unknown, about: Record<string, unknown>): void
-}
-
 type AnyJob = IterableJob<unknown[], unknown, unknown>
 
 export class Iteration implements IterationView {
   executions = 1
   done = 0
   cancelled = false
-  readonly #host: IterationHost
+  readonly #app: AppPort
   readonly #job: AnyJob
   readonly #ctx: IterableContext
   readonly #args: unknown[]
@@ -42,8 +34,8 @@ export class Iteration implements IterationView {
   #savedAt = this.#began
   #shown: Progress | undefined
 
-  constructor(host: IterationHost, job: AnyJob, ctx: IterableContext, args: unknown[]) {
-    this.#host = host
+  constructor(app: AppPort, job: AnyJob, ctx: IterableContext, args: unknown[]) {
+    this.#app = app
     this.#job = job
     this.#ctx = ctx
     this.#args = args
@@ -123,7 +115,7 @@ export class Iteration implements IterationView {
     else if (reason && reason.code !== 'SHUTDOWN') throw reason
     else if (this.#ctx.interrupted) return new Pause('front')
     // One item at least, or it would never come to an end.
-    const { maxIterationRuntime = this.#host.maxIterationRuntime() } = this.#job
+    const { maxIterationRuntime = this.#app.settings.maxIterationRuntime } = this.#job
     if (this.done > 0 && now - this.#began >= maxIterationRuntime * 1000) return new Pause('back')
     return undefined
   }
@@ -153,7 +145,7 @@ export class Iteration implements IterationView {
     // Another program's job may have no id.
     if (typeof this.#ctx.jid !== 'string') return
     try {
-      const [record] = await this.#host.store().jobs.iterations([this.#ctx.jid])
+      const [record] = await this.#app.store.jobs.iterations([this.#ctx.jid])
       if (record) {
         this.executions = record.executions + 1
         this.#before = record.runtime
@@ -173,7 +165,7 @@ export class Iteration implements IterationView {
     const { state } = this
     if (!state) return
     try {
-      const saved = await this.#host.store().jobs.saveIteration(this.#ctx.jid, state, this.#host.now())
+      const saved = await this.#app.store.jobs.saveIteration(this.#ctx.jid, state, this.#app.now())
       if (!saved) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job goes on elsewhere')
     } catch (thrown) {
       if (hasCode(thrown, 'LEASE_LOST')) throw thrown
@@ -188,6 +180,6 @@ export class Iteration implements IterationView {
   }
 
   #report(error: unknown, during: string): void {
-    this.#host.report(error, { jid: this.#ctx.jid, class: this.#ctx.payload.class, during })
+    this.#app.hooks.report(error, { jid: this.#ctx.jid, class: this.#ctx.payload.class, during })
   }
 }

@@ -1,8 +1,9 @@
 /** Looking at what was counted. */
 
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
-import { HISTOGRAM_BUCKETS, type JobSums, type Store } from '../store/contract.ts'
+import { HISTOGRAM_BUCKETS, type JobSums } from '../store/contract.ts'
 import { LABELS, percentile } from './collector.ts'
 
 const MINUTE = 60_000
@@ -81,12 +82,10 @@ export type Percentiles = Pick<JobMetrics, 'p50' | 'p95' | 'p99'>
 
 /** What ended by class and time, of all processes together, Sidekiq's included. It is told every ten seconds. */
 export class Metrics {
-  readonly #store: () => Store
-  readonly #now: () => number
+  readonly #app: Pick<AppPort, 'store' | 'now'>
 
-  constructor(store: () => Store, now: () => number) {
-    this.#store = store
-    this.#now = now
+  constructor(app: Pick<AppPort, 'store' | 'now'>) {
+    this.#app = app
   }
 
   /** Which classes take most of the time. @throws INVALID_OPTION */
@@ -97,9 +96,9 @@ export class Metrics {
     else checkWhole('hours', hours, MOST_HOURS)
     if (typeof filter !== 'string') throw wrong('filter is a text that the names contain')
     const span = hours === undefined ? 1 : 10
-    const times = timesBefore(this.#now(), span, hours === undefined ? minutes : hours * 6)
+    const times = timesBefore(this.#app.now(), span, hours === undefined ? minutes : hours * 6)
     const window = windowOf(times, span)
-    const [sums, deploys] = await Promise.all([this.#store().metrics.sums(span, times), this.#deploysIn(window)])
+    const [sums, deploys] = await Promise.all([this.#app.store.metrics.sums(span, times), this.#deploysIn(window)])
     const wanted = filter.toLowerCase()
     const jobs = [...byName(sums)]
       .filter(([name]) => name.toLowerCase().includes(wanted))
@@ -114,11 +113,11 @@ export class Metrics {
     if (typeof name !== 'string' || name === '') throw wrong('metrics.job needs the name of a class')
     const { minutes = 60 } = options
     checkWhole('minutes', minutes, MOST_MINUTES)
-    const times = timesBefore(this.#now(), 1, minutes)
+    const times = timesBefore(this.#app.now(), 1, minutes)
     const window = windowOf(times, 1)
     const [sums, histograms, deploys] = await Promise.all([
-      this.#store().metrics.sums(1, times, name),
-      this.#store().metrics.histograms(name, times),
+      this.#app.store.metrics.sums(1, times, name),
+      this.#app.store.metrics.histograms(name, times),
       this.#deploysIn(window),
     ])
     const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
@@ -138,9 +137,9 @@ export class Metrics {
     refuseUnknown('metrics.percentiles', options, ['minutes'])
     const { minutes = 60 } = options
     checkWhole('minutes', minutes, MOST_MINUTES)
-    const times = timesBefore(this.#now(), 1, minutes)
+    const times = timesBefore(this.#app.now(), 1, minutes)
     const all = new Map<string, Percentiles>()
-    for (const name of names) all.set(name, percentilesOf(total(await this.#store().metrics.histograms(name, times))))
+    for (const name of names) all.set(name, percentilesOf(total(await this.#app.store.metrics.histograms(name, times))))
     return all
   }
 
@@ -149,7 +148,7 @@ export class Metrics {
     refuseUnknown('metrics.deploys', options, ['days'])
     const { days = MOST_DAYS } = options
     checkWhole('days', days, MOST_DAYS)
-    const now = this.#now()
+    const now = this.#app.now()
     return this.#deploysOf(Array.from({ length: days }, (_, i) => dayOf(now - i * DAY)))
   }
 
@@ -160,7 +159,7 @@ export class Metrics {
   }
 
   async #deploysOf(days: readonly string[]): Promise<DeployMark[]> {
-    return (await this.#store().metrics.deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
+    return (await this.#app.store.metrics.deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
   }
 }
 

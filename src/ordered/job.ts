@@ -1,22 +1,17 @@
-import type { FakeQueues, OrderedPushed } from '../client/push-target.ts'
+import type { AppPort } from '../app/port.ts'
+import type { OrderedPushed } from '../client/push-target.ts'
 import type { OrderedDefinition, OrderedItem } from './definition.ts'
-import type { PushHost } from './push.ts'
 import { OrderedQueue } from './queue.ts'
-
-export interface OrderedJobHost extends PushHost {
-  /** What a test has collected. @throws INVALID_OPTION when none does */
-  collected(): FakeQueues
-}
 
 /** An ordered queue that this app defines: `hq.ordered(name, options, handler)`. */
 export class OrderedJob<P = unknown> extends OrderedQueue {
   readonly definition: OrderedDefinition
-  readonly #host: OrderedJobHost
+  readonly #app: AppPort
 
-  constructor(host: OrderedJobHost, definition: OrderedDefinition) {
-    super(host, definition.queue, definition)
+  constructor(app: AppPort, definition: OrderedDefinition) {
+    super(app, definition.queue, definition)
     this.definition = definition
-    this.#host = host
+    this.#app = app
   }
 
   get name(): string {
@@ -31,15 +26,15 @@ export class OrderedJob<P = unknown> extends OrderedQueue {
 
   /** What was pushed and has not run, in order. */
   get pushed(): readonly OrderedPushed[] {
-    return this.#host.collected().ordered(this.name)
+    return this.#app.client.collected.ordered(this.name)
   }
 
   /** Runs what was pushed, ids together as a worker would. @returns how many items; @throws what the handler throws */
   async drain(): Promise<number> {
-    return this.#host.collected().drain(this.name)
+    return this.#app.client.collected.drain(this.name)
   }
 
   clear(): void {
-    this.#host.collected().clear(this.name)
+    this.#app.client.collected.clear(this.name)
   }
 }

@@ -1,4 +1,4 @@
-import type { Store } from '../store/contract.ts'
+import type { AppPort } from '../app/port.ts'
 import { type DeadId, deadId, listOf, type OrderedList, type OrderedListOptions, pageOf } from './entry.ts'
 import { idOf, idsOf, inPages, type OrderedIds } from './ids.ts'
 
@@ -6,14 +6,12 @@ const SORTS = ['updatedAt', 'id'] as const
 
 /** What has failed for good in an ordered queue, or crashed its process too often. */
 export class Morgue {
-  readonly #store: () => Store
-  readonly #now: () => number
+  readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #queue: string
 
-  constructor(queue: string, store: () => Store, now: () => number) {
+  constructor(queue: string, app: Pick<AppPort, 'store' | 'now'>) {
     this.#queue = queue
-    this.#store = store
-    this.#now = now
+    this.#app = app
   }
 
   /** @throws INVALID_OPTION */
@@ -22,25 +20,25 @@ export class Morgue {
     return listOf(
       page,
       deadId,
-      (one) => this.#store().ordered.morgue(this.#queue, by, one),
+      (one) => this.#app.store.ordered.morgue(this.#queue, by, one),
       ({ updatedAt }) => (by === 'id' ? 0 : updatedAt),
     )
   }
 
   async find(id: string | number | bigint): Promise<DeadId | null> {
-    const { dead } = await this.#store().ordered.find(this.#queue, idOf('morgue.find', id))
+    const { dead } = await this.#app.store.ordered.find(this.#queue, idOf('morgue.find', id))
     return dead && deadId(dead)
   }
 
   /** Back among what waits, fresh and due now. @returns how many it were */
   resurrect(ids: OrderedIds | 'all'): Promise<number> {
-    const act = (some: string[]) => this.#store().ordered.resurrect(this.#queue, some, this.#now())
+    const act = (some: string[]) => this.#app.store.ordered.resurrect(this.#queue, some, this.#app.now())
     return ids === 'all' ? this.#all(act) : inPages(idsOf('resurrect', ids), act)
   }
 
   /** @returns how many it were */
   delete(ids: OrderedIds | 'all'): Promise<number> {
-    const act = (some: string[]) => this.#store().ordered.deleteDead(this.#queue, some)
+    const act = (some: string[]) => this.#app.store.ordered.deleteDead(this.#queue, some)
     return ids === 'all' ? this.#all(act) : inPages(idsOf('delete', ids), act)
   }
 
@@ -48,7 +46,7 @@ export class Morgue {
     let sum = 0
     let after: { value: number; id: string } | undefined
     for (;;) {
-      const page = await this.#store().ordered.morgue(this.#queue, 'id', { ...(after ? { after } : {}), limit: 100 })
+      const page = await this.#app.store.ordered.morgue(this.#queue, 'id', { ...(after ? { after } : {}), limit: 100 })
       if (page.length === 0) return sum
       const ids = page.map(({ id }) => id)
       after = { value: 0, id: ids.at(-1) as string }

@@ -1,29 +1,15 @@
 /** Pushes items to an ordered queue. All items are checked before any is stored. */
 
-import type { Client } from '../client/client.ts'
-import type { OrderedPushed } from '../client/push-target.ts'
+import type { AppPort } from '../app/port.ts'
 import { checkValue } from '../job/args.ts'
-import type { Chain } from '../job/chain.ts'
-import type { JobContext } from '../job/context.ts'
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
-import { ORDERED_PAGE, type OrderedPush, type OrderedPushes, type Store } from '../store/contract.ts'
+import { ORDERED_PAGE, type OrderedPush, type OrderedPushes } from '../store/contract.ts'
 import { canonicalJson } from './canonical.ts'
 import type { OrderedDefinition, OrderedItem } from './definition.ts'
-
-export interface PushHost {
-  client: Client
-  store(): Store
-  now(): number
-  /** Runs the items in this process, for tests. */
-  runInline(
-    definition: OrderedDefinition,
-    items: readonly OrderedPushed[],
-    chain: Chain<JobContext, unknown>,
-  ): Promise<void>
-}
+import { runOrderedInline } from './inline.ts'
 
 const MOST_SCORE = 2 ** 53
 
@@ -41,20 +27,20 @@ function nextScore(nowMs: number): number {
  * @throws INVALID_JOB, INVALID_ARGS before anything is stored; PushError, whose `jids` are the ids not known to be stored
  */
 export function pushOrdered(
-  host: PushHost,
+  app: AppPort,
   definition: OrderedDefinition,
   items: OrderedItem | Iterable<OrderedItem>,
 ): Promise<number> {
-  return host.client.target.pushOrdered({
+  return app.client.target.pushOrdered({
     name: definition.name,
-    prepare: async () => batchesOf(definition, await pushesOf(host, definition, items)),
-    run: (some, chain) => host.runInline(definition, some, chain),
+    prepare: async () => batchesOf(definition, await pushesOf(app, definition, items)),
+    run: (some, chain) => runOrderedInline({ ...app.engine(), chain }, definition, some),
   })
 }
 
 /** Prepares and checks all items. */
 async function pushesOf(
-  host: PushHost,
+  app: AppPort,
   definition: OrderedDefinition,
   items: OrderedItem | Iterable<OrderedItem>,
 ): Promise<OrderedPush[]> {
@@ -64,12 +50,12 @@ async function pushesOf(
   // Checked before the middleware, which may rely on it, and again afterwards.
   const pushes = prepared.map((item, i) => {
     try {
-      return pushOf(host, definition, item)
+      return pushOf(app, definition, item)
     } catch (thrown) {
       throw Symbol.iterator in Object(items) ? atIndex(thrown, definition, item, i) : thrown
     }
   })
-  return host.client.isPlain ? pushes : pass(host, definition, prepared)
+  return app.client.isPlain ? pushes : pass(app, definition, prepared)
 }
 
 function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly OrderedPush[]): OrderedPushes[] {
@@ -82,17 +68,17 @@ function batchesOf({ queue, options }: OrderedDefinition, pushes: readonly Order
 
 /** Passes each item through the client middleware as the only argument of a job. */
 async function pass(
-  host: PushHost,
+  app: AppPort,
   definition: OrderedDefinition,
   items: readonly OrderedItem[],
 ): Promise<OrderedPush[]> {
   const { name, queue } = definition
   const passed: OrderedPush[] = []
   for (const item of items) {
-    const after = await host.client.pass({ class: name, queue, args: [item], jid: newJid() })
+    const after = await app.client.pass({ class: name, queue, args: [item], jid: newJid() })
     if (!after) continue
     // The middleware may have changed the item itself.
-    passed.push(pushOf(host, definition, after.args[0] as OrderedItem))
+    passed.push(pushOf(app, definition, after.args[0] as OrderedItem))
   }
   return passed
 }
@@ -115,16 +101,16 @@ function atIndex(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem
   return new HighkiqError(code, `${name}: items[${i}]${id}: ${what}`, { ...details, index: i }, { cause: thrown })
 }
 
-function pushOf(host: PushHost, { name }: OrderedDefinition, item: OrderedItem): OrderedPush {
+function pushOf(app: AppPort, { name }: OrderedDefinition, item: OrderedItem): OrderedPush {
   if (typeof item !== 'object' || item === null) {
     throw invalid(name, `${shown(item)} is no item: pass { id, payload, … }`)
   }
   for (const member in item) if (!MEMBERS.has(member)) throw unknownMember(name, member)
   const { payload = '', score, performIn, performAt, wake } = item
   checkValue(payload, 'payload', name)
-  const nowMs = host.now()
+  const nowMs = app.now()
   const text = canonicalJson(payload)
-  host.client.weigh(name, text)
+  app.client.weigh(name, text)
   if (score !== undefined && !(typeof score === 'number' && Math.abs(score) <= MOST_SCORE)) {
     throw invalid(name, `score is a number within ±2^53, not ${shown(score)}`)
   }

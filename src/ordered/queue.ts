@@ -1,5 +1,6 @@
 /** An ordered queue, for looking and acting; any process may, whether it defines the queue or not. */
 
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { OrderedCounts, ShardCounts } from '../store/contract.ts'
 import { checkShards, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
@@ -7,7 +8,7 @@ import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
 import { idOf, idsOf, type OrderedIds } from './ids.ts'
 import { Morgue } from './morgue.ts'
 import { moveAllShards } from './morgue-pruner.ts'
-import { type PushHost, pushOrdered } from './push.ts'
+import { pushOrdered } from './push.ts'
 import { Waiting } from './waiting.ts'
 
 /** In ids. */
@@ -49,18 +50,16 @@ export class OrderedQueue {
   readonly queue: string
   readonly waiting: Waiting
   readonly morgue: Morgue
-  readonly #host: PushHost
+  readonly #app: AppPort
   readonly #definition: OrderedDefinition | undefined
 
   /** @param definition the app's definition, if the app defines the queue */
-  constructor(host: PushHost, queue: string, definition?: OrderedDefinition) {
-    this.#host = host
+  constructor(app: AppPort, queue: string, definition?: OrderedDefinition) {
+    this.#app = app
     this.queue = queue
     this.#definition = definition
-    const store = () => host.store()
-    const now = () => host.now()
-    this.waiting = new Waiting(queue, store, now)
-    this.morgue = new Morgue(queue, store, now)
+    this.waiting = new Waiting(queue, app)
+    this.morgue = new Morgue(queue, app)
   }
 
   /**
@@ -73,21 +72,21 @@ export class OrderedQueue {
    * @example await hq.ordered('SyncUser').performAsync([{ id: 7, payload: { name: 'Ann' }, performIn: '5m' }])
    */
   performAsync(items: OrderedItem | Iterable<OrderedItem>): Promise<number> {
-    if (this.#definition) return pushOrdered(this.#host, this.#definition, items)
-    const { client } = this.#host
+    if (this.#definition) return pushOrdered(this.#app, this.#definition, items)
+    const { client } = this.#app
     const definition = foreignDefinition(this.queue)
     const { orderedNames: names } = client.target
-    if (!names || names.has(this.queue)) return pushOrdered(this.#host, definition, items)
+    if (!names || names.has(this.queue)) return pushOrdered(this.#app, definition, items)
     return client.target.apart(`a push to ${this.queue}, which this app does not define,`, async () => {
       await names.ask()
       if (!names.has(this.queue)) await this.known()
-      return pushOrdered(this.#host, definition, items)
+      return pushOrdered(this.#app, definition, items)
     })
   }
 
   /** The same queue, if it is in the store. @throws UNKNOWN_ORDERED with those that are */
   async known(): Promise<this> {
-    const names = await this.#host.store().ordered.queues()
+    const names = await this.#app.store.ordered.queues()
     if (names.includes(this.queue)) return this
     const more = names.length > MOST_NAMES ? `, and ${names.length - MOST_NAMES} more` : ''
     const there =
@@ -99,11 +98,11 @@ export class OrderedQueue {
 
   /** All 0 and without shards when nobody has defined or used it yet. */
   async stats(): Promise<OrderedStats> {
-    return statsOf(await this.#host.store().ordered.counts(this.queue, this.#host.now()))
+    return statsOf(await this.#app.store.ordered.counts(this.queue, this.#app.now()))
   }
 
   async find(id: string | number | bigint): Promise<FoundId> {
-    const { waiting, inFlight, dead } = await this.#host.store().ordered.find(this.queue, idOf('find', id))
+    const { waiting, inFlight, dead } = await this.#app.store.ordered.find(this.queue, idOf('find', id))
     return {
       waiting: waiting && waitingId(waiting),
       inFlight: inFlight && {
@@ -117,11 +116,11 @@ export class OrderedQueue {
 
   /** Pushes go on; nothing is taken any more. */
   pause(): Promise<void> {
-    return this.#host.store().ordered.pause(this.queue, true)
+    return this.#app.store.ordered.pause(this.queue, true)
   }
 
   resume(): Promise<void> {
-    return this.#host.store().ordered.pause(this.queue, false)
+    return this.#app.store.ordered.pause(this.queue, false)
   }
 
   /**
@@ -133,7 +132,7 @@ export class OrderedQueue {
     const list = idsOf('cancel', ids)
     const answers: OrderedCancelAnswer[] = []
     for (let from = 0; from < list.length; from += 100) {
-      answers.push(...(await this.#host.store().ordered.cancel(this.queue, list.slice(from, from + 100))))
+      answers.push(...(await this.#app.store.ordered.cancel(this.queue, list.slice(from, from + 100))))
     }
     return answers
   }
@@ -145,7 +144,7 @@ export class OrderedQueue {
    */
   async reshard(shards: number): Promise<void> {
     checkShards(this.queue, shards)
-    const store = this.#host.store()
+    const store = this.#app.store
     if (!(await store.ordered.reshard(this.queue, shards))) {
       const assignments = await store.ordered.assignments(this.queue)
       throw new HighkiqError(
@@ -160,7 +159,7 @@ export class OrderedQueue {
 
   /** Forgets the queue, if it is empty (also its morgue) and no worker knows it; false: it is not. */
   delete(): Promise<boolean> {
-    return this.#host.store().ordered.deleteQueue(this.queue)
+    return this.#app.store.ordered.deleteQueue(this.queue)
   }
 }
 

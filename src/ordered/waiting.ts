@@ -1,4 +1,5 @@
-import { ORDERED_PAGE, type OrderedPage, type Store } from '../store/contract.ts'
+import type { AppPort } from '../app/port.ts'
+import { ORDERED_PAGE, type OrderedPage } from '../store/contract.ts'
 import { canonicalJson } from './canonical.ts'
 import { listOf, type OrderedList, type OrderedListOptions, pageOf, type WaitingId, waitingId } from './entry.ts'
 import { idOf, idsOf, inPages, type OrderedIds, refuseAll } from './ids.ts'
@@ -14,41 +15,39 @@ export interface WaitingListOptions extends OrderedListOptions<(typeof SORTS)[nu
 
 /** What waits in an ordered queue. Actions on all go through it a page at a time: what comes meanwhile may be met or not. */
 export class Waiting {
-  readonly #store: () => Store
-  readonly #now: () => number
+  readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #queue: string
 
-  constructor(queue: string, store: () => Store, now: () => number) {
+  constructor(queue: string, app: Pick<AppPort, 'store' | 'now'>) {
     this.#queue = queue
-    this.#store = store
-    this.#now = now
+    this.#app = app
   }
 
   /** @throws INVALID_OPTION */
   async list(options: WaitingListOptions = {}): Promise<OrderedList<WaitingId>> {
     const { by, page } = pageOf('waiting.list', options, SORTS, ['payloads'])
     const { payloads = SHOWN } = options
-    const get = (one: OrderedPage) => this.#store().ordered.waiting(this.#queue, by, { ...one, payloads })
+    const get = (one: OrderedPage) => this.#app.store.ordered.waiting(this.#queue, by, { ...one, payloads })
     return listOf(page, waitingId, get, (last) => (by === 'id' ? 0 : last[by]))
   }
 
   /** What waits of an id; null: nothing. */
   async find(id: string | number | bigint): Promise<WaitingId | null> {
-    const { waiting } = await this.#store().ordered.find(this.#queue, idOf('waiting.find', id))
+    const { waiting } = await this.#app.store.ordered.find(this.#queue, idOf('waiting.find', id))
     return waiting && waitingId(waiting)
   }
 
   /** Makes all due now that are due later. @returns how many */
   performAllNow(): Promise<number> {
-    const now = this.#now()
-    return this.#each('performIn', now / 1000, (ids) => this.#store().ordered.act(this.#queue, 'now', ids, { now }))
+    const now = this.#app.now()
+    return this.#each('performIn', now / 1000, (ids) => this.#app.store.ordered.act(this.#queue, 'now', ids, { now }))
   }
 
   /** Makes these due now. @returns how many it were */
   async performNow(ids: OrderedIds): Promise<number> {
     refuseAll('waiting.performNow', ids, 'performAllNow()')
-    const now = this.#now()
-    return inPages(idsOf('performNow', ids), (some) => this.#store().ordered.act(this.#queue, 'now', some, { now }))
+    const now = this.#app.now()
+    return inPages(idsOf('performNow', ids), (some) => this.#app.store.ordered.act(this.#queue, 'now', some, { now }))
   }
 
   /** Puts all that have failed into the morgue. @returns how many */
@@ -64,26 +63,26 @@ export class Waiting {
   /** What waits of these ids; what is in flight goes on. @returns of how many something waited */
   async delete(ids: OrderedIds): Promise<number> {
     refuseAll('waiting.delete', ids, 'deleteAllFailed()')
-    const now = this.#now()
-    return inPages(idsOf('delete', ids), (some) => this.#store().ordered.act(this.#queue, 'delete', some, { now }))
+    const now = this.#app.now()
+    return inPages(idsOf('delete', ids), (some) => this.#app.store.ordered.act(this.#queue, 'delete', some, { now }))
   }
 
   /** Puts what waits of these ids into the morgue. @returns of how many something waited */
   async kill(ids: OrderedIds, error = 'killed'): Promise<number> {
     refuseAll('waiting.kill', ids, 'killAllFailed()')
-    const options = { now: this.#now(), error }
-    return inPages(idsOf('kill', ids), (some) => this.#store().ordered.act(this.#queue, 'kill', some, options))
+    const options = { now: this.#app.now(), error }
+    return inPages(idsOf('kill', ids), (some) => this.#app.store.ordered.act(this.#queue, 'kill', some, options))
   }
 
   /** Takes one payload that waits away, as it was pushed; an id without any is gone. False: it is not there. */
   async deletePayload(id: string | number | bigint, payload: unknown): Promise<boolean> {
     const text = canonicalJson(payload)
-    return this.#store().ordered.deletePayload(this.#queue, idOf('waiting.deletePayload', id), text)
+    return this.#app.store.ordered.deletePayload(this.#queue, idOf('waiting.deletePayload', id), text)
   }
 
   #failed(act: 'kill' | 'delete'): Promise<number> {
-    const options = { failed: true, now: this.#now() }
-    return this.#each('retryCount', -1, (ids) => this.#store().ordered.act(this.#queue, act, ids, options))
+    const options = { failed: true, now: this.#app.now() }
+    return this.#each('retryCount', -1, (ids) => this.#app.store.ordered.act(this.#queue, act, ids, options))
   }
 
   /** Those with a higher value, from the highest down: no others are read. */
@@ -92,7 +91,7 @@ export class Waiting {
     let after: { value: number; id: string } | undefined
     for (;;) {
       const page = { desc: true, limit: ORDERED_PAGE, payloads: 0, ...(after ? { after } : {}) }
-      const found = await this.#store().ordered.waiting(this.#queue, by, page)
+      const found = await this.#app.store.ordered.waiting(this.#queue, by, page)
       const met = found.filter((one) => one[by] > above)
       if (met.length > 0) sum += await act(met.map(({ id }) => id))
       const last = met.at(-1)

@@ -1,5 +1,6 @@
 /** Reads a corrected report and finds the rows of the task that it belongs to. */
 
+import type { AppPort } from '../app/port.ts'
 import { checkArgs } from '../job/args.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
@@ -10,7 +11,7 @@ import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf } from './report.ts'
 import { languageOf, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
-import { type Row, retryTransient, type TaskHost } from './rows.ts'
+import { type Row, retryTransient } from './rows.ts'
 import { cellText } from './spreadsheet/cell-text.ts'
 import type { FileRow, OpenFile } from './spreadsheet/file.ts'
 import { unescapeFormula } from './spreadsheet/formula-injection.ts'
@@ -45,14 +46,14 @@ export async function openReport(
   source: Source,
   task: About,
   options: ImportRows,
-  host: Pick<TaskHost, 'store' | 'now' | 'optionsOf'>,
+  app: Pick<AppPort, 'store' | 'now' | 'registry'>,
 ): Promise<OpenReport> {
   const meta = metaOf(task)
   const told = checkImport('task.retry: as', options)
   const {
     columns = meta.mapping,
     rowKey = meta.rowKey,
-    validate = host.optionsOf(task.job).validate,
+    validate = app.registry.get(task.job)?.options.validate,
     ...reading
   } = told
   const { openFile } = await import('./spreadsheet/file.ts')
@@ -60,8 +61,8 @@ export async function openReport(
   const file = await openFile(source, rules, { likely: meta.encoding })
   try {
     const layout = layoutOf(file, meta, rowKey)
-    const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: host.now })
-    return { rows: reportedRows(file, new ReportReader(host, task, layout, check, rowKey)), close: file.close }
+    const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: app.now })
+    return { rows: reportedRows(file, new ReportReader(app, task, layout, check, rowKey)), close: file.close }
   } catch (error) {
     await file.close()
     throw error
@@ -170,7 +171,7 @@ async function* reportedRows({ rows, close }: OpenFile, reader: ReportReader): A
 
 /** Finds the task's row for each row of the report. */
 class ReportReader {
-  readonly #host: Pick<TaskHost, 'store'>
+  readonly #app: Pick<AppPort, 'store'>
   readonly #task: About
   readonly #layout: Layout
   readonly #check: RowCheck | undefined
@@ -180,13 +181,13 @@ class ReportReader {
   #byKey: ReturnType<typeof indexesByKey> | undefined
 
   constructor(
-    host: Pick<TaskHost, 'store'>,
+    app: Pick<AppPort, 'store'>,
     task: About,
     layout: Layout,
     check: RowCheck | undefined,
     rowKey: string | undefined,
   ) {
-    this.#host = host
+    this.#app = app
     this.#task = task
     this.#layout = layout
     this.#check = check
@@ -196,8 +197,8 @@ class ReportReader {
   async *read(page: readonly FileRow[]): AsyncGenerator<ReportedRow, void, void> {
     const indexes: number[] = []
     for (const row of page) indexes.push(await this.#indexOf(row))
-    const { store } = this.#host
-    const found = await retryTransient(() => store().tasks.events(this.#task.id, { indexes, limit: indexes.length }))
+    const { store } = this.#app
+    const found = await retryTransient(() => store.tasks.events(this.#task.id, { indexes, limit: indexes.length }))
     const events = new Map(found.map((event) => [event.index, event]))
     for (const [i, row] of page.entries()) {
       const event = events.get(indexes[i] as number)
@@ -235,7 +236,7 @@ class ReportReader {
   }
 
   async #found(values: Values, number: number, rowKey: string): Promise<number> {
-    this.#byKey ??= indexesByKey(this.#host.store, this.#task.id, rowKey)
+    this.#byKey ??= indexesByKey(this.#app.store, this.#task.id, rowKey)
     const key = String(this.#layout.row(values, {})[rowKey] ?? '')
     const indexes = (await this.#byKey).get(key)
     if (!indexes) throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${shown(key)} there`)
@@ -274,7 +275,7 @@ class ReportReader {
 
 /** Returns the indexes of the rejected rows by the value of a column. Two indexes mean that the value is not unique. */
 async function indexesByKey(
-  store: () => Store,
+  store: Store,
   task: string,
   rowKey: string,
 ): Promise<Map<string, [index: number, other?: number]>> {

@@ -1,5 +1,6 @@
 /** Creates tasks and adds rows to them. Rows are stored while others are still read; their jobs run meanwhile. */
 
+import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -9,7 +10,7 @@ import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
-import { type Rows, RowWriter, refuse, retryTransient, type TaskHost, templateOf, unknownTask } from './rows.ts'
+import { type Rows, RowWriter, refuse, retryTransient, templateOf, unknownTask } from './rows.ts'
 
 /** The smallest default window. A queue needs twice its slots so that it never runs dry. */
 const WINDOW = 100
@@ -30,17 +31,17 @@ export type CreateTask = TaskOptions & {
  * @throws INVALID_ARGS and what `rows` throws: the rows before it stay, and the task is `interrupted`
  */
 export async function createTask(
-  host: TaskHost,
+  app: AppPort,
   job: Job<never[]>,
   rows: Rows,
   options: CreateTask = {},
 ): Promise<string> {
-  const { store, now } = host
+  const { store, now } = app
   const id = options.id ?? newTaskId()
-  const producer = new Producer(host.store)
+  const producer = new Producer(app.store)
   const lists = options.rowsPerJob === undefined ? {} : LISTS
-  const payload = { ...payloadOf(host, job, id, options.queue), ...lists, ...options.members }
-  const writer = new RowWriter(host, {
+  const payload = { ...payloadOf(app, job, id, options.queue), ...lists, ...options.members }
+  const writer = new RowWriter(app, {
     task: id,
     producer: producer.token,
     payload,
@@ -52,9 +53,9 @@ export async function createTask(
   const flush = async () => {
     const isFirst = !created
     if (isFirst) {
-      const spec = await specOf(host, payload, producer.token, options)
+      const spec = await specOf(app, payload, producer.token, options)
       await retryTransient(() => producer.join(spec.queue))
-      await retryTransient(() => store().tasks.create(spec))
+      await retryTransient(() => store.tasks.create(spec))
       created = true
     }
     await writer.flush()
@@ -62,7 +63,7 @@ export async function createTask(
   }
   try {
     await addAll(writer, rows, flush)
-    refuse(await retryTransient(() => store().tasks.endAdding(id, producer.token, now())), id)
+    refuse(await retryTransient(() => store.tasks.endAdding(id, producer.token, now())), id)
     await producer.release()
     return id
   } catch (thrown) {
@@ -71,7 +72,7 @@ export async function createTask(
       await producer.release()
       throw thrown
     }
-    await interrupt(host, id, producer, writer)
+    await interrupt(app, id, producer, writer)
     throw withTask(thrown, id)
   }
 }
@@ -80,16 +81,16 @@ export async function createTask(
  * Adds rows of the same or another job to a task that has not ended.
  * @returns how many. @throws TASK_ENDED, UNKNOWN_TASK, and what `rows` throws: the rows before it stay
  */
-export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
-  const { store, now } = host
+export async function addToTask(app: AppPort, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
+  const { store, now } = app
   const { id, queue } = record
-  const producer = new Producer(host.store)
+  const producer = new Producer(app.store)
   await retryTransient(() => producer.join(queue))
-  const writer = rowsOf(host, record, job, producer.token)
+  const writer = rowsOf(app, record, job, producer.token)
   try {
-    refuse(await retryTransient(() => store().tasks.openAdding(id, producer.token, now())), id)
+    refuse(await retryTransient(() => store.tasks.openAdding(id, producer.token, now())), id)
     await addAll(writer, rows, () => writer.flush())
-    refuse(await retryTransient(() => store().tasks.endAdding(id, producer.token, now())), id)
+    refuse(await retryTransient(() => store.tasks.endAdding(id, producer.token, now())), id)
     await producer.release()
     return writer.cursor
   } catch (thrown) {
@@ -101,21 +102,21 @@ export async function addToTask(host: TaskHost, record: TaskRecord, job: Job<nev
 }
 
 /** Resumes adding after the last row of another producer, which loses its right to add. `rows` are all rows, from the first. */
-export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
-  const { store, now } = host
+export async function continueTask(app: AppPort, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
+  const { store, now } = app
   const { id, queue, producer: previous } = record
-  const producer = new Producer(host.store)
+  const producer = new Producer(app.store)
   await retryTransient(() => producer.join(queue))
   let writer: RowWriter | undefined
   try {
-    refuse(await retryTransient(() => store().tasks.openAdding(id, producer.token, now(), previous)), id)
-    const cursor = await cursorOf(host, id, producer.token)
+    refuse(await retryTransient(() => store.tasks.openAdding(id, producer.token, now(), previous)), id)
+    const cursor = await cursorOf(app, id, producer.token)
     // The store is asked only now, since another producer may have added rows before.
-    const stored = await retryTransient(() => store().tasks.find(id))
-    const adding = rowsOf(host, record, job, producer.token, cursor)
+    const stored = await retryTransient(() => store.tasks.find(id))
+    const adding = rowsOf(app, record, job, producer.token, cursor)
     writer = adding
     await addAll(adding, rowsBehind(rows, cursor, stored ?? record), () => adding.flush())
-    refuse(await retryTransient(() => store().tasks.endAdding(id, producer.token, now())), id)
+    refuse(await retryTransient(() => store.tasks.endAdding(id, producer.token, now())), id)
     await producer.release()
     return adding.cursor - cursor
   } catch (thrown) {
@@ -123,23 +124,23 @@ export async function continueTask(host: TaskHost, record: TaskRecord, job: Job<
       await producer.interrupt(id, now())
       throw thrown
     }
-    await interrupt(host, id, producer, writer)
+    await interrupt(app, id, producer, writer)
     throw withTask(thrown, id)
   }
 }
 
 /** Returns the `add` of one row's handler. When the attempt is repeated, rows that are stored already are skipped. */
 export function rowProducer(
-  host: TaskHost,
+  app: AppPort,
   id: string,
   index: number,
 ): (job: Job<never[]>, rows: Rows) => Promise<number> {
   let cursor = 0
   let busy: Promise<unknown> = Promise.resolve()
   const add = async (job: Job<never[]>, rows: Rows) => {
-    const record = await retryTransient(() => host.store().tasks.find(id))
+    const record = await retryTransient(() => app.store.tasks.find(id))
     if (!record) throw unknownTask(id)
-    const writer = rowsOf(host, record, job, `row:${index}`, cursor)
+    const writer = rowsOf(app, record, job, `row:${index}`, cursor)
     const before = cursor
     try {
       await addAll(writer, rows, () => writer.flush())
@@ -157,8 +158,8 @@ export function rowProducer(
 }
 
 /** Returns how many rows a producer has added. The store says so when it refuses a row behind all possible rows. */
-async function cursorOf({ store, now }: TaskHost, id: string, producer: string): Promise<number> {
-  const answer = await retryTransient(() => store().tasks.addRows(id, producer, 2 ** 32, [], now()))
+async function cursorOf({ store, now }: AppPort, id: string, producer: string): Promise<number> {
+  const answer = await retryTransient(() => store.tasks.addRows(id, producer, 2 ** 32, [], now()))
   return answer.ok ? 0 : answer.cursor
 }
 
@@ -177,17 +178,17 @@ function grouped({ rowsPerJob }: { rowsPerJob?: number | null }): { rowsPerJob?:
 /** The payload member that makes the handler get its rows as a list. */
 const LISTS = { hk_list: true } as const
 
-function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, producer: string, cursor = 0): RowWriter {
+function rowsOf(app: AppPort, record: TaskRecord, job: Job<never[]>, producer: string, cursor = 0): RowWriter {
   const { export: file, format } = metaOf(record)
   const page = file ? { hk_part: true as const } : {}
   // Only the task's own job gets lists; another job gets its own arguments.
   const lists = record.rowsPerJob !== null && job.name === record.job ? LISTS : {}
-  const payload = { ...payloadOf(host, job, record.id, record.queue), ...lists, ...page }
+  const payload = { ...payloadOf(app, job, record.id, record.queue), ...lists, ...page }
   // The template holds the job's options at the task's creation. A job with other options now stores them in the row.
   const hasOptions = Object.values(job.said).some((value) => value !== undefined)
   const fitsTemplate = job.name === record.job && !hasOptions
   const ofFile = format !== undefined
-  return new RowWriter(host, {
+  return new RowWriter(app, {
     task: record.id,
     producer,
     payload,
@@ -198,9 +199,9 @@ function rowsOf(host: TaskHost, record: TaskRecord, job: Job<never[]>, producer:
   })
 }
 
-function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string | undefined): Payload {
+function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | undefined): Payload {
   const options = { ...job.said, ...(queue === undefined ? {} : { queue }) }
-  const payload = host.client.normalise({ ...options, class: job.name, args: [] })
+  const payload = app.client.normalise({ ...options, class: job.name, args: [] })
   if (payload.at !== undefined) {
     throw new HighkiqError(
       'INVALID_OPTION',
@@ -210,7 +211,7 @@ function payloadOf(host: TaskHost, job: Job<never[]>, id: string, queue: string 
   return { ...payload, hk_task: id }
 }
 
-async function specOf(host: TaskHost, payload: Payload, producer: string, options: CreateTask): Promise<TaskSpec> {
+async function specOf(app: AppPort, payload: Payload, producer: string, options: CreateTask): Promise<TaskSpec> {
   const { name, keepArgs = 'rejected', meta, onDone, onFailure } = options
   const id = payload.hk_task as string
   return {
@@ -218,16 +219,16 @@ async function specOf(host: TaskHost, payload: Payload, producer: string, option
     name: name ?? payload.class,
     job: payload.class,
     queue: payload.queue,
-    template: templateOf(host.client, payload),
+    template: templateOf(app.client, payload),
     ...grouped(options),
-    window: windowOf(options) ?? (await defaultWindow(host, payload.queue)),
+    window: windowOf(options) ?? (await defaultWindow(app, payload.queue)),
     keepArgs,
     meta: JSON.stringify(meta?.() ?? {}),
-    createdAt: host.now(),
+    createdAt: app.now(),
     producer,
     ...policyOf(options),
-    onDone: onDone ? await callbackOf(host.client, onDone, id) : null,
-    onFailure: onFailure ? await callbackOf(host.client, onFailure, id) : null,
+    onDone: onDone ? await callbackOf(app.client, onDone, id) : null,
+    onFailure: onFailure ? await callbackOf(app.client, onFailure, id) : null,
   }
 }
 
@@ -244,9 +245,9 @@ async function callbackOf(
   return payload && { queue: payload.queue, template: templateOf(client, payload) }
 }
 
-async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
+async function defaultWindow(app: AppPort, queue: string): Promise<number> {
   let slots = 0
-  for (const process of await host.store().workers.processes()) {
+  for (const process of await app.store.workers.processes()) {
     const { queues } = JSON.parse(process.info) as { queues?: string[] }
     if (queues?.includes(queue)) slots += process.concurrency
   }
@@ -254,7 +255,7 @@ async function defaultWindow(host: TaskHost, queue: string): Promise<number> {
 }
 
 /** Interrupts the task after an error. Errors of the interruption itself are ignored. */
-async function interrupt({ now }: TaskHost, id: string, producer: Producer, writer: RowWriter): Promise<void> {
+async function interrupt({ now }: AppPort, id: string, producer: Producer, writer: RowWriter): Promise<void> {
   await writer.flush().catch(() => {})
   await producer.interrupt(id, now())
 }

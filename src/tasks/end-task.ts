@@ -9,15 +9,15 @@ const PAGE = 1000
 /** Cancels rows until none waits. Running rows get a cancellation request. */
 export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
   for (;;) {
-    const { maybeRunning, done } = await retryTransient(() => store().tasks.cancelRows(id, PAGE, now()))
-    await Promise.all(maybeRunning.map((jid) => retryTransient(() => store().cancellations.request(jid, now()))))
+    const { maybeRunning, done } = await retryTransient(() => store.tasks.cancelRows(id, PAGE, now()))
+    await Promise.all(maybeRunning.map((jid) => retryTransient(() => store.cancellations.request(jid, now()))))
     if (done) return
   }
 }
 
 export async function removeTask({ store }: StoreOfTasks, id: string): Promise<void> {
-  const record = await retryTransient(() => store().tasks.find(id))
+  const record = await retryTransient(() => store.tasks.find(id))
   const dir = record && metaOf(record).export?.dir
   if (dir) await removeFolder(dir, id)
-  while (!(await retryTransient(() => store().tasks.delete(id, PAGE))));
+  while (!(await retryTransient(() => store.tasks.delete(id, PAGE))));
 }

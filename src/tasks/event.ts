@@ -30,12 +30,12 @@ const PAGE = 500
 
 /** Yields a task's events in the order of its rows, page by page. */
 export async function* eventPages(
-  store: () => Store,
+  store: Store,
   task: string,
   { after = -1, ...filter }: Omit<EventQuery, 'limit'>,
 ): AsyncGenerator<EventRecord[]> {
   for (let last = after; ; ) {
-    const page = await store().tasks.events(task, { ...filter, after: last, limit: PAGE })
+    const page = await store.tasks.events(task, { ...filter, after: last, limit: PAGE })
     if (page.length > 0) yield page
     const end = page.at(-1)
     if (!end || page.length < PAGE) return

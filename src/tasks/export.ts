@@ -2,12 +2,13 @@
 
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { type PageRows, partsOf } from './parts.ts'
-import { retryTransient, type TaskHost, unknownTask } from './rows.ts'
+import { retryTransient, unknownTask } from './rows.ts'
 import { checkFormat, type FileFormat } from './spreadsheet/format.ts'
 
 /** The options of an export's file. */
@@ -70,13 +71,13 @@ export function exportMeta({
  * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE, UNKNOWN_TASK
  */
 async function* exportedPages(
-  host: TaskHost,
+  app: AppPort,
   record: TaskRecord,
   { wait = false, partial = false, show, signal }: DownloadOptions = {},
 ): AsyncGenerator<PageRows> {
   const { dir } = exportOf(record)
-  const parts = partsOf(host.store, record.id, dir)
-  for await (const event of endedInOrder(host, record.id, wait, signal)) {
+  const parts = partsOf(app.store, record.id, dir)
+  for await (const event of endedInOrder(app, record.id, wait, signal)) {
     const rows = event.status === 'finished' ? await parts.get(event.index) : null
     if (rows) yield show ? (rows.map(show) as unknown as PageRows) : rows
     else if (!partial) throw incomplete(record.id, event)
@@ -88,14 +89,14 @@ async function* exportedPages(
  * @throws NOT_AN_EXPORT, TASK_NOT_DONE, EXPORT_INCOMPLETE
  */
 export async function download(
-  host: TaskHost,
+  app: AppPort,
   record: TaskRecord,
   options: DownloadOptions,
 ): Promise<ReadableStream<Uint8Array>> {
   const { format, columns } = exportOf(record)
   refuseUnfinished(record, options)
   const { exportStream } = await import('./spreadsheet/export-file.ts')
-  return exportStream(exportedPages(host, record, options), { format, ...(columns ? { columns } : {}) })
+  return exportStream(exportedPages(app, record, options), { format, ...(columns ? { columns } : {}) })
 }
 
 /** @throws NOT_AN_EXPORT */
@@ -126,7 +127,7 @@ function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions
 }
 
 async function* endedInOrder(
-  host: TaskHost,
+  app: AppPort,
   id: string,
   wait: boolean,
   signal?: AbortSignal,
@@ -134,9 +135,9 @@ async function* endedInOrder(
   for (let after = -1; ; ) {
     signal?.throwIfAborted()
     // Read before the events, so that no row added meanwhile is missed.
-    const record = await retryTransient(() => host.store().tasks.find(id))
+    const record = await retryTransient(() => app.store.tasks.find(id))
     if (!record) throw unknownTask(id)
-    const events = await retryTransient(() => host.store().tasks.events(id, { after, limit: PAGE }))
+    const events = await retryTransient(() => app.store.tasks.events(id, { after, limit: PAGE }))
     let open = false
     for (const event of events) {
       if (event.status === 'enqueued' || event.status === 'working') {

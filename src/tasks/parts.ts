@@ -31,7 +31,7 @@ export interface Parts {
 }
 
 /** Returns the parts of a task in `dir`; without it in the store. */
-export function partsOf(store: () => Store, task: string, dir: string | undefined): Parts {
+export function partsOf(store: Store, task: string, dir: string | undefined): Parts {
   return dir === undefined ? new StoredParts(store, task) : new PartFiles(store, task, join(dir, task))
 }
 
@@ -40,10 +40,10 @@ export async function removeFolder(dir: string, task: string): Promise<void> {
 }
 
 class StoredParts implements Parts {
-  readonly #store: () => Store
+  readonly #store: Store
   readonly #task: string
 
-  constructor(store: () => Store, task: string) {
+  constructor(store: Store, task: string) {
     this.#store = store
     this.#task = task
   }
@@ -51,7 +51,7 @@ class StoredParts implements Parts {
   async put(index: number, rows: PageRows, by: AttemptRef): Promise<void> {
     const bytes = await packed(rows)
     const answer = await retryTransient(() =>
-      this.#store().tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by),
+      this.#store.tasks.putPart(this.#task, index, bytes, MOST_STORED_BYTES, by),
     )
     // The page of a deleted task, or of another attempt, is not needed.
     if (answer !== 'full') return
@@ -61,25 +61,25 @@ class StoredParts implements Parts {
   }
 
   async get(index: number): Promise<PageRows | null> {
-    const bytes = await retryTransient(() => this.#store().tasks.part(this.#task, index))
+    const bytes = await retryTransient(() => this.#store.tasks.part(this.#task, index))
     return bytes && unpacked(bytes)
   }
 }
 
 /** Stores each part as a file, which gets its name when it is complete. */
 class PartFiles implements Parts {
-  readonly #store: () => Store
+  readonly #store: Store
   readonly #task: string
   readonly #folder: string
 
-  constructor(store: () => Store, task: string, folder: string) {
+  constructor(store: Store, task: string, folder: string) {
     this.#store = store
     this.#task = task
     this.#folder = folder
   }
 
   async put(index: number, rows: PageRows, by: AttemptRef): Promise<void> {
-    const event = await retryTransient(() => this.#store().tasks.event(taskJid(this.#task, index)))
+    const event = await retryTransient(() => this.#store.tasks.event(taskJid(this.#task, index)))
     if (!event || !isInAttempt(event, by)) return
     const path = this.#path(index)
     const part = `${path}.${randomUUID()}`

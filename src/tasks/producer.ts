@@ -9,30 +9,28 @@ const LEASE_SECONDS = 30
  */
 export class Producer {
   readonly token = `submitter:${randomBytes(8).toString('hex')}`
-  readonly #store: () => Store
+  readonly #store: Store
   #timer: NodeJS.Timeout | undefined
 
-  constructor(store: () => Store) {
+  constructor(store: Store) {
     this.#store = store
   }
 
   async join(queue: string): Promise<void> {
-    await this.#store().workers.join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: thisHostText() })
+    await this.#store.workers.join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: thisHostText() })
     this.#timer = setInterval(() => this.#renew(), (LEASE_SECONDS * 1000) / 3).unref()
   }
 
   async release(): Promise<void> {
     if (!this.#timer) return
     this.#stopRenewing()
-    await this.#store()
-      .workers.release(this.token)
-      .catch(() => {})
+    await this.#store.workers.release(this.token).catch(() => {})
   }
 
   /** Ends adding before all rows are stored. With `interrupted` the task's state says so. */
   async interrupt(task: string, now: number, interrupted = true): Promise<void> {
     try {
-      await this.#store().tasks.endAdding(task, this.token, now, interrupted)
+      await this.#store.tasks.endAdding(task, this.token, now, interrupted)
       await this.release()
     } catch {
       // The lease runs out, and a worker that claims it interrupts the task.
@@ -46,9 +44,7 @@ export class Producer {
 
   /** A failed renewal is ignored: the next one may succeed, and otherwise the task becomes `interrupted`. */
   #renew(): void {
-    this.#store()
-      .workers.renew(this.token, LEASE_SECONDS)
-      .catch(() => {})
+    this.#store.workers.renew(this.token, LEASE_SECONDS).catch(() => {})
   }
 }
 

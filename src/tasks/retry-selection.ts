@@ -1,5 +1,6 @@
 /** Selects the rejected rows that a retry runs again, and their arguments. */
 
+import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { memberText, stringifyJson } from '../job/json.ts'
@@ -19,15 +20,7 @@ import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, even
 import { checkImport, checkSource, type ImportRows } from './import.ts'
 import { metaOf } from './meta.ts'
 import { Revalidation } from './revalidation.ts'
-import {
-  asOneValue,
-  checkReadableArgs,
-  isIterable,
-  type Row,
-  retryTransient,
-  type TaskHost,
-  unknownTask,
-} from './rows.ts'
+import { asOneValue, checkReadableArgs, isIterable, type Row, retryTransient, unknownTask } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 
 /** A row to run again. */
@@ -104,33 +97,35 @@ export function checkRetry(options: RetryOptions): void {
 
 /** Yields the rejected rows that can run again, and counts the others in `retried`. */
 export async function selectRows(
-  host: TaskHost,
+  app: AppPort,
   record: TaskRecord,
   options: RetryOptions,
   retried: Retried,
 ): Promise<AsyncGenerator<SelectedRow, void, void>> {
   const { rows, report, as = {} } = options
-  const { validate = host.optionsOf(record.job).validate } = as
-  const unchangedRow = asKept(host, record, new Revalidation(record, validate, host.now), retried)
-  if (rows) return chosen(host, record, givenRows(host, record, rows), retried, unchangedRow)
-  if (report === undefined) return rejectedRows(host, record, options, unchangedRow)
+  const { validate = app.registry.get(record.job)?.options.validate } = as
+  const unchangedRow = asKept(app, record, new Revalidation(record, validate, app.now), retried)
+  if (rows) return chosen(app, record, givenRows(app, record, rows), retried, unchangedRow)
+  if (report === undefined) return rejectedRows(app, record, options, unchangedRow)
   if (metaOf(record).validated && !validate) throw unvalidated(record)
   const { openReport } = await import('./corrected-report.ts')
   // A path or Buffer can be read twice, so its faults are found before any row runs again.
   if (typeof report === 'string' || report instanceof Uint8Array) {
     const { validate: _, ...unchecked } = as
-    const check = await openReport(report, record, unchecked, { ...host, optionsOf: () => ({}) })
+    const check = await openReport(report, record, unchecked, {
+      ...{ store: app.store, now: app.now, registry: { get: () => undefined } },
+    })
     for await (const { event, row, number } of check.rows)
-      if (row) inPayload(host.client, record, event, row.args, number)
+      if (row) inPayload(app.client, record, event, row.args, number)
   }
-  return chosen(host, record, (await openReport(report, record, as, host)).rows, retried)
+  return chosen(app, record, (await openReport(report, record, as, app)).rows, retried)
 }
 
 /** Returns a rejected row with its stored arguments. Undefined, and counted, if it can't run with them. */
 type Unchanged = (event: EventRecord) => Promise<SelectedRow | undefined>
 
 function asKept(
-  { client }: Pick<TaskHost, 'client'>,
+  { client }: Pick<AppPort, 'client'>,
   record: TaskRecord,
   validation: Revalidation,
   retried: Retried,
@@ -150,7 +145,7 @@ function asKept(
 }
 
 async function* rejectedRows(
-  { store }: TaskHost,
+  { store }: AppPort,
   record: TaskRecord,
   { status = ['failed', 'error'], ...options }: RetryOptions,
   unchangedRow: Unchanged,
@@ -168,7 +163,7 @@ async function* rejectedRows(
 type NamedRow = Omit<ReportedRow, 'row'> & { row: Row | undefined }
 
 async function* givenRows(
-  { store }: TaskHost,
+  { store }: AppPort,
   { id, total }: TaskRecord,
   rows: NonNullable<RetryOptions['rows']>,
 ): AsyncGenerator<NamedRow, void, void> {
@@ -181,7 +176,7 @@ async function* givenRows(
       seen.add(row.index)
     }
     const indexes = page.map(({ index }) => index)
-    const found = await retryTransient(() => store().tasks.events(id, { indexes, limit: indexes.length }))
+    const found = await retryTransient(() => store.tasks.events(id, { indexes, limit: indexes.length }))
     const events = new Map(found.map((event) => [event.index, event]))
     for (const { index, args, source } of page) {
       const event = events.get(index)
@@ -207,7 +202,7 @@ function checkRow(row: unknown): asserts row is CorrectedRow {
 }
 
 async function* chosen(
-  { client }: TaskHost,
+  { client }: AppPort,
   record: TaskRecord,
   rows: AsyncGenerator<ReportedRow | NamedRow, void, void>,
   retried: Retried,
@@ -227,7 +222,7 @@ async function* chosen(
 }
 
 function asCorrected(
-  client: TaskHost['client'],
+  client: AppPort['client'],
   record: TaskRecord,
   event: EventRecord,
   row: Row,
@@ -244,7 +239,7 @@ function asCorrected(
 
 /** Returns arguments as the row stores them: bare, or within the row's own payload. */
 function inPayload(
-  { wire }: TaskHost['client'],
+  { wire }: AppPort['client'],
   { rowsPerJob, job: ofTask }: TaskRecord,
   { args: before, job, index }: EventRecord,
   args: unknown[],

@@ -1,6 +1,7 @@
 /** Runs rejected rows again: the same events, in a new run. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AppPort } from '../app/port.ts'
 import { pages } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { given } from '../job/options.ts'
@@ -10,7 +11,7 @@ import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } fro
 import { inPages } from './event.ts'
 import { Producer } from './producer.ts'
 import { checkRetry, type Retried, type RetryOptions, type SelectedRow, selectRows } from './retry-selection.ts'
-import { retryTransient, type TaskHost, unknownTask } from './rows.ts'
+import { retryTransient, unknownTask } from './rows.ts'
 import { trackedTasks } from './task-plugin.ts'
 
 export type { Retried, RetryOptions } from './retry-selection.ts'
@@ -25,32 +26,32 @@ const POLL_MS = 50
  * @throws UNKNOWN_TASK, INVALID_OPTION, INVALID_FILE; TASK_BUSY while another retry of the task runs, or the task is
  *   being cancelled
  */
-export async function retryTask(host: TaskHost, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
+export async function retryTask(app: AppPort, record: TaskRecord, options: RetryOptions = {}): Promise<Retried> {
   checkRetry(options)
   const retried: Retried = { run: record.run, rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
-  const chunks = inPages(await selectRows(host, record, given(options), retried))
+  const chunks = inPages(await selectRows(app, record, given(options), retried))
   // A run without rows would call `onDone`, so the rows are checked once more before the run begins.
   let first: readonly SelectedRow[] = []
   while (first.length === 0) {
     const chunk = await chunks.next()
     if (chunk.done) return retried
-    first = await rejectedStill(host, record, chunk.value, retried)
+    first = await rejectedStill(app, record, chunk.value, retried)
   }
-  const producer = new Producer(host.store)
-  const { store, now } = host
+  const producer = new Producer(app.store)
+  const { store, now } = app
   const { id, queue, run } = record
   try {
     await retryTransient(() => producer.join(queue))
-    const started = await store().tasks.startRun(id, run, producer.token, now())
+    const started = await store.tasks.startRun(id, run, producer.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
     retried.run = run + 1
     let dead: Map<number, Entry> | undefined
     const put = async (rows: readonly SelectedRow[]) => {
-      if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(host, id)
+      if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(app, id)
       const items = rows.map((row) => withDead(row, dead))
-      await withdrawCancellations(host, record, rows)
-      const answers = await retryTransient(() => store().tasks.retryRows(id, run + 1, items, now()))
+      await withdrawCancellations(app, record, rows)
+      const answers = await retryTransient(() => store.tasks.retryRows(id, run + 1, items, now()))
       for (const [i, answer] of answers.entries()) {
         if (answer === 'ok') retried.rows++
         if (answer === 'ok' && rows[i]?.isSame) retried.unchanged++
@@ -60,9 +61,9 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
     await put(first)
     for await (const rows of chunks) await put(rows)
     // Another run may have begun meanwhile, if a report was sent slowly or the task is large.
-    const then = await retryTransient(() => store().tasks.find(id))
+    const then = await retryTransient(() => store.tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
-    await retryTransient(() => store().tasks.endAdding(id, producer.token, now()))
+    await retryTransient(() => store.tasks.endAdding(id, producer.token, now()))
     await producer.release()
     return retried
   } catch (thrown) {
@@ -76,13 +77,13 @@ export async function retryTask(host: TaskHost, record: TaskRecord, options: Ret
 
 /** Returns the rows that are still rejected and have their arguments, and counts the others. */
 async function rejectedStill(
-  { store }: TaskHost,
+  { store }: AppPort,
   { id }: TaskRecord,
   rows: readonly SelectedRow[],
   retried: Retried,
 ): Promise<SelectedRow[]> {
   const indexes = rows.map(({ index }) => index)
-  const found = await retryTransient(() => store().tasks.events(id, { indexes, limit: indexes.length }))
+  const found = await retryTransient(() => store.tasks.events(id, { indexes, limit: indexes.length }))
   const now = new Map(found.map((event) => [event.index, event]))
   return rows.filter(({ index, args }) => {
     const event = now.get(index)
@@ -100,33 +101,33 @@ async function rejectedStill(
  * time to see its cancellation.
  */
 async function withdrawCancellations(
-  host: TaskHost,
+  app: AppPort,
   { id, queue }: TaskRecord,
   rows: readonly RetryRow[],
 ): Promise<void> {
-  const { store, now } = host
+  const { store, now } = app
   let cancelled = rows.map(({ index }) => taskJid(id, index))
   for (let polls = 0; ; polls++) {
-    cancelled = await retryTransient(() => store().cancellations.among(cancelled))
+    cancelled = await retryTransient(() => store.cancellations.among(cancelled))
     if (cancelled.length === 0) return
     const isLast = polls === CANCELLED_WITHIN_MS / POLL_MS
-    if (polls === 0 || isLast) await removeFromQueue(host, { id, queue }, new Set(cancelled))
+    if (polls === 0 || isLast) await removeFromQueue(app, { id, queue }, new Set(cancelled))
     if (isLast) break
     await sleep(POLL_MS)
   }
-  await Promise.all(cancelled.map((jid) => retryTransient(() => store().cancellations.withdraw(jid, now()))))
+  await Promise.all(cancelled.map((jid) => retryTransient(() => store.cancellations.withdraw(jid, now()))))
 }
 
 /** Removes cancelled jobs from the queue: without their cancellation they would run beside the new ones. */
 async function removeFromQueue(
-  host: TaskHost,
+  app: AppPort,
   { id, queue }: Pick<TaskRecord, 'id' | 'queue'>,
   cancelled: ReadonlySet<string>,
 ): Promise<void> {
-  const { store, now } = host
-  const tracked = trackedTasks(host)
+  const { store, now } = app
+  const tracked = trackedTasks(app)
   const read = (after: string | undefined) =>
-    retryTransient(() => store().search.scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
+    retryTransient(() => store.search.scanQueue(queue, `"${id}"`, { after, limit: PAGE }))
   for await (const { items } of pages(read)) {
     const pulls: Pull[] = []
     for (const { text, at } of items) {
@@ -144,14 +145,14 @@ async function removeFromQueue(
         ],
       })
     }
-    if (pulls.length > 0) await retryTransient(() => store().search.pull(queue, pulls, now()))
+    if (pulls.length > 0) await retryTransient(() => store.search.pull(queue, pulls, now()))
   }
 }
 
 /** Returns the dead-set entries of a task's rows, by the index of the row. */
-async function deadEntries({ store }: TaskHost, id: string): Promise<Map<number, Entry>> {
+async function deadEntries({ store }: AppPort, id: string): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>()
-  for await (const { items } of pages((after) => store().search.scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
+  for await (const { items } of pages((after) => store.search.scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
     for (const entry of items) {
       const payload = readPayload(entry.text)
       if (payload?.hk_task !== id) continue

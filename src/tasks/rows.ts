@@ -2,13 +2,13 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { checkReadable } from '../job/args.ts'
-import type { JobOptions } from '../job/definition.ts'
 import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
-import type { AddAnswer, NewRow, Store } from '../store/contract.ts'
+import type { AddAnswer, NewRow } from '../store/contract.ts'
 
 /** A row before it is stored. A row with `rejected` is stored as rejected, without a job. */
 export interface Row {
@@ -21,16 +21,7 @@ export interface Row {
 
 export type Rows = Iterable<Row> | AsyncIterable<Row>
 
-export interface StoreOfTasks {
-  store: () => Store
-  now: () => number
-}
-
-export interface TaskHost extends StoreOfTasks {
-  client: Client
-  /** Returns the options of the job with this name, if this process defines it. */
-  optionsOf: (job: string) => Pick<JobOptions, 'validate'>
-}
+export type StoreOfTasks = Pick<AppPort, 'store' | 'now'>
 
 /** A call is repeated for this long; then its error is thrown. */
 const MAX_WAIT_MS = 60_000
@@ -71,7 +62,7 @@ interface RowTarget {
 }
 
 export class RowWriter {
-  readonly #host: TaskHost
+  readonly #app: AppPort
   readonly #target: RowTarget
   /** The payload without arguments and jid. A row with the same text needs only its arguments stored. */
   readonly #common: string
@@ -83,8 +74,8 @@ export class RowWriter {
   #last: Row | undefined
   #characters = 0
 
-  constructor(host: TaskHost, target: RowTarget) {
-    this.#host = host
+  constructor(app: AppPort, target: RowTarget) {
+    this.#app = app
     this.#target = target
     this.#cursor = target.cursor ?? 0
     const { rowsPerJob = 1 } = target
@@ -106,19 +97,19 @@ export class RowWriter {
   async add(row: Row): Promise<void> {
     const stored = await this.#stored(row)
     this.#last = row
-    this.#host.client.weigh(this.#target.payload.class, stored.args)
+    this.#app.client.weigh(this.#target.payload.class, stored.args)
     this.#chunk.push(stored)
     this.#characters += stored.args.length + (stored.source?.length ?? 0)
   }
 
   /** Stores the rows added since the last call. @throws TASK_ENDED, TASK_TAKEN_OVER, UNKNOWN_TASK */
   async flush(): Promise<void> {
-    const { store, now } = this.#host
+    const { store, now } = this.#app
     const { task, producer } = this.#target
     while (this.#chunk.length > 0) {
       const chunk = this.#chunk
       const last = this.#last && fingerprintOf(this.#last)
-      const answer = await retryTransient(() => store().tasks.addRows(task, producer, this.#cursor, chunk, now(), last))
+      const answer = await retryTransient(() => store.tasks.addRows(task, producer, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
         // An earlier attempt of this producer ended its chunks elsewhere.
@@ -134,7 +125,7 @@ export class RowWriter {
   }
 
   async #stored({ args: given, number, source, rejected }: Row): Promise<NewRow> {
-    const { client, now } = this.#host
+    const { client, now } = this.#app
     const { payload, task, first, ofFile } = this.#target
     const fitsTemplate = this.#target.fitsTemplate && !(ofFile && number === undefined)
     const isList = this.#target.payload.hk_list === true
@@ -173,13 +164,13 @@ export class RowWriter {
 
   #textOf(args: unknown[]): string {
     const { payload } = this.#target
-    const text = stringifyJson(args, floatsOf(this.#host.client.wire))
+    const text = stringifyJson(args, floatsOf(this.#app.client.wire))
     checkReadableArgs(text, payload.class, payload.hk_list === true)
     return text
   }
 
   #textWithout(payload: Payload, fields: string[]): string {
-    const text = writePayload(without(payload, fields), this.#host.client.wire)
+    const text = writePayload(without(payload, fields), this.#app.client.wire)
     checkReadable(text, payload.class)
     return text
   }

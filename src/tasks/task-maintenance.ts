@@ -8,10 +8,10 @@ import { pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
-import { LeaderLock, Periodic, type Report } from '../worker/background-service.ts'
+import { LeaderLock, Periodic } from '../worker/background-service.ts'
+import type { Engine } from '../worker/engine.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
-import type { StoreOfTasks } from './rows.ts'
 
 const LOCK_SECONDS = 60
 /** Milliseconds between two attempts to acquire or renew the lock. */
@@ -29,10 +29,6 @@ const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
 const PAGE = 500
 
-export interface MaintenanceHost extends StoreOfTasks {
-  report: Report
-}
-
 /** An open row whose job was not seen. */
 interface MissingRow {
   task: TaskRecord
@@ -43,7 +39,7 @@ interface MissingRow {
 type Seen = Map<string, Set<number>>
 
 export class TaskMaintenance extends Periodic {
-  readonly #host: MaintenanceHost
+  readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
   readonly #lock: LeaderLock
   readonly #idleMs: number
   readonly #walkingPart: number
@@ -56,14 +52,17 @@ export class TaskMaintenance extends Periodic {
    * `everySeconds` is the time between two rounds, at least MIN_INTERVAL_SECONDS; `walkingPart` is the largest part of the
    * time for walks.
    */
-  constructor(host: MaintenanceHost, options: { everySeconds: number; idleMs?: number; walkingPart?: number }) {
+  constructor(
+    app: Pick<Engine, 'store' | 'now' | 'report'>,
+    options: { everySeconds: number; idleMs?: number; walkingPart?: number },
+  ) {
     const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
     const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
-    const lock = new LeaderLock(host.store, 'tasks', times)
-    super(host.report, {
+    const lock = new LeaderLock(() => app.store, 'tasks', times)
+    super(app.report, {
       ...{ during: 'task maintenance', everyMs: Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000, lock },
     })
-    this.#host = host
+    this.#app = app
     this.#lock = lock
     this.#idleMs = idleMs
     this.#walkingPart = walkingPart
@@ -75,18 +74,18 @@ export class TaskMaintenance extends Periodic {
 
   /** Runs one round, unless another process holds the lock. */
   async runOnce(): Promise<void> {
-    const store = this.#host.store()
+    const store = this.#app.store
     if (!(await this.#isLeader())) return
-    const now = this.#host.now()
+    const now = this.#app.now()
     const cancelling = await store.tasks.cancelling(TASKS_AT_ONCE)
     const expired = await store.tasks.expired(now, TASKS_AT_ONCE)
     for (const id of cancelling) {
       if (!(await this.#isLeader())) return
-      await cancelRows(this.#host, id)
+      await cancelRows(this.#app, id)
     }
     for (const id of expired) {
       if (!(await this.#isLeader())) return
-      await removeTask(this.#host, id)
+      await removeTask(this.#app, id)
     }
     if (performance.now() < this.#walkAgainAt) return
     const began = performance.now()
@@ -111,7 +110,7 @@ export class TaskMaintenance extends Periodic {
         if (!(await this.#isLeader())) return
         const away = await this.#recount(store, task, seen)
         // Before that time the row only frees its place in the window.
-        if (this.#host.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
+        if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
         for (const event of away) {
           const state = stateOf(event)
           missing.set(event.jid, state)
@@ -149,7 +148,7 @@ export class TaskMaintenance extends Periodic {
       await store.tasks.leaveWindow(
         task.id,
         placed.map(({ index }) => index),
-        this.#host.now(),
+        this.#app.now(),
       )
     }
     return away
@@ -208,7 +207,7 @@ export class TaskMaintenance extends Periodic {
   async #missingRows(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away: EventRecord[] = []
     for (const status of ['enqueued', 'working'] as const) {
-      for await (const page of eventPages(() => store, id, { status: [status] })) {
+      for await (const page of eventPages(store, id, { status: [status] })) {
         away.push(...page.filter(({ location, index }) => location !== 'backlog' && !seen.get(id)?.has(index)))
         // Rows that were never in the queue come behind all that were.
         if (page.every(({ location }) => location === 'backlog')) break
@@ -222,7 +221,7 @@ export class TaskMaintenance extends Periodic {
     lost: readonly MissingRow[],
     codeOf: (task: TaskRecord, event: EventRecord) => string,
   ): Promise<void> {
-    const at = this.#host.now()
+    const at = this.#app.now()
     for (let from = 0; from < lost.length; from += PAGE) {
       const effects = lost.slice(from, from + PAGE).map(({ task, event }) => {
         const { jid, run, attempts } = event

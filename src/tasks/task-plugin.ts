@@ -1,5 +1,6 @@
 /** Changes the event of a row when something happens to its job. */
 
+import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
 import { classOf, HighkiqError, Kill } from '../job/errors.ts'
@@ -13,17 +14,17 @@ import { checkPage } from './export-page.ts'
 import { appMessage, errorMessage, failureMessage, splitMessage } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
-import { asRows, retryTransient, type TaskHost } from './rows.ts'
+import { asRows, retryTransient } from './rows.ts'
 
 type Change = Pick<EventEffect, 'status' | 'window' | 'code' | 'messages' | 'result'>
 
-export function trackedTasks(host: TaskHost): Plugin {
+export function trackedTasks(app: AppPort): Plugin {
   return {
-    taskOf: (payload) => (payload.hk_task === undefined ? undefined : new RowsOfTask(host, payload)),
+    taskOf: (payload) => (payload.hk_task === undefined ? undefined : new RowsOfTask(app, payload)),
 
     returned(payload, result) {
       if (payload.hk_part === undefined || payload.hk_task === undefined) return undefined
-      return keepPage(host, payload, result)
+      return keepPage(app, payload, result)
     },
 
     effects(payload, outcome, at, ctx) {
@@ -55,9 +56,9 @@ export function trackedTasks(host: TaskHost): Plugin {
  * Stores the rows of an export's page before its job is done; a repeated page replaces the earlier one. The task says
  * where they go, and only the row's present attempt is accepted, because anybody who can push can write a payload.
  */
-async function keepPage({ store }: TaskHost, payload: Payload, rows: unknown): Promise<unknown> {
+async function keepPage({ store }: AppPort, payload: Payload, rows: unknown): Promise<unknown> {
   const { id, index } = splitTaskJid(payload.jid)
-  const task = await retryTransient(() => store().tasks.find(id))
+  const task = await retryTransient(() => store.tasks.find(id))
   // The task was deleted meanwhile, or it is not an export.
   const about = task && metaOf(task).export
   if (!about) return undefined
@@ -82,14 +83,14 @@ function ofRow(payload: Payload, outcome: Outcome, row: number): Outcome {
 class RowsOfTask implements TaskOfJob {
   readonly id: string
   readonly indexes: readonly number[]
-  readonly #host: TaskHost
+  readonly #app: AppPort
   readonly #producers: ReturnType<typeof rowProducer>[] = []
 
-  constructor(host: TaskHost, { jid, hk_rows }: Payload) {
+  constructor(app: AppPort, { jid, hk_rows }: Payload) {
     const { id, index } = splitTaskJid(jid)
     this.id = id
     this.indexes = hk_rows ?? [index]
-    this.#host = host
+    this.#app = app
   }
 
   get index(): number {
@@ -106,7 +107,7 @@ class RowsOfTask implements TaskOfJob {
       const message = `ctx.task.add: the job has ${this.indexes.length} rows: give the number of the one that adds, from 0: add(job, rows, 0)`
       throw new HighkiqError('INVALID_OPTION', message)
     }
-    this.#producers[of] ??= rowProducer(this.#host, this.id, index)
+    this.#producers[of] ??= rowProducer(this.#app, this.id, index)
     return this.#producers[of](job as unknown as Job<never[]>, asRows(rows))
   }
 }

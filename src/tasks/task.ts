@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, given } from '../job/options.ts'
@@ -30,7 +31,7 @@ import {
 } from './options.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
-import { asRows, retryTransient, type TaskHost, unknownTask } from './rows.ts'
+import { asRows, retryTransient, unknownTask } from './rows.ts'
 import type { FileFormat } from './spreadsheet/format.ts'
 
 export interface TaskStatus {
@@ -127,18 +128,18 @@ export class Task {
   readonly id: string
   /** The encoding of the imported file; set only on the task that `tasks.import` has just returned. */
   declare readonly encoding?: string
-  readonly #host: TaskHost
+  readonly #app: AppPort
 
-  constructor(host: TaskHost, id: string, encoding?: string) {
+  constructor(app: AppPort, id: string, encoding?: string) {
     this.id = id
     if (encoding !== undefined) this.encoding = encoding
-    this.#host = host
+    this.#app = app
   }
 
   /** Returns the task's state and counts; null if there is no such task. */
   async status(): Promise<TaskStatus | null> {
     const record = await this.#store.tasks.find(this.id)
-    return record && statusOf(record, this.#host.now())
+    return record && statusOf(record, this.#app.now())
   }
 
   /** Yields the task's events in the order of its rows, with `after` from the row after that index on. */
@@ -166,7 +167,7 @@ export class Task {
     const { signal, onProgress, every = 200 } = options
     for (;;) {
       signal?.throwIfAborted()
-      const status = statusOf(await retryTransient(() => this.#record()), this.#host.now())
+      const status = statusOf(await retryTransient(() => this.#record()), this.#app.now())
       onProgress?.(status)
       if (isOver(status)) return status
       await sleep(every, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
@@ -186,7 +187,7 @@ export class Task {
     checkJob('task.add', job)
     checkOptions('task.add', options, { maxRows: 'count' })
     const all = asRows(rows, options.maxRows)
-    return addToTask(this.#host, await this.#record(), job as unknown as Job<never[]>, all)
+    return addToTask(this.#app, await this.#record(), job as unknown as Job<never[]>, all)
   }
 
   /**
@@ -199,7 +200,7 @@ export class Task {
     rows: Iterable<Args> | AsyncIterable<Args>,
   ): Promise<number> {
     checkJob('task.resumeAdding', job)
-    return continueTask(this.#host, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
+    return continueTask(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
   }
 
   /** Stops queueing rows; queued rows still run, and rows may be added. @throws UNKNOWN_TASK, TASK_ENDED */
@@ -231,12 +232,12 @@ export class Task {
    * Resolves when no row waits. A task that has ended stays as it is. @throws UNKNOWN_TASK
    */
   async cancel(reason?: string): Promise<void> {
-    const { store, now } = this.#host
+    const { store, now } = this.#app
     checkOptions('task.cancel', { reason }, { reason: 'text' })
     const message = reason === undefined ? null : appMessage(now(), reason)
-    const answer = await retryTransient(() => store().tasks.cancel(this.id, message, now()))
+    const answer = await retryTransient(() => store.tasks.cancel(this.id, message, now()))
     if (answer === null) throw unknownTask(this.id)
-    if (answer === 'ok') await cancelRows(this.#host, this.id)
+    if (answer === 'ok') await cancelRows(this.#app, this.id)
   }
 
   /**
@@ -244,7 +245,7 @@ export class Task {
    * arguments, also as a corrected report. @throws UNKNOWN_TASK, TASK_BUSY, INVALID_OPTION, INVALID_FILE
    */
   async retry(options: RetryOptions = {}): Promise<Retried> {
-    return retryTask(this.#host, await this.#record(), options)
+    return retryTask(this.#app, await this.#record(), options)
   }
 
   /** Deletes the task and its events; cancels it first if it has not ended. Returns false if there was none. */
@@ -252,7 +253,7 @@ export class Task {
     const record = await this.#store.tasks.find(this.id)
     if (!record) return false
     if (record.state !== 'done' && record.state !== 'cancelled') await this.cancel()
-    await removeTask(this.#host, this.id)
+    await removeTask(this.#app, this.id)
     return true
   }
 
@@ -284,23 +285,23 @@ export class Task {
    */
   async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
     checkOptions('task.download', options, { wait: 'flag', partial: 'flag', show: 'function', signal: 'signal' })
-    return download(this.#host, await this.#record(), options)
+    return download(this.#app, await this.#record(), options)
   }
 
   get #store(): Store {
-    return this.#host.store()
+    return this.#app.store
   }
 
   async #change(change: TaskChange): Promise<void> {
-    const { store, now } = this.#host
-    const answer = await retryTransient(() => store().tasks.change(this.id, change, now()))
+    const { store, now } = this.#app
+    const answer = await retryTransient(() => store.tasks.change(this.id, change, now()))
     if (answer === null) throw unknownTask(this.id)
     if (answer === 'ended') throw new HighkiqError('TASK_ENDED', `task ${this.id} has ended: it can only be retried`)
   }
 
   async *#pages(query: EventsOptions): AsyncGenerator<EventRecord> {
     for await (const page of eventPages(
-      this.#host.store,
+      this.#app.store,
       this.id,
       given(query, ['status', 'code', 'otherCodes', 'after']),
     )) {

@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
@@ -14,7 +15,7 @@ import { appMessage } from './messages.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { checkJob, checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { checkSameTable } from './resumed-file.ts'
-import { asRows, isIterable, type Rows, type TaskHost, unknownTask } from './rows.ts'
+import { asRows, isIterable, type Rows, unknownTask } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 
@@ -52,10 +53,10 @@ export type ArgsOfRow<R> = [row: R] | (R extends unknown[] ? R : never)
 
 /** `hq.tasks`: creates and finds tracked tasks, which run many jobs as one. */
 export class Tasks {
-  readonly #host: TaskHost
+  readonly #app: AppPort
 
-  constructor(host: TaskHost) {
-    this.#host = host
+  constructor(app: AppPort) {
+    this.#app = app
   }
 
   /**
@@ -81,7 +82,7 @@ export class Tasks {
     rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
     options: CreateOptions & { id?: string } = {},
   ): Promise<Task> {
-    return this.#host.client.target.apart('tasks.create', async () => {
+    return this.#app.client.target.apart('tasks.create', async () => {
       checkCreate('tasks.create', job, options, { id: 'text' })
       const { id, ...rest } = options
       checkId('tasks.create', id)
@@ -115,7 +116,7 @@ export class Tasks {
     source: Source,
     options: ImportOptions = {},
   ): Promise<Task | DryRun> {
-    return this.#host.client.target.apart('tasks.import', () =>
+    return this.#app.client.target.apart('tasks.import', () =>
       this.#import(job as unknown as Job<never[]>, source, options),
     )
   }
@@ -133,7 +134,7 @@ export class Tasks {
       ...(mapping ? { columns: mapping } : {}),
       ...given(rest, IMPORT_OPTIONS),
     }
-    const file = await openImport(source, reading, this.#host.now)
+    const file = await openImport(source, reading, this.#app.now)
     if (only) return dryRun(file)
     const name = typeof source === 'string' ? { name: basename(source) } : {}
     const { header, format } = file
@@ -155,7 +156,7 @@ export class Tasks {
         { ...name, ...given(rest, CREATE_OPTIONS) },
         { id, meta: () => ({ ...meta, encoding: file.encoding() }) },
       )
-      return new Task(this.#host, id, file.encoding())
+      return new Task(this.#app, id, file.encoding())
     } catch (thrown) {
       // The claim of the bytes stays only if the task exists.
       const made = releaseClaim && (await this.#store.tasks.find(id).catch(() => undefined))
@@ -168,7 +169,7 @@ export class Tasks {
 
   async #resume(record: TaskRecord, job: Job<never[]>, file: OpenImport): Promise<Task> {
     checkSameTable(record, file)
-    await continueTask(this.#host, record, job, file.rows)
+    await continueTask(this.#app, record, job, file.rows)
     return this.get(record.id)
   }
 
@@ -190,7 +191,7 @@ export class Tasks {
     return claimFile(this.#store, {
       key: `import:${job}:${digest}:${sheet}`,
       id,
-      now: this.#host.now(),
+      now: this.#app.now(),
       allowDuplicate,
     })
   }
@@ -207,7 +208,7 @@ export class Tasks {
     pages: Iterable<Args | Args[0]> | AsyncIterable<Args | Args[0]>,
     options: ExportOptions = {},
   ): Promise<Task> {
-    return this.#host.client.target.apart('tasks.export', async () => {
+    return this.#app.client.target.apart('tasks.export', async () => {
       checkCreate('tasks.export', job, options, EXPORTED)
       if (options.rowsPerJob !== undefined)
         throw invalid('tasks.export: rowsPerJob is not allowed: each page is a job of its own')
@@ -225,7 +226,7 @@ export class Tasks {
   /** Returns the task with this id without asking the store; `status()` tells whether it exists. */
   get(id: string): Task {
     checkText('tasks.get: the id of a task', id)
-    return new Task(this.#host, id)
+    return new Task(this.#app, id)
   }
 
   /** Returns the event with this jid, or null. */
@@ -241,11 +242,11 @@ export class Tasks {
   async message(jid: string, text: string): Promise<void> {
     checkText('tasks.message: a jid', jid)
     checkText('tasks.message: a message', text)
-    await this.#host.store().tasks.addMessage(jid, appMessage(this.#host.now(), text))
+    await this.#app.store.tasks.addMessage(jid, appMessage(this.#app.now(), text))
   }
 
   get #store(): Store {
-    return this.#host.store()
+    return this.#app.store
   }
 
   async #create(
@@ -255,7 +256,7 @@ export class Tasks {
     about: Pick<CreateTask, 'id' | 'meta' | 'members'> = {},
   ): Promise<Task> {
     const started = onStart && ((id: string) => onStart(this.get(id)))
-    return this.get(await createTask(this.#host, job, rows, { ...options, ...about, started }))
+    return this.get(await createTask(this.#app, job, rows, { ...options, ...about, started }))
   }
 
   /** Lists tasks, newest first. `next` is the cursor of the next page. @throws INVALID_OPTION */
@@ -266,11 +267,11 @@ export class Tasks {
     if (cursor !== undefined && !id)
       throw invalid(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
-    const records = await this.#host.store().tasks.page({ ...before, limit })
+    const records = await this.#app.store.tasks.page({ ...before, limit })
     const last = records.at(-1)
     const items = records.filter((task) => (!state || task.state === state) && (!job || task.job === job))
     return {
-      items: items.map((record) => statusOf(record, this.#host.now())),
+      items: items.map((record) => statusOf(record, this.#app.now())),
       next: last && records.length === limit ? `${last.createdAt}-${last.id}` : null,
     }
   }

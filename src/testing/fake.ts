@@ -1,5 +1,6 @@
 /** Keeps pushed jobs in memory until a test runs them. */
 
+import type { AppPort } from '../app/port.ts'
 import type {
   FakeQueues,
   OrderedPushed,
@@ -14,13 +15,10 @@ import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { TestTarget } from './mode.ts'
 
-/** Runs a job in this process inside the chain. */
-export type Run = (payload: Payload, chain: Chain<JobContext, unknown>) => Promise<unknown>
-
 export class Fake extends TestTarget implements FakeQueues {
   /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
-  readonly #run: Run
+  readonly #app: AppPort
   readonly #all: Payload[] = []
   /** By job, and by queue: each always the same array. */
   readonly #byName = new Map<string, Payload[]>()
@@ -28,9 +26,9 @@ export class Fake extends TestTarget implements FakeQueues {
   /** By ordered queue. */
   readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushRequest['run'] }>()
 
-  constructor(run: Run) {
+  constructor(app: AppPort) {
     super()
-    this.#run = run
+    this.#app = app
   }
 
   override get collected(): FakeQueues {
@@ -100,7 +98,7 @@ export class Fake extends TestTarget implements FakeQueues {
       throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
     }
     this.#remove(next)
-    return this.#run(next, this.server)
+    return this.#app.run(next, this.server)
   }
 
   clear(name?: string): void {

@@ -12,7 +12,8 @@
  * await WelcomeMail.drain()
  */
 
-import { type Highkiq, TESTING } from '../app.ts'
+import type { AppPort } from '../app/port.ts'
+import { type Highkiq, PORT } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { Fake } from './fake.ts'
 import { Inline } from './inline.ts'
@@ -28,7 +29,7 @@ export type { Fake, Inline, Mode }
 export function fake(hq: Highkiq): Fake
 export function fake<T>(hq: Highkiq, work: (mode: Fake) => T): Promise<Awaited<T>>
 export function fake<T>(hq: Highkiq, work?: (mode: Fake) => T): Fake | Promise<Awaited<T>> {
-  const mode = new Fake(hq[TESTING].run)
+  const mode = new Fake(hq[PORT])
   return begin(hq, 'fake', mode, mode, work)
 }
 
@@ -36,7 +37,7 @@ export function fake<T>(hq: Highkiq, work?: (mode: Fake) => T): Fake | Promise<A
 export function inline(hq: Highkiq): Inline
 export function inline<T>(hq: Highkiq, work: (mode: Inline) => T): Promise<Awaited<T>>
 export function inline<T>(hq: Highkiq, work?: (mode: Inline) => T): Inline | Promise<Awaited<T>> {
-  const mode = new Inline(hq[TESTING].run)
+  const mode = new Inline(hq[PORT])
   return begin(hq, 'inline', mode, mode, work)
 }
 
@@ -49,10 +50,13 @@ export function disable<T>(hq: Highkiq, work?: (mode: Mode) => T): Mode | Promis
 
 /** Runs all pushed jobs until none is left. @returns how many; @throws what a handler throws */
 export async function drainAll(hq: Highkiq): Promise<number> {
-  const collecting = hq[TESTING].target.current
+  const collecting = hq[PORT].client.testing.current
   if (collecting instanceof Fake) return collecting.drain()
   throw new HighkiqError('INVALID_OPTION', 'drainAll: nothing is collected here: call fake(hq) first')
 }
+
+/** The app-wide modes that are on. */
+const modes = new WeakMap<AppPort, string>()
 
 /** Starts a mode. One scoped mode may run inside one app-wide mode. */
 function begin<Which extends Mode | TestTarget, T>(
@@ -62,20 +66,22 @@ function begin<Which extends Mode | TestTarget, T>(
   target: TestTarget | undefined,
   work: ((mode: Which) => T) | undefined,
 ): Which | Promise<Awaited<T>> {
-  const testing = hq[TESTING]
+  const app = hq[PORT]
+  const { testing } = app.client
   const refuse = (where: string) => new HighkiqError('INVALID_OPTION', `${name}(hq) ${where}: end that one first`)
-  if (testing.target.isScoped) {
+  if (testing.isScoped) {
     const refused = refuse('inside the function of another mode')
     if (work) return Promise.reject(refused)
     throw refused
   }
-  if (work) return testing.target.within(target, async () => work(mode)) as Promise<Awaited<T>>
-  if (testing.mode) throw refuse(`while ${testing.mode}(hq) is on`)
-  testing.mode = name
-  testing.target.everywhere = target
+  if (work) return testing.within(target, async () => work(mode)) as Promise<Awaited<T>>
+  const current = modes.get(app)
+  if (current) throw refuse(`while ${current}(hq) is on`)
+  modes.set(app, name)
+  testing.everywhere = target
   mode.onEnd(() => {
-    testing.mode = undefined
-    testing.target.everywhere = undefined
+    modes.delete(app)
+    testing.everywhere = undefined
   })
   return mode
 }

@@ -1,24 +1,25 @@
 /** Runs jobs at once, where they are pushed. */
 
+import type { AppPort } from '../app/port.ts'
 import type { PreparedOrderedPush, PreparedPush } from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { arrived, itemsOf, type Run } from './fake.ts'
+import { arrived, itemsOf } from './fake.ts'
 import { TestTarget } from './mode.ts'
 
 export class Inline extends TestTarget {
   /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
-  readonly #run: Run
+  readonly #app: AppPort
 
-  constructor(run: Run) {
+  constructor(app: AppPort) {
     super()
-    this.#run = run
+    this.#app = app
   }
 
   /** @throws what the handler throws */
   async put(job: PreparedPush): Promise<void> {
-    await this.#run(arrived(job), this.server)
+    await this.#app.run(arrived(job), this.server)
   }
 
   async putAll(jobs: PreparedPush[]): Promise<void> {

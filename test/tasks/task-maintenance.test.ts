@@ -51,7 +51,7 @@ function keeperOf(
   const report = (thrown: unknown) => {
     throw thrown
   }
-  const keeper = new TaskMaintenance({ store: () => hq.store, now, report }, { everySeconds: 1, ...about })
+  const keeper = new TaskMaintenance({ store: hq.store, now, report }, { everySeconds: 1, ...about })
   onTestFinished(() => keeper.stop())
   return keeper
 }

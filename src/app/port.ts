@@ -1,0 +1,41 @@
+/** What the features of an app use of it. */
+
+import type { Client } from '../client/client.ts'
+import type { Chain } from '../job/chain.ts'
+import type { JobContext } from '../job/context.ts'
+import type { JobDefinition } from '../job/definition.ts'
+import type { Logger } from '../job/logger.ts'
+import type { Payload } from '../job/payload.ts'
+import type { Effect, Store } from '../store/contract.ts'
+import type { Engine } from '../worker/engine.ts'
+import type { Outcome } from '../worker/plugin.ts'
+
+export interface AppPort {
+  /** The store; opened at its first use. @throws UNKNOWN_STORE, INVALID_OPTION */
+  readonly store: Store
+  /** Returns the time in milliseconds. It may be called without the app as `this`. */
+  readonly now: () => number
+  readonly log: Logger
+  readonly client: Client
+  readonly registry: {
+    get(name: string): JobDefinition | undefined
+  }
+  readonly hooks: {
+    /** Passes an error to the app's error handlers. Never throws. */
+    report(error: unknown, about: Record<string, unknown>): void
+    /** Calls the app's death handlers for a job that does not run again. Never throws. */
+    died(payload: Payload, error: unknown): Promise<void>
+  }
+  readonly settings: Pick<Engine, 'limits'> & {
+    /** Seconds; Infinity without a limit. */
+    maxIterationRuntime: number
+  }
+  /** Returns what running a job in this process uses. */
+  engine(): Engine
+  /** Returns what the plugins change in the step that moves a job. */
+  effects(payload: Payload, outcome: Outcome): Effect[] | undefined
+  /** Keeps the outcome of a job that ended without running, for callers that wait for its result. Never throws. */
+  keepEnd(payload: Payload, outcome: Outcome): Promise<void>
+  /** Runs a job in this process, inside the server middleware or `chain`. @throws what the handler throws */
+  run(payload: Payload, chain?: Chain<JobContext, unknown>): Promise<unknown>
+}
