@@ -64,15 +64,25 @@ test('an edit changes the given members and no other byte; undefined removes a m
   expect(editPayload(text, {})).toBe(text)
 })
 
-test('ended attempts are counted for rows of tasks only; a crash adds to hk_stalls, any other end resets it', () => {
+test('ended attempts are counted for rows of tasks only; a crash adds to hk_crashes, any other end resets it', () => {
   expect(attemptEnded(job())).toEqual({})
   expect(attemptEnded(job({ hk_task: 't' }))).toEqual({ hk_attempt: 1 })
   expect(attemptEnded(job({ hk_task: 't', hk_attempt: 4 }))).toEqual({ hk_attempt: 5 })
-  expect(attemptEnded(job(), true)).toEqual({ hk_stalls: 1 })
-  expect(attemptEnded(job({ hk_stalls: 1 }), true)).toEqual({ hk_stalls: 2 })
-  const forgotten = attemptEnded(job({ hk_stalls: 2 }))
-  expect(Object.hasOwn(forgotten, 'hk_stalls')).toBe(true)
-  expect(forgotten.hk_stalls).toBeUndefined()
+  expect(attemptEnded(job(), true)).toEqual({ hk_crashes: 1 })
+  expect(attemptEnded(job({ hk_crashes: 1 }), true)).toEqual({ hk_crashes: 2 })
+  const forgotten = attemptEnded(job({ hk_crashes: 2 }))
+  expect(Object.hasOwn(forgotten, 'hk_crashes')).toBe(true)
+  expect(forgotten.hk_crashes).toBeUndefined()
+})
+
+test('crashes that version 0.1 counted as hk_stalls count on as hk_crashes', () => {
+  const text = '{"class":"J","args":[],"jid":"j","hk_stalls":2,"x":1.0}'
+  const payload = readPayload(text)
+  if (!payload) throw new Error('this is a job')
+  expect(payload.hk_crashes).toBe(2)
+  expect(editPayload(text, attemptEnded(payload, true))).toBe('{"class":"J","args":[],"jid":"j","x":1.0,"hk_crashes":3}')
+  expect(editPayload(text, attemptEnded(payload))).toBe('{"class":"J","args":[],"jid":"j","x":1.0}')
+  expect(readPayload('{"class":"J","args":[],"jid":"j","hk_stalls":"2"}')).toBeUndefined()
 })
 
 test.each([

@@ -71,8 +71,8 @@ export interface Payload {
   hk_part?: true
   /** Attempts that had ended before this text was written. */
   hk_attempt?: number
-  /** Stalls in a row: attempts whose process died. */
-  hk_stalls?: number
+  /** The number of attempts in a row whose process died. */
+  hk_crashes?: number
   /** When it must have begun (ms), of a job that was scheduled. */
   hk_expires?: number
   /** The cron entry that it was pushed for, and its tick in milliseconds. */
@@ -214,11 +214,13 @@ export function readPayload(text: string): Payload | undefined {
   }
   if (typeof value !== 'object' || value === null) return undefined
   const payload = value as Payload
+  // Version 0.1 wrote hk_stalls. Jobs in queues may still have it: they are too many to be rewritten by a migration.
+  if (payload.hk_stalls !== undefined) payload.hk_crashes ??= payload.hk_stalls as number
   return typeof payload.class === 'string' && Array.isArray(payload.args) && isSound(payload) ? payload : undefined
 }
 
-function isSound({ jid, hk_task, hk_run, hk_rows, hk_attempt, hk_stalls }: Payload): boolean {
-  const counts = [hk_run, hk_attempt, hk_stalls].every(
+function isSound({ jid, hk_task, hk_run, hk_rows, hk_attempt, hk_crashes }: Payload): boolean {
+  const counts = [hk_run, hk_attempt, hk_crashes].every(
     (count) => count === undefined || (Number.isSafeInteger(count) && count >= 0),
   )
   if (!counts || (hk_rows !== undefined && !areRows(hk_rows, jid, hk_task))) return false
@@ -284,15 +286,16 @@ function jsonOf(field: string, value: unknown, wire: Wire): string {
 
 /**
  * Returns the members that change in a job's text when an attempt has ended.
- * @param stalled true when its process died: then the job counts as begun, because nobody knows whether it had
+ * @param crashed true when its process died: then the job counts as begun, because nobody knows whether it had
  */
-export function attemptEnded(payload: Payload, stalled = false): Partial<Payload> {
+export function attemptEnded(payload: Payload, crashed = false): Partial<Payload> {
   const changes: Partial<Payload> = {}
   if (payload.hk_task !== undefined) changes.hk_attempt = (payload.hk_attempt ?? 0) + 1
   // A deadline applies to the first start only.
   if (payload.expires_in !== undefined) changes.expires_in = undefined
   if (payload.hk_expires !== undefined) changes.hk_expires = undefined
-  if (stalled) changes.hk_stalls = (payload.hk_stalls ?? 0) + 1
-  else if (payload.hk_stalls !== undefined) changes.hk_stalls = undefined
+  if (payload.hk_stalls !== undefined) changes.hk_stalls = undefined
+  if (crashed) changes.hk_crashes = (payload.hk_crashes ?? 0) + 1
+  else if (payload.hk_crashes !== undefined) changes.hk_crashes = undefined
   return changes
 }

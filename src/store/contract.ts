@@ -59,7 +59,10 @@ export interface Store {
   /** The number of `settleAndFetch` calls that one owner should have under way at a time; more do not make it faster. */
   readonly maxConcurrentCalls: number
 
-  /** Opens the store and migrates its schema. Every other operation opens the store if needed. Idempotent. */
+  /**
+   * Opens the store and migrates its schema. Every other operation opens the store if needed. Idempotent.
+   * @throws STORE_UNUSABLE with `retryAfterMs` while a process of an older version has a lease
+   */
   open(): Promise<void>
   /** Ends all waits and closes the store. Later operations reject with STORE_CLOSED. */
   close(): Promise<void>

@@ -12,7 +12,7 @@ export function importApp(url, folder) {
     return { sku }
   })
   const Done = hq.job('Imported', { maxCrashes: 1000 }, async (ctx, id, run) => {
-    const stalls = ctx.payload.hk_stalls ?? 0
+    const stalls = ctx.payload.hk_crashes ?? 0
     appendFileSync(`${folder}/done`, `${JSON.stringify({ id, run, stalls })}\n`)
   })
   return { hq, Row, Done }

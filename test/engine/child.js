@@ -15,7 +15,7 @@ quiet.child = () => quiet
 
 const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
 hq.onError((error) => say('error', { code: error.code, message: error.message }))
-hq.onDeath((payload, error) => say('death', { jid: payload.jid, stalls: payload.hk_stalls, message: error.message }))
+hq.onDeath((payload, error) => say('death', { jid: payload.jid, stalls: payload.hk_crashes, message: error.message }))
 hq.onFatal((error, worker) => say('last words', { message: error.message, worker }))
 for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'reopen']) hq.on(event, () => say(event))
 
@@ -52,7 +52,7 @@ hq.job('Careless', (_ctx, how) => {
 })
 /** Dooms its process, and does not end by itself. */
 hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
-  say('began', { stalls: ctx.payload.hk_stalls ?? 0 })
+  say('began', { stalls: ctx.payload.hk_crashes ?? 0 })
   setTimeout(() => {
     throw new Error('nobody catches')
   })
@@ -61,7 +61,7 @@ hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
   })
 })
 hq.job('Killer', { maxCrashes: 3 }, async (ctx) => {
-  say('began', { stalls: ctx.payload.hk_stalls ?? 0 })
+  say('began', { stalls: ctx.payload.hk_crashes ?? 0 })
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})
 })

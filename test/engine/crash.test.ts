@@ -4,7 +4,7 @@ import { bench, Child, Heard, until } from './bench.ts'
 test('the jobs of a killed process run again on another worker, long before its lease ends, in their order, once', async () => {
   const t = bench()
   const ran = new Heard<unknown>()
-  t.hq.job('Long', async (ctx, n: number) => ran.say([n, ctx.attempt, ctx.payload.hk_stalls]))
+  t.hq.job('Long', async (ctx, n: number) => ran.say([n, ctx.attempt, ctx.payload.hk_crashes]))
   for (const n of [1, 2, 3]) await t.hq.push({ class: 'Long', args: [n] })
   // Its lease outlasts the test: the process beside it must see that it is gone.
   const child = new Child(t.url, { concurrency: 2, leaseSeconds: 300 })
@@ -34,7 +34,7 @@ test('the jobs of a killed process run again on another worker, long before its 
 test('after the third crash in a row the job is dead with the reason, and death handlers run', async () => {
   const t = bench()
   const deaths = new Heard<unknown>()
-  t.hq.onDeath((payload, error) => deaths.say([payload.jid, payload.hk_stalls, (error as Error).message]))
+  t.hq.onDeath((payload, error) => deaths.say([payload.jid, payload.hk_crashes, (error as Error).message]))
   const jid = await t.hq.push({ class: 'Killer', args: [] })
   await t.work({ leaseSeconds: 1, queues: ['other'] })
   for (const stalls of [0, 1, 2]) {
@@ -47,7 +47,7 @@ test('after the third crash in a row the job is dead with the reason, and death 
   const message = 'its process died 3 times in a row while it ran'
   expect(await deaths.atLeast(1)).toEqual([[jid, 3, message]])
   await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
-  expect(await t.set('dead')).toMatchObject([{ jid, hk_stalls: 3, error_class: 'Stalled', error_message: message }])
+  expect(await t.set('dead')).toMatchObject([{ jid, hk_crashes: 3, error_class: 'Stalled', error_message: message }])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
@@ -56,8 +56,8 @@ test('an attempt that ends resets the number of crashes', async () => {
   t.hq.job('J', async () => {
     throw new Error('x')
   })
-  await t.raw('{"class":"J","args":[],"jid":"j","retry":true,"hk_stalls":2}')
+  await t.raw('{"class":"J","args":[],"jid":"j","retry":true,"hk_crashes":2}')
   await t.work()
   await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
-  expect((await t.set('retry'))[0]).not.toHaveProperty('hk_stalls')
+  expect((await t.set('retry'))[0]).not.toHaveProperty('hk_crashes')
 })

@@ -226,7 +226,7 @@ test('a result that the store refuses is reported, and its job is done', async (
 test('hq.result rejects for a job whose process crashed too often', async () => {
   const { hq, work, raw } = bench()
   hq.job('J', KEPT, () => 'never')
-  await raw('{"class":"J","args":[],"jid":"victim","retry":true,"hk_stalls":2}')
+  await raw('{"class":"J","args":[],"jid":"victim","retry":true,"hk_crashes":2}')
   await hq.store.workers.join('gone', { queues: ['default'], seconds: 60, host: '' })
   const turn = { now: Date.now(), started: [], settlements: [], fetch: { queues: ['default'], n: 1 } }
   await hq.store.workers.settleAndFetch('gone', turn)

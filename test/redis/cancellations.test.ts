@@ -115,7 +115,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
       const some = Array.from({ length: 1000 }, (_, n) => [began + from + n, `${from + n}`])
       await redis.zadd('hk:cancelled', ...some.flat())
     }
-    await redis.set('hk:marks', began + 100_000)
+    await redis.set('hk:cancellation-version', began + 100_000)
     await store.cancellations.request('new', 1000)
     expect(await redis.zcard('hk:cancelled')).toBe(100_000)
     expect(await store.cancellations.among(['0', '1', 'new'])).toEqual(['1', 'new'])
@@ -213,7 +213,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await t.hq.store.jobs.pauseQueue('default', false)
     await t.settled()
     await worker.stop()
-    expect(await redis.exists('paused', 'hk:marks', 'hk:cancelled')).toBe(0)
+    expect(await redis.exists('paused', 'hk:cancellation-version', 'hk:cancelled')).toBe(0)
   })
 
   test('idle workers requeue a job of a paused queue, and none starts it', async () => {
@@ -242,7 +242,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
       await opened
     })
     await J.performBulk([[1], [2], [3]])
-    await redis.set('hk:marks', Date.now())
+    await redis.set('hk:cancellation-version', Date.now())
     await redis.xadd('hk:cancelled', '*', 'what', 'a stream')
     await t.work({ concurrency: 2 })
     await until(() => t.errors.some(({ error }) => error.code === 'STORE_UNUSABLE'))

@@ -57,11 +57,11 @@ export function faultsOf(all: Contents): string[] {
       if (said(status) !== count) fault(`says ${said(status)} ${status}, has ${count}`)
     }
     if (isWaiting.size !== living.length) fault(`has a row twice in its backlog`)
-    if (said('held') !== living.length) fault(`says ${said('held')} held, has ${living.length} in its backlog`)
+    if (said('backlog') !== living.length) fault(`says ${said('backlog')} held, has ${living.length} in its backlog`)
     for (const [i, { place }] of events.entries()) {
       if ((place === HELD || (place === NEW && i >= next)) && !isWaiting.has(i)) fault(`row ${i} is held nowhere`)
     }
-    held.set(queue, (held.get(queue) ?? 0) + said('held'))
+    held.set(queue, (held.get(queue) ?? 0) + said('backlog'))
     let placed = 0
     for (const [i, { status, place }] of events.entries()) {
       const jid = id + i.toString(16).padStart(8, '0')
@@ -77,7 +77,7 @@ export function faultsOf(all: Contents): string[] {
       const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][at]?.includes(word)
       if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at place ${place}`)
     }
-    if (said('placed') !== placed) fault(`says ${said('placed')} placed, has ${placed}`)
+    if (said('inWindow') !== placed) fault(`says ${said('inWindow')} in the window, has ${placed}`)
     const rows = (all[`${key}:rows`] ?? {}) as Record<string, string>
     const slots = (all[`${key}:reasons`] ?? {}) as Record<string, string>
     const rejected = events.flatMap(({ status }, i) => {
@@ -88,7 +88,7 @@ export function faultsOf(all: Contents): string[] {
     if (rejected.sort().join() !== [...listed].sort().join()) fault(`lists as rejected ${listed}, has ${rejected}`)
   }
   for (const [queue, sum] of held) {
-    const said = Number(all[`hk:{queue:${queue}}:held`] ?? 0)
+    const said = Number(all[`hk:{queue:${queue}}:backlog`] ?? 0)
     if (said !== sum) faults.push(`queue ${queue} says ${said} held, its tasks hold ${sum}`)
   }
   return faults
@@ -127,9 +127,9 @@ function* jobsOf(all: Contents): Generator<[place: string, job: { jid: string; h
 }
 
 function plain(name: string, type: string, value: unknown): unknown {
-  if (type === 'string' && ['hk:marks', 'hk:renewals'].includes(name)) return 'a version'
+  if (type === 'string' && ['hk:cancellation-version', 'hk:renewals'].includes(name)) return 'a version'
   // The number after the holder is new in each call.
-  if (type === 'string' && name.startsWith('hk:duty:')) return (value as Buffer).toString().replace(/ \d+$/, '')
+  if (type === 'string' && name.startsWith('hk:leader:')) return (value as Buffer).toString().replace(/ \d+$/, '')
   if (type === 'string') return (value as Buffer).toString(name.endsWith(':events') ? 'hex' : 'utf8')
   if (type === 'set') return [...(value as string[])].sort()
   // Leaves out settled arrivals.

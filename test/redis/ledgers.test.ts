@@ -37,7 +37,7 @@ onRedis('a damaged ledger of a task', () => {
     }
   }
 
-  test.each(['enqueued', 'finished', 'placed', 'held'])('a header whose %s is no number: nothing changes', (field) =>
+  test.each(['enqueued', 'finished', 'inWindow', 'backlog'])('a header whose %s is no number: nothing changes', (field) =>
     withJob(async (store, redis, taken) => {
       const sound = await redis.hget(HEADER, field)
       await redis.hset(HEADER, field, 'many')

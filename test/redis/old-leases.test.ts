@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#dist/store/open.js'
 import { sure } from '../conformance/bench.ts'
 import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { contents } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -104,16 +106,20 @@ onRedis('leases of version 0.1', () => {
     await expect(starting).rejects.toThrow('the worker was stopped while it waited')
   })
 
-  test('tidying keeps the name of a queue in which version 0.1 has leases', async () => {
+  test('no process changes a database in which a worker of version 0.1 has a lease', async () => {
     const { t, redis } = await stage(60_000)
-    await redis.sadd('hk:queues', 'nothing')
-    await t.hq.store.workers.tidy()
-    expect((await redis.smembers('hk:queues')).sort()).toEqual(['default', 'more'])
+    const before = await contents(redis)
+    const refused = { code: 'STORE_UNUSABLE', details: { retryAfterMs: expect.any(Number) } }
+    await expect(t.hq.store.open()).rejects.toMatchObject(refused)
+    await expect(t.hq.store.workers.tidy()).rejects.toMatchObject(refused)
+    await expect(t.hq.push({ class: 'Do', args: [4] })).rejects.toMatchObject({ maybePushed: false, cause: refused })
+    expect(await contents(redis)).toEqual(before)
   })
 
   test('a batch of an ordered queue does not run until the lease of its owner has ended', async () => {
     const { t, redis, key, waits } = await stage(-1000)
-    const { store } = t.hq
+    const store = openStore(t.hq.store.url)
+    await redis.del(key('default', 'leases'), key('more', 'leases'))
     const closed = gate()
     const began = new Heard<string>()
     await store.workers.join(OLD, { queues: ['ordered'], seconds: 600, host: '' })
@@ -127,8 +133,10 @@ onRedis('leases of version 0.1', () => {
       now: Date.now(),
       maxPayloads: 9,
     })
+    await store.close()
     // The keys as version 0.1 writes them.
-    await redis.del('hk:leases', `hk:owner:${OLD}`)
+    await redis.del('hk:leases', `hk:owner:${OLD}`, 'hk:schema', 'hk:queues', 'hk:tasks', 'hk:marks')
+    await redis.rename('hk:{queue:ordered}:ordered:fetched:0', 'hk:{queue:ordered}:ordered:taken:0')
     const [seconds] = await redis.time()
     await redis.zadd(key('ordered', 'leases'), Number(seconds) * 1000 + 2000, OLD)
     await redis.sadd('hk:queues', 'ordered')

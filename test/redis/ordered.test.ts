@@ -92,7 +92,7 @@ class Scene {
       { kind: 'done' },
     ]
     scene.settlements = scene.flying.map((one, i) => scene.end(one, sure(kinds[i])))
-    await scene.redis.del('hk:{queue:o}:ordered:bell:A', 'hk:{queue:o}:ordered:bell:B')
+    await scene.redis.del('hk:{queue:o}:ordered:notifications:A', 'hk:{queue:o}:ordered:notifications:B')
     return scene
   }
 
@@ -390,7 +390,7 @@ onRedis('ordered queues', () => {
     const push = (id: string, performIn: number) => store.ordered.push('o', 2, [item(id, '"1"', 1, performIn)], MS)
     const wait = () => store.ordered.wait('A', ['p', 'o'], 5000, new AbortController().signal)
     await store.ordered.acquireShard('o', 1, 'A', 3, MS)
-    await redis.del('hk:{queue:o}:ordered:bell:A')
+    await redis.del('hk:{queue:o}:ordered:notifications:A')
     await push(sure(ZERO[20]), 500)
     expect(await wait()).toEqual({ queue: 'o', shard: 0 })
     await push(sure(ONE[20]), 500)

@@ -132,7 +132,7 @@ onRedis('a server in trouble', () => {
     const first = proxy.onRequest(isListening, 'pass')
     void store.jobSets.waitUntilDue(TIMEOUT_MS, over.signal)
     await first.happened
-    await until(async () => (await server.ask('PUBSUB', 'NUMSUB', 'hk:wake'))[1] === '1')
+    await until(async () => (await server.ask('PUBSUB', 'NUMSUB', 'hk:due'))[1] === '1')
     const again = proxy.onRequest(isListening, 'cut-before')
     const last = proxy.onRequest(isListening, 'pass')
     await server.ask('CLIENT', 'KILL', 'TYPE', 'pubsub')

@@ -172,7 +172,7 @@ test('a call whose process was killed is split, so that one row cannot crash the
   const t = bench()
   const ran: unknown[] = []
   const Long = t.hq.job('Long', { maxCrashes: 2 }, async (ctx, rows: number[]) => {
-    ran.push([rows, ctx.attempt, ctx.payload.hk_stalls])
+    ran.push([rows, ctx.attempt, ctx.payload.hk_crashes])
   })
   const task = await t.hq.tasks.create(Long, [[1], [2], [3]], { rowsPerJob: 3 })
   const child = new Child(t.url, { concurrency: 1 })

@@ -6,7 +6,7 @@ import { type Bench, bench, until } from '../engine/bench.ts'
 
 /** What Highkiq itself may change of a job; every other byte belongs to whoever wrote it. */
 const OURS = ['queue', 'at', 'enqueued_at', 'failed_at', 'retried_at', 'retry_count', 'error_message', 'error_class']
-const HK = ['hk_stalls']
+const HK = ['hk_crashes']
 
 const without = (text: string) =>
   editMembers(text, Object.fromEntries([...OURS, ...HK].map((name) => [name, undefined])))

@@ -85,8 +85,11 @@ async function runWorker(
   )
   const every = settings.drain ? await everyQueue(hq, settings) : {}
   const worker = hq.worker({ ...workerOptions(settings), ...every, tag })
-  // Open the store before the worker starts, so that an error is logged once.
-  await hq.store.open()
+  // Open the store before the worker starts, so that an error is logged once. The worker itself waits for leases of an
+  // older version.
+  await hq.store.open().catch((thrown) => {
+    if (thrown.details?.retryAfterMs === undefined) throw thrown
+  })
   const drained = settings.drain ? stopWhenEmpty(hq, worker) : undefined
   if ((child?.number ?? 1) === 1) {
     for (const note of notes) hq.log.warn({ file: file?.path }, note)

@@ -122,8 +122,6 @@ export interface JoinOptions {
   queues: readonly string[]
   seconds: number
   host: string
-  /** Whether the owner fetches jobs and rescues those of dead owners. */
-  isWorker?: boolean
 }
 
 export interface ProcessRecord {
@@ -193,8 +191,6 @@ export interface WorkerStore {
    * Registers an owner and starts its lease, before its first fetch. `host` says where the owner runs, so that processes on
    * the same machine can tell that it died. A name is never used twice: one that is known, or was claimed within the last
    * hour, is refused (false).
-   * @throws STORE_UNUSABLE with `retryAfterMs` for a worker, while the store holds a lease of an older version
-   * elsewhere that has not ended
    */
   join(owner: string, options: JoinOptions): Promise<boolean>
   /** Sets the end of the lease to now + seconds, also if it has ended. False: the owner is claimed or unknown. */

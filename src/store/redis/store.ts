@@ -108,7 +108,7 @@ export class RedisStore implements Store {
   }
 
   open(): Promise<void> {
-    return this.#server.check()
+    return this.#server.open()
   }
 
   async close(): Promise<void> {

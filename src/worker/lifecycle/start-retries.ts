@@ -24,19 +24,19 @@ export async function retryLostCalls(work: () => Promise<void>): Promise<void> {
 }
 
 /**
- * Calls `join`. If leases of an older version have not ended, it waits for their end, because their owners may be dead, and
- * calls `join` once more. @throws what the second attempt throws, and the reason of `signal` when that aborts meanwhile
+ * Calls `open`. If leases of an older version have not ended, it waits for their end, because their owners may be dead, and
+ * calls `open` once more. @throws what the second attempt throws, and the reason of `signal` when that aborts meanwhile
  */
-export async function joinWhenPossible(join: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> {
+export async function openWhenPossible(open: () => Promise<void>, log: Logger, signal?: AbortSignal): Promise<void> {
   try {
-    return await join()
+    return await open()
   } catch (thrown) {
     const ms = thrown instanceof HighkiqError ? thrown.details?.retryAfterMs : undefined
     if (typeof ms !== 'number') throw thrown
     log.warn({}, `the worker waits to start: ${(thrown as Error).message}`)
-    await sleep(Math.min(ms + PAUSE_MS, MAX_WAIT_MS), undefined, { signal }).catch(() => signal.throwIfAborted())
+    await sleep(Math.min(ms + PAUSE_MS, MAX_WAIT_MS), undefined, { signal }).catch(() => signal?.throwIfAborted())
   }
-  await join()
+  await open()
 }
 
 /** Returns whether the connection broke before the answer came. */

@@ -23,7 +23,7 @@ import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { inWords, nextLogAt, shownJobs } from './shown-jobs.ts'
 import { handleSignals, type Order } from './signals.ts'
-import { joinWhenPossible, retryLostCalls } from './start-retries.ts'
+import { openWhenPossible, retryLostCalls } from './start-retries.ts'
 
 const GRACE_MS = 3000
 const FATAL_HANDLERS_MS = 5000
@@ -265,9 +265,9 @@ export class Worker {
   }
 
   async #start(): Promise<void> {
-    const { store, emit } = this.#engine
+    const { store, emit, log } = this.#engine
     try {
-      await retryLostCalls(() => store.open())
+      await openWhenPossible(() => retryLostCalls(() => store.open()), log, this.#startAbort.signal)
     } catch (thrown) {
       this.#state = 'stopped'
       throw thrown
@@ -277,7 +277,7 @@ export class Worker {
       const throwIfLeft = () => {
         if (this.#hasLeft) throw stoppedBefore()
       }
-      await joinWhenPossible(() => retryLostCalls(() => this.#join()), this.#engine.log, this.#startAbort.signal)
+      await retryLostCalls(() => this.#join())
       throwIfLeft()
       await emit('startup')
       throwIfLeft()
@@ -383,7 +383,6 @@ export class Worker {
       queues: [...new Set(this.#executors.flatMap(({ queues }) => queues))],
       seconds: this.options.leaseSeconds,
       host: thisHostText(),
-      isWorker: true,
     })
     // If the store knows this owner, the answer to an earlier join was lost: the first renewal shows whether its lease holds.
     this.#lease.keep(this.#owner, isNew ? sentAt : Number.NEGATIVE_INFINITY)

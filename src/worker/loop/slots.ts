@@ -151,7 +151,7 @@ export class Slots {
       return
     }
     // One of its rows may have crashed the process: alone, that row costs the others no attempt.
-    const rows = payload.hk_rows && payload.hk_stalls ? rowsOf(attempt) : undefined
+    const rows = payload.hk_rows && payload.hk_crashes ? rowsOf(attempt) : undefined
     if (rows) {
       this.#end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'split' }))
       return

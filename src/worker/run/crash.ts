@@ -19,7 +19,7 @@ export interface Crash {
 export function crashOf(engine: Engine, { queue, text }: { queue: string; text: string }, payload: Payload): Crash {
   const { now, wire } = engine
   const changes = attemptEnded(payload, true)
-  const crashes = changes.hk_stalls as number
+  const crashes = changes.hk_crashes as number
   if (crashes < (definitionOf(engine, payload, queue)?.options.maxCrashes ?? MAX_CRASHES)) {
     const to = { to: 'queue', queue, text: editPayload(text, changes), end: 'front' } as const
     return { to, outcome: { kind: 'rescued', crashes } }

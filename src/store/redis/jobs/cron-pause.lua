@@ -7,13 +7,13 @@
 
 local now, paused = number(), text()
 if wrong(KEYS[1], 'hash') then return redis.error_reply(unusable(KEYS[1])) end
-local stands = redis.call('HMGET', KEYS[1], 'tick', 'paused')
-if not stands[1] then return 0 end
+local stored = redis.call('HMGET', KEYS[1], 'tick', 'paused')
+if not stored[1] then return 0 end
 -- A server at its memory limit allows this script, because the first write is a removal.
 redis.call('HDEL', KEYS[1], 'paused')
 if paused == '1' then
   redis.call('HSET', KEYS[1], 'paused', '1')
-elseif stands[2] == '1' then
-  redis.call('HSET', KEYS[1], 'tick', string.format('%d', math.max(tonumber(stands[1]), now)))
+elseif stored[2] == '1' then
+  redis.call('HSET', KEYS[1], 'tick', string.format('%d', math.max(tonumber(stored[1]), now)))
 end
 return 1

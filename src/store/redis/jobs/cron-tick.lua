@@ -11,11 +11,11 @@ now = number()
 local channel, expected, from, to, jid = text(), text(), text(), text(), text()
 local item = readItem()
 local key = (wrong(entry, 'hash') and entry) or (lock and wrong(lock, 'string') and lock)
-local line = key and unusable(key) or obstacle(item)
-if line then return redis.error_reply(line) end
+local problem = key and unusable(key) or obstacle(item)
+if problem then return redis.error_reply(problem) end
 
-local stands = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed')
-if stands[1] ~= expected or stands[2] ~= from or (stands[3] == '1' and to ~= from) then return { 'gone' } end
+local stored = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed')
+if stored[1] ~= expected or stored[2] ~= from or (stored[3] == '1' and to ~= from) then return { 'gone' } end
 if jid == '' then
   redis.call('HSET', entry, 'tick', to)
   return { 'ok' }
@@ -27,8 +27,8 @@ if holder and holder ~= jid then return { 'held', holder } end
 redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', now))
 local ok, err = pcall(apply, item)
 if not ok then
-  redis.call('HSET', entry, 'tick', from, 'jid', stands[4] or '', 'pushed', stands[5] or '')
-  return redis.error_reply(lineOf(err))
+  redis.call('HSET', entry, 'tick', from, 'jid', stored[4] or '', 'pushed', stored[5] or '')
+  return redis.error_reply(messageOf(err))
 end
 if lock then redis.call('SET', lock, jid) end
 finish(channel)

@@ -55,11 +55,11 @@ local answers, problems = {}, {}
 for i = 1, count do
   if passed > most then break end
   local job, before, item = text(), number(), readItem()
-  local line = obstacle(item)
+  local problem = obstacle(item)
   local index, isCertain
-  if not line then index, isCertain = find(job, before) end
-  if line then
-    problems[#problems + 1] = line
+  if not problem then index, isCertain = find(job, before) end
+  if problem then
+    problems[#problems + 1] = problem
     answers[i] = 'e'
   elseif not index then
     answers[i] = isCertain and 'g' or 'f'
@@ -76,11 +76,11 @@ for i = 1, count do
       answers[i] = 'o'
     else
       redis.call('LSET', queue, index + shift, job)
-      problems[#problems + 1] = lineOf(err)
+      problems[#problems + 1] = messageOf(err)
       answers[i] = 'e'
     end
   end
 end
 if gone > 0 then redis.call('LREM', queue, last < length - first and gone or -gone, GONE) end
-finish(channel, function(line) problems[#problems + 1] = line end)
+finish(channel, function(problem) problems[#problems + 1] = problem end)
 return { table.concat(answers), table.concat(problems, '\n') }

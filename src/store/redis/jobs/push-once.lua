@@ -11,8 +11,8 @@ local channel, seconds = text(), number()
 local new, isNew = {}, {}
 for i = 1, number() do
   local key, item = KEYS[number()], readItem()
-  local line = wrong(key, 'string') and unusable(key) or obstacle(item)
-  if line then return redis.error_reply(line) end
+  local problem = wrong(key, 'string') and unusable(key) or obstacle(item)
+  if problem then return redis.error_reply(problem) end
   if not isNew[key] and redis.call('EXISTS', key) == 0 then
     isNew[key] = true
     new[#new + 1] = { key = key, item = item }

@@ -10,8 +10,8 @@ local channel = text()
 local items = {}
 for i = 1, number() do
   items[i] = readItem()
-  local line = obstacle(items[i])
-  if line then return redis.error_reply(line) end
+  local problem = obstacle(items[i])
+  if problem then return redis.error_reply(problem) end
 end
 for _, item in ipairs(items) do apply(item) end
 finish(channel)

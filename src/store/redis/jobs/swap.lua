@@ -14,9 +14,9 @@ if wrong(set, 'zset') then return redis.error_reply(unusable(set)) end
 local answers, problems = {}, {}
 for i = 1, number() do
   local entry, score, item = text(), text(), readItem()
-  local line = obstacle(item)
-  if line then
-    problems[#problems + 1] = line
+  local problem = obstacle(item)
+  if problem then
+    problems[#problems + 1] = problem
     answers[i] = 'e'
   elseif tonumber(redis.call('ZSCORE', set, entry) or 'nan') ~= tonumber(score) then
     answers[i] = 'g'
@@ -26,9 +26,9 @@ for i = 1, number() do
     answers[i] = ok and 'o' or 'e'
     if not ok then
       redis.call('ZADD', set, score, entry)
-      problems[#problems + 1] = lineOf(err)
+      problems[#problems + 1] = messageOf(err)
     end
   end
 end
-finish(channel, function(line) problems[#problems + 1] = line end)
+finish(channel, function(problem) problems[#problems + 1] = problem end)
 return { table.concat(answers), table.concat(problems, '\n') }

@@ -11,13 +11,13 @@
 
 local refused = opened()
 if refused then return refused end
-local shard, owner, mostStalls, seconds, err = number(), text(), number(), text(), text()
+local shard, owner, mostCrashes, seconds, err = number(), text(), number(), text(), text()
 if not DUE[shard] or not holds(owner) or redis.call('SISMEMBER', MEMBERS, owner) == 0 then return false end
 local before = redis.call('HGET', QUEUE, 'owner:' .. shard)
 if before and holds(before) then
   if before ~= owner then return false end
-  local told = redis.call('HGET', QUEUE, 'died:' .. shard)
-  return { tonumber(redis.call('HGET', QUEUE, 'token:' .. shard)), 0, told and cmsgpack.unpack(told) or {} }
+  local deaths = redis.call('HGET', QUEUE, 'died:' .. shard)
+  return { tonumber(redis.call('HGET', QUEUE, 'token:' .. shard)), 0, deaths and cmsgpack.unpack(deaths) or {} }
 end
 local key = wrongFlights(shard)
 if key then return redis.error_reply(unusable(key)) end
@@ -33,14 +33,14 @@ end
 redis.call('HSET', QUEUE, 'owner:' .. shard, owner)
 
 local died = {}
-local isOne = redis.call('HLEN', TAKEN[shard]) == 1
+local isOne = redis.call('HLEN', FETCHED[shard]) == 1
 local back = restore(shard, function(id, state, flat)
   if not isOne then
     state.suspect = 1
     return
   end
-  state.stalls = state.stalls + 1
-  if state.stalls < mostStalls then return end
+  state.crashes = state.crashes + 1
+  if state.crashes < mostCrashes then return end
   died[#died + 1] = { id, addToMorgue(id, flat, err, seconds), flat }
   return true
 end)

@@ -42,7 +42,7 @@ local function fetchDue(shard, token, wanted, mostPayloads, room, isFirst, secon
 
   -- Counters are faster than # for lists of this length.
   local out, gone, whole, leftover, flights, fetched = {}, {}, {}, {}, {}, {}
-  local outs, wholes, taken = 0, 0, 0
+  local outs, wholes, filled = 0, 0, 0
   local isOver, isAlone, largest = false, false, nil
   local i, bytes = 1, 0
   while i <= count and not isOver do
@@ -56,7 +56,7 @@ local function fetchDue(shard, token, wanted, mostPayloads, room, isFirst, secon
       if not record then
         -- Without a record it is not known what to do.
         gone[#gone + 1] = id
-      elseif suspect and (taken > 0 or redis.call('EXISTS', TAKEN[shard]) == 1) then
+      elseif suspect and (filled > 0 or redis.call('EXISTS', FETCHED[shard]) == 1) then
         isOver = true
       else
         isAlone = suspect
@@ -71,17 +71,17 @@ local function fetchDue(shard, token, wanted, mostPayloads, room, isFirst, secon
           else
             size = #record
           end
-          if (isCut or bytes + size > room) and not (isFirst and taken == 0) then
+          if (isCut or bytes + size > room) and not (isFirst and filled == 0) then
             isOver, isAlone = true, false
           else
-            record = time .. (taken == 0 and PADDING or '') .. '\n' .. record
+            record = time .. (filled == 0 and PADDING or '') .. '\n' .. record
             bytes = bytes + size
             if not largest or size > largest then largest = math.max(size, 1) end
             outs = outs + 1
             out[outs] = id
-            flights[taken + 1], flights[taken + 2] = id, flight
-            fetched[taken + 1], fetched[taken + 2] = id, record
-            taken = taken + 2
+            flights[filled + 1], flights[filled + 2] = id, flight
+            fetched[filled + 1], fetched[filled + 2] = id, record
+            filled = filled + 2
             if not isLeft then
               wholes = wholes + 1
               whole[wholes] = id
@@ -113,8 +113,8 @@ local function fetchDue(shard, token, wanted, mostPayloads, room, isFirst, secon
       redis.call('ZADD', BEHIND, time, id)
     end
   end
-  if taken > 0 then
-    redis.call('HSET', TAKEN[shard], unpack(fetched))
+  if filled > 0 then
+    redis.call('HSET', FETCHED[shard], unpack(fetched))
     redis.call('HSET', FLIGHTS, unpack(flights))
     if isAlone then redis.call('HSET', QUEUE, 'suspect:' .. shard, 1) end
   end

@@ -42,7 +42,7 @@ if not isAtEnd then
 end
 
 for shard = shards, from - 1 do
-  if redis.call('EXISTS', TAKEN[shard]) == 1 then return { 0, 0 } end
+  if redis.call('EXISTS', FETCHED[shard]) == 1 then return { 0, 0 } end
 end
 redis.call('HDEL', QUEUE, 'from')
 for shard = shards, from - 1 do

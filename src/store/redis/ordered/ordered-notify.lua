@@ -6,11 +6,11 @@ local ALL = ''
 
 local function notify(owner, where)
   local key = NOTIFICATIONS .. owner
-  local held = redis.call('LINDEX', key, 0)
-  if not held then
+  local waiting = redis.call('LINDEX', key, 0)
+  if not waiting then
     redis.call('RPUSH', key, where)
     redis.call('PEXPIRE', key, NOTIFICATION_MS)
-  elseif held ~= ALL and held ~= where then
+  elseif waiting ~= ALL and waiting ~= where then
     redis.call('LSET', key, 0, ALL)
   end
 end

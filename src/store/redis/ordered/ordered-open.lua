@@ -7,7 +7,7 @@
 -- The queue is a hash. Its fields are shards; from (the number of shards before resharding); cursor (how far
 -- resharding has moved ids); paused; tickets (the last one); named and naming (see ordered-index-names.lua); and for
 -- each shard S owner:S, token:S, processed:S, failed:S, suspect:S (the id in flight runs alone) and died:S (the
--- deaths that its owner was told of, until it fetches).
+-- ids that died when its owner acquired the shard, until it fetches).
 --
 -- A waiting id is in `ids`. It is in the due ids of one shard, or in `behind` while it is in flight as well. While
 -- the index of names is kept it is also in `names`. A waiting id that has failed is in the retries of its shard: id →
@@ -28,7 +28,7 @@ local KINDS = {
 }
 local MORGUE_KEYS = { MORGUE, MORGUE_NAMES, MORGUE_ABOUT }
 local SHARD_KINDS = { 'zset', 'zset', 'hash' }
-local DUE, RETRIES, TAKEN = {}, {}, {}
+local DUE, RETRIES, FETCHED = {}, {}, {}
 local shards, from
 -- The time until which the index of names is kept (ms of this server), or nil.
 local named
@@ -56,12 +56,12 @@ local function opened(touched, ofShard)
     for j, kind in ipairs(ofShard or SHARD_KINDS) do
       if wrong(KEYS[at + j], kind) then return redis.error_reply(unusable(KEYS[at + j])) end
     end
-    DUE[shard], RETRIES[shard], TAKEN[shard] = KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
+    DUE[shard], RETRIES[shard], FETCHED[shard] = KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
     at = at + 3
   end
-  local told = redis.call('HMGET', QUEUE, 'shards', 'from', 'named')
-  if told[1] ~= believed or (told[2] or '') ~= before then return { 'moved', told[1] or '', told[2] or '' } end
-  shards, from, named = tonumber(believed), tonumber(before), tonumber(told[3] or nil)
+  local stored = redis.call('HMGET', QUEUE, 'shards', 'from', 'named')
+  if stored[1] ~= believed or (stored[2] or '') ~= before then return { 'moved', stored[1] or '', stored[2] or '' } end
+  shards, from, named = tonumber(believed), tonumber(before), tonumber(stored[3] or nil)
 end
 
 local NIBBLES = {

@@ -20,10 +20,10 @@ local isHere = holds(owner)
 forgetNames()
 
 local problems = {}
-local function report(line)
-  if not problems[line] then
-    problems[line] = true
-    problems[#problems + 1] = line
+local function report(problem)
+  if not problems[problem] then
+    problems[problem] = true
+    problems[#problems + 1] = problem
   end
 end
 
@@ -34,7 +34,7 @@ local function owns(shard, token)
   if not known then
     known = redis.call('HMGET', QUEUE, 'owner:' .. shard, 'token:' .. shard, 'suspect:' .. shard, 'died:' .. shard)
     owned[shard] = known
-    -- An owner that uses its token knows the deaths that it was told of when it became the owner.
+    -- An owner that uses its token has received the deaths of its acquire call.
     if known[4] and known[1] == owner and known[2] == token then redis.call('HDEL', QUEUE, 'died:' .. shard) end
   end
   return known[1] == owner and known[2] == token
@@ -76,7 +76,7 @@ for i = 1, number() do
   cursor = cursor + n
   if #ended > 0 then
     redis.call('HDEL', FLIGHTS, unpack(ended))
-    redis.call('HDEL', TAKEN[shard], unpack(ended))
+    redis.call('HDEL', FETCHED[shard], unpack(ended))
     release(shard)
     if redis.call('EXISTS', CANCELLED) == 1 then redis.call('HDEL', CANCELLED, unpack(ended)) end
     if redis.call('EXISTS', BEHIND) == 1 then
@@ -90,22 +90,22 @@ for i = 1, number() do
 end
 
 local function settle(id, shard, kind, performIn, retryCount, err)
-  local taken, isCancelled, undo = removeFlight(id, shard)
+  local fetched, isCancelled, undo = removeFlight(id, shard)
   local ok, problem = pcall(function()
-    local time, state, flat = readTaken(taken)
+    local time, state, flat = readFetched(fetched)
     if isCancelled or kind == 'cancelled' then
       requeueBehind(id)
     elseif kind == 'requeue' then
       merge(id, flat, state, time)
     elseif kind == 'failed' or kind == 'snoozed' then
-      merge(id, flat, { retryCount = retryCount, stalls = 0, suspect = 0, error = err }, performIn)
+      merge(id, flat, { retryCount = retryCount, crashes = 0, suspect = 0, error = err }, performIn)
       if kind == 'failed' then count('failed', shard, 1) end
     else
       addToMorgue(id, { flat[1], flat[2] }, err, nowSeconds)
       if #flat > 2 then
         local rest = {}
         for j = 3, #flat do rest[j - 2] = flat[j] end
-        merge(id, rest, { retryCount = -1, stalls = 0, suspect = 0, error = err }, nowSeconds)
+        merge(id, rest, { retryCount = -1, crashes = 0, suspect = 0, error = err }, nowSeconds)
       else
         requeueBehind(id)
       end

@@ -8,7 +8,7 @@
 -- then score, length and payload of each.
 
 local function newState()
-  return { retryCount = -1, stalls = 0, suspect = 0, error = '' }
+  return { retryCount = -1, crashes = 0, suspect = 0, error = '' }
 end
 
 -- Returns the line, and the text after it.
@@ -18,14 +18,14 @@ local function splitRecord(record)
 end
 
 local function readState(line)
-  local retryCount, stalls, suspect, err = string.match(line, '^(%-?%d+) (%d+) (%d) (.*)\n$')
+  local retryCount, crashes, suspect, err = string.match(line, '^(%-?%d+) (%d+) (%d) (.*)\n$')
   if not retryCount then return newState() end
-  return { retryCount = tonumber(retryCount), stalls = tonumber(stalls), suspect = tonumber(suspect), error = err }
+  return { retryCount = tonumber(retryCount), crashes = tonumber(crashes), suspect = tonumber(suspect), error = err }
 end
 
 local function writeState(state)
-  if state.retryCount == -1 and state.stalls == 0 and state.suspect == 0 and state.error == '' then return '\n' end
-  return string.format('%d %d %d ', state.retryCount, state.stalls, state.suspect) .. state.error .. '\n'
+  if state.retryCount == -1 and state.crashes == 0 and state.suspect == 0 and state.error == '' then return '\n' end
+  return string.format('%d %d %d ', state.retryCount, state.crashes, state.suspect) .. state.error .. '\n'
 end
 
 -- Returns score and payload.
@@ -34,7 +34,7 @@ local function splitPayload(body)
 end
 
 -- Returns performIn, state, and payloads as score, payload, score, …
-local function readTaken(record)
+local function readFetched(record)
   local performIn, rest = string.match(record, '^(%S+) *\n(.*)$')
   local line, body = splitRecord(rest)
   local flat = {}

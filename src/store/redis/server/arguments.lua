@@ -28,6 +28,6 @@ local function unusable(key)
   return 'WRONGTYPE the key ' .. key .. ' holds something else than what belongs there'
 end
 
-local function lineOf(thrown)
+local function messageOf(thrown)
   return tostring(type(thrown) == 'table' and thrown.err or thrown)
 end

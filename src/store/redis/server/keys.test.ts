@@ -11,9 +11,7 @@ const ours = (keys: Keys, queue: string) => [
   keys.working(queue, 'host:1:ab.0'),
   keys.arriving(queue, 'host:1:ab.0'),
   keys.settled(queue, 'host:1:ab.0'),
-  keys.oldLeases(queue),
-  keys.oldHosts(queue),
-  keys.adding(queue),
+  keys.producers(queue),
   keys.backlog(queue),
   ...keys.task(queue, '00000000000000aa'),
   keys.parts(queue, '00000000000000aa'),
@@ -68,6 +66,6 @@ describe('without a namespace', () => {
 test('every key begins with the namespace', () => {
   const keys = keysOf('app')
   const all = [...ours(keys, 'q'), ...sidekiqs(keys), keys.queue('q'), keys.queues, keys.processes, keys.tasks]
-  for (const key of [...all, keys.leaderLock('sweep'), keys.dueChannel, keys.ourQueues]) expect(key).toMatch(/^app:/)
+  for (const key of [...all, keys.leaderLock('sweep'), keys.dueChannel, keys.taskQueues]) expect(key).toMatch(/^app:/)
   expect(keys.parseOwners(keys.working('q', 'o'))).toEqual({ queue: 'q', owner: 'o' })
 })

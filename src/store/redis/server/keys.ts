@@ -40,12 +40,8 @@ export interface Keys {
   owner(name: string): string
   /** Hash of a machine: each unclaimed owner that runs there → its host. */
   machine(name: string): string
-  /** Version 0.1's sorted set: owner → end of its lease by the server's clock, or minus the time of its claim (ms). */
-  oldLeases(queue: string): string
-  /** Version 0.1's hash: owner → its host. */
-  oldHosts(queue: string): string
   /** Hash: task, a space, and a producer → its kind; see producers.lua. */
-  adding(queue: string): string
+  producers(queue: string): string
   /** The number of rows in the backlogs of a queue's tasks. */
   backlog(queue: string): string
   /** The keys of a task: header, events, rows, rejected, backlog, reasons. */
@@ -64,8 +60,8 @@ export interface Keys {
   orderedNotifications(queue: string, owner: string): string
   /** Set: names of the ordered queues. */
   orderedQueues: string
-  /** Set: names of the queues that have tasks, or leases of version 0.1. */
-  ourQueues: string
+  /** Set: names of the queues that have tasks. */
+  taskQueues: string
   /** Hash: task → its queue, and on further lines the queues of its callbacks for done and failure, if it has any. */
   tasks: string
   /** Sorted set: task → its creation (ms). */
@@ -96,6 +92,8 @@ export interface Keys {
   lock(name: string): string
   /** The channel for jobs that are due earlier than the others. */
   dueChannel: string
+  /** The number of the schema; see migration.ts. */
+  schema: string
   /** The pattern of the keys of owners in all queues. */
   ownersPattern: string
   /** Returns queue and owner of a key that matches the pattern. */
@@ -142,10 +140,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8): Keys {
     renewals: `${prefix}hk:renewals`,
     owner: (name) => `${prefix}hk:owner:${name}`,
     machine: (name) => `${prefix}hk:machine:${name}`,
-    oldLeases: (queue) => tagged(queue, 'leases'),
-    oldHosts: (queue) => tagged(queue, 'hosts'),
-    adding: (queue) => tagged(queue, 'adding'),
-    backlog: (queue) => tagged(queue, 'held'),
+    producers: (queue) => tagged(queue, 'producers'),
+    backlog: (queue) => tagged(queue, 'backlog'),
     task(queue, id) {
       const header = tagged(queue, `task:${id}`)
       return [
@@ -165,32 +161,33 @@ export function keysOf(namespace: string, wire: Sidekiq = 8): Keys {
       const ours = (names: string) => names.split(' ').map((name) => `${root}:${name}`)
       return [
         ...[root, ...ours('ids flights behind names cancelled members'), `${prefix}hk:leases`],
-        ...ours('payloads: bell: morgue morgue:names morgue:about morgue:payloads:'),
+        ...ours('payloads: notifications: morgue morgue:names morgue:about morgue:payloads:'),
       ]
     },
     orderedShard(queue, shard) {
       const root = tagged(queue, 'ordered')
-      return [`${root}:due:${shard}`, `${root}:retries:${shard}`, `${root}:taken:${shard}`]
+      return [`${root}:due:${shard}`, `${root}:retries:${shard}`, `${root}:fetched:${shard}`]
     },
-    orderedNotifications: (queue, owner) => tagged(queue, `ordered:bell:${owner}`),
+    orderedNotifications: (queue, owner) => tagged(queue, `ordered:notifications:${owner}`),
     orderedQueues: `${prefix}hk:ordered`,
-    ourQueues: `${prefix}hk:queues`,
-    tasks: `${prefix}hk:tasks`,
+    taskQueues: `${prefix}hk:task-queues`,
+    tasks: `${prefix}hk:tasks:by-id`,
     taskAges: `${prefix}hk:tasks:by-age`,
     remembered: (key) => `${prefix}hk:known:${key}`,
     result: (jid) => `${prefix}hk:result:${jid}`,
     secret: (name) => `${prefix}hk:secret:${name}`,
-    leaderLock: (name) => `${prefix}hk:duty:${name}`,
+    leaderLock: (name) => `${prefix}hk:leader:${name}`,
     metrics: metricKeysOf(prefix, wire),
     paused: `${prefix}paused`,
     cancelled: `${prefix}hk:cancelled`,
-    cancellationVersion: `${prefix}hk:marks`,
+    cancellationVersion: `${prefix}hk:cancellation-version`,
     iteration: (jid) => `${prefix}it-${jid}`,
     pausesChannel: `${prefix}hk:pauses`,
     crons: `${prefix}hk:crons`,
     cron: (name) => `${prefix}hk:cron:${name}`,
     lock: (name) => `${prefix}hk:lock:${name}`,
-    dueChannel: `${prefix}hk:wake`,
+    dueChannel: `${prefix}hk:due`,
+    schema: `${prefix}hk:schema`,
     ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,
     parseOwners(key) {
       const inside = key.slice(`${prefix}hk:{queue:`.length)

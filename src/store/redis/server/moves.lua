@@ -82,7 +82,7 @@ local function obstacleOf(effect)
   if key then return unusable(key) end
   if not effect.base then return end
   local isSound, thrown = pcall(ledgerOf, effect.base)
-  if not isSound then return lineOf(thrown) end
+  if not isSound then return messageOf(thrown) end
 end
 
 -- Returns why an item cannot be applied, or nothing.
@@ -95,8 +95,8 @@ local function obstacle(item)
     return unusable(QUEUES)
   end
   for _, effect in ipairs(item.effects) do
-    local line = obstacleOf(effect)
-    if line then return line end
+    local problem = obstacleOf(effect)
+    if problem then return problem end
   end
 end
 

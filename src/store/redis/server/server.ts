@@ -5,6 +5,7 @@ import { Call, readTaskQueues, type TaskQueues, taskKeys } from './call.ts'
 import { Connection, closedError } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
+import { migrate } from './migration.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
 
@@ -21,7 +22,8 @@ export class Server {
   readonly #connections = new Set<Connection>()
   readonly #failovers: FailoverWatcher
   #closed = false
-  #checked: Promise<void> | undefined
+  #opening: Promise<void> | undefined
+  #isOpen = false
 
   constructor(options: RedisStoreOptions) {
     this.options = options
@@ -55,14 +57,10 @@ export class Server {
     for (const connection of this.#connections) connection.close()
   }
 
-  /** Returns the main connection once it is ready. */
+  /** Opens the store if needed, and returns the main connection once it is ready. */
   async ready(): Promise<Connection> {
-    if (this.#closed) throw closedError(this.options.url)
-    if (!this.main.isReady) {
-      this.#failovers.start()
-      await this.main.ready()
-    }
-    return this.main
+    if (!this.#isOpen) await this.open()
+    return this.#connected()
   }
 
   /**
@@ -74,14 +72,14 @@ export class Server {
     return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()
   }
 
-  /** Checks the server's version, once. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
-  check(): Promise<void> {
-    this.#checked ??= this.#check().catch((thrown) => {
-      // The cause may be mended, so the next call checks again.
-      this.#checked = undefined
+  /** Checks the server's version and migrates the database, once. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
+  open(): Promise<void> {
+    this.#opening ??= this.#open().catch((thrown) => {
+      // The cause may be mended, so the next call tries again.
+      this.#opening = undefined
       throw thrown
     })
-    return this.#checked
+    return this.#opening
   }
 
   call(): Call {
@@ -132,18 +130,43 @@ export class Server {
     this.#taskQueues.delete(task)
   }
 
-  async #check(): Promise<void> {
+  async #connected(): Promise<Connection> {
     if (this.#closed) throw closedError(this.options.url)
-    const main = await this.ready()
-    // A server that hides this command passes.
-    const info = await main.call((client) => client.info('server')).catch(() => '')
-    const [, version = ''] = /redis_version:([\d.]+)/.exec(info) ?? []
-    const [major = 99, minor = 0] = version === '' ? [] : version.split('.').map(Number)
-    if (major < 6 || (major === 6 && minor < 2)) {
-      throw new HighkiqError(
-        'STORE_UNUSABLE',
-        `${this.options.url} is Redis ${version}: 6.2 or newer is needed (or Valkey)`,
-      )
+    if (!this.main.isReady) {
+      this.#failovers.start()
+      await this.main.ready()
     }
+    return this.main
   }
+
+  async #open(): Promise<void> {
+    const main = await this.#connected()
+    try {
+      const [[, info], [refused, schema]] = (await main.each((pipeline) =>
+        pipeline.info('server').get(this.keys.schema),
+      )) as [[Error | null, string | undefined], [Error | null, string | null]]
+      // A server that hides its version passes.
+      checkVersion(this.options.url, info ?? '')
+      if (refused) throw main.explain(refused)
+      await migrate(main, this.keys, this.options, schema)
+    } catch (thrown) {
+      throw unsent(thrown)
+    }
+    this.#isOpen = true
+  }
+}
+
+/** @throws STORE_UNUSABLE */
+function checkVersion(url: string, info: string): void {
+  const [, version = ''] = /redis_version:([\d.]+)/.exec(info) ?? []
+  const [major = 99, minor = 0] = version === '' ? [] : version.split('.').map(Number)
+  if (major < 6 || (major === 6 && minor < 2)) {
+    throw new HighkiqError('STORE_UNUSABLE', `${url} is Redis ${version}: 6.2 or newer is needed (or Valkey)`)
+  }
+}
+
+/** Returns an error of opening as that of a command that was not sent, because its caller's command was not. */
+function unsent(thrown: unknown): unknown {
+  if (!(thrown instanceof HighkiqError) || thrown.details?.sent !== true) return thrown
+  return new HighkiqError(thrown.code, thrown.message, { ...thrown.details, sent: false }, { cause: thrown.cause })
 }

@@ -45,12 +45,12 @@ local function enter(effect, job)
   local event = ledger and eventOf(ledger, effect.index)
   if not event or event.location == WINDOW then return true end
   if event.location == BACKLOG then return false end
-  local room = ledger.placed < ledger.window and ledger.paused == ''
+  local room = ledger.inWindow < ledger.window and ledger.paused == ''
   if room then
-    ledger.placed = ledger.placed + 1
+    ledger.inWindow = ledger.inWindow + 1
   else
     redis.call('LPUSH', KEYS[ledger.base + 4], entryOf(event.index, event.run, '!', job))
-    ledger.held = ledger.held + 1
+    ledger.backlog = ledger.backlog + 1
   end
   event.location = room and WINDOW or BACKLOG
   touch(ledger, event)
@@ -253,13 +253,13 @@ end
 -- Moves as many jobs into the queue as the window has room for.
 local function refill(ledger)
   if ledger.state ~= 'open' or ledger.paused ~= '' then return end
-  local room = math.min(ledger.window - ledger.placed, ledger.held, MOST_AT_ONCE)
+  local room = math.min(ledger.window - ledger.inWindow, ledger.backlog, MOST_AT_ONCE)
   if room <= 0 then return end
   local issue = ledger.rowsPerJob > 0 and issueGroups or issueRows
   local texts, rows, fields = issue(ledger, room)
   if #texts == 0 then return end
-  ledger.held = ledger.held - rows
-  ledger.placed = ledger.placed + #texts
+  ledger.backlog = ledger.backlog - rows
+  ledger.inWindow = ledger.inWindow + #texts
   each('HSET', KEYS[ledger.base + 2], fields)
   redis.call('SADD', QUEUES, ledger.queue)
   each('LPUSH', KEYS[ledger.base + 6], texts)

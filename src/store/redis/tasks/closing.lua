@@ -2,7 +2,7 @@
 -- all that has changed.
 
 -- The progress of a task is written to the queue's tasks at most this often.
-local WATCH_MS = 60000
+local SCORE_MS = 60000
 
 local function header(ledger, ...)
   return redis.call('HMGET', KEYS[ledger.base], ...)
@@ -10,15 +10,15 @@ end
 
 -- Begins to cancel: no further row comes into the queue, and running rows end as they do.
 local function stop(ledger, reason)
-  ledger.state, ledger.adders, ledger.paused, ledger.broken = 'cancelling', '', '', ''
+  ledger.state, ledger.producers, ledger.paused, ledger.broken = 'cancelling', '', '', ''
   redis.call('HSET', KEYS[ledger.base], 'reason', reason, 'sweep', 0)
 end
 
 -- Pauses or cancels a task that has exceeded maxFailures. `isAtEnd`: adding has just ended, so the total is final.
 -- Retries add no rows.
-local function judge(ledger, isAtEnd)
+local function checkMaxFailures(ledger, isAtEnd)
   if ledger.state ~= 'open' or ledger.paused ~= '' then return end
-  local fields = header(ledger, 'tolerance', 'beyond')
+  local fields = header(ledger, 'maxFailures', 'onMaxFailures')
   local kind, most = string.match(fields[1] or '', '^([rp])(.*)$')
   if not kind then return end
   local n = ledger.n
@@ -62,36 +62,36 @@ end
 local function moveOn(ledger)
   local open = ledger.n[0] + ledger.n[1]
   if ledger.state == 'cancelling' and open == 0 then
-    ledger.state, ledger.ended = 'cancelled', now
+    ledger.state, ledger.finishedAt = 'cancelled', now
     announce(ledger, 'done', ledger.run)
-  elseif ledger.state == 'open' and open == 0 and ledger.adders == '' and ledger.broken == '' then
+  elseif ledger.state == 'open' and open == 0 and ledger.producers == '' and ledger.broken == '' then
     -- The task is done, so the pause ends. The reason stays if too many rows were rejected.
     if ledger.paused ~= '' and not string.find(header(ledger, 'reason')[1] or '', '"code":"tolerance"', 1, true) then
       redis.call('HSET', KEYS[ledger.base], 'reason', '')
     end
-    ledger.state, ledger.paused, ledger.ended = 'done', '', now
+    ledger.state, ledger.paused, ledger.finishedAt = 'done', '', now
     announce(ledger, 'done', ledger.run)
   elseif ledger.state == 'done' and open > 0 then
-    ledger.state, ledger.ended = 'open', ''
+    ledger.state, ledger.finishedAt = 'open', ''
   end
 end
 
 -- Updates the task's score among the tasks of its queue.
-local function watch(ledger)
+local function updateScore(ledger)
   local score
   if ledger.state == 'done' or ledger.state == 'cancelled' then
-    if ledger.state == ledger.before[1] then return end
-    local kept = tonumber(header(ledger, 'stays')[1] or 2592000000)
+    if ledger.state == ledger.stored[1] then return end
+    local kept = tonumber(header(ledger, 'keep')[1] or 2592000000)
     score = -(now + kept)
   elseif ledger.state == 'cancelling' then
     score = 0
   else
     -- A task without progress keeps its first score.
-    score = tonumber(ledger.progress) or math.max(ledger.watched, ledger.created)
-    if ledger.state == ledger.before[1] and math.abs(score - ledger.watched) < WATCH_MS then return end
+    score = tonumber(ledger.progressAt) or math.max(ledger.score, ledger.createdAt)
+    if ledger.state == ledger.stored[1] and math.abs(score - ledger.score) < SCORE_MS then return end
   end
-  if score == ledger.watched then return end
-  ledger.watched = score
+  if score == ledger.score then return end
+  ledger.score = score
   redis.call('ZADD', KEYS[ledger.base + 8], string.format('%d', score), ledger.id)
 end
 
@@ -131,25 +131,25 @@ end
 local function saveHeader(ledger)
   local fields = {}
   for i, name in ipairs(FIELDS) do
-    local value, before = nil, ledger.before[i]
+    local value, stored = nil, ledger.stored[i]
     if i > NUMBERS then value = ledger.n[i - NUMBERS - 1] else value = ledger[name] end
-    if type(value) == 'number' then before = tonumber(before or 0) else before = before or '' end
-    if value ~= before then
+    if type(value) == 'number' then stored = tonumber(stored or 0) else stored = stored or '' end
+    if value ~= stored then
       fields[#fields + 1] = name
       fields[#fields + 1] = value
     end
-    if name == 'held' and value ~= before then redis.call('INCRBY', KEYS[ledger.base + 7], value - before) end
+    if name == 'backlog' and value ~= stored then redis.call('INCRBY', KEYS[ledger.base + 7], value - stored) end
   end
   each('HSET', KEYS[ledger.base], fields)
 end
 
 local function closeLedger(ledger)
-  if ledger.rejectedRuns then judge(ledger) end
+  if ledger.rejectedRuns then checkMaxFailures(ledger) end
   refill(ledger)
   announceFailures(ledger)
   moveOn(ledger)
   saveEvents(ledger)
-  watch(ledger)
+  updateScore(ledger)
   saveHeader(ledger)
 end
 
@@ -159,7 +159,7 @@ local function closeLedgers(report)
   for _, ledger in ipairs(opened) do
     if report then
       local ok, err = pcall(closeLedger, ledger)
-      if not ok then report(KEYS[ledger.base] .. ': ' .. lineOf(err)) end
+      if not ok then report(KEYS[ledger.base] .. ': ' .. messageOf(err)) end
     else
       closeLedger(ledger)
     end

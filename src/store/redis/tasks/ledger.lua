@@ -14,7 +14,7 @@
 -- task, plus 1; or 0). 4: number in the source, plus 1.
 --
 -- The state in the header is open, cancelling, done or cancelled. What else an open task is called follows from the
--- fields paused, adders (a line for each producer, with its kind) and broken (producers that were lost).
+-- fields paused, producers (a line for each producer, with its kind) and broken (producers that were lost).
 
 local RECORD = '<BI2I3I5I5I4'
 local SIZE = 20
@@ -29,8 +29,8 @@ local TASK_KINDS = {
   [0] = 'hash', 'string', 'hash', 'zset', 'list', 'hash', 'list', 'string', 'zset', 'list', 'list',
 }
 local FIELDS = {
-  'state', 'paused', 'broken', 'adders', 'keep', 'progress', 'ended', 'id', 'queue', 'template',
-  'run', 'total', 'next', 'held', 'placed', 'window', 'created', 'watched', 'rowsPerJob',
+  'state', 'paused', 'broken', 'producers', 'keepArgs', 'progressAt', 'finishedAt', 'id', 'queue', 'template',
+  'run', 'total', 'next', 'backlog', 'inWindow', 'window', 'createdAt', 'score', 'rowsPerJob',
   'enqueued', 'working', 'finished', 'failed', 'error', 'cancelled',
 }
 local TEXTS, NUMBERS = 10, 19
@@ -66,17 +66,17 @@ end
 local function ledgerOf(base)
   local ledger = ledgers[base]
   if ledger ~= nil then return ledger end
-  local before = redis.call('HMGET', KEYS[base], unpack(FIELDS))
-  if not before[1] then
+  local stored = redis.call('HMGET', KEYS[base], unpack(FIELDS))
+  if not stored[1] then
     ledgers[base] = false
     return false
   end
   ledger = {
-    base = base, events = {}, changed = {}, dropped = {}, kept = {}, slots = {}, before = before, n = {}, first = 0,
+    base = base, events = {}, changed = {}, dropped = {}, kept = {}, slots = {}, stored = stored, n = {}, first = 0,
     records = '', written = {}, order = {},
   }
   for i, name in ipairs(FIELDS) do
-    local value = before[i]
+    local value = stored[i]
     if i > NUMBERS then
       ledger.n[i - NUMBERS - 1] = tonumber(value or 0)
     elseif i > TEXTS then
@@ -145,7 +145,7 @@ local function write(ledger, index, record)
 end
 
 local function since(ledger, at)
-  return math.max(at - ledger.created, 0) + 1
+  return math.max(at - ledger.createdAt, 0) + 1
 end
 
 -- Adds messages to an event. Each message is a line: its number, a space, its JSON text. A gap in the numbers shows
@@ -164,8 +164,8 @@ local function addMessages(ledger, index, messages)
 end
 
 local function isDropped(ledger, status)
-  if status == 0 or ledger.keep == 'all' then return false end
-  return ledger.keep == 'none' or status == 2
+  if status == 0 or ledger.keepArgs == 'all' then return false end
+  return ledger.keepArgs == 'none' or status == 2
 end
 
 -- Keeps or drops a small text beside the event. Returns the bit that tells whether there is one.
@@ -183,9 +183,9 @@ end
 -- Removes an event from the window or the backlog. A backlog entry stays, and is skipped when its turn comes.
 local function leave(ledger, event)
   if event.location == WINDOW then
-    ledger.placed = ledger.placed - 1
+    ledger.inWindow = ledger.inWindow - 1
   elseif event.location == BACKLOG then
-    ledger.held = ledger.held - 1
+    ledger.backlog = ledger.backlog - 1
   end
   event.location = ELSEWHERE
 end
@@ -199,7 +199,7 @@ end
 local function become(ledger, event, status, code)
   ledger.n[event.status] = ledger.n[event.status] - 1
   ledger.n[status] = ledger.n[status] + 1
-  ledger.progress = now
+  ledger.progressAt = now
   event.status = status
   event.code = note(ledger, event, 'c', event.code, code)
   event.group = code

@@ -1,11 +1,11 @@
 -- The producers of a task.
 --
--- The header's field `adders` has a line for each, which begins with "a" (adds rows) or "r" (retries rows). Its field
+-- The header's field `producers` has a line for each, which begins with "a" (adds rows) or "r" (retries rows). Its field
 -- `broken` has the names of lost producers. Its field "cursor:NAME" has the number of rows that a producer has added,
 -- with an "x" before it when another producer has taken over.
 
 local function producerLine(ledger, name)
-  for line in string.gmatch(ledger.adders, '[^\n]+') do
+  for line in string.gmatch(ledger.producers, '[^\n]+') do
     if string.sub(line, 2) == name then return line end
   end
 end
@@ -22,17 +22,17 @@ local function withoutLine(lines, line)
   return table.concat(others, '\n')
 end
 
-local function openProducer(ledger, adding, kind, name)
-  ledger.adders = withLine(ledger.adders, kind .. name)
-  redis.call('HSET', adding, ledger.id .. ' ' .. name, kind)
+local function openProducer(ledger, producers, kind, name)
+  ledger.producers = withLine(ledger.producers, kind .. name)
+  redis.call('HSET', producers, ledger.id .. ' ' .. name, kind)
 end
 
 -- Returns the kind of a producer that was open.
-local function closeProducer(ledger, adding, name)
-  redis.call('HDEL', adding, ledger.id .. ' ' .. name)
+local function closeProducer(ledger, producers, name)
+  redis.call('HDEL', producers, ledger.id .. ' ' .. name)
   local line = producerLine(ledger, name)
   if not line then return end
-  ledger.adders = withoutLine(ledger.adders, line)
+  ledger.producers = withoutLine(ledger.producers, line)
   return string.sub(line, 1, 1)
 end
 

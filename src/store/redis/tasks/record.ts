@@ -1,7 +1,6 @@
 /** A task's header: writes the fields of its specification, and reads its record. See ledger.lua. */
 
 import {
-  type Callback,
   EVENT_STATUSES,
   type EventStatus,
   type MaxFailures,
@@ -22,71 +21,55 @@ export const HEADER = [
   'state',
   'paused',
   'broken',
-  'adders',
+  'producers',
   'run',
   'runAt',
-  'before',
+  'endedBefore',
   'mixed',
   'total',
-  'held',
-  'placed',
+  'backlog',
+  'inWindow',
   'window',
   'rowsPerJob',
-  'keep',
-  'tolerance',
-  'beyond',
+  'keepArgs',
+  'maxFailures',
+  'onMaxFailures',
   'reason',
-  'unknown',
+  'lostAfter',
   'single',
-  'adder',
-  'last',
+  'producer',
+  'lastRow',
   'meta',
-  'created',
-  'progress',
-  'ended',
+  'createdAt',
+  'progressAt',
+  'finishedAt',
   ...EVENT_STATUSES,
 ] as const
 
+/** The fields that hold a value of the specification as it is. */
+const SAME = [
+  'name',
+  'job',
+  'queue',
+  'template',
+  'window',
+  'rowsPerJob',
+  'keepArgs',
+  'meta',
+  'keep',
+  'lostAfter',
+  'onMaxFailures',
+] as const satisfies (keyof TaskSpec)[]
+
 /** Returns fields and values by turns. A missing field has its default. */
 export function headerOf(task: TaskSpec): (string | number)[] {
-  const {
-    name,
-    job,
-    queue,
-    template,
-    window,
-    keepArgs,
-    meta,
-    maxFailures: tolerance,
-    onMaxFailures,
-    onDone,
-    onFailure,
-  } = task
-  const fields: [string, string | number | undefined][] = [
-    ['name', name],
-    ['job', job],
-    ['queue', queue],
-    ['template', template],
-    ['window', window],
-    ['rowsPerJob', task.rowsPerJob],
-    ['keep', keepArgs],
-    ['meta', meta],
-    ['stays', task.keep],
-    ['unknown', task.lostAfter],
-    ['single', task.single ? 1 : undefined],
-    ['tolerance', tolerance ? writeTolerance(tolerance) : undefined],
-    ['beyond', onMaxFailures],
-    ...callback('done', onDone),
-    ...callback('failure', onFailure),
-  ]
-  return fields.flatMap(([field, value]) => (value === undefined ? [] : [field, value]))
-}
-
-function callback(name: string, job: Callback | null | undefined): [string, string][] {
-  if (!job) return []
+  const { maxFailures, onDone, onFailure } = task
   return [
-    [`${name}Queue`, job.queue],
-    [`${name}Template`, job.template],
+    ...SAME.flatMap((field) => (task[field] === undefined ? [] : [field, task[field]])),
+    ...(task.single ? ['single', 1] : []),
+    ...(maxFailures ? ['maxFailures', writeMaxFailures(maxFailures)] : []),
+    ...(onDone ? ['doneQueue', onDone.queue, 'doneTemplate', onDone.template] : []),
+    ...(onFailure ? ['failureQueue', onFailure.queue, 'failureTemplate', onFailure.template] : []),
   ]
 }
 
@@ -94,12 +77,13 @@ export function taskQueuesOf({ queue, onDone, onFailure }: TaskSpec): TaskQueues
   return { queue, onDone: onDone?.queue ?? queue, onFailure: onFailure?.queue ?? queue }
 }
 
-export function writeTolerance(tolerance: MaxFailures | null): string {
-  if (!tolerance) return ''
-  return 'rows' in tolerance ? `r${tolerance.rows}` : `p${tolerance.percent}`
+/** Writes a number of rows as `r5`, a share as `p10`, and no limit as an empty text. */
+export function writeMaxFailures(most: MaxFailures | null): string {
+  if (!most) return ''
+  return 'rows' in most ? `r${most.rows}` : `p${most.percent}`
 }
 
-function readTolerance(text: string): MaxFailures | null {
+function readMaxFailures(text: string): MaxFailures | null {
   if (text === '') return null
   return text.startsWith('r') ? { rows: Number(text.slice(1)) } : { percent: Number(text.slice(1)) }
 }
@@ -118,38 +102,38 @@ export function recordOf(values: readonly (string | null)[]): TaskRecord | null 
     name: header.name,
     job: header.job,
     queue: header.queue,
+    producer: header.producer,
+    meta: header.meta,
     state: stateOf(header, counts.enqueued + counts.working > 0),
     run: Number(header.run),
-    runAt: Number(header.runAt || header.created),
-    endedBefore: Number(header.before),
+    runAt: Number(header.runAt || header.createdAt),
+    endedBefore: Number(header.endedBefore),
     mixed: header.mixed !== '',
     total: Number(header.total),
-    backlog: Number(header.held),
-    inWindow: Number(header.placed),
+    backlog: Number(header.backlog),
+    inWindow: Number(header.inWindow),
     window: Number(header.window),
     rowsPerJob: Number(header.rowsPerJob) || null,
-    adding: header.adders !== '',
+    adding: header.producers !== '',
     broken: header.broken !== '',
-    keepArgs: header.keep as TaskRecord['keepArgs'],
-    maxFailures: readTolerance(header.tolerance),
-    onMaxFailures: header.beyond === 'cancel' ? 'cancel' : 'pause',
+    keepArgs: header.keepArgs as TaskRecord['keepArgs'],
+    maxFailures: readMaxFailures(header.maxFailures),
+    onMaxFailures: header.onMaxFailures === 'cancel' ? 'cancel' : 'pause',
     reason: header.reason === '' ? null : (JSON.parse(header.reason) as Message),
-    lostAfter: Number(header.unknown || LOST_AFTER_MS),
+    lostAfter: Number(header.lostAfter || LOST_AFTER_MS),
     single: header.single !== '',
-    producer: header.adder,
-    lastRow: header.last === '' ? null : header.last,
+    lastRow: header.lastRow === '' ? null : header.lastRow,
     counts,
-    meta: header.meta,
-    createdAt: Number(header.created),
-    progressAt: time(header.progress),
-    finishedAt: time(header.ended),
+    createdAt: Number(header.createdAt),
+    progressAt: time(header.progressAt),
+    finishedAt: time(header.finishedAt),
   }
 }
 
-function stateOf(header: Record<'state' | 'paused' | 'adders' | 'broken', string>, isOpen: boolean): TaskState {
+function stateOf(header: Record<'state' | 'paused' | 'producers' | 'broken', string>, isOpen: boolean): TaskState {
   if (header.state !== 'open') return header.state as TaskState
   // A pause has no effect on a task without open rows that gets no further rows.
-  if (header.paused !== '' && (isOpen || header.adders !== '')) return 'paused'
-  if (header.adders !== '') return 'adding'
+  if (header.paused !== '' && (isOpen || header.producers !== '')) return 'paused'
+  if (header.producers !== '') return 'adding'
   return header.broken === '' ? 'running' : 'interrupted'
 }

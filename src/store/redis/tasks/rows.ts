@@ -147,7 +147,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
     await server.loadTasks(items.map(({ task }) => task.id))
     const call = server.call()
     call.key(keys.queues)
-    call.key(keys.ourQueues)
+    call.key(keys.taskQueues)
     call.add(now, keys.dueChannel, items.length)
     for (const { task, item } of items) {
       const fields = headerOf({ ...task, single: true })

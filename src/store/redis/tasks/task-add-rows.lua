@@ -67,7 +67,7 @@ local function addRow(index, args, row)
   }
   rejected[#rejected + 1] = event
   keep('c', code)
-  if ledger.keep == 'none' then
+  if ledger.keepArgs == 'none' then
     event.source = 0
   else
     keep('a', args)
@@ -89,7 +89,7 @@ for i = 1, count do
   end
 end
 ledger.total = first + count
-ledger.held = ledger.held + #backlog
+ledger.backlog = ledger.backlog + #backlog
 
 -- A server at its memory limit refuses this first write, and then nothing has changed.
 redis.call('SETRANGE', KEYS[2], first * SIZE, table.concat(records))
@@ -99,7 +99,7 @@ each('HSET', KEYS[3], fields)
 -- reading all of them.
 if first < MANY and ledger.total >= MANY then redis.call('HSET', KEYS[3], '-', string.rep('-', 65)) end
 if isMixed then redis.call('HSET', KEYS[1], 'mixed', 1) end
-if last ~= '' then redis.call('HSET', KEYS[1], 'last', last) end
+if last ~= '' then redis.call('HSET', KEYS[1], 'lastRow', last) end
 for _, event in ipairs(rejected) do redis.call('ZADD', KEYS[4], scoreOf(ledger, event), event.index) end
 for _, one in ipairs(messagesOf) do addMessages(ledger, one[1], one[2]) end
 if isRow then

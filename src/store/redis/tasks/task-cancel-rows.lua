@@ -6,7 +6,7 @@
 -- or with an owner.
 -- include: arguments ledger backlog closing
 
-local LOOKED_AT = 10
+local READ_PER_ROW = 10
 
 QUEUES = KEYS[12]
 now = number()
@@ -17,7 +17,7 @@ if key then return redis.error_reply(unusable(key)) end
 local ledger = ledgerOf(1)
 if not ledger or ledger.state ~= 'cancelling' then return { '0', '1' } end
 redis.call('HDEL', KEYS[1], '')
-local cancelled, bytes, placed = 0, 0, {}
+local cancelled, bytes, queued = 0, 0, {}
 
 while cancelled < most and bytes < MOST_BYTES do
   local entries = redis.call('LPOP', KEYS[5], math.min(most - cancelled, 100))
@@ -38,7 +38,7 @@ end
 
 local at = tonumber(redis.call('HGET', KEYS[1], 'sweep') or 0)
 if cancelled < most and bytes < MOST_BYTES then
-  local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * LOOKED_AT) * SIZE - 1)
+  local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * READ_PER_ROW) * SIZE - 1)
   for i = 1, #records, SIZE do
     if cancelled == most then break end
     local status = string.byte(records, i) % 8
@@ -46,7 +46,7 @@ if cancelled < most and bytes < MOST_BYTES then
       -- The ledger has the changes of this call.
       local event = eventOf(ledger, at)
       -- Includes rows that are one job with others and are not in the window themselves.
-      if event.location == WINDOW or event.status == 1 then placed[#placed + 1] = tostring(at) end
+      if event.location == WINDOW or event.status == 1 then queued[#queued + 1] = tostring(at) end
       if event.status == 0 then
         cancelEvent(ledger, event)
         cancelled = cancelled + 1
@@ -59,4 +59,4 @@ end
 redis.call('HSET', KEYS[1], 'sweep', at)
 local isDone = ledger.n[0] == 0 and (at == 0 or ledger.n[1] == 0)
 closeLedgers()
-return { tostring(cancelled), isDone and '1' or '', unpack(placed) }
+return { tostring(cancelled), isDone and '1' or '', unpack(queued) }

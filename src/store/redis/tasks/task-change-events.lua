@@ -9,8 +9,8 @@ now = number()
 local channel = text()
 local effects = readEffects()
 for _, effect in ipairs(effects) do
-  local line = obstacleOf(effect)
-  if line then return redis.error_reply(line) end
+  local problem = obstacleOf(effect)
+  if problem then return redis.error_reply(problem) end
 end
 -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
 redis.call('SREM', QUEUES, '')

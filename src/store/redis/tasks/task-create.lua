@@ -6,15 +6,15 @@
 -- Returns 1; 0 when the id is taken.
 -- include: arguments
 
-local header, adding, tasks = KEYS[1], KEYS[2], KEYS[3]
+local header, producers, tasks = KEYS[1], KEYS[2], KEYS[3]
 for i, kind in ipairs({ 'hash', 'hash', 'zset', 'set' }) do
   if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
 local queue, producer, id, created = text(), text(), text(), text()
 if redis.call('EXISTS', header) == 1 then return 0 end
-redis.call('HSET', header, 'id', id, 'state', 'open', 'adder', producer, 'adders', 'a' .. producer, 'cursor:' .. producer, 0, 'run', 1,
-  'created', created, 'watched', created, unpack(ARGV, cursor + 1))
+redis.call('HSET', header, 'id', id, 'state', 'open', 'producer', producer, 'producers', 'a' .. producer, 'cursor:' .. producer, 0, 'run', 1,
+  'createdAt', created, 'score', created, unpack(ARGV, cursor + 1))
 redis.call('ZADD', tasks, created, id)
 redis.call('SADD', KEYS[4], queue)
-redis.call('HSET', adding, id .. ' ' .. producer, 'a')
+redis.call('HSET', producers, id .. ' ' .. producer, 'a')
 return 1

@@ -16,7 +16,7 @@ if ledger then
   end
   -- Maintenance deletes the rest if this process dies.
   redis.call('ZADD', KEYS[9], -1, ledger.id)
-  if ledger.held ~= 0 then redis.call('INCRBY', KEYS[8], -ledger.held) end
+  if ledger.backlog ~= 0 then redis.call('INCRBY', KEYS[8], -ledger.backlog) end
 end
 redis.call('UNLINK', unpack(KEYS, 2, 6))
 redis.call('UNLINK', KEYS[13])

@@ -17,6 +17,6 @@ local at, isGone = cursorOf(ledger, producer)
 local kind = closeProducer(ledger, KEYS[13], producer)
 if not at or isGone then return { 'taken-over', at or 0 } end
 if kind == 'a' and broken == '1' then ledger.broken = withLine(ledger.broken, producer) end
-if kind == 'a' and ledger.adders == '' then judge(ledger, true) end
+if kind == 'a' and ledger.producers == '' then checkMaxFailures(ledger, true) end
 closeLedgers()
 return { 'ok', ledger.total }

@@ -28,7 +28,7 @@ redis.call('HSET', KEYS[1], 'cursor:' .. producer, cursor)
 if instead ~= '' then
   closeProducer(ledger, KEYS[13], instead)
   redis.call('HSET', KEYS[1], 'cursor:' .. instead, 'x' .. cursor)
-  if redis.call('HGET', KEYS[1], 'adder') == instead then redis.call('HSET', KEYS[1], 'adder', producer) end
+  if redis.call('HGET', KEYS[1], 'producer') == instead then redis.call('HSET', KEYS[1], 'producer', producer) end
   local others = withoutLine(ledger.broken, instead)
   if others ~= ledger.broken and ledger.paused == '' then redis.call('HSET', KEYS[1], 'reason', '') end
   ledger.broken = others

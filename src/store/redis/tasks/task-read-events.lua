@@ -20,11 +20,11 @@ for i = 1, #ARGV do
     for _, letter in ipairs(LETTERS) do fields[#fields + 1] = letter .. ARGV[i] end
   end
 end
-if #found == 0 then return { string.format('%d', ledger.created) } end
+if #found == 0 then return { string.format('%d', ledger.createdAt) } end
 
 -- Reads the texts of all events with one command.
 local texts = redis.call('HMGET', KEYS[3], unpack(fields))
-local answer = { string.format('%d', ledger.created) }
+local answer = { string.format('%d', ledger.createdAt) }
 for i, event in ipairs(found) do
   answer[#answer + 1] = string.format('%d %d %d %d %d %d %d %d', event.index, event.location, event.status, event.run,
     event.step, event.started, event.finished, event.row)

@@ -38,7 +38,7 @@ for i = 1, count do
       become(ledger, event, 0, '')
       event.result = note(ledger, event, 'r', event.result, '')
       event.run, event.step, event.started, event.finished, event.location = run, 1, 0, 0, BACKLOG
-      ledger.held = ledger.held + 1
+      ledger.backlog = ledger.backlog + 1
       entries[#entries + 1] = entryOf(index, run, '@' .. ledger.total, '')
       for letter, value in pairs({ a = args, s = source }) do
         if value ~= '' then
@@ -55,7 +55,7 @@ if #entries > 0 then
   -- A server at its memory limit refuses this first write, and then nothing has changed.
   each('RPUSH', KEYS[5], entries)
   each('HSET', KEYS[3], fields)
-  redis.call('HINCRBY', KEYS[1], 'before', -#entries)
+  redis.call('HINCRBY', KEYS[1], 'endedBefore', -#entries)
   for _, one in ipairs(deadEntries) do
     if tonumber(redis.call('ZSCORE', KEYS[13], one[1]) or 'nan') == one[2] then redis.call('ZREM', KEYS[13], one[1]) end
   end

@@ -22,8 +22,8 @@ redis.call('HSET', KEYS[1], 'cursor:' .. producer, 0)
 -- The reason of a cancellation goes; that of a pause or an interruption stays.
 if ledger.paused == '' and ledger.broken == '' then redis.call('HSET', KEYS[1], 'reason', '') end
 local n = ledger.n
-redis.call('HSET', KEYS[1], 'runAt', now, 'before', n[2] + n[3] + n[4] + n[5])
-ledger.run, ledger.state, ledger.ended = run + 1, 'open', ''
+redis.call('HSET', KEYS[1], 'runAt', now, 'endedBefore', n[2] + n[3] + n[4] + n[5])
+ledger.run, ledger.state, ledger.finishedAt = run + 1, 'open', ''
 openProducer(ledger, KEYS[13], 'r', producer)
 closeLedgers()
 return 'ok'

@@ -6,7 +6,7 @@ import { lua } from '../lua.generated.ts'
 import { writeTaskQueues } from '../server/call.ts'
 import { type Argument, type Reply, readableReplies, type Script } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
-import { HEADER, headerOf, recordOf, taskQueuesOf, writeTolerance } from './record.ts'
+import { HEADER, headerOf, recordOf, taskQueuesOf, writeMaxFailures } from './record.ts'
 
 /** In the sorted set of a queue's tasks, ended and cancelling tasks have a lower score, the others a higher one. */
 const ENDED_BELOW = 0.5
@@ -46,7 +46,7 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
       if (!task.single) pipeline.zadd(keys.taskAges, 'NX', createdAt, id)
     })
     if ((await main.call((client) => client.hget(keys.tasks, id))) !== queues) return false
-    const all = [keys.task(queue, id)[0], keys.adding(queue), keys.taskTimes(queue), keys.ourQueues]
+    const all = [keys.task(queue, id)[0], keys.producers(queue), keys.taskTimes(queue), keys.taskQueues]
     return (await main.run(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])) === 1
   }
 
@@ -66,9 +66,9 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   async interrupt(producers: ReadonlySet<string>, now: number): Promise<void> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    const queues = await main.call((client) => client.smembers(keys.ourQueues))
+    const queues = await main.call((client) => client.smembers(keys.taskQueues))
     const adding = (await main.all((pipeline) => {
-      for (const queue of queues) pipeline.hkeys(keys.adding(queue))
+      for (const queue of queues) pipeline.hkeys(keys.producers(queue))
     })) as string[][]
     for (const field of adding.flat()) {
       const [, task = '', producer = ''] = /^(\S+) (.*)$/s.exec(field) ?? []
@@ -79,16 +79,18 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
     const found = await this.#server.findTask(id)
     if (!found) return null
-    const { paused, reason, window, maxFailures: tolerance, onMaxFailures, name } = change
+    const { paused, reason, window, maxFailures, onMaxFailures, name } = change
+    // A pause without a reason removes the one before, so the reason comes behind it.
     const fields = {
-      ...(paused === undefined ? {} : { paused: paused ? 1 : '' }),
-      ...(reason === undefined ? {} : { reason: writeReason(reason) }),
-      ...(window === undefined ? {} : { window }),
-      ...(tolerance === undefined ? {} : { tolerance: writeTolerance(tolerance) }),
-      ...(onMaxFailures === undefined ? {} : { beyond: onMaxFailures }),
-      ...(name === undefined ? {} : { name }),
+      paused: paused === undefined ? undefined : paused ? 1 : '',
+      reason: reason === undefined ? undefined : writeReason(reason),
+      maxFailures: maxFailures === undefined ? undefined : writeMaxFailures(maxFailures),
+      window,
+      onMaxFailures,
+      name,
     }
-    return (await this.#run(lua.taskChange, found, [now, ...Object.entries(fields).flat()])) as 'ok' | 'ended' | null
+    const args = Object.entries(fields).flatMap(([field, value]) => (value === undefined ? [] : [field, value]))
+    return (await this.#run(lua.taskChange, found, [now, ...args])) as 'ok' | 'ended' | null
   }
 
   async cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
@@ -111,10 +113,10 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
     const found = await this.#server.findTask(id)
     const main = await this.#server.ready()
     if (found)
-      await main.run(lua.taskDelete, [...found.keys, keys.adding(found.queue), keys.parts(found.queue, id)], [])
+      await main.run(lua.taskDelete, [...found.keys, keys.producers(found.queue), keys.parts(found.queue, id)], [])
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
     await main.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
-    const queues = found ? [found.queue] : await main.call((client) => client.smembers(keys.ourQueues))
+    const queues = found ? [found.queue] : await main.call((client) => client.smembers(keys.taskQueues))
     await main.all((pipeline) => {
       for (const queue of queues) pipeline.zrem(keys.taskTimes(queue), id)
     })
@@ -126,7 +128,7 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
     const { keys } = this.#server
     if (limit <= 0) return []
     const main = await this.#server.ready()
-    const queues = await main.call((client) => client.smembers(keys.ourQueues))
+    const queues = await main.call((client) => client.smembers(keys.taskQueues))
     const some = (await readableReplies(main, (pipeline) => {
       for (const queue of queues) {
         pipeline.zrevrangebyscore(keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
@@ -144,7 +146,7 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
     const { keys } = this.#server
     if (limit <= 0) return []
     const main = await this.#server.ready()
-    const queues = await main.call((client) => client.smembers(keys.ourQueues))
+    const queues = await main.call((client) => client.smembers(keys.taskQueues))
     const some = (await readableReplies(main, (pipeline) => {
       for (const queue of queues) pipeline.zrangebyscore(keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
     })) as (string[] | undefined)[]
@@ -159,7 +161,7 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
     const { keys } = this.#server
     const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
     const main = await this.#server.ready()
-    const queues = (await main.call((client) => client.smembers(keys.ourQueues))).sort()
+    const queues = (await main.call((client) => client.smembers(keys.taskQueues))).sort()
     const rest = queues.filter((queue) => begun === undefined || queue >= begun)
     const counts = await readableReplies(main, (pipeline) => {
       for (const queue of rest) pipeline.zcount(keys.taskTimes(queue), '(0', `(${before}`)
@@ -203,7 +205,7 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   async #run(script: Script, { queue, keys }: { queue: string; keys: string[] }, args: Argument[]): Promise<Reply> {
     const names = this.#server.keys
     const main = await this.#server.ready()
-    return main.run(script, [...keys, names.queues, names.adding(queue)], args)
+    return main.run(script, [...keys, names.queues, names.producers(queue)], args)
   }
 }
 

@@ -42,10 +42,10 @@ local function endRow(ledger, group, i, working, ticket)
       end
       flags = FINISHED + 8 * ELSEWHERE + source
       write(ledger, index, struct.pack(RECORD, flags, run, group.step, started, finished, row))
-      ledger.placed = ledger.placed - 1
+      ledger.inWindow = ledger.inWindow - 1
       ledger.n[status] = ledger.n[status] - 1
       ledger.n[FINISHED] = ledger.n[FINISHED] + 1
-      ledger.progress = now
+      ledger.progressAt = now
       return 'o'
     end
   end

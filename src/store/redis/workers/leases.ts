@@ -136,10 +136,10 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
   async tidy(): Promise<string[]> {
     const { keys } = this.#server
     const main = await this.#server.ready()
-    for (const queue of await main.call((client) => client.smembers(keys.ourQueues))) {
+    for (const queue of await main.call((client) => client.smembers(keys.taskQueues))) {
       await main.run(
         lua.removeQueueName,
-        [keys.ourQueues, keys.taskTimes(queue), keys.adding(queue), keys.backlog(queue), keys.oldLeases(queue)],
+        [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)],
         [queue],
       )
     }

@@ -7,7 +7,6 @@ import type { Server } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { JobWaits } from './job-waits.ts'
 import type { Leases } from './leases.ts'
-import { OldLeases } from './old-leases.ts'
 import { Owner } from './owner.ts'
 import { Reconciler } from './reconciler.ts'
 import { SettleAndFetchScript } from './settle-and-fetch.ts'
@@ -24,7 +23,6 @@ const REQUEUE_MS = 2000
 export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs' | 'join' | 'release' | 'claim'> {
   readonly #server: Server
   readonly #leases: Leases
-  readonly #oldLeases: OldLeases
   readonly #tasks: Tasks
   readonly #script: SettleAndFetchScript
   readonly #waits: JobWaits
@@ -38,7 +36,6 @@ export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses) {
     this.#server = server
     this.#leases = leases
-    this.#oldLeases = new OldLeases(server)
     this.#tasks = tasks
     const connection = () => this.#connect()
     this.#script = new SettleAndFetchScript(server, connection, pauses)
@@ -75,7 +72,6 @@ export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs
   }
 
   async join(name: string, about: JoinOptions): Promise<boolean> {
-    if (about.isWorker) await this.#oldLeases.takeOver()
     if (!(await this.#leases.create(name, about.queues, about.seconds, about.host))) return false
     this.#register(new Owner(name, about.queues))
     return true

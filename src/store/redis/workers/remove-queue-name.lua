@@ -1,15 +1,15 @@
--- Removes the name of a queue without tasks and without leases of version 0.1, and its backlog count.
+-- Removes the name of a queue without tasks, and its backlog count.
 --
--- KEYS  1 is the names of our queues, 2 is the queue's tasks by time, 3 is its producers, 4 is its backlog count, 5
---       is its leases of version 0.1.
+-- KEYS  1 is the names of the queues that have tasks, 2 is the queue's tasks by time, 3 is its producers, 4 is its
+--       backlog count.
 -- ARGV  is the name of the queue.
--- Returns 1; 0 when the queue has any of these.
+-- Returns 1; 0 when the queue has a task, a producer or a backlog.
 -- include: arguments
 
-for i, kind in ipairs({ 'set', 'zset', 'hash', 'string', 'zset' }) do
+for i, kind in ipairs({ 'set', 'zset', 'hash', 'string' }) do
   if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
-if redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[5]) > 0 or (tonumber(redis.call('GET', KEYS[4]) or 0) or 1) ~= 0 then return 0 end
+if redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 or (tonumber(redis.call('GET', KEYS[4]) or 0) or 1) ~= 0 then return 0 end
 redis.call('DEL', KEYS[4])
 redis.call('SREM', KEYS[1], text())
 return 1

@@ -11,8 +11,8 @@ now = number()
 local channel = text()
 
 local answers, problems = {}, {}
-local function refuse(i, line)
-  problems[#problems + 1] = line
+local function refuse(i, problem)
+  problems[#problems + 1] = problem
   answers[i] = 'e'
 end
 
@@ -37,9 +37,9 @@ for i = 1, number() do
   local source, name, item = text(), text(), readItem()
   local key = (wrong(leases, 'zset') and leases) or (wrong(working, 'hash') and working)
     or (wrong(arriving, 'list') and arriving)
-  local line = key and unusable(key) or obstacle(item)
-  if line then
-    refuse(i, line)
+  local problem = key and unusable(key) or obstacle(item)
+  if problem then
+    refuse(i, problem)
   elseif not isClaimed(leases, owner) then
     answers[i] = 'g'
   else
@@ -49,10 +49,10 @@ for i = 1, number() do
       local ok, err = pcall(apply, item)
       if not ok then
         putBack()
-        refuse(i, lineOf(err))
+        refuse(i, messageOf(err))
       end
     end
   end
 end
-finish(channel, function(line) problems[#problems + 1] = line end)
+finish(channel, function(problem) problems[#problems + 1] = problem end)
 return { table.concat(answers), table.concat(problems, '\n') }

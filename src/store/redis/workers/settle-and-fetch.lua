@@ -29,10 +29,10 @@ local firstName = cursor + 1
 cursor = cursor + asked
 
 local problems = {}
-local function report(line)
-  if not problems[line] then
-    problems[line] = true
-    problems[#problems + 1] = line
+local function report(problem)
+  if not problems[problem] then
+    problems[problem] = true
+    problems[#problems + 1] = problem
   end
 end
 
@@ -73,9 +73,9 @@ if startedJobs > 0 then redis.call('LREM', queues[1].arriving, 1, '') end
 for i = 1, startedJobs do
   started[i] = 'o'
   for _, effect in ipairs(readEffects()) do
-    local line = obstacleOf(effect)
-    if line then
-      report(line)
+    local problem = obstacleOf(effect)
+    if problem then
+      report(problem)
     elseif not applyEffect(effect) then
       started[i] = 's'
     end
@@ -110,12 +110,12 @@ for _ = 1, number() do
   local key = wrongTask(group.base)
   local ok, ledger = not key, key and unusable(key)
   if ok then ok, ledger = pcall(ledgerOf, group.base) end
-  if not ok then report(lineOf(ledger)) end
+  if not ok then report(messageOf(ledger)) end
   for i = 1, tickets do
     local answer = 'e'
     if ok then
       local isSettled, answered = pcall(endRow, ledger, group, i, queue.working, ARGV[before + i])
-      if isSettled then answer = answered else report(lineOf(answered)) end
+      if isSettled then answer = answered else report(messageOf(answered)) end
     end
     if answer == 'o' then processed = processed + 1 end
     settled[#settled + 1] = answer
@@ -128,10 +128,10 @@ for _ = 1, number() do
   local items = { readItem() }
   for j = 1, number() do items[j + 1] = readItem() end
   -- One item that cannot move keeps all of them here.
-  local line
-  for _, item in ipairs(items) do line = line or obstacle(item) end
-  if line then
-    report(line)
+  local problem
+  for _, item in ipairs(items) do problem = problem or obstacle(item) end
+  if problem then
+    report(problem)
     settled[#settled + 1] = 'e'
   else
     local putBack, answer = removeFromOwner(queue, source, name, arrival)
@@ -143,7 +143,7 @@ for _ = 1, number() do
         failed = failed + fails
       else
         putBack()
-        report(lineOf(err))
+        report(messageOf(err))
         answer = 'e'
       end
     end

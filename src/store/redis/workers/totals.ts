@@ -19,7 +19,7 @@ export class Totals implements Pick<MetricStore, 'totals' | 'resetTotals' | 'his
     const { keys } = this.#server
     const main = await this.#server.ready()
     const [queues = [], ours = []] = (await main.all((pipeline) =>
-      pipeline.smembers(keys.queues).smembers(keys.ourQueues),
+      pipeline.smembers(keys.queues).smembers(keys.taskQueues),
     )) as string[][]
     const owners = await this.#leases.ownedQueues()
     const counted: (readonly [command: string, key: string])[] = [

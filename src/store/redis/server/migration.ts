@@ -1,0 +1,80 @@
+/**
+ * Migrates a database of version 0.1, which has other names for some keys and fields. Each step is one short script and
+ * may be repeated, so several processes may migrate a database together, and any process can continue after another one
+ * that was killed. The schema is set at the end. Until then no process reads what is being migrated.
+ */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import { lua } from '../lua.generated.ts'
+import { readTaskQueues } from './call.ts'
+import type { Connection } from './connection.ts'
+import type { Keys } from './keys.ts'
+import type { RedisStoreOptions } from './url.ts'
+
+/** The number in `hk:schema`. Version 0.1 wrote none, and did not read it. */
+const SCHEMA = 2
+const NOTE = 'A later version of Highkiq has migrated this database: stop every process of version 0.1'
+/** How long a list stays under the old name of a queue's backlog. A process of version 0.1 may run for that long. */
+const NOTE_SECONDS = 30 * 86_400
+/** How many queues or tasks are migrated with one request. */
+const AT_ONCE = 100
+
+/**
+ * Migrates the database if needed. `schema` is the value of `hk:schema`, or null.
+ * @throws STORE_UNUSABLE with `retryAfterMs` while a process of version 0.1 has a lease: processes of the two versions do
+ * not see each other's leases, and each would run the other's jobs again
+ */
+export async function migrate(
+  main: Connection,
+  keys: Keys,
+  { url, namespace }: RedisStoreOptions,
+  schema: string | null,
+): Promise<void> {
+  if (schema === String(SCHEMA)) return
+  if (schema !== null) {
+    throw new HighkiqError(
+      'STORE_UNUSABLE',
+      `${url} has schema ${schema}, and this version of Highkiq knows schemas up to ${SCHEMA}: use the version that migrated the database, or a later one`,
+    )
+  }
+  const prefix = namespace === '' ? '' : `${namespace}:`
+  const begun = (await main.run(lua.migrateBegin, [], [prefix, SCHEMA, NOTE])) as string | [string, string, number]
+  if (Array.isArray(begun)) {
+    const [owner, queue, retryAfterMs] = begun
+    throw new HighkiqError(
+      'STORE_UNUSABLE',
+      `the worker ${owner} of version 0.1 has a lease in the queue ${queue} of ${url}, which ends in ${Math.ceil(retryAfterMs / 1000)} s unless that worker renews it: stop all processes of version 0.1, and start this process again after that time`,
+      { retryAfterMs },
+    )
+  }
+  if (begun === 'current') return
+  await migrateQueues(main, keys, prefix)
+  await migrateTasks(main, keys)
+  await main.call((client) => client.set(keys.schema, SCHEMA))
+}
+
+async function migrateQueues(main: Connection, keys: Keys, prefix: string): Promise<void> {
+  const found = (await main.all((pipeline) =>
+    pipeline.smembers(keys.taskQueues).smembers(keys.orderedQueues),
+  )) as string[][]
+  for (const queue of new Set(found.flat())) {
+    const root = `${prefix}hk:{queue:${queue}}:`
+    const all = [`${root}adding`, keys.producers(queue), `${root}held`, keys.backlog(queue)]
+    all.push(`${root}ordered`, `${root}ordered:taken:`, `${root}ordered:fetched:`)
+    await main.run(lua.migrateQueue, all, [NOTE, NOTE_SECONDS])
+  }
+}
+
+async function migrateTasks(main: Connection, keys: Keys): Promise<void> {
+  let cursor = '0'
+  do {
+    const [next, found] = await main.call((client) => client.hscan(keys.tasks, cursor, 'COUNT', AT_ONCE))
+    const headers: string[] = []
+    for (let i = 0; i < found.length; i += 2) {
+      const { queue } = readTaskQueues(found[i + 1] as string)
+      headers.push(keys.task(queue, found[i] as string)[0])
+    }
+    if (headers.length > 0) await main.run(lua.migrateTasks, headers, [])
+    cursor = next
+  } while (cursor !== '0')
+}
