@@ -74,6 +74,7 @@ export class Server {
 
   /** Checks the server's version and migrates the database, once. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
   open(): Promise<void> {
+    if (this.#closed) return Promise.reject(closedError(this.options.url))
     this.#opening ??= this.#open().catch((thrown) => {
       // The cause may be mended, so the next call tries again.
       this.#opening = undefined
