@@ -103,7 +103,7 @@ class Scene {
   /** Leaves out what differs between two runs, the numbers of tickets; and notifications, which may be lost. */
   async contents(): Promise<string> {
     const found = Object.entries(await contents(this.redis))
-    const all = Object.fromEntries(found.filter(([key]) => !key.includes(':bell:')))
+    const all = Object.fromEntries(found.filter(([key]) => !key.includes(':notifications:')))
     return JSON.stringify(all, (_, value) =>
       typeof value === 'string' ? value.replace(/\b1[789]\d{11}\b/g, 'N') : value,
     )

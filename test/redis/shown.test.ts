@@ -93,7 +93,7 @@ onRedis('a worker in the keys of Sidekiq Web', () => {
     const keys = (await server.ask('KEYS', '*')).filter((key) => !key.startsWith('stat:'))
     const isMetric = (key: string) => /^([jh]\||hk:metrics:)/.test(key)
     for (const key of keys.filter(isMetric)) expect(Number(await server.ask('TTL', key)), key).toBeGreaterThan(0)
-    // The first three refuse processes of version 0.1: see migrate-begin.lua.
+    // The first three refuse processes of version 0.1: see migrations/migrate-begin.lua.
     const ours = ['hk:marks', 'hk:queues', 'hk:tasks', 'hk:renewals', 'hk:schema']
     expect(keys.filter((key) => !isMetric(key)).sort()).toEqual([...ours, 'queues'].sort())
   })

@@ -202,18 +202,18 @@ const operations: Operation[] = [
     async run(w) {
       const rejected = { status: 'failed', code: 'bad', messages: [{ at: NOW, code: 'no', params: {} }] } as const
       const more = [...rows(12, 2), { args: '[14]', source: '{"a":"14"}', number: 15, rejected }]
-      const answer = await w.store.tasks.addRows(TASK.id, 'adder', 12, more as never, NOW)
+      const answer = await w.store.tasks.addRows(TASK.id, 'producer', 12, more as never, NOW)
       return answer.ok && answer.total === 15 ? '' : JSON.stringify(answer)
     },
   },
   {
     name: 'endAdding',
-    run: async (w) => ((await w.store.tasks.endAdding(TASK.id, 'adder', NOW)).ok ? '' : 'refused'),
+    run: async (w) => ((await w.store.tasks.endAdding(TASK.id, 'producer', NOW)).ok ? '' : 'refused'),
   },
   {
     name: 'openAdding: replaces another producer',
     async run(w) {
-      const answer = await w.store.tasks.openAdding(TASK.id, 'other', NOW, 'adder')
+      const answer = await w.store.tasks.openAdding(TASK.id, 'other', NOW, 'producer')
       return answer.ok ? '' : JSON.stringify(answer)
     },
   },
@@ -241,7 +241,7 @@ const operations: Operation[] = [
   {
     name: 'startRun and retryRows',
     async run(w) {
-      const started = await w.store.tasks.startRun(TASK.id, 1, 'adder', NOW)
+      const started = await w.store.tasks.startRun(TASK.id, 1, 'producer', NOW)
       if (started !== 'ok') return String(started)
       const [dead] = (await w.store.jobSets.page('dead', { limit: 9 })).filter(({ text }) =>
         text.includes(jidOf(TASK.id, 2)),
@@ -327,9 +327,9 @@ const operations: Operation[] = [
     name: 'claim: a producer',
     async run(w) {
       // After a claim a process reads the orphaned jobs, which completes what the claim did not.
-      if (!(await w.store.workers.claim('adder', null))) await w.store.workers.orphaned(1)
+      if (!(await w.store.workers.claim('producer', null))) await w.store.workers.orphaned(1)
       const { state } = (await w.store.tasks.find(TASK.id)) ?? {}
-      return state === 'interrupted' ? unclaimed(w, 'adder') : 'the task is not interrupted'
+      return state === 'interrupted' ? unclaimed(w, 'producer') : 'the task is not interrupted'
     },
   },
   {

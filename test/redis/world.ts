@@ -20,7 +20,7 @@ const told = { queue: 'told', template: '{"class":"Told","queue":"told"}' }
 export const TASK = spec(1, {
   queue: 'rows',
   window: 4,
-  producer: 'adder',
+  producer: 'producer',
   keepArgs: 'rejected',
   onDone: told,
   onFailure: told,
@@ -66,7 +66,7 @@ export class World {
       await store.workers.settleAndFetch('A', requestOf({ settlements, started }))
     }
     const about = { queues: ['q', 'rows'], seconds: 600, host: 'here' }
-    await Promise.all(['A', 'B', 'idle', 'adder'].map((name) => store.workers.join(name, about)))
+    await Promise.all(['A', 'B', 'idle', 'producer'].map((name) => store.workers.join(name, about)))
     await store.jobs.push(
       [1, 2, 3, 4, 5, 6, 7, 8].map((n) => toQueue('q', job(n))),
       NOW,
@@ -80,7 +80,7 @@ export class World {
     const rejected = { status: 'failed' as const, code: 'bad', messages: [] }
     await store.tasks.addRows(
       TASK.id,
-      'adder',
+      'producer',
       0,
       rows(0, 12).map((row, i) => (i === 3 ? { ...row, rejected } : row)),
       NOW,

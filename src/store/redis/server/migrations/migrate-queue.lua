@@ -11,14 +11,16 @@
 
 local note, seconds = text(), text()
 local kinds = { 'hash', 'hash', false, 'string', 'hash' }
-for i, kind in pairs(kinds) do
+for i, kind in ipairs(kinds) do
   if kind and wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
 end
 if wrong(KEYS[3], 'string') and wrong(KEYS[3], 'list') then return redis.error_reply(unusable(KEYS[3])) end
 
+-- A server at its memory limit allows this script, because the first write is a removal (of nothing).
+redis.call('HDEL', KEYS[2], '')
 if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
-if redis.call('TYPE', KEYS[3]).ok == 'string' then
-  redis.call('RENAME', KEYS[3], KEYS[4])
+if redis.call('TYPE', KEYS[3]).ok == 'string' then redis.call('RENAME', KEYS[3], KEYS[4]) end
+if redis.call('EXISTS', KEYS[3]) == 0 then
   redis.call('RPUSH', KEYS[3], note)
   redis.call('EXPIRE', KEYS[3], seconds)
 end
