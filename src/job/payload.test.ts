@@ -80,7 +80,9 @@ test('crashes that version 0.1 counted as hk_stalls count on as hk_crashes', () 
   const payload = readPayload(text)
   if (!payload) throw new Error('this is a job')
   expect(payload.hk_crashes).toBe(2)
-  expect(editPayload(text, attemptEnded(payload, true))).toBe('{"class":"J","args":[],"jid":"j","x":1.0,"hk_crashes":3}')
+  expect(editPayload(text, attemptEnded(payload, true))).toBe(
+    '{"class":"J","args":[],"jid":"j","x":1.0,"hk_crashes":3}',
+  )
   expect(editPayload(text, attemptEnded(payload))).toBe('{"class":"J","args":[],"jid":"j","x":1.0}')
   expect(readPayload('{"class":"J","args":[],"jid":"j","hk_stalls":"2"}')).toBeUndefined()
 })

@@ -16,7 +16,10 @@ type Value = string | { base64: string }
 type Command = [name: string, key: string, ...values: Value[]]
 
 /** The database that version 0.1 left behind; see fixtures/version-0.1.mjs. */
-const FIXTURE = JSON.parse(readFileSync(new URL('fixtures/version-0.1.json', import.meta.url), 'utf8')) as Command[]
+const FIXTURE = readFileSync(new URL('fixtures/version-0.1.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Command)
 const OLD_NAMES = /^(add.*|held|placed|stays|tolerance|beyond|unknown|watched|before|last|created|progress|ended)$/
 
 onRedis('a database of version 0.1', () => {
@@ -42,7 +45,7 @@ onRedis('a database of version 0.1', () => {
 
   /** What differs between two migrations: when the owners of version 0.1 were claimed. */
   async function migrated(redis: Redis) {
-    return { ...(await contents(redis)), 'hk:leases': (await redis.zrange('hk:leases', 0, -1)).sort() }
+    return { ...(await contents(redis)), 'hk:leases': (await redis.zrange('hk:leases', '0', '-1')).sort() }
   }
 
   async function openedOnce() {
@@ -204,7 +207,7 @@ onRedis('a database of version 0.1', () => {
     const { url, redis } = await restored()
     // The time of delayed jobs comes.
     for (const key of ['retry', 'schedule', ...(await redis.keys('*:ordered:due:*'))]) {
-      for (const member of await redis.zrange(key, 0, -1)) await redis.zadd(key, 1, member)
+      for (const member of await redis.zrange(key, '0', '-1')) await redis.zadd(key, 1, member)
     }
     const before = await contents(redis)
     const expected = [...placesOf(before)].filter(([, places]) => places.join() !== 'dead').map(([jid]) => jid)
@@ -217,7 +220,7 @@ onRedis('a database of version 0.1', () => {
         expected.push(jidOf(id as string, Number.parseInt(entry, 10)))
       }
     }
-    const dropped = new Set((await redis.zrange('hk:cancelled', 0, -1)).map(String))
+    const dropped = new Set((await redis.zrange('hk:cancelled', '0', '-1')).map(String))
     const cancelling = (await redis.hgetall('hk:tasks')) as Record<string, string>
     const ran: string[] = []
     const payloads: string[] = []
