@@ -19,7 +19,7 @@ import { OrderedSettleAndFetchScript } from './ordered/settle-and-fetch.ts'
 import { OrderedShards } from './ordered/shards.ts'
 import { OrderedWaits } from './ordered/waits.ts'
 import { ServerAdvice } from './server/advice.ts'
-import { methodsOf } from './server/methods.ts'
+import { methods } from './server/methods.ts'
 import { Notifier } from './server/notifier.ts'
 import { Server } from './server/server.ts'
 import type { RedisStoreOptions } from './server/url.ts'
@@ -71,39 +71,94 @@ export class RedisStore implements Store {
 
     this.jobs = {
       transaction: null,
-      ...methodsOf(new Queues(server, due)),
-      ...methodsOf(pauses),
-      ...methodsOf(new Iterations(server)),
+      ...methods(new Queues(server, due), 'push', 'queues', 'peek'),
+      ...methods(pauses, 'pauseQueue', 'pausedQueues'),
+      ...methods(new Iterations(server), 'iterations', 'saveIteration'),
     }
     this.jobSets = jobSets
-    this.search = { ...methodsOf(search), ...methodsOf(new Removal(server, search, due)) }
+    this.search = {
+      ...methods(search, 'scanQueue', 'scanSet'),
+      ...methods(new Removal(server, search, due), 'pull', 'clearQueue', 'clearSet'),
+    }
     this.cancellations = new Cancellations(server)
     this.crons = new Crons(server)
-    this.metrics = { ...methodsOf(new Totals(server, leases)), ...methodsOf(new Metrics(server)) }
+    this.metrics = {
+      ...methods(new Totals(server, leases), 'totals', 'resetTotals', 'history'),
+      ...methods(new Metrics(server), 'record', 'sums', 'histograms', 'recordDeploy', 'deploys'),
+    }
     this.results = new Results(server)
     this.workers = {
-      ...methodsOf(owners),
-      ...methodsOf(leases),
-      ...methodsOf(new Orphans(server, leases, tasks)),
-      ...methodsOf(new FetchedJobs(server, leases)),
-      ...methodsOf(new LeaderLocks(server)),
-      ...methodsOf(new Processes(server)),
-      ...methodsOf(new ServerAdvice(server)),
+      ...methods(owners, 'settleAndFetch', 'waitForJobs', 'join', 'release', 'claim'),
+      ...methods(leases, 'renew', 'renewer', 'leases', 'ownersOn', 'unrenewed', 'tidy'),
+      ...methods(new Orphans(server, leases, tasks), 'orphaned', 'rescue'),
+      ...methods(new FetchedJobs(server, leases), 'fetched'),
+      ...methods(new LeaderLocks(server), 'acquireLock', 'releaseLock'),
+      ...methods(new Processes(server), 'heartbeat', 'processes', 'removeProcess', 'signal', 'running', 'leader'),
+      ...methods(new ServerAdvice(server), 'advice'),
     }
     this.tasks = {
-      ...methodsOf(tasks),
-      ...methodsOf(new TaskRows(server, due)),
-      ...methodsOf(new TaskEvents(server)),
-      ...methodsOf(new TaskParts(server)),
+      ...methods(
+        tasks,
+        'create',
+        'openAdding',
+        'endAdding',
+        'change',
+        'cancel',
+        'startRun',
+        'delete',
+        'expired',
+        'cancelling',
+        'idle',
+        'find',
+        'page',
+      ),
+      ...methods(
+        new TaskRows(server, due),
+        'addRows',
+        'cancelRows',
+        'retryRows',
+        'changeEvents',
+        'leaveWindow',
+        'pushTracked',
+      ),
+      ...methods(new TaskEvents(server), 'events', 'event', 'addMessage', 'reasons'),
+      ...methods(new TaskParts(server), 'putPart', 'part'),
     }
     this.ordered = {
-      ...methodsOf(orderedQueues),
-      ...methodsOf(new OrderedPusher(orderedQueues)),
-      ...methodsOf(shards),
-      ...methodsOf(new OrderedSettleAndFetchScript(orderedQueues)),
-      ...methodsOf(new OrderedWaits(server)),
-      ...methodsOf(new OrderedQueries(orderedQueues, shards)),
-      ...methodsOf(new OrderedActions(orderedQueues)),
+      ...methods(orderedQueues, 'define'),
+      ...methods(new OrderedPusher(orderedQueues), 'push'),
+      ...methods(
+        shards,
+        'assignments',
+        'join',
+        'leave',
+        'acquireShard',
+        'releaseShard',
+        'pause',
+        'reshard',
+        'moveShards',
+      ),
+      ...methods(new OrderedSettleAndFetchScript(orderedQueues), 'settleAndFetch'),
+      ...methods(new OrderedWaits(server), 'wait'),
+      ...methods(
+        new OrderedQueries(orderedQueues, shards),
+        'queues',
+        'counts',
+        'inFlight',
+        'waiting',
+        'find',
+        'morgue',
+      ),
+      ...methods(
+        new OrderedActions(orderedQueues),
+        'act',
+        'deletePayload',
+        'cancel',
+        'resurrect',
+        'deleteDead',
+        'pruneMorgue',
+        'deleteQueue',
+      ),
     }
   }
 

@@ -1,12 +1,9 @@
-type Methods<T> = { [K in keyof T as T[K] extends (...args: never[]) => unknown ? K : never]: T[K] }
+type Methods<T, K extends keyof T> = { [Name in K]: T[Name] }
 
 /**
- * Returns the methods of an object, bound to it, so that several classes can make up one area of the contract:
- * `{ ...methodsOf(leases), ...methodsOf(processes) }`.
+ * Returns the named methods of an object, bound to it, so that several classes can make up one area of the contract:
+ * `{ ...methods(leases, 'renew', 'tidy'), ...methods(processes, 'heartbeat') }`.
  */
-export function methodsOf<T extends object>(part: T): Methods<T> {
-  const names = Object.getOwnPropertyNames(Object.getPrototypeOf(part)).filter((name) => name !== 'constructor')
-  return Object.fromEntries(
-    names.map((name) => [name, (part as Record<string, () => unknown>)[name]?.bind(part)]),
-  ) as Methods<T>
+export function methods<T extends object, K extends keyof T>(part: T, ...names: K[]): Methods<T, K> {
+  return Object.fromEntries(names.map((name) => [name, (part[name] as () => unknown).bind(part)])) as Methods<T, K>
 }

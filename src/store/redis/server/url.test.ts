@@ -44,15 +44,15 @@ describe('a Redis URL', () => {
   })
 
   test.each([
-    ['redis://h/x', /database number/],
-    ['redis://a,b', /sentinel/],
-    ['redis+sentinel://a,b', /name that the sentinels watch/],
-    ['redis://h?protocol=4', /protocol is 2 or 3/],
+    ['redis://h/x', /the database must be a number, 0 or more \(got "x"\)/],
+    ['redis://a,b', /several hosts must begin with redis\+sentinel/],
+    ['redis+sentinel://a,b', /a Sentinel URL must name the master/],
+    ['redis://h?protocol=4', /protocol must be 2 or 3 \(got "4"\)/],
     ['redis://h?dbb=4', /unknown option "dbb"/],
     ['redis://h?waitForReplicas=', /waitForReplicas must be a number of replicas/],
     ['redis://h?waitForReplicas=1.5', /waitForReplicas must be .* \(got "1.5"\)/],
-    ['redis:h', /use redis:\/\//],
-    ['redis://h?namespace=a{b', /namespace/],
+    ['redis:h', /must look like redis:\/\/host:6379\/0 \(got redis:h\)/],
+    ['redis://h?namespace=a{b', /namespace must be .* \(got "a\{b"\)/],
   ])('%s is refused in words', (url, words) => {
     expect(() => readRedisUrl(url)).toThrow(words)
   })
@@ -71,6 +71,8 @@ describe('redisTimeout', () => {
       )
     }
     const redis = { commandTimeout: 100 }
-    expect(() => readRedisUrl('redis://h', { redis })).toThrow('redis.commandTimeout: use redisTimeout, in seconds')
+    expect(() => readRedisUrl('redis://h', { redis })).toThrow(
+      'redis.commandTimeout must not be set: use redisTimeout, in seconds',
+    )
   })
 })

@@ -43,7 +43,7 @@ const SENTINEL_TIMEOUT_MS = 1000
  */
 export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
   const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
-  if (!match) throw invalid(`${withoutPassword(url)} is no Redis URL: use redis://host:6379/0`)
+  if (!match) throw invalid(`a Redis URL must look like redis://host:6379/0 (got ${withoutPassword(url)})`)
   const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
   const options = new URLSearchParams(query)
   for (const name of options.keys()) {
@@ -52,10 +52,14 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     }
   }
   const protocol = Number(options.get('protocol') ?? 3)
-  if (protocol !== 2 && protocol !== 3) throw invalid(`${withoutPassword(url)}: protocol is 2 or 3`)
+  if (protocol !== 2 && protocol !== 3) {
+    throw invalid(`${withoutPassword(url)}: protocol must be 2 or 3 (got ${JSON.stringify(options.get('protocol'))})`)
+  }
   const namespace = more.namespace ?? options.get('namespace') ?? ''
-  if (options.get('namespace') === '') throw invalid(`${withoutPassword(url)}: the namespace is empty`)
-  if (/[{}\s]/.test(namespace)) throw invalid('namespace is a text without spaces and braces')
+  if (options.get('namespace') === '') throw invalid(`${withoutPassword(url)}: namespace must not be empty`)
+  if (/[{}\s]/.test(namespace)) {
+    throw invalid(`namespace must be a text without spaces and braces (got ${JSON.stringify(namespace)})`)
+  }
 
   checkOptions(more.redis)
   const redis: RedisOptions = { protocol, ...credentials(login) }
@@ -64,21 +68,29 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   if (database) {
     const number = Number(database)
     if (!(Number.isInteger(number) && number >= 0)) {
-      throw invalid(`${withoutPassword(url)}: ${JSON.stringify(database)} is no database number`)
+      throw invalid(
+        `${withoutPassword(url)}: the database must be a number, 0 or more (got ${JSON.stringify(database)})`,
+      )
     }
     redis.db = number
   }
-  if (names.length > (sentinel ? 2 : 1)) throw invalid(`${withoutPassword(url)}: nothing can stand behind the database`)
+  if (names.length > (sentinel ? 2 : 1)) {
+    throw invalid(`${withoutPassword(url)}: the URL must end with the database`)
+  }
   const addresses = hosts.split(',').map((host) => addressOf(host, sentinel ? 26379 : 6379, url))
   if (sentinel) {
-    if (!names[0]) throw invalid(`${withoutPassword(url)}: the name that the sentinels watch is missing: …/mymaster`)
+    if (!names[0]) {
+      throw invalid(`${withoutPassword(url)}: a Sentinel URL must name the master: …/mymaster`)
+    }
     redis.sentinels = addresses
     redis.name = names[0]
     redis.sentinelCommandTimeout = SENTINEL_TIMEOUT_MS
     if (scheme === 'rediss') redis.enableTLSForSentinelMode = true
   } else {
     const [address] = addresses
-    if (addresses.length !== 1 || !address) throw invalid(`${withoutPassword(url)}: one host, or redis+sentinel://`)
+    if (addresses.length !== 1 || !address) {
+      throw invalid(`${withoutPassword(url)}: a URL with several hosts must begin with redis+sentinel://`)
+    }
     Object.assign(redis, address)
   }
   if (scheme.toLowerCase() === 'rediss') redis.tls = {}
@@ -112,12 +124,13 @@ function checkReplicas(value: unknown): number {
 }
 
 function checkOptions(redis: RedisOptions = {}): void {
-  if (redis.commandTimeout !== undefined) throw invalid('redis.commandTimeout: use redisTimeout, in seconds')
-  if (redis.keyPrefix) throw invalid('redis.keyPrefix: use namespace, which all parts of the store know of')
+  if (redis.commandTimeout !== undefined)
+    throw invalid('redis.commandTimeout must not be set: use redisTimeout, in seconds')
+  if (redis.keyPrefix) throw invalid('redis.keyPrefix must not be set: use namespace')
   try {
     structuredClone(redis)
   } catch {
-    throw invalid('redis: plain data only, no functions: the thread that renews leases gets these options too')
+    throw invalid('redis must be plain data without functions: the thread that renews leases gets these options too')
   }
 }
 
@@ -132,11 +145,11 @@ function credentials(login: string): Pick<RedisOptions, 'username' | 'password'>
 
 function addressOf(text: string, standard: number, url: string): { host: string; port: number } {
   const match = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(text)
-  if (!match) throw invalid(`${withoutPassword(url)}: ${JSON.stringify(text)} is no host:port`)
+  if (!match) throw invalid(`${withoutPassword(url)}: an address must be host:port (got ${JSON.stringify(text)})`)
   const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'
   const port = Number(match[2] ?? standard)
-  if (port > 65_535) throw invalid(`${withoutPassword(url)}: ${port} is no port`)
-  if (host.includes('@')) throw invalid(`${withoutPassword(url)}: in a password write @ as %40`)
+  if (port > 65_535) throw invalid(`${withoutPassword(url)}: the port must be at most 65535 (got ${port})`)
+  if (host.includes('@')) throw invalid(`${withoutPassword(url)}: an @ in a password must be written as %40`)
   return { host, port }
 }
 
