@@ -37,28 +37,30 @@ onRedis('a damaged ledger of a task', () => {
     }
   }
 
-  test.each(['enqueued', 'finished', 'inWindow', 'backlog'])('a header whose %s is no number: nothing changes', (field) =>
-    withJob(async (store, redis, taken) => {
-      const sound = await redis.hget(HEADER, field)
-      await redis.hset(HEADER, field, 'many')
-      const before = await contents(redis)
-      const settle = (settlement: Settlement) =>
-        store.workers.settleAndFetch('A', requestOf({ settlements: [settlement] }))
-      for (const settlement of [apart(taken), postpone(taken, 5), apart(taken)]) {
-        const { settled, problem } = await settle(settlement)
-        expect({ settled, problem }).toEqual({ settled: ['error'], problem: expect.stringContaining(`its ${field}`) })
+  test.each(['enqueued', 'finished', 'inWindow', 'backlog'])(
+    'a header whose %s is no number: nothing changes',
+    (field) =>
+      withJob(async (store, redis, taken) => {
+        const sound = await redis.hget(HEADER, field)
+        await redis.hset(HEADER, field, 'many')
+        const before = await contents(redis)
+        const settle = (settlement: Settlement) =>
+          store.workers.settleAndFetch('A', requestOf({ settlements: [settlement] }))
+        for (const settlement of [apart(taken), postpone(taken, 5), apart(taken)]) {
+          const { settled, problem } = await settle(settlement)
+          expect({ settled, problem }).toEqual({ settled: ['error'], problem: expect.stringContaining(`its ${field}`) })
+          expect(await contents(redis)).toEqual(before)
+        }
+        const { problem } = await store.workers.settleAndFetch('A', requestOf({ started: [begin(taken)] }))
+        expect(problem).toContain(`its ${field}`)
         expect(await contents(redis)).toEqual(before)
-      }
-      const { problem } = await store.workers.settleAndFetch('A', requestOf({ started: [begin(taken)] }))
-      expect(problem).toContain(`its ${field}`)
-      expect(await contents(redis)).toEqual(before)
 
-      if (sound === null) await redis.hdel(HEADER, field)
-      else await redis.hset(HEADER, field, sound)
-      expect((await settle(apart(taken))).settled).toEqual(['ok'])
-      await expectExact({ store }, TASK)
-      expect(faultsOf(await contents(redis))).toEqual([])
-    }),
+        if (sound === null) await redis.hdel(HEADER, field)
+        else await redis.hset(HEADER, field, sound)
+        expect((await settle(apart(taken))).settled).toEqual(['ok'])
+        await expectExact({ store }, TASK)
+        expect(faultsOf(await contents(redis))).toEqual([])
+      }),
   )
 
   test('a truncated record: its job is settled, and each job exists once', () =>
