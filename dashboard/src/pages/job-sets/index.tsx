@@ -19,7 +19,7 @@ import { useQuery } from '../../live/use-query.ts'
 import { isOverdue } from '../job/detail.tsx'
 import { AskingWhen } from '../job/later.tsx'
 import { act } from './actions.ts'
-import { JobDrawer } from './drawer.tsx'
+import { SetDrawer } from './drawer.tsx'
 import { Nothing } from './empty.tsx'
 import { filterIn, isFiltered } from './filter.ts'
 import { Groups } from './groups.tsx'
@@ -76,7 +76,7 @@ function SetPage({ set }: { set: SetName }) {
   const some = rows.filter(({ id }) => chosen.has(id)).map(({ job }) => job)
   const [first, ...others] = kind.acts.filter(({ isForAll }) => isForAll)
   return (
-    <Split drawer={query.job !== undefined && <JobDrawer set={set} id={query.job} rows={rows} onDone={reload} />}>
+    <Split drawer={query.job !== undefined && <SetDrawer set={set} id={query.job} rows={rows} onDone={reload} />}>
       <Head
         title={t(`sets.${set}`)}
         {...(size === undefined ? {} : { count: number(size) })}
