@@ -68,7 +68,7 @@ export const secondsOf: Record<string, number> = {
   'test/engine/lease.test.ts': 60,
   'test/cli/import.test.ts': 59,
   'test/conformance/sqlite-long.test.ts': 58,
-  'test/dashboard/frame.test.ts': 58,
+  'test/dashboard/layout.test.ts': 58,
   'test/cli/swarm.test.ts': 55,
   'test/redis/steps.test.ts': 55,
   'test/redis/lease.test.ts': 54,

@@ -1,4 +1,4 @@
-/** Which page an address is. */
+/** Maps addresses to pages. */
 
 import { LocationProvider, lazy, Route, Router, useLocation } from 'preact-iso'
 import { at, BASE, decoded } from './base.ts'
@@ -6,7 +6,7 @@ import { Layout } from './layout/layout.tsx'
 import { Nowhere } from './pages/not-found.tsx'
 import { Overview } from './pages/overview/index.tsx'
 
-// Loaded when somebody goes there.
+// These pages are loaded when the user opens them.
 const Busy = lazy(() => import('./pages/busy/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
@@ -31,7 +31,7 @@ export function App() {
 
 function Pages() {
   const { path } = useLocation()
-  // The router would break at what is no encoding.
+  // The router fails for an address that is not validly encoded.
   if (decoded(path) === undefined) return <Nowhere />
   return (
     <Router>

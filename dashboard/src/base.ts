@@ -26,12 +26,12 @@ export function encoded(name: string): string {
   return encodeURIComponent(name.toWellFormed()).replace(/^(?=~*\.\.?$)/, '~')
 }
 
-/** The name in a part of a path whose percent-encoding the router has decoded. */
+/** Returns the name in a part of a path that the router has already percent-decoded. */
 export function nameOf(part: string): string {
   return part.replace(/^~(?=~*\.\.?$)/, '')
 }
 
-/** A text as a value in the query of an address. */
+/** Encodes a text as a value in the query of an address. */
 export function queryValue(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }

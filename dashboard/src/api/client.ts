@@ -1,4 +1,4 @@
-/** Asking the server. */
+/** Sends requests to the API. */
 
 import { at } from '../base.ts'
 
@@ -25,12 +25,12 @@ export function urlOf(path: string, query: Query = {}): string {
   return `${at(`/api/v1${path}`)}${search.size > 0 ? `?${search}` : ''}`
 }
 
-/** @throws ApiError; code `UNREACHABLE` when there is no answer */
+/** Sends a GET request. @throws ApiError; code `UNREACHABLE` without an answer */
 export async function ask<Answer>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
   return read(await reach(urlOf(path, query), signal ? { signal } : {}))
 }
 
-/** @throws ApiError */
+/** Sends a request that changes something. @throws ApiError */
 export async function tell<Answer>(
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
@@ -41,7 +41,7 @@ export async function tell<Answer>(
   return read(await reach(urlOf(path, query), { method, ...json }))
 }
 
-/** @throws ApiError */
+/** Sends a file. @throws ApiError */
 export async function sendFile<Answer>(
   path: string,
   query: Query,
@@ -53,7 +53,9 @@ export async function sendFile<Answer>(
   return read(await reach(urlOf(path, query), { method: 'POST', body, headers }))
 }
 
-/** An act that takes long tells line by line how far it is; aborting stops it. @throws ApiError */
+/**
+ * Sends a request for a long action and yields its progress line by line; aborting stops the action. @throws ApiError
+ */
 export async function* tellOn<Line>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<Line> {
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' }
   const answer = await reach(urlOf(path), { method: 'POST', headers, body: JSON.stringify(body), signal })

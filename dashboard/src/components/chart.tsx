@@ -10,23 +10,23 @@ import { theme } from '../layout/theme.ts'
 
 export interface Series {
   label: string
-  /** The status whose colour it has. */
+  /** The status that gives the colour. */
   like: 'finished' | 'failed' | 'error' | 'working' | 'enqueued'
   kind: 'area' | 'bars'
   values: readonly (number | null)[]
-  /** What is told of it where it is drawn on top of others. */
+  /** The values that the title of the chart shows for a stacked series. */
   told?: readonly (number | null)[]
 }
 
 interface ChartProps {
-  /** What can be seen, in a sentence, for those who can't. */
+  /** Describes the chart in a sentence for screen readers. */
   label: string
-  /** Of each point. */
+  /** The time of each point. */
   times: readonly Date[]
   series: readonly Series[]
   height: number
   annotations?: readonly { at: string; label: string }[]
-  /** One on top of the other: the first is the lowest. */
+  /** True to stack the series; the first is at the bottom. */
   isStacked?: boolean
 }
 
@@ -39,7 +39,7 @@ export function Chart({ label, times, series: given, height, annotations = [], i
   const now = useRef({ annotations, series })
   now.current = { annotations, series }
 
-  // Drawn anew only when it looks different: new figures are put in.
+  // The chart is rebuilt only when its appearance changes; new figures are set in place.
   useEffect(() => {
     const element = container.current
     if (!element) return
@@ -60,7 +60,7 @@ export function Chart({ label, times, series: given, height, annotations = [], i
   return <div ref={container} class="uchart" role="img" aria-label={label} style={{ height: `${height}px` }} />
 }
 
-/** A chart that is lower has its annotations closer together: else none but 0 would fit. */
+/** A low chart gets denser annotations: otherwise only 0 would fit. */
 const LOW = 120
 
 function optionsOf(
@@ -114,13 +114,13 @@ function optionsOf(
   }
 }
 
-/** The first and the last bar are as wide as the others. */
+/** Makes the first and the last bar as wide as the others. */
 function withHalves(u: uPlot, from: number, to: number): [number, number] {
   const [first = from, second = first] = u.data[0]
   return [from - (second - first) / 2, to + (second - first) / 2]
 }
 
-/** Sums from below; the highest is drawn first, so that the others stand before it. */
+/** Returns cumulated series. The highest is drawn first, so that the others are in front of it. */
 function stacked(series: readonly Series[]): Series[] {
   const sums: number[] = []
   const all = series.map((one) => {
@@ -180,7 +180,7 @@ function cutTo(ctx: CanvasRenderingContext2D, label: string, room: number): stri
   return chars.length > 0 ? `${chars.join('').trimEnd()}…` : ''
 }
 
-/** The figures under the pointer, as the title of the chart. */
+/** Shows the figures under the pointer in the title of the chart. */
 function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
   const { idx } = u.cursor
   const at = idx == null ? undefined : u.data[0][idx]
@@ -193,7 +193,7 @@ function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
         ].join('\n')
 }
 
-/** What a colour is in this theme: the canvas knows no `light-dark()`. */
+/** Returns a colour of the current theme, since the canvas does not know `light-dark()`. */
 function colourOf(element: HTMLElement, value: string): string {
   const probe = document.createElement('i')
   probe.style.color = value

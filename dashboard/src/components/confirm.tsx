@@ -1,4 +1,4 @@
-/** Asking before something is destroyed: what, how many, and what stays if the answer is no. */
+/** Asks before something is destroyed: what, how many, and what stays if the answer is no. */
 
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
 
-/** Use a function for a text that changes with what is chosen in the question itself. */
+/** A text of the question; a function if the text depends on choices in the question itself. */
 type Said = string | (() => string)
 
 const textOf = (said: Said) => (typeof said === 'string' ? said : said())
@@ -16,14 +16,14 @@ interface Question {
   title: Said
   /** What will happen, and whether it can be undone. */
   body?: ComponentChildren
-  /** What of: name and number. */
+  /** The affected items: a name and a number each. */
   parts?: { name: string; count: number }[]
-  /** The button that does it repeats what: "Delete 3,902 retries". */
+  /** The label of the button repeats the question: "Delete 3,902 retries". */
   act: Said
-  /** The safe answer: "Keep them". */
+  /** The label of the safe answer: "Keep them". */
   keep?: string
   isDangerous?: boolean
-  /** From a thousand on the number is to be typed. */
+  /** From a thousand on, the user types the number to confirm. */
   count?: number
 }
 
@@ -31,7 +31,7 @@ const TYPED_ABOVE = 1000
 
 const asked = signal<(Question & { answer(yes: boolean): void }) | null>(null)
 
-/** True: do it. */
+/** Resolves to true when the user confirmed. */
 export function confirm(question: Question): Promise<boolean> {
   asked.value?.answer(false)
   return new Promise((resolve) => {

@@ -10,13 +10,13 @@ export function Copy({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** Puts a text into the clipboard, and says so. */
+/** Copies a text to the clipboard and reports that. */
 export async function copy(text: string): Promise<void> {
   await doing(written(text), () => t('copied'))
 }
 
 async function written(text: string): Promise<void> {
-  // Over plain HTTP, but on this machine, browsers have no `clipboard`.
+  // Browsers have no `clipboard` over plain HTTP from another machine.
   if (navigator.clipboard) return navigator.clipboard.writeText(text)
   const container = document.querySelector('dialog[open]') ?? document.body
   const field = document.createElement('textarea')

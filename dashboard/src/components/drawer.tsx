@@ -1,4 +1,4 @@
-/** One thing of a list, opened beside it: the list stays usable. On a phone it is a page of its own. */
+/** Shows one item beside its list, which stays usable. On a phone the drawer covers the list. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -6,20 +6,20 @@ import { t } from '../i18n/index.ts'
 import { Icon } from './icon.tsx'
 
 interface DrawerProps {
-  /** For those who can't see it. */
+  /** The label for screen readers. */
   label: string
   title: ComponentChildren
-  /** Below the title. */
+  /** Shown below the title. */
   about?: ComponentChildren
   children: ComponentChildren
-  /** Buttons. */
+  /** The action buttons. */
   acts?: ComponentChildren
   onClose(): void
   onPrevious?: (() => void) | undefined
   onNext?: (() => void) | undefined
 }
 
-/** The list and, if there is one, the drawer. */
+/** Shows the list, and the drawer beside it when one is open. */
 export function Split({ children, drawer }: { children: ComponentChildren; drawer?: ComponentChildren }) {
   return (
     <div class={drawer ? 'split has' : 'split'}>

@@ -1,20 +1,20 @@
-/** The head of a page: its name, what is to know about it in a line, and what can be done. */
+/** The head of a page: its title, facts about it, and its actions. */
 
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 
-/** Of the page that is shown. */
+/** The title of the open page. */
 export const title = signal('')
 
 interface HeadProps {
   title: string
-  /** Beside the title. */
+  /** Shown beside the title. */
   count?: string
   pill?: ComponentChildren
-  /** Short facts, each with a dot before it; null or undefined where one is not known yet. */
+  /** Short facts, separated by dots. Unknown facts are null or undefined. */
   facts?: ComponentChildren[]
-  /** Buttons. */
+  /** The action buttons. */
   children?: ComponentChildren
 }
 

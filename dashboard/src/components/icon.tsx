@@ -1,4 +1,4 @@
-/** All pictures. */
+/** All icons. */
 
 import type { EventStatus } from '../api/types.ts'
 
@@ -219,7 +219,7 @@ export function Icon({ name }: { name: IconName }) {
   )
 }
 
-/** Status by shape and colour; its word stands beside it. */
+/** A status as shape and colour; its word is shown beside it. */
 export function StatusIcon({ status }: { status: EventStatus }) {
   return (
     <svg class={`st-i ${status}`} viewBox="0 0 14 14" aria-hidden="true">

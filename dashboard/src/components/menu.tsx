@@ -1,4 +1,4 @@
-/** Further acts, behind a button with three dots. */
+/** A menu of further actions, behind a button with three dots. */
 
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'

@@ -1,4 +1,4 @@
-/** What stands where there is nothing to show: why, and what to do next. */
+/** Notices in place of content: why there is none, and what to do next. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -50,7 +50,7 @@ export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () =>
 
 const SHOWN_AFTER_MS = 150
 
-/** The shape of a table that is to come; what is quick to come is not announced. */
+/** Shows the outline of a table while it loads. It appears after a moment, so that fast answers do not flicker. */
 export function Skeleton({ rows = 5 }: { rows?: number }) {
   const [isShown, setShown] = useState(false)
   useEffect(() => {

@@ -1,20 +1,20 @@
-/** Pages by cursor: no numbers, only further and back to where one was. The cursors are in the address. */
+/** Pages by cursor: next and previous, without numbers. The address holds the cursors. */
 
 import { t } from '../i18n/index.ts'
 import { useQuery } from '../live/use-query.ts'
 import { Icon } from './icon.tsx'
 
 interface PagingProps {
-  /** What the answer gave as `next`. */
+  /** The `next` of the answer. */
   next: string | null
-  /** What is shown, in words. */
+  /** Describes the shown items. */
   children?: preact.ComponentChildren
 }
 
-/** The page that needs no cursor. */
+/** The first page needs no cursor. */
 const FIRST = '-'
 
-/** Takes `cursor` and `back` (the cursors of the pages before, newest last) from the address. */
+/** Reads `cursor` and `back` (the cursors of the earlier pages, newest last) from the address. */
 export function Paging({ next, children }: PagingProps) {
   const [query, change] = useQuery()
   const before = query.back === undefined ? [] : query.back.split('\n')

@@ -1,4 +1,4 @@
-/** Looking for something in a list: a field, and filters as chips. All of it is the address. */
+/** Searches a list: a text field, and filters as chips. The address holds their values. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.ts'
@@ -6,10 +6,10 @@ import { useQuery } from '../live/use-query.ts'
 import { Icon } from './icon.tsx'
 
 const TYPED_MS = 300
-/** Of another list another page is meant. */
+/** A new search starts at the first page of the list. */
 export const FROM_THE_START = { cursor: null, back: null }
 
-/** `/` jumps here. */
+/** `/` moves the focus here. */
 export function Search({ label, placeholder, name = 'search' }: { label: string; placeholder: string; name?: string }) {
   const [query, change] = useQuery()
   const [text, setText] = useState(query[name] ?? '')
@@ -59,7 +59,7 @@ export function Chip({ name, label, value: shown }: { name: string; label: strin
   )
 }
 
-/** A filter that is not set yet: it asks for its value where it stands. */
+/** A filter without a value: a click opens a field for it. */
 export function AddChip({ name, label, known = [] }: { name: string; label: string; known?: readonly string[] }) {
   const [query, change] = useQuery()
   const [isAsking, setAsking] = useState(false)

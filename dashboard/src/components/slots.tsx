@@ -1,4 +1,4 @@
-/** How much processes run at the same time. Slots for batches of ordered queues are a number of their own. */
+/** Formats how many jobs processes run at the same time. Slots for ordered batches are counted separately. */
 
 import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'

@@ -1,4 +1,4 @@
-/** Statuses of rows: always shape, colour and word, always in this order. */
+/** Statuses of rows: always shape, colour and word, in this order. */
 
 import type { EventStatus } from '../api/types.ts'
 import { number } from '../format/number.ts'
@@ -16,7 +16,7 @@ export function Status({ status }: { status: EventStatus }) {
   )
 }
 
-/** What a status is coloured like, with words of its own: `Retry 4 of 25`. */
+/** Shows a text of its own in the colour of a status: `Retry 4 of 25`. */
 export function Pill({ like, children }: { like: EventStatus; children: preact.ComponentChildren }) {
   return (
     <span class={`pill ${like}`}>
@@ -26,7 +26,7 @@ export function Pill({ like, children }: { like: EventStatus; children: preact.C
   )
 }
 
-/** Proportional; what is not nothing is seen. */
+/** Shows the shares of the statuses; every share above 0 is visible. */
 export function StatusBar({
   counts,
   large = false,

@@ -1,4 +1,4 @@
-/** A list: rows that can be chosen, walked by keys and opened. */
+/** A list whose rows can be selected, opened, and walked with the keyboard. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
@@ -6,11 +6,11 @@ import { t } from '../i18n/index.ts'
 import { Icon } from './icon.tsx'
 
 export interface Column<Row> {
-  /** Names it, also for its sorting. */
+  /** Identifies the column, also for sorting. */
   name: string
   title: ComponentChildren
   cell(row: Row): ComponentChildren
-  /** `num` – at the right; `hide-s`, `hide-m` – not on narrow screens; `max` – takes what is left. */
+  /** `num`: right-aligned; `hide-s`, `hide-m`: hidden on narrow screens; `max`: gets the remaining width. */
   class?: string
   sort?: 'ascending' | 'descending' | undefined
   onSort?: () => void
@@ -20,11 +20,11 @@ interface TableProps<Row> {
   label: string
   rows: readonly Row[]
   columns: readonly Column<Row>[]
-  /** What is unlike in all rows. */
+  /** Returns the key of a row; each row has its own. */
   keyOf(row: Row): string
-  /** What a row is called where it is chosen. */
+  /** The name of a row in the label of its checkbox. */
   nameOf?: (row: Row) => string
-  /** Keys of the chosen rows; without it none can be chosen. */
+  /** The keys of the selected rows; without it rows can't be selected. */
   chosen?: ReadonlySet<string>
   onChoose?: (chosen: Set<string>) => void
   /** The key of the row that is open. */
@@ -37,12 +37,12 @@ export function Table<Row>(props: TableProps<Row>) {
   const keys = rows.map(keyOf)
   const all = chosen && keys.length > 0 && keys.every((key) => chosen.has(key))
   const some = chosen && keys.some((key) => chosen.has(key))
-  const turn = (key: string) => {
+  const toggle = (key: string) => {
     const then = new Set(chosen)
     if (!then.delete(key)) then.add(key)
     onChoose?.(then)
   }
-  useRowKeys(props, turn)
+  useRowKeys(props, toggle)
   return (
     <div class="scroll">
       <table aria-label={label}>
@@ -92,7 +92,7 @@ export function Table<Row>(props: TableProps<Row>) {
                       class="ck"
                       aria-label={t('table.one', { name: nameOf(row) })}
                       checked={chosen.has(key)}
-                      onChange={() => turn(key)}
+                      onChange={() => toggle(key)}
                     />
                   </td>
                 )}
@@ -110,8 +110,8 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-/** j k ↑ ↓ walk the rows, Enter opens, x chooses. */
-function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>, turn: (key: string) => void): void {
+/** j k ↑ ↓ move between rows, Enter opens a row, x selects it. */
+function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>, toggle: (key: string) => void): void {
   useEffect(() => {
     const heard = (event: KeyboardEvent) => {
       if (isTyping(event)) return
@@ -125,7 +125,7 @@ function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>,
         event.preventDefault()
         focusRow(key)
         if (open !== undefined) onOpen?.(row)
-      } else if (event.key === 'x' && chosen) turn(key)
+      } else if (event.key === 'x' && chosen) toggle(key)
       else if (event.key === 'Enter' && document.activeElement?.matches('tr')) onOpen?.(row)
     }
     addEventListener('keydown', heard)
@@ -141,7 +141,7 @@ function focusRow(key: string): void {
   row.scrollIntoView({ block: 'nearest' })
 }
 
-/** Keys that are meant for a field, come with Ctrl, or come while something is asked, are no commands. */
+/** Ignores keys that belong to a field, are pressed with Ctrl, or arrive while a question is open. */
 export function isTyping(event: KeyboardEvent): boolean {
   const { target, ctrlKey, metaKey, altKey } = event
   if (ctrlKey || metaKey || altKey || document.querySelector('dialog[open]')) return true

@@ -1,4 +1,4 @@
-/** Figures of a page, in one strip. */
+/** The figures of a page, in one strip. */
 
 import type { ComponentChildren } from 'preact'
 
@@ -10,7 +10,7 @@ export function Tiles({ children, columns }: { children: ComponentChildren; colu
   )
 }
 
-/** Where figures will be: nothing below moves when they come. */
+/** Reserves the space of figures, so that nothing moves when they arrive. */
 export function EmptyTiles({ columns }: { columns: number }) {
   return (
     <ul class="stats" style={{ '--cols': columns }} aria-busy="true">
@@ -25,15 +25,15 @@ export function EmptyTiles({ columns }: { columns: number }) {
 
 interface TileProps {
   label: string
-  /** The figure, as it is written. */
+  /** The formatted figure. */
   value: string
   unit?: ComponentChildren
   href?: string
-  /** What it was like, oldest first. */
+  /** The earlier figures, oldest first. */
   trend?: number[]
-  /** A status whose colour the trend has. */
+  /** The status that gives the colour of the trend. */
   like?: string
-  /** What it means. */
+  /** Explains the figure. */
   children?: ComponentChildren
 }
 

@@ -1,11 +1,11 @@
-/** Times: relative to read, exact on hover. */
+/** Times: relative in the text, exact on hover. */
 
 import { exact, inUtc, relative } from '../format/time.ts'
 import { beat } from '../live/live-stats.ts'
 
 export function When({ at }: { at: string | null }) {
   if (at === null) return <span class="dim">–</span>
-  // Each pulse and a change of the zone make it anew.
+  // Reading these signals renders the time again at each update of the live stats and when the time zone changes.
   void beat.value
   void inUtc.value
   return (

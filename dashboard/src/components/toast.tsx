@@ -1,4 +1,4 @@
-/** Tells what was done, for a few seconds; with a way back where there is one. */
+/** Reports an action for a few seconds, with a button to undo it if that is possible. */
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -22,7 +22,7 @@ export function say(told: string | Told, undo?: () => void): void {
   shown.value = { ...(typeof told === 'string' ? { text: told } : told), ...(undo ? { undo } : {}) }
 }
 
-/** Does it, and says what came of it; what fails is said, too, and answered with undefined. */
+/** Waits for the action and reports its outcome. Returns undefined when the action failed. */
 export async function doing<Answer>(
   act: Promise<Answer>,
   done?: (answer: Answer) => string | Told,
@@ -38,7 +38,7 @@ export async function doing<Answer>(
   }
 }
 
-/** `z` takes the last act back. */
+/** `z` undoes the last action. */
 export function undoLast(): void {
   shown.value?.undo?.()
   shown.value = null

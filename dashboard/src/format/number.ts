@@ -5,23 +5,23 @@ export function number(n: number, digits = 0): string {
   return n.toLocaleString(locale(), { maximumFractionDigits: digits })
 }
 
-/** 36_000_000 → 36M, as the reader's locale writes it. */
+/** 36_000_000 → 36M, in the locale of the viewer. */
 export function short(n: number): string {
   return n.toLocaleString(locale(), { notation: 'compact', maximumFractionDigits: 1 })
 }
 
-/** 0.025, 1.25K: of a chart, whose steps may be quarters. */
+/** 0.025, 1.25K: for the axis of a chart, whose steps may be quarters. */
 export function figure(n: number): string {
   return n.toLocaleString(locale(), { notation: 'compact', maximumSignificantDigits: 3 })
 }
 
-/** 0.0026 → 0.26%. Of nothing it is 0. */
+/** 0.0026 → 0.26%. Returns 0 when the whole is 0. */
 export function share(part: number, whole: number): string {
   const of = whole === 0 ? 0 : part / whole
   return of.toLocaleString(locale(), { style: 'percent', maximumFractionDigits: of !== 0 && of < 0.01 ? 2 : 1 })
 }
 
-/** A rate: few digits where it is small. */
+/** Formats a rate with more digits the smaller it is. */
 export function rate(n: number): string {
   return number(n, n < 10 ? 1 : 0)
 }

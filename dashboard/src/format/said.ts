@@ -1,4 +1,4 @@
-/** What a task wrote of a row by itself, in the reader's language; what the program said stays as it is. */
+/** Formats the messages of a task: Highkiq's own in the language of the viewer, those of the app unchanged. */
 
 import { t } from '../i18n/index.ts'
 import { relative } from './time.ts'
@@ -10,7 +10,7 @@ export function said(text: string): string {
   return n === undefined || at === undefined ? text : t('task.waits', { n: Number(n), at: relative(at) })
 }
 
-/** The last thing that was said; of a retry that is waited for, also why. */
+/** Returns the last message; while a row waits for its retry, with the reason. */
 export function lastSaid(messages: readonly { text: string }[]): string | undefined {
   const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
   const last = texts.at(-1)

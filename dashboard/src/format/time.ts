@@ -3,7 +3,7 @@ import { locale, t } from '../i18n/index.ts'
 
 const KEPT = 'highkiq-utc'
 
-/** Whether exact times are told in UTC. */
+/** True to show exact times in UTC. */
 export const inUtc = signal(localStorage.getItem(KEPT) === 'true')
 
 export function tellInUtc(so: boolean): void {
@@ -39,7 +39,7 @@ const PARTS = [
   ['second', 1],
 ] as const
 
-/** 16 s, 2 min: of the language, for its regions write "2 mins" and "16 secs". */
+/** 16 s, 2 min: formats by language only, since some regions write "2 mins" and "16 secs". */
 function unit(n: number, name: string, digits = 0): string {
   const isShort = name !== 'second'
   const [language = 'en'] = locale().split('-')
@@ -52,7 +52,10 @@ function unit(n: number, name: string, digits = 0): string {
   return parts.map(({ type, value }) => (type === 'unit' && isTight ? `\u00a0${value}` : value)).join('')
 }
 
-/** 250 → 4 min 10 s: the two largest parts. Below ten seconds with a digit, below a tenth in milliseconds. */
+/**
+ * 250 → 4 min 10 s: the two largest units. Below ten seconds with one decimal, below a tenth of a second in
+ * milliseconds.
+ */
 export function duration(seconds: number): string {
   if (seconds > 0 && seconds < 0.1) return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0)
   if (seconds < 10) return unit(seconds, 'second', 1)
@@ -68,7 +71,7 @@ export function duration(seconds: number): string {
   return parts.join(' ')
 }
 
-/** in 48 s; 2 min ago; now. Coarse: one part. */
+/** in 48 s; 2 min ago; now. Shows one unit. */
 export function relative(at: string | Date, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000
   if (Math.abs(seconds) < 1) return t('now')

@@ -1,4 +1,4 @@
-/** What the page says, in the reader's language. A language is one file. */
+/** The texts of the dashboard in the language of the viewer. Each language is one file. */
 
 import { signal } from '@preact/signals'
 import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/words/phrase.js'
@@ -16,9 +16,9 @@ const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Texts>> = {
 const KEPT = 'highkiq-language'
 
 export const language = signal<Language>('en')
-const words = signal<Texts>(en)
+const texts = signal<Texts>(en)
 
-/** The one that was chosen here, else the first of the browser's that we speak. */
+/** The language that was chosen here, else the first supported language of the browser. */
 export async function startI18n(): Promise<void> {
   await speak(preferredLanguage([localStorage.getItem(KEPT), ...navigator.languages]) ?? 'en')
 }
@@ -29,17 +29,17 @@ export async function choose(to: Language): Promise<void> {
 }
 
 async function speak(to: Language): Promise<void> {
-  words.value = to === 'en' ? en : await OTHERS[to]()
+  texts.value = to === 'en' ? en : await OTHERS[to]()
   language.value = to
   document.documentElement.lang = to
 }
 
 /** `{name}` in a phrase is replaced; numbers are written as the reader's locale does, and `n` chooses the form. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
-  return formatPhrase(words.value[word], values, locale())
+  return formatPhrase(texts.value[word], values, locale())
 }
 
-/** For numbers and times: the reader's own variety of the language that is spoken. */
+/** The locale for numbers and times: the viewer's own variety of the language. */
 export function locale(): string {
   return navigator.languages.find((tag) => tag.toLowerCase().startsWith(language.value)) ?? language.value
 }

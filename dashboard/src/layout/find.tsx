@@ -1,4 +1,4 @@
-/** Ctrl K: to a page, a queue, a task, a class, or a job by its jid. */
+/** Ctrl K finds a page, a queue, a task, a class, or a job by its jid. */
 
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -88,7 +88,7 @@ function Palette() {
   )
 }
 
-/** Places at once, queues and tasks as soon as they are there. */
+/** Returns pages at once, and queues and tasks when they have loaded. */
 async function everything(): Promise<Hit[]> {
   const [queues, tasks] = await Promise.all([
     ask<Page<Queue>>('/queues').catch(() => ({ items: [] })),

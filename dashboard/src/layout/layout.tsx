@@ -1,4 +1,4 @@
-/** What is around every page. */
+/** The layout around every page. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
@@ -41,7 +41,7 @@ export function Layout({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** The server is away: since when, what the figures are worth still, and what is tried. */
+/** Reports that the server does not answer: since when, how old the figures are, and that the page tries again. */
 function Trouble() {
   if (connection.value !== 'down') return null
   const { value: last } = liveStats
@@ -65,7 +65,7 @@ function Trouble() {
   )
 }
 
-/** Everything that has no room at the foot of a phone. */
+/** The menu of a phone: everything that does not fit in the bar at the bottom. */
 function More({ onClose }: { onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { path } = useLocation()

@@ -1,4 +1,4 @@
-/** The pages there are, in the order of the navigation. */
+/** The pages, in the order of the navigation. */
 
 import type { LiveStats } from '../api/types.ts'
 import type { IconName } from '../components/icon.tsx'
@@ -8,11 +8,11 @@ export interface NavLink {
   path: string
   icon: IconName
   title: Word
-  /** `g` and then this letter goes there. */
+  /** The key after `g` that opens the page. */
   key?: string
-  /** Shown beside it. */
+  /** The count that the navigation shows. */
   count?: (now: LiveStats) => number
-  /** Whether the count asks for action. */
+  /** True when the count needs attention. */
   isHot?: (now: LiveStats) => boolean
 }
 

@@ -8,7 +8,7 @@ import { about, liveStats } from '../live/live-stats.ts'
 import { keysShown } from './keys.tsx'
 import { LINKS, type NavLink } from './links.ts'
 
-/** Whether a page is this link or below it. */
+/** Returns true when the open page is this link or below it. */
 export function isAt(path: string, link: NavLink): boolean {
   const to = at(link.path)
   return link.path === '/' ? path === to || path === at('') : path === to || path.startsWith(`${to}/`)
@@ -47,7 +47,7 @@ function Count({ link: { count, isHot } }: { link: NavLink }) {
   return <span class={isHot?.(now) ? 'n hot' : 'n'}>{short(n)}</span>
 }
 
-/** What is looked at, and how it is told. */
+/** Shows the app and its environment, and the settings of the page: language, time zone, keys. */
 export function Foot() {
   const { value: what } = about
   return (
@@ -89,13 +89,13 @@ export function Foot() {
   )
 }
 
-/** The cookie is forgotten, and the server shows the login page. */
+/** Logs out: the server deletes the cookie and shows the login page. */
 async function logOut(): Promise<void> {
   await fetch(at('/logout'), { method: 'POST', redirect: 'manual' }).catch(() => {})
   location.assign(at('/'))
 }
 
-/** On a phone: four links and a menu with the others. */
+/** The navigation on a phone: four links, and a menu with the others. */
 export function Tabs({ onMore }: { onMore(): void }) {
   const { path } = useLocation()
   const all = LINKS.flat()

@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, until somebody says otherwise. */
+/** Light or dark: as the system is set, unless the user chose one. */
 
 import { signal } from '@preact/signals'
 
@@ -8,7 +8,7 @@ type Theme = 'light' | 'dark'
 const system = matchMedia('(prefers-color-scheme: dark)')
 const own = () => localStorage.getItem(KEPT) as Theme | null
 
-/** What is to be seen. */
+/** The theme that is shown. */
 export const theme = signal<Theme>('light')
 
 export function startTheme(): void {

@@ -5,20 +5,20 @@ import { ApiError, ask } from '../api/client.ts'
 import type { About, LiveStats } from '../api/types.ts'
 import { type Figures, shareStream } from './shared-stream.ts'
 
-/** `polling`: no stream gets through, so the page asks instead. `down`: the server does not answer. */
+/** `polling`: no stream arrives, so the page polls. `down`: the server does not answer. */
 export type Connection = 'starting' | 'live' | 'polling' | 'down'
 
 export const about = signal<About | null>(null)
 export const liveStats = signal<LiveStats | null>(null)
 export const connection = signal<Connection>('starting')
-/** Since when nobody answers. */
+/** The time since which the server has not answered. */
 export const downSince = signal<Date | null>(null)
-/** Grows with each pulse: what shows live data asks again. */
+/** Grows with each update: components with live data request it again. */
 export const beat = signal(0)
 
 /** A page that becomes visible asks for its figures when none arrived within this many milliseconds. */
 const FIRST_WAIT_MS = 300
-/** After this many silent milliseconds the stream must be cut, or held back by a proxy. */
+/** A stream that is silent for this many milliseconds is broken, or a proxy holds it back. */
 const QUIET_MS = 6000
 const POLL_MS = 5000
 
@@ -32,14 +32,17 @@ export function startLiveStats(): void {
     stream.setWanted(!document.hidden)
     if (document.hidden) return
     if (!stream.isPossible) void poll()
-    // Another tab may have the stream: its next figures come within two seconds.
+    // Another tab may have the stream: its next figures arrive within two seconds.
     else silence = setTimeout(() => void first(), FIRST_WAIT_MS)
   }
   document.addEventListener('visibilitychange', follow)
   follow()
 }
 
-/** Loads figures for a page that has none yet, or old ones. It does not change `live`: that is not known so early. */
+/**
+ * Loads figures for a page that has none or old ones. It leaves `live` unchanged, since one answer does not prove a
+ * stream.
+ */
 async function first(): Promise<void> {
   pollAfter(QUIET_MS)
   await refresh().then(
@@ -54,10 +57,10 @@ function pollAfter(ms: number): void {
   silence = setTimeout(() => void poll(), ms)
 }
 
-/** Asks at once, as a button does. */
+/** Polls at once, for the button. */
 export async function poll(): Promise<void> {
   try {
-    show({ pulse: await ask<LiveStats>('/live-stats'), by: 'polling' })
+    show({ stats: await ask<LiveStats>('/live-stats'), by: 'polling' })
   } catch (thrown) {
     connection.value = 'down'
     downSince.value ??= new Date()
@@ -66,21 +69,21 @@ export async function poll(): Promise<void> {
   }
 }
 
-/** After something was done: what it changed is seen at once. */
+/** Requests the live stats now, so that the effect of an action shows at once. */
 export async function refresh(): Promise<LiveStats> {
   const now = await ask<LiveStats>('/live-stats')
   liveStats.value = now
   return now
 }
 
-function show({ pulse: now, by }: Figures): void {
+function show({ stats, by }: Figures): void {
   if (document.hidden) return
   pollAfter(by === 'live' ? QUIET_MS : POLL_MS)
-  liveStats.value = now
+  liveStats.value = stats
   connection.value = by
   downSince.value = null
   beat.value++
-  // Without it no act is offered: what failed once is asked for again.
+  // Without these facts no action is offered, so a failed request is repeated.
   if (!about.value) void learnAbout()
 }
 

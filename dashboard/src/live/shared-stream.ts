@@ -11,7 +11,7 @@ import type { LiveStats } from '../api/types.ts'
 import { BASE } from '../base.ts'
 
 export interface Figures {
-  pulse: LiveStats
+  stats: LiveStats
   by: 'live' | 'polling'
 }
 
@@ -20,7 +20,7 @@ export interface SharedStream {
    * False on pages that come over plain HTTP from another machine: browsers have no locks there, so there is no stream.
    */
   readonly isPossible: boolean
-  /** Whether this tab wants figures now. */
+  /** True when this tab wants figures now. */
   setWanted(isWanted: boolean): void
 }
 
@@ -55,14 +55,14 @@ export function shareStream(show: (figures: Figures) => void): SharedStream {
 }
 
 /** Resolves when the signal aborts. */
-function openStream(signal: AbortSignal, hear: (figures: Figures) => void): Promise<void> {
+function openStream(signal: AbortSignal, onFigures: (figures: Figures) => void): Promise<void> {
   return new Promise((resolve) => {
     let source: EventSource
     let reopening: ReturnType<typeof setTimeout>
     const open = () => {
       source = new EventSource(urlOf('/live'))
       source.addEventListener('stats', ({ data }: MessageEvent<string>) => {
-        hear({ pulse: JSON.parse(data) as LiveStats, by: 'live' })
+        onFigures({ stats: JSON.parse(data) as LiveStats, by: 'live' })
       })
       source.addEventListener('error', () => {
         // A browser reopens a stream that broke off, but not one that was refused, for example by a proxy whose server

@@ -1,18 +1,18 @@
-/** Data of a page: asked for when its address changes, and again with each pulse while somebody looks. */
+/** Loads the data of a page when its address changes, and again with each update while the page is visible. */
 
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiError, ask, type Query } from '../api/client.ts'
 import { beat } from './live-stats.ts'
 
 export interface Data<Answer> {
-  /** What was answered last, also while it is asked again. */
+  /** The last answer, also while it is requested again. */
   data: Answer | undefined
   error: ApiError | undefined
-  /** Ask again now, for instance after an act. */
+  /** Requests it again now, for example after an action. */
   reload(): Promise<void>
 }
 
-/** What took long is asked for more rarely: a page costs the server at most about a tenth of its time. */
+/** Slow answers are requested less often: a page costs the server at most about a tenth of its time. */
 const REST = 10
 const LONGEST_REST_MS = 15_000
 
@@ -32,23 +32,23 @@ export function useData<Answer>(
     if (wanted === null) return
     const [at, how] = JSON.parse(wanted) as [string, Query]
     const begun = performance.now()
-    const turn = ++run.current.asked
-    // What was asked before an act may come after what was asked behind it.
-    const isNews = () => {
-      if (run.current.key !== wanted || turn < run.current.shown) return false
-      run.current.shown = turn
+    const request = ++run.current.asked
+    // An answer that was requested before an action may arrive after a newer one.
+    const isNewest = () => {
+      if (run.current.key !== wanted || request < run.current.shown) return false
+      run.current.shown = request
       return true
     }
     run.current.open++
     try {
       const data = await ask<Answer>(at, how)
-      if (isNews()) setState({ key: wanted, data })
+      if (isNewest()) setState({ key: wanted, data })
     } catch (error) {
-      if (isNews()) setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))
+      if (isNewest()) setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))
     } finally {
       run.current.open--
       const took = performance.now() - begun
-      // One that took long among others may have been unlucky, and so may the first one.
+      // The first answer, and a single slow one, say little about the usual time.
       run.current.notBefore = performance.now() + Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
       run.current.took = took
     }

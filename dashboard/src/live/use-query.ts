@@ -1,4 +1,4 @@
-/** The address is the state: filters, sorting, the open row and the page are in it, so that it can be shared. */
+/** Keeps the state of a page in its address: filters, sorting, the open row and the page, so that it can be shared. */
 
 import { useLocation } from 'preact-iso'
 
@@ -7,12 +7,12 @@ export type Change = Record<string, string | null | undefined>
 export function useQuery(): [
   query: Record<string, string>,
   change: (what: Change, how?: { replace?: boolean }) => void,
-  /** The address that a change leads to, for a link. */
+  /** Returns the address that a change leads to, for a link. */
   link: (what: Change) => string,
 ] {
   const { query, route } = useLocation()
   const link = (what: Change) => {
-    // As it is now: somebody may have gone on since this was drawn.
+    // Reads the current address: it may have changed since the last rendering.
     const { pathname: path, search: now } = window.location
     const search = new URLSearchParams(now)
     for (const [name, value] of Object.entries(what)) {

@@ -1,4 +1,4 @@
-/** Who works, and on what. */
+/** The worker processes and what they run. */
 
 import type { Page, Process, RunningJob } from '../../api/types.ts'
 import { Head } from '../../components/head.tsx'
@@ -16,7 +16,7 @@ export default function Busy() {
   const running = useData<Page<RunningJob>>('/running')
   const { value: now } = liveStats
   const sum = (of: keyof SlotCounts) => processes.data?.items.reduce((total, one) => total + one[of], 0) ?? 0
-  // The store knows at once how many run, a process tells which at its next beat.
+  // The store knows the number of running jobs at once; the jobs themselves arrive with the next heartbeat.
   const isUntold = (now?.stats.busy ?? 0) > 0
   return (
     <main class="main" id="main" tabIndex={-1}>
@@ -35,7 +35,7 @@ export default function Busy() {
         {processes.error && <ErrorNote error={processes.error} onRetry={processes.reload} />}
         {!processes.data && !processes.error && <Skeleton />}
         {processes.data?.items.length === 0 && (
-          <Empty icon="plug" title={t('attention.no-process')}>
+          <Empty icon="plug" title={t('alerts.no-process')}>
             {t('busy.start')}
             <br />
             <code>highkiq work -r ./jobs.ts</code>

@@ -1,4 +1,4 @@
-/** Processes that work, ours and Ruby's, and what they can be told. */
+/** The worker processes of Highkiq and Sidekiq, and the signals that they can receive. */
 
 import { tell } from '../../api/client.ts'
 import type { Process } from '../../api/types.ts'

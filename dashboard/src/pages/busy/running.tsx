@@ -1,4 +1,4 @@
-/** Jobs that run now, longest first. */
+/** The running jobs, longest first. */
 
 import { tell } from '../../api/client.ts'
 import type { RunningJob } from '../../api/types.ts'

@@ -1,4 +1,4 @@
-/** What runs by the clock. */
+/** The cron entries. */
 
 import { tell } from '../../api/client.ts'
 import type { CronEntry, Page } from '../../api/types.ts'

@@ -4,7 +4,7 @@ import type { ActName, KINDS } from './kinds.ts'
 
 interface ActButtonsProps {
   acts: (typeof KINDS)['retries']['acts']
-  /** At the foot of a drawer: the first is what is expected, what ends a job stands apart. */
+  /** True at the bottom of a drawer: the first action is emphasized, and those that end a job stand apart. */
   isFoot?: boolean
   onAct(name: ActName): void
 }

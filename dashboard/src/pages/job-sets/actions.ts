@@ -1,4 +1,4 @@
-/** Doing something with jobs of a set: asking where it is to be asked, and saying what came of it. */
+/** Runs actions on jobs of a set: asks first if needed, and reports the outcome. */
 
 import { tell } from '../../api/client.ts'
 import type { Acted, JobSetEntry } from '../../api/types.ts'
@@ -8,10 +8,10 @@ import { t } from '../../i18n/index.ts'
 import { askWhen, type Later } from '../job/later.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
-/** What is to be known of a job that something is done with. */
+/** The members of a job that actions need. */
 export type Target = Pick<JobSetEntry, 'jid' | 'key' | 'class' | 'queue'>
 
-/** True: it was done, or tried. `undone` hears when it was taken back. */
+/** Returns true when the action was confirmed and sent. `undone` is called when the user undoes it. */
 export async function act(
   set: SetName,
   name: ActName,
@@ -49,7 +49,7 @@ function isMeant(set: SetName, jobs: readonly Target[]): Promise<boolean> {
 
 const MOST_PARTS = 8
 
-/** How many of which class in which queue. */
+/** Counts the jobs by class and queue. */
 function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const { class: name, queue } of jobs) {
@@ -68,7 +68,7 @@ export function toastOf(name: ActName, { done, refused, error }: Acted): Told {
   return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }
 }
 
-/** To the times that they had; those that ran meanwhile, or that somebody else has moved, stay where they are. */
+/** Moves jobs back to their earlier times. Jobs that have run or moved in the meantime stay where they are. */
 async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<void> {
   const back = moved.map(({ jid, key, was }) =>
     tell<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid, key }], at: was }),
@@ -76,8 +76,8 @@ async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<v
   await doing(Promise.all(back), (all) => {
     const done = all.reduce((sum, one) => sum + one.done, 0)
     const why = all.find(({ error }) => error)?.error
-    const words = done > 0 || !why ? [t('sets.undone', { n: done })] : []
-    const text = [...words, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
+    const texts = done > 0 || !why ? [t('sets.undone', { n: done })] : []
+    const text = [...texts, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
     return { text, isRefusal: why !== undefined }
   })
 }

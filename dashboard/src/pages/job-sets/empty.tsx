@@ -1,4 +1,4 @@
-/** Why there is nothing to see, and where to look next. */
+/** An empty list: why it is empty, and where to continue. */
 
 import { at } from '../../base.ts'
 import { Empty } from '../../components/notice.tsx'
@@ -14,7 +14,7 @@ interface NothingProps {
   isNarrow: boolean
   size: number
   scanned: number
-  /** There is more to look at. */
+  /** The cursor of the next page; null when the search scanned all jobs. */
   next: string | null
 }
 

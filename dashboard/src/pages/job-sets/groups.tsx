@@ -1,4 +1,4 @@
-/** The few causes of many jobs: each is a filter. */
+/** The jobs of a set grouped by error; each group is a filter. */
 
 import { useState } from 'preact/hooks'
 import type { ErrorGroup, ErrorGroups } from '../../api/types.ts'
@@ -15,7 +15,7 @@ export function Groups({ groups }: { groups: ErrorGroups }) {
   const [isWhole, setWhole] = useState(false)
   const { items } = groups
   if (items.length === 0) return null
-  // Of one more than are shown nothing is gained by hiding it.
+  // A single further group is shown, since its button would take the same space.
   const shown = isWhole || items.length <= SHOWN + 1 ? items : items.slice(0, SHOWN)
   const rest = items.slice(shown.length)
   const all = items.reduce((sum, { count }) => sum + count, 0)

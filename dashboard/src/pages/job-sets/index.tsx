@@ -1,4 +1,4 @@
-/** Retries, scheduled and dead jobs: by cause, searched, chosen, and acted on. */
+/** The retries, scheduled and dead jobs: grouped by error, searched, selected, and acted on. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ErrorGroups, JobSetEntry, Page, Queue, Searched } from '../../api/types.ts'
@@ -30,7 +30,7 @@ import { type Counted, SweepPanel, sweep } from './sweep.tsx'
 
 const LIMIT = 50
 
-/** Other sets are other pages. */
+/** The page starts anew for another set. */
 export default function Sets({ set }: { set: SetName }) {
   return <SetPage key={set} set={set} />
 }
@@ -48,7 +48,7 @@ function SetPage({ set }: { set: SetName }) {
   const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(listQuery))
   const list = useKept(useData<Searched<JobSetEntry>>(`/${set}`, listQuery, { live: chosen.size === 0 }))
   const rows = rowsOf(list.data?.items ?? [])
-  // Causes of all of them: the one that is chosen stands among the others.
+  // The groups are those of all jobs, so that the chosen group stays among the others.
   const { error: _, cause: __, ...beside } = filter
   const groups = useKept(useData<ErrorGroups>(kind.hasErrors ? `/${set}/errors` : null, beside))
   const isCounted = isNarrow && ((filter.error ?? filter.cause) !== undefined || !kind.hasErrors)
@@ -58,7 +58,7 @@ function SetPage({ set }: { set: SetName }) {
     ? { set, filter, count: matching?.matching ?? null, isExact: matching?.complete ?? false }
     : { set, filter, count: size ?? null, isExact: true }
 
-  // When the next of them is due, or the last has died.
+  // The time at which the next job is due, or the last job died.
   const [next] = useData<Page<JobSetEntry>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
   const cause = causeOf(groups.data)
 
@@ -144,7 +144,7 @@ function SetPage({ set }: { set: SetName }) {
   )
 }
 
-/** Which rows are chosen, or all that match. Another page of the list has others. */
+/** Keeps the selected rows, or all matching jobs. Another page of the list starts without a selection. */
 function useSelection(query: string) {
   const [state, setState] = useState<{ query: string; ids: ReadonlySet<string>; isAll: boolean }>({
     query,
@@ -160,7 +160,7 @@ function useSelection(query: string) {
   }
 }
 
-/** What was shown stays until there is something else to show, so that nothing jumps. */
+/** Keeps the last content until the next has loaded, so that nothing jumps. */
 function useKept<Answer>(now: Data<Answer>): Data<Answer> {
   const last = useRef<Answer>(undefined)
   useEffect(() => {
@@ -171,7 +171,7 @@ function useKept<Answer>(now: Data<Answer>): Data<Answer> {
 
 const MANY = 10
 
-/** What many of them have failed of. */
+/** Returns the error that many of the jobs share; null without one. */
 function causeOf(groups: ErrorGroups | undefined): { count: number; since: string } | null {
   const [most] = groups?.items ?? []
   return most?.since && most.count >= MANY ? { count: most.count, since: most.since } : null
@@ -208,7 +208,7 @@ function Tools({ set, isGrouped, groups }: { set: SetName; isGrouped: boolean; g
   )
 }
 
-/** "1–50 of 3,902"; of a search, how many were looked at. */
+/** "1–50 of 3,902"; for a search, the number of scanned jobs. */
 function Shown({ shown, scanned, size }: { shown: number; scanned: number; size: number | undefined }) {
   const [query] = useQuery()
   if (shown === 0) return null

@@ -1,4 +1,4 @@
-/** How the three sets differ: what can be done in them, and how their lists are sorted. */
+/** How the three job sets differ: their actions and their order. */
 
 import type { JobState } from '../../api/types.ts'
 import type { IconName } from '../../components/icon.tsx'
@@ -10,12 +10,12 @@ export type ActName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete'
 interface Act {
   name: ActName
   icon?: IconName
-  /** On its button. */
+  /** The label of its button. */
   word: Word
   isRisky?: boolean
-  /** Of the keyboard. */
+  /** Its key. */
   key?: string
-  /** It can be told to the whole set. */
+  /** True when it can be applied to the whole set. */
   isForAll: boolean
 }
 
@@ -25,13 +25,13 @@ const DELETE: Act = { name: 'delete', icon: 'trash', word: 'sets.delete', key: '
 const LATER: Act = { name: 'reschedule', icon: 'scheduled', word: 'sets.later', isForAll: false }
 
 interface Kind {
-  /** Of its jobs. */
+  /** The state of its jobs. */
   state: JobState
-  /** The first is what is done most. */
+  /** Its actions, the most frequent first. */
   acts: readonly Act[]
-  /** The latest first. */
+  /** True when the latest job is listed first. */
   desc: boolean
-  /** Its jobs have failed. */
+  /** True when its jobs have failed. */
   hasErrors: boolean
 }
 
@@ -50,7 +50,7 @@ export const KINDS: Record<SetName, Kind> = {
   dead: { state: 'dead', acts: [RETRY, DELETE], desc: true, hasErrors: true },
 }
 
-/** The set that jobs of this state are in. */
+/** Returns the set that holds the jobs of a state; null for other states. */
 export function setOf(state: JobState): SetName | null {
   return ({ retry: 'retries', scheduled: 'scheduled', dead: 'dead' }[state as string] as SetName | null) ?? null
 }

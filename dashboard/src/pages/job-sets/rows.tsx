@@ -1,4 +1,4 @@
-/** The list: a job for each job, with what it failed of. */
+/** The list of a job set: a row for each job, with its error. */
 
 import type { JobSetEntry } from '../../api/types.ts'
 import { FROM_THE_START } from '../../components/search.tsx'
@@ -11,7 +11,7 @@ import { visible } from '../job/json.tsx'
 import { KINDS, type SetName } from './kinds.ts'
 
 export interface Row<Item = JobSetEntry> {
-  /** Names it in the list and in the address: its jid, with a number if that comes more than once. */
+  /** Identifies the row in the list and in the address: its jid, with a number if it occurs again. */
   id: string
   job: Item
 }
@@ -29,7 +29,7 @@ interface RowsProps {
   set: SetName
   rows: readonly Row[]
   desc: boolean
-  /** undefined: none can be chosen. */
+  /** undefined when rows can't be selected. */
   chosen: ReadonlySet<string> | undefined
   onChoose(ids: Set<string>): void
 }

@@ -1,4 +1,4 @@
-/** What can be done with the rows that are chosen, or with all that match. */
+/** The actions on the selected rows, or on all matching jobs. */
 
 import { t } from '../../i18n/index.ts'
 import { ActButtons } from './action-buttons.tsx'
@@ -7,11 +7,11 @@ import type { ActName, KINDS } from './kinds.ts'
 import type { Counted } from './sweep.tsx'
 
 interface SelectionProps {
-  /** null: nobody knows how many. */
+  /** The number of matching jobs; null when it is unknown. */
   count: number | null
   all: Counted
   isAll: boolean
-  /** There are more than are shown, and all that are shown are chosen. */
+  /** True when all shown rows are selected and further jobs match. */
   canAll: boolean
   acts: (typeof KINDS)['retries']['acts']
   onAll(): void

@@ -1,4 +1,7 @@
-/** Acting on all of a set, or on all that match: how far it is, and a way to stop it. It goes on from page to page. */
+/**
+ * An action on all matching jobs of a set: its progress, and a button to stop it. It continues when the user changes
+ * the page.
+ */
 
 import { signal } from '@preact/signals'
 import { ApiError, ask, tellOn } from '../../api/client.ts'
@@ -19,7 +22,7 @@ type SweepName = Exclude<ActName, 'reschedule'>
 interface Running {
   set: SetName
   name: SweepName
-  /** How many there were; null: not known. */
+  /** The number of jobs at the start; null when it is unknown. */
   total: number | null
   now: Pick<Sweeping, 'done' | 'refused'>
   stop(): void
@@ -27,13 +30,13 @@ interface Running {
 
 const running = signal<Running | null>(null)
 
-/** All of a set that are meant. */
+/** The filter of an action on a set. */
 export interface All {
   set: SetName
   filter: Filter
 }
 
-/** How many they are: all that were seen, or at least so many; null: not known yet. */
+/** The number of matching jobs: exact, or a lower bound; null until it is known. */
 export interface Counted extends All {
   count: number | null
   isExact: boolean
@@ -41,10 +44,10 @@ export interface Counted extends All {
   messages?: string
 }
 
-/** As it is now, for a question that names how many. */
+/** Counts the matching jobs for a question that names their number. */
 async function counted({ set, filter }: All): Promise<Counted> {
   const { items, matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
-  // Of very many the figure that is told every two seconds is near enough.
+  // For very many jobs the live figure, at most two seconds old, is precise enough.
   const isKnown = !complete && !isFiltered(filter)
   const [group] = items
   return {
@@ -53,7 +56,7 @@ async function counted({ set, filter }: All): Promise<Counted> {
   }
 }
 
-/** True: it was begun, and is over or was stopped. */
+/** Returns true when the action was started and has ended or was stopped. */
 export async function sweep(name: SweepName, meant: All): Promise<boolean> {
   if (running.value !== null) {
     say({ text: t('sets.sweep.busy'), isRefusal: true })

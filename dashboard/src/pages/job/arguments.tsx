@@ -1,4 +1,4 @@
-/** What a job is given: in full, or its beginning with a way to the whole. */
+/** The arguments of a job: complete, or their beginning with a link to all. */
 
 import { useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
@@ -9,7 +9,7 @@ import { bytes } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { JsonWell } from './json.tsx'
 
-/** `path`: of the API, where the whole of it is. */
+/** `path`: the path of the whole job in the API. */
 export function Arguments({ job, path }: { job: JobDetail; path: string }) {
   const [whole, setWhole] = useState<string>()
   const text = whole ?? job.argsText

@@ -1,4 +1,4 @@
-/** Where an error came from: own frames in full, those of others folded. */
+/** A backtrace: frames of the app in full, frames of packages folded. */
 
 import { useState } from 'preact/hooks'
 import { Copy } from '../../components/copy.tsx'
@@ -8,7 +8,7 @@ import { frameText, type Run, runsOf } from './stack.ts'
 
 export function Backtrace({ frames }: { frames: readonly string[] }) {
   const runs = runsOf(frames)
-  // Of a fold that hides everything nobody has any use.
+  // A fold that hides everything helps nobody.
   const isFolded = runs.some(({ isOwn }) => isOwn)
   return (
     <>

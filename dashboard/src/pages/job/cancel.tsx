@@ -1,4 +1,4 @@
-/** Taking a job back wherever it is: out of its queue, or from the worker that runs it. */
+/** Cancels a job wherever it is: in its queue, or in the worker that runs it. */
 
 import { tell } from '../../api/client.ts'
 import { encoded } from '../../base.ts'

@@ -1,4 +1,4 @@
-/** All that is known of a job, the error first: what drawers and its page show. */
+/** The details of a job, the error first, for drawers and the page of the job. */
 
 import type { JobDetail, JobState } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
@@ -15,7 +15,7 @@ import { Life } from './life.tsx'
 interface JobDetailProps {
   job: JobDetail
   state: JobState
-  /** Of the API, without its query: `/retries/8f3a…`, `/queues/default/jobs/8f3a…`. */
+  /** The path of the job in the API without a query: `/retries/8f3a…`, `/queues/default/jobs/8f3a…`. */
   path: string
 }
 
@@ -49,17 +49,17 @@ export function JobError({ error }: { error: NonNullable<JobDetail['error']> }) 
   )
 }
 
-/** `Retry 4 of 25`, and the like. */
+/** Shows the state of a job, such as `Retry 4 of 25`. */
 export function JobPill({ job, state }: { job: Pick<JobDetail, 'failures' | 'retries'>; state: JobState }) {
   const like = ({ retry: 'error', dead: 'error', running: 'working', ended: 'finished' } as const)[state as string]
-  const words =
+  const label =
     state === 'retry' && job.retries !== null
       ? t('job.pill.retryOf', { n: job.failures, all: job.retries })
       : t(`job.state.${state}`)
-  return <Pill like={like ?? 'enqueued'}>{words}</Pill>
+  return <Pill like={like ?? 'enqueued'}>{label}</Pill>
 }
 
-/** Its id, to be copied, and what comes next. */
+/** Shows the id of a job, to be copied, and when it runs next. */
 export function JobAbout({ job, state }: { job: JobDetail; state: JobState }) {
   return (
     <p class="row dim job-about">
@@ -80,7 +80,7 @@ export function Next({ job, state }: { job: JobDetail; state: JobState }) {
   )
 }
 
-/** Its time has passed: nobody has moved it. */
+/** Returns true when the time of a waiting job passed more than a second ago. */
 export function isOverdue(at: string, state: JobState): boolean {
   return state !== 'dead' && new Date(at).getTime() < Date.now() - 1000
 }

@@ -57,7 +57,7 @@ export function JobDrawer(props: JobDrawerProps) {
           title={t('sets.gone')}
           acts={
             <a class="btn" href={at(`/jobs/${encoded(jid)}`)}>
-              {t('sets.gone.look')}
+              {t('sets.gone.find')}
             </a>
           }
         >

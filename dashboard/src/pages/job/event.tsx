@@ -1,4 +1,4 @@
-/** What a task keeps of a row that it ran: how it ended, what it said, what it answered. */
+/** The event of a row that ended: its status, its messages and its result. */
 
 import type { TaskEvent } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'

@@ -1,4 +1,4 @@
-/** A job by its jid: where it is, all that is known of it, and what can be done with it there. */
+/** A job by its jid: its state, its details, and the actions for that state. */
 
 import { useRoute } from 'preact-iso'
 import type { FoundJob } from '../../api/types.ts'
@@ -62,7 +62,7 @@ function Found({ jid }: { jid: string }) {
   )
 }
 
-/** Of what has ended its task knows how. */
+/** For an ended job, the task knows how it ended. */
 function StatePill({ found: { state, job, event } }: { found: FoundJob }) {
   if (state === 'ended' && event) return <Pill like={event.status}>{t(`status.${event.status}`)}</Pill>
   return <JobPill job={job ?? { failures: 0, retries: null }} state={state} />

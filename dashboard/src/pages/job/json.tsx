@@ -1,12 +1,12 @@
-/** JSON as people read it: laid out and coloured, also when its end is cut off. Digits stay as they were written. */
+/** Shows JSON indented and coloured, also when its end is cut off. Digits stay as they were written. */
 
 import { useMemo } from 'preact/hooks'
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"?|[{}[\],:]|[^\s{}[\],:"]+/gs
-/** What fits stands in one line. */
+/** JSON up to this length is shown in one line. */
 const LINE = 56
 const DEEPEST = 20
-/** Longer texts are shown as they are. */
+/** Longer texts are shown unformatted. */
 const MOST_COLOURED = 20_000
 
 type Kind = 'k' | 's' | 'v' | ''
@@ -25,7 +25,7 @@ export function Json({ text }: { text: string }) {
   )
 }
 
-/** The same in a frame of its own, which scrolls when it is long. */
+/** Shows JSON in a box that scrolls when it is long. */
 export function JsonWell({ text, label }: { text: string; label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is reached by keys
@@ -37,7 +37,7 @@ export function JsonWell({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** What is not seen, or turns what is around it, is written as JSON may write it. */
+/** Escapes invisible characters, and those that change the direction of the text around them, as JSON does. */
 export function visible(text: string): string {
   return text.replace(/(?![\n\t])\p{Cc}|\p{Bidi_Control}|[\u200b\ufeff]/gu, (char) => {
     return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
@@ -49,7 +49,7 @@ function laidOut(text: string): Piece[] {
   const tokens = text.match(TOKEN) ?? []
   const pieces: Piece[] = []
   let depth = 0
-  const line = () => pieces.push(['', `\n${'  '.repeat(Math.min(depth, DEEPEST))}`])
+  const newLine = () => pieces.push(['', `\n${'  '.repeat(Math.min(depth, DEEPEST))}`])
   for (let i = 0; i < tokens.length; i++) {
     const token = tokens[i] as string
     if (isOpening(token)) {
@@ -60,15 +60,15 @@ function laidOut(text: string): Piece[] {
       } else {
         pieces.push(['', token])
         depth++
-        line()
+        newLine()
       }
     } else if (isClosing(token)) {
       depth = Math.max(depth - 1, 0)
-      line()
+      newLine()
       pieces.push(['', token])
     } else if (token === ',') {
       pieces.push(['', token])
-      line()
+      newLine()
     } else pieces.push(spaced(tokens, i))
   }
   return pieces
@@ -83,7 +83,7 @@ function spaced(tokens: readonly string[], i: number): Piece {
   return ['v', visible(token)]
 }
 
-/** Where what opens here is closed, if that is near. */
+/** Returns the index of the closing bracket; undefined when the value does not fit in one line. */
 function shortEnd(tokens: readonly string[], from: number): number | undefined {
   let depth = 0
   let width = 0

@@ -1,11 +1,11 @@
-/** Asking when a job is to run: in a while, or at a time. */
+/** Asks when a job is to run: after some time, or at a time. */
 
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { duration, exact, inUtc } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
-/** For the body of an act: `in` seconds, or `at`. */
+/** The time in the body of a request: `in` seconds, or `at`. */
 export type Later = { in: number } | { at: string }
 
 interface Asked {
@@ -15,7 +15,7 @@ interface Asked {
 
 const asked = signal<Asked | null>(null)
 
-/** null: not at all. */
+/** Asks for a time. Resolves to null when the user cancels. */
 export function askWhen(title: string): Promise<Later | null> {
   asked.value?.answer(null)
   return new Promise((resolve) => {
@@ -29,7 +29,7 @@ export function askWhen(title: string): Promise<Later | null> {
   })
 }
 
-/** Stands once on a page that asks. */
+/** The dialog. A page that asks shows it once. */
 export function AskingWhen() {
   const { value: question } = asked
   useEffect(() => () => asked.value?.answer(null), [])
@@ -80,7 +80,7 @@ function Dialog({ title, answer }: Asked) {
   )
 }
 
-/** What the field says, in the zone that the page tells times in. */
+/** Returns the value of the field in the time zone of the page. */
 function dateOf(text: string): Date | null {
   const at = new Date(inUtc.value && text !== '' ? `${text}Z` : text)
   return Number.isNaN(at.getTime()) ? null : at

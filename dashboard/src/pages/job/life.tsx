@@ -1,4 +1,4 @@
-/** What became of a job so far, the latest first. */
+/** The history of a job, the latest first. */
 
 import type { EventStatus, JobDetail, JobState } from '../../api/types.ts'
 import { StatusIcon } from '../../components/icon.tsx'
@@ -75,7 +75,7 @@ function lifeOf(job: JobDetail, state: JobState): Step[] {
       at: failedAt,
     })
   }
-  // What is in a queue again has this time of now.
+  // A requeued job has the time of its last push.
   if (enqueuedAt !== null && state !== 'queued' && failures === 0 && isLater(enqueuedAt, createdAt)) {
     steps.push({ status: 'enqueued', title: t('job.life.enqueued', { queue }), at: enqueuedAt })
   }

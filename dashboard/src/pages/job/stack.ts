@@ -1,13 +1,13 @@
-/** Which lines of a backtrace are the app's own, and whose the others are. */
+/** Tells the app's own frames of a backtrace from those of packages. */
 
 export interface Run {
   isOwn: boolean
   frames: string[]
-  /** Packages, or what they belong to. */
+  /** The names of the packages. */
   of: string[]
 }
 
-/** Frames as they follow each other: own ones, and runs of others. */
+/** Groups consecutive frames: own frames, and runs of frames of packages. */
 export function runsOf(frames: readonly string[]): Run[] {
   const runs: Run[] = []
   for (const frame of frames) {
@@ -22,19 +22,19 @@ export function runsOf(frames: readonly string[]): Run[] {
   return runs
 }
 
-/** null: the app's own. */
+/** Returns the package of a frame; null for the app's own. */
 function ownerOf(frame: string): string | null {
-  const place = frame.replaceAll('\\', '/')
-  const modules = place.lastIndexOf('/node_modules/')
+  const path = frame.replaceAll('\\', '/')
+  const modules = path.lastIndexOf('/node_modules/')
   if (modules !== -1) {
-    const [scope = '', name = ''] = place.slice(modules + '/node_modules/'.length).split('/')
+    const [scope = '', name = ''] = path.slice(modules + '/node_modules/'.length).split('/')
     return scope.startsWith('@') ? `${scope}/${name}` : scope
   }
-  if (/(?:^|[\s(])node:|\(internal\/|<anonymous>\)?$/.test(place)) return 'Node.js'
-  if (/\/highkiq\/(?:dist|src)\//.test(place)) return 'highkiq'
-  const gem = place.match(/\/gems\/([^/]+?)-\d[^/]*\//)
+  if (/(?:^|[\s(])node:|\(internal\/|<anonymous>\)?$/.test(path)) return 'Node.js'
+  if (/\/highkiq\/(?:dist|src)\//.test(path)) return 'highkiq'
+  const gem = path.match(/\/gems\/([^/]+?)-\d[^/]*\//)
   if (gem) return gem[1] as string
-  if (/\/lib\/ruby\/|<internal:/.test(place)) return 'Ruby'
+  if (/\/lib\/ruby\/|<internal:/.test(path)) return 'Ruby'
   return null
 }
 

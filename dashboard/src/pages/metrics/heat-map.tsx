@@ -1,11 +1,11 @@
-/** Run times over time: the darker, the more jobs took so long. */
+/** Run times over time: the darker a cell, the more jobs took that long. */
 
 import type { JobMetrics } from '../../api/types.ts'
 import { number } from '../../format/number.ts'
 import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
-/** Columns at most: minutes are put together. */
+/** The most columns; minutes are merged to fit. */
 const MOST = 60
 
 export function HeatMap({ data: { from, to, minutes, histogram } }: { data: JobMetrics }) {

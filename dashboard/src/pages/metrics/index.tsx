@@ -1,4 +1,4 @@
-/** What ran how often, how long, and how often it failed, by class. */
+/** Runs, run times and failures by job class. */
 
 import { useLocation } from 'preact-iso'
 import type { TopJobs } from '../../api/types.ts'

@@ -1,4 +1,4 @@
-/** One class over time: how many, how many failed, and how long they ran. */
+/** One job class over time: its runs, its failures and its run times. */
 
 import { useRoute } from 'preact-iso'
 import type { JobMetrics } from '../../api/types.ts'
@@ -15,7 +15,7 @@ import { useQuery } from '../../live/use-query.ts'
 import { HeatMap } from './heat-map.tsx'
 import { Ranges } from './ranges.tsx'
 
-/** Of one class minutes are kept: eight hours of them. */
+/** The store keeps minutes for eight hours. */
 const OF = ['1h', '8h'] as const
 
 export default function JobPage() {

@@ -1,4 +1,4 @@
-/** How far back figures go. */
+/** The choice of the time range. */
 
 import { at, queryValue } from '../../base.ts'
 import { t } from '../../i18n/index.ts'
@@ -6,7 +6,7 @@ import { t } from '../../i18n/index.ts'
 export const RANGES = ['1h', '8h', '24h', '72h'] as const
 export type Range = (typeof RANGES)[number]
 
-/** Minutes up to eight hours; beyond, hours in steps of ten minutes. */
+/** Minutes up to eight hours; above that, hours in steps of ten minutes. */
 export function spanOf(range: Range): { minutes?: number; hours?: number } {
   const hours = Number.parseInt(range, 10)
   return hours <= 8 ? { minutes: hours * 60 } : { hours }

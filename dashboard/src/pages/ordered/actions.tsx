@@ -1,4 +1,4 @@
-/** Pausing an ordered queue, and making all that waits due. */
+/** Pauses an ordered queue, and makes all waiting ids due. */
 
 import { tell } from '../../api/client.ts'
 import type { OrderedQueue } from '../../api/types.ts'
@@ -15,7 +15,7 @@ export function OrderedActs({
   reload(): Promise<void>
 }) {
   const path = `/ordered/${encoded(name)}`
-  const turn = async () => {
+  const toggle = async () => {
     const said = t(paused ? 'queues.didResume' : 'queues.didPause', { name })
     await doing(tell('POST', `${path}/${paused ? 'resume' : 'pause'}`), () => said)
     await reload()
@@ -28,7 +28,7 @@ export function OrderedActs({
   }
   return (
     <>
-      <button type="button" class="btn" data-key="p" onClick={() => void turn()}>
+      <button type="button" class="btn" data-key="p" onClick={() => void toggle()}>
         <Icon name={paused ? 'play' : 'pause'} />
         {paused ? t('queues.resume') : t('queues.pause')}
       </button>

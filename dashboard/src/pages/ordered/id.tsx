@@ -1,4 +1,4 @@
-/** One id, wherever it is: it may wait, run and have died at the same time. */
+/** One id of an ordered queue: it can wait, run and be in the morgue at the same time. */
 
 import type { OrderedId, OrderedWaiting } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
@@ -11,7 +11,7 @@ import { t, type Word } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { visible } from '../job/json.tsx'
 
-/** Payloads that are shown of one id. */
+/** The number of payloads that are shown of one id. */
 const SHOWN = 100
 
 export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; onClose(): void }) {

@@ -1,4 +1,4 @@
-/** A list of ids that can be chosen, and what can be done with those that are. */
+/** A list of ids that can be selected, and the actions on them. */
 
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
@@ -19,10 +19,10 @@ import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 
 export interface IdAct {
-  /** Of the route. */
+  /** The last part of the route. */
   name: string
   button: Word
-  /** "Delete 3 ids?", what that means, and "Delete 3 ids"; without it nothing is asked. */
+  /** The question, its explanation and its button: "Delete 3 ids?"; without it the page does not ask. */
   ask?: { title: Word; body: Word; act: Word }
   key?: string
 }
@@ -30,14 +30,14 @@ export interface IdAct {
 interface IdsProps<Item> {
   queue: OrderedQueue
   reload(): Promise<void>
-  /** Of the routes: `/ordered/NAME/waiting`. */
+  /** The first part of the routes: `/ordered/NAME/waiting`. */
   list: 'waiting' | 'morgue'
-  /** What it can be sorted by, the first if nothing else is said. */
+  /** The sort orders; the first is the default. */
   sortings: readonly { by: string; word: Word }[]
   columns: readonly Column<Item>[]
   acts: readonly IdAct[]
   empty: { title: Word; what: Word }
-  /** Further tools: what can be done with all of them. */
+  /** Further tools: actions on all ids. */
   children?: ComponentChildren
 }
 
@@ -61,7 +61,7 @@ export function Ids<Item extends { id: string }>({
   const [query, change] = useQuery()
   const [chosen, setChosen] = useState<Set<string>>(new Set())
   const { from, cursor, desc } = query
-  // Who says where to begin means an id.
+  // A start value is an id, so the list is sorted by id.
   const by = from ? 'id' : (query.by ?? sortings[0]?.by)
   const path = `/ordered/${encoded(queue.name)}/${list}`
   const { data, error, reload: again } = useData<Page<Item>>(path, { by, from, cursor, desc, limit: 25 })
@@ -149,7 +149,7 @@ export function Ids<Item extends { id: string }>({
   )
 }
 
-/** The first payloads, as they came. */
+/** Shows the first payloads unchanged. */
 export function payloadText(payloads: readonly { payload: unknown }[]): string {
   const [first] = payloads
   return first === undefined ? '–' : visible((JSON.stringify(first.payload) ?? '–').slice(0, 300))

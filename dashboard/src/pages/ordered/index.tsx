@@ -1,4 +1,4 @@
-/** Ordered queues: one tab each, its shards, and what waits, works or died in it. */
+/** Ordered queues: a tab for each, with its shards, its waiting ids and its morgue. */
 
 import { useRoute } from 'preact-iso'
 import type { OrderedQueue, Page } from '../../api/types.ts'

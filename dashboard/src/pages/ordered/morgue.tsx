@@ -1,4 +1,4 @@
-/** Ids that failed for good. */
+/** The ids in the morgue of an ordered queue. */
 
 import { tell } from '../../api/client.ts'
 import type { OrderedDead, OrderedQueue } from '../../api/types.ts'

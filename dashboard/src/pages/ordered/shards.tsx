@@ -1,4 +1,4 @@
-/** The shards of a queue: how far behind each is, and who has it. */
+/** The shards of an ordered queue: their lag and their owners. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { tell } from '../../api/client.ts'

@@ -1,4 +1,4 @@
-/** Ids that wait. */
+/** The waiting ids of an ordered queue. */
 
 import type { OrderedQueue, OrderedWaiting } from '../../api/types.ts'
 import type { Column } from '../../components/table.tsx'

@@ -1,4 +1,4 @@
-/** What somebody should look at, each with the way there. */
+/** Problems that need attention, each with a link to its page. */
 
 import type { Alert } from '../../api/types.ts'
 import { at, encoded, queryValue } from '../../base.ts'
@@ -11,12 +11,12 @@ export function AttentionPanel({ all }: { all: Alert[] | undefined }) {
   return (
     <section class="panel">
       <header>
-        <h2>{t('overview.attention')}</h2>
-        {all && all.length > 0 && <span class="aside">{t('overview.attention.count', { n: all.length })}</span>}
+        <h2>{t('overview.alerts')}</h2>
+        {all && all.length > 0 && <span class="aside">{t('overview.alerts.count', { n: all.length })}</span>}
       </header>
       {all?.length === 0 && (
-        <Empty icon="check" title={t('overview.attention.none')}>
-          {t('overview.attention.noneWhat')}
+        <Empty icon="check" title={t('overview.alerts.none')}>
+          {t('overview.alerts.noneWhat')}
         </Empty>
       )}
       <ul class="att">
@@ -49,14 +49,14 @@ function textsOf(one: Alert): { title: string; what: string; to: string } {
   switch (one.kind) {
     case 'retries-share-error':
       return {
-        title: t('attention.retries-share-error', { n: one.count }),
-        what: t('attention.retries-share-error.what', { error: one.error, class: one.class, at: clock(one.since) }),
+        title: t('alerts.retries-share-error', { n: one.count }),
+        what: t('alerts.retries-share-error.what', { error: one.error, class: one.class, at: clock(one.since) }),
         to: `/retries?cause=${queryValue(one.filter)}`,
       }
     case 'process-silent':
       return {
-        title: t('attention.process-silent', { identity: one.identity }),
-        what: t('attention.process-silent.what', {
+        title: t('alerts.process-silent', { identity: one.identity }),
+        what: t('alerts.process-silent.what', {
           at: relative(one.beat),
           n: one.busy,
           back: relative(new Date(Date.now() + one.returnsIn * 1000)),
@@ -65,8 +65,8 @@ function textsOf(one: Alert): { title: string; what: string; to: string } {
       }
     case 'queue-grows':
       return {
-        title: t('attention.queue-grows', { queue: one.queue }),
-        what: t('attention.queue-grows.what', {
+        title: t('alerts.queue-grows', { queue: one.queue }),
+        what: t('alerts.queue-grows.what', {
           n: Math.round(one.perMinute),
           minutes: Math.round(one.minutes),
           time: duration(one.latency),
@@ -75,38 +75,38 @@ function textsOf(one: Alert): { title: string; what: string; to: string } {
       }
     case 'queue-unserved':
       return {
-        title: t('attention.queue-unserved', { queue: one.queue }),
-        what: t('attention.queue-unserved.what', { n: one.size, queue: one.queue }),
+        title: t('alerts.queue-unserved', { queue: one.queue }),
+        what: t('alerts.queue-unserved.what', { n: one.size, queue: one.queue }),
         to: `/queues/${name(one.queue)}`,
       }
     case 'queue-without-worker':
       return {
-        title: t('attention.queue-unserved', { queue: one.queue }),
-        what: t('attention.queue-without-worker.what', { queue: one.queue }),
+        title: t('alerts.queue-unserved', { queue: one.queue }),
+        what: t('alerts.queue-without-worker.what', { queue: one.queue }),
         to: `/queues/${name(one.queue)}`,
       }
     case 'task-stands-still':
       return {
-        title: t('attention.task-stands-still', { name: one.name }),
-        what: t('attention.task-stands-still.what', { minutes: Math.round(one.minutes) }),
+        title: t('alerts.task-stands-still', { name: one.name }),
+        what: t('alerts.task-stands-still.what', { minutes: Math.round(one.minutes) }),
         to: `/tasks/${one.task}`,
       }
     case 'task-paused':
       return {
-        title: t('attention.task-paused', { name: one.name }),
+        title: t('alerts.task-paused', { name: one.name }),
         what: one.reason ?? '',
         to: `/tasks/${one.task}`,
       }
     case 'ordered-silent':
       return {
-        title: t('attention.ordered-silent', { queue: one.queue, shard: one.shard }),
-        what: t('attention.ordered-silent.what', { time: duration(one.lag) }),
+        title: t('alerts.ordered-silent', { queue: one.queue, shard: one.shard }),
+        what: t('alerts.ordered-silent.what', { time: duration(one.lag) }),
         to: `/ordered/${name(one.queue)}`,
       }
     case 'no-process':
       return {
-        title: t('attention.no-process'),
-        what: t('attention.no-process.what', { n: one.waiting }),
+        title: t('alerts.no-process'),
+        what: t('alerts.no-process.what', { n: one.waiting }),
         to: '/busy',
       }
   }

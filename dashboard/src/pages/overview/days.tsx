@@ -1,4 +1,4 @@
-/** What ended, day by day. */
+/** The finished and failed runs day by day. */
 
 import type { Day, Page } from '../../api/types.ts'
 import { Chart } from '../../components/chart.tsx'

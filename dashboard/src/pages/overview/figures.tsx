@@ -1,4 +1,4 @@
-/** What passes, what waits and what failed, and how that has changed. */
+/** The figures of the app and how they changed: throughput, waiting jobs, failures. */
 
 import type { Gauges, LiveStats } from '../../api/types.ts'
 import { at } from '../../base.ts'
@@ -69,7 +69,7 @@ export function Figures({ now, gauges }: { now: LiveStats; gauges: Gauges | unde
   )
 }
 
-/** "+3,902 in 22 min" since the oldest figure that is known. */
+/** "+3,902 in 22 min" since the oldest known figure. */
 function growth(points: { time: string; n: number }[]) {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last || last.n === first.n) return ' '

@@ -1,4 +1,4 @@
-/** At a glance what is wrong, and one click to it. */
+/** The overview: what is wrong, with links to the details. */
 
 import type { Gauges } from '../../api/types.ts'
 import { at } from '../../base.ts'

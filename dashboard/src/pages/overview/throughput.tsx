@@ -1,4 +1,4 @@
-/** What ended, over minutes, hours or days. */
+/** The finished and failed runs over minutes, hours or days. */
 
 import type { Throughput } from '../../api/types.ts'
 import { Chart } from '../../components/chart.tsx'

@@ -1,4 +1,4 @@
-/** Pausing, resuming and emptying a queue. */
+/** Pauses, resumes and clears a queue. */
 
 import { tell } from '../../api/client.ts'
 import type { Queue } from '../../api/types.ts'

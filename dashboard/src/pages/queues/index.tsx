@@ -1,4 +1,4 @@
-/** All queues: how long, how old, who serves them. */
+/** All queues: their sizes, latencies and processes. */
 
 import { useLocation } from 'preact-iso'
 import type { Page, Queue } from '../../api/types.ts'
@@ -121,7 +121,7 @@ function columnsOf(
           {
             name: 'acts',
             title: <span class="vh">{t('acts')}</span>,
-            // On a phone they are on the queue's own page.
+            // On a phone these figures are on the page of the queue.
             class: 'num hide-s',
             cell: (queue: Queue) => <QueueActs queue={queue} reload={reload} isSmall />,
           },

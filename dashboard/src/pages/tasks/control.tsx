@@ -1,4 +1,4 @@
-/** What can be changed while it runs; it takes effect at once. */
+/** The limits of a task that can be changed while it runs; changes take effect at once. */
 
 import { ask, tell } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
@@ -9,7 +9,7 @@ import { number, share } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 
-/** Rows at once go up and down by these. */
+/** The steps of the concurrency. */
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
 const COUNTS = [0, ...STEPS]
 const SHARES = [0, 1, 2, 5, 10, 20, 50]
@@ -75,7 +75,10 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
   )
 }
 
-/** The tolerance below and above: of counts counts, of shares shares; above the last of them is any number. */
+/**
+ * Returns the next limit below and above: counts follow counts, shares follow shares; above the last step there is no
+ * limit.
+ */
 function around(tolerated: number | string | null): {
   less: number | string | undefined
   more: number | string | null | undefined
@@ -92,7 +95,7 @@ interface StepperProps<Value> {
   label: string
   shown: string
   isOff: boolean
-  /** undefined: it goes no further. */
+  /** undefined at the end of the range. */
   less: Value | undefined
   more: Value | undefined
   onSet(value: Value): void

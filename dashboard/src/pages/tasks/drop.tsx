@@ -1,4 +1,4 @@
-/** A place where a file can be dropped. */
+/** Accepts a file that is dropped on the page. */
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
@@ -48,7 +48,7 @@ export function FileDrop({
   )
 }
 
-/** A file that misses the place would be opened by the browser instead of the page. */
+/** Without this the browser would open a file that is dropped beside the target. */
 function refuseBeside(event: DragEvent): void {
   if (event.defaultPrevented || !event.dataTransfer?.types.includes('Files')) return
   event.preventDefault()

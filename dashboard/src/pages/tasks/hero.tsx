@@ -1,4 +1,4 @@
-/** How far it is, in large. */
+/** The progress of a task. */
 
 import type { TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
@@ -46,7 +46,7 @@ export function Hero({ task }: { task: TaskStatus }) {
   )
 }
 
-/** How long it will take, and once it has ended how long it took. */
+/** Shows the estimated time; for an ended task, the time that it took. */
 function Span({ task: { runAt, finishedAt, etaSeconds } }: { task: TaskStatus }) {
   const end = finishedAt === null ? null : new Date(finishedAt)
   const left = etaSeconds === null ? null : new Date(Date.now() + etaSeconds * 1000)
@@ -71,7 +71,7 @@ function Span({ task: { runAt, finishedAt, etaSeconds } }: { task: TaskStatus })
   )
 }
 
-/** Each status with its number; a click shows its rows. */
+/** Shows each status with its number; a click shows its rows. */
 function Keys({ task: { id, counts } }: { task: TaskStatus }) {
   const [query] = useQuery()
   return (

@@ -1,4 +1,4 @@
-/** From a file to a task: what it is for, what is in it, and then the start. Nothing runs before that. */
+/** Imports a file: choose the job and the file, check the preview, start. Nothing runs before the start. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
@@ -12,10 +12,10 @@ import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { Preview } from './preview.tsx'
 
-type Step = 'choose' | 'reading' | 'look' | 'sending'
+type Step = 'choose' | 'reading' | 'preview' | 'sending'
 
 /** The result of a dry run, and the mapping that it used. */
-interface Looked {
+interface Previewed {
   found: DryRun
   columns: Record<string, string>
 }
@@ -26,12 +26,12 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   const jobs = about.value?.jobs ?? []
   const [file, setFile] = useState(dropped)
   const [job, setJob] = useState(jobs.length === 1 ? (jobs[0]?.name ?? '') : '')
-  /** Of the file, as the first look found them. */
+  /** The headers of the file, as the first dry run found them. */
   const [headers, setHeaders] = useState<string[]>([])
   const [columns, setColumns] = useState<Record<string, string>>({})
   const [headerRow, setHeaderRow] = useState('')
   const [step, setStep] = useState<Step>('choose')
-  const [looked, setLooked] = useState<Looked>()
+  const [preview, setPreview] = useState<Previewed>()
   const [wrong, setWrong] = useState('')
   /** The task that has imported this file before. */
   const [before, setBefore] = useState('')
@@ -60,12 +60,12 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
       if (dryRun) {
         const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
         if (headers.length === 0) setHeaders(found.columns ?? [])
-        setLooked({ found, columns })
-        setStep('look')
+        setPreview({ found, columns })
+        setStep('preview')
         return
       }
       const { id, error } = await sendFile<TaskImported>(IMPORT, about, file, { 'idempotency-key': keyOf(file, about) })
-      // The rows before it are there, and run: the task tells more.
+      // The rows before the error are stored and run; the page of the task shows the rest.
       if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
       if (!isOpen.current) return
       onClose()
@@ -74,11 +74,11 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
       if (thrown instanceof ApiError && thrown.code === 'ALREADY_IMPORTED') setBefore(String(thrown.details.task))
       else setWrong(thrown instanceof Error ? thrown.message : String(thrown))
       // The last preview stays, so that you can correct its mapping.
-      setStep(dryRun ? 'choose' : 'look')
+      setStep(dryRun ? 'choose' : 'preview')
     }
   }
   const isBusy = step === 'reading' || step === 'sending'
-  const isLookedAt = looked !== undefined && mapping(headers, looked.columns) === mapping(headers, columns)
+  const isPreviewed = preview !== undefined && mapping(headers, preview.columns) === mapping(headers, columns)
 
   return (
     <dialog ref={dialog} class="dialog wide" aria-labelledby="import-title" onClose={onClose}>
@@ -113,7 +113,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
             onChange={(event) => {
               setJob(event.currentTarget.value)
               setStep('choose')
-              setLooked(undefined)
+              setPreview(undefined)
               setBefore('')
             }}
           >
@@ -137,7 +137,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
               setHeaders([])
               setColumns({})
               setStep('choose')
-              setLooked(undefined)
+              setPreview(undefined)
               setBefore('')
             }}
           />
@@ -154,33 +154,33 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
               setHeaders([])
               setColumns({})
               setStep('choose')
-              setLooked(undefined)
+              setPreview(undefined)
             }}
           />
         </label>
       </div>
-      {looked && <Preview {...looked} headers={headers} renamed={columns} onRenamed={setColumns} />}
+      {preview && <Preview {...preview} headers={headers} renamed={columns} onRenamed={setColumns} />}
       <div class="acts">
         <button type="button" class="btn" onClick={onClose}>
           {t('import.leave')}
         </button>
-        {looked ? (
+        {preview ? (
           <>
             <button
               type="button"
-              class={isLookedAt ? 'btn' : 'btn primary'}
+              class={isPreviewed ? 'btn' : 'btn primary'}
               disabled={isBusy}
               onClick={() => void send(true)}
             >
-              {t(step === 'reading' ? 'import.reading' : 'import.lookAgain')}
+              {t(step === 'reading' ? 'import.reading' : 'import.previewAgain')}
             </button>
             <button
               type="button"
-              class={isLookedAt ? 'btn primary' : 'btn'}
-              disabled={isBusy || !isLookedAt || looked.found.total === 0}
+              class={isPreviewed ? 'btn primary' : 'btn'}
+              disabled={isBusy || !isPreviewed || preview.found.total === 0}
               onClick={() => void send(false)}
             >
-              {step === 'sending' ? t('import.sending') : t('import.start', { n: looked.found.total })}
+              {step === 'sending' ? t('import.sending') : t('import.start', { n: preview.found.total })}
             </button>
           </>
         ) : (
@@ -190,7 +190,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
             disabled={!file || job === '' || isBusy}
             onClick={() => void send(true)}
           >
-            {t(step === 'reading' ? 'import.reading' : 'import.look')}
+            {t(step === 'reading' ? 'import.reading' : 'import.showPreview')}
           </button>
         )}
       </div>
@@ -198,7 +198,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   )
 }
 
-/** What is not named would be left out: all are, once one is renamed. */
+/** Returns the mapping as JSON. Once one column is renamed all are named, since the server leaves out the others. */
 function mapping(headers: readonly string[], columns: Record<string, string>): string | undefined {
   if (Object.keys(columns).length === 0) return undefined
   return JSON.stringify(Object.fromEntries(headers.map((header) => [header, columns[header] ?? header])))
@@ -206,13 +206,13 @@ function mapping(headers: readonly string[], columns: Record<string, string>): s
 
 const IMPORT = '/tasks/import'
 
-/** A click that comes twice makes one task, and so does a second try after an answer that was lost. */
+/** Makes an Idempotency-Key: a double click, or a second try after a lost answer, makes one task. */
 function useKey(): (file: File, about: object) => string {
   const last = useRef<{ file: File; about: string; key: string }>(undefined)
   return (file, how) => {
     const about = JSON.stringify(how)
     if (last.current?.file !== file || last.current.about !== about) {
-      // Over plain HTTP, but on this machine, browsers have no `randomUUID`.
+      // Browsers have no `randomUUID` over plain HTTP from another machine.
       last.current = { file, about, key: crypto.getRandomValues(new Uint32Array(4)).join('-') }
     }
     return last.current.key

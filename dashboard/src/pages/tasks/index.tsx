@@ -1,4 +1,4 @@
-/** All tasks, newest first; and the way to a new one. */
+/** All tasks, newest first, and the button for a new import. */
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
@@ -115,7 +115,7 @@ function columns(): Column<TaskStatus>[] {
   ]
 }
 
-/** What it does now, in a few words. */
+/** Describes the state of a task in a few words. */
 export function standing(task: TaskStatus): string {
   return task.state === 'running' && task.etaSeconds !== null
     ? t('tasks.left', { time: duration(task.etaSeconds) })

@@ -1,4 +1,4 @@
-/** What a dry run found: the rows at the beginning, what is wrong, and which column is what. */
+/** The result of a dry run: the first rows, the problems, and the mapping of the columns. */
 
 import type { DryRun } from '../../api/types.ts'
 import { t } from '../../i18n/index.ts'

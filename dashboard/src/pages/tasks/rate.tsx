@@ -1,4 +1,4 @@
-/** Rows per second, as this page saw it: the server keeps no such history. */
+/** Rows per second as this page measured them: the server keeps no such history. */
 
 import { useEffect, useState } from 'preact/hooks'
 import type { EventStatus, TaskStatus } from '../../api/types.ts'
@@ -15,7 +15,7 @@ const MOST = 150
 const SHORTEST_MS = 1000
 const SHOWN = ['finished', 'failed', 'error'] as const
 
-/** Of each task that was open, also while another page is. */
+/** The samples of each task that was opened, kept while another page is open. */
 const seen = new Map<string, Sample[]>()
 
 export function RatePanel({ task }: { task: TaskStatus }) {
@@ -23,7 +23,7 @@ export function RatePanel({ task }: { task: TaskStatus }) {
   const steps = samples.slice(1).map((sample, i) => {
     const before = samples[i] as Sample
     const seconds = (sample.at - before.at) / 1000
-    // A row that is retried leaves its status again.
+    // A row that is retried leaves its status.
     const each = SHOWN.map((status) => Math.max(sample.counts[status] - before.counts[status], 0) / seconds)
     return { at: new Date(sample.at), each }
   })

@@ -1,4 +1,4 @@
-/** Why rows were rejected, by code: what the business refused apart from what broke. */
+/** Why rows were rejected, by code: wrong data apart from technical errors. */
 
 import type { Reason, TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'

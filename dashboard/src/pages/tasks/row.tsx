@@ -1,4 +1,4 @@
-/** One row with its whole life. */
+/** One row of a task and its history. */
 
 import { tell } from '../../api/client.ts'
 import type { TaskEvent, TaskStatus } from '../../api/types.ts'
@@ -24,7 +24,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
   const title = event ? t('task.rowNumber', { n: event.number ?? event.index + 1 }) : jid
   const retry = async () => {
     if (!event) return
-    // As it was: what is shown of it may be redacted, and is no longer what it was written as.
+    // The row is retried unchanged, since the shown arguments may be redacted.
     const rows = [{ index: event.index }]
     await doing(tell('POST', `/tasks/${task.id}/retry`, { rows }), () => t('task.retried', { n: 1 }))
     await reload()
@@ -66,7 +66,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
 
 function Life({ event }: { event: TaskEvent }) {
   const { messages, status, code, args, startedAt, finishedAt, attempts } = event
-  // That it began is told below.
+  // The start is shown below.
   const told = messages.filter(({ text }) => text !== 'working' || startedAt === null)
   return (
     <>

@@ -1,4 +1,4 @@
-/** The rows of a task: those that were rejected, or of whatever status is asked for. */
+/** The rows of a task with the chosen status; at first the rejected rows. */
 
 import type { Page, TaskEvent, TaskStatus } from '../../api/types.ts'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
@@ -112,7 +112,7 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
   ]
 }
 
-/** Of rows that are objects: the first fields; of others their first arguments. */
+/** Returns the first fields of rows that are objects, or the first arguments of others. */
 function fieldsOf(rows: readonly TaskEvent[]): string[] {
   const row = rows.find(({ args }) => args !== null)?.args ?? []
   const [first] = row

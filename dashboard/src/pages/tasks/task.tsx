@@ -1,4 +1,4 @@
-/** One task: how far it is, what became of its rows, and what can be done about them. */
+/** One task: its progress, its rows, and its actions. */
 
 import { useCallback, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
@@ -39,7 +39,7 @@ const LIKE = {
 
 export default function TaskPage() {
   const { id = '' } = useRoute().params
-  // While it is deleted nothing asks for it.
+  // The task is not requested while it is being deleted.
   const [isGoing, setGoing] = useState(false)
   const { data: task, error, reload } = useData<TaskStatus>(isGoing ? null : `/tasks/${id}`)
   const reasons = useData<Page<Reason>>(isGoing ? null : `/tasks/${id}/reasons`, { samples: 1 })
@@ -173,7 +173,7 @@ function Acts({ task, reload, onGoing }: ActsProps) {
   )
 }
 
-/** The rejected rows as a file, in the format that came; of an export its own file. */
+/** Downloads the rejected rows in the format of the import; for an export, its file. */
 function Files({ task: { id, counts, format: came, export: made } }: { task: TaskStatus }) {
   const format = came ?? 'csv'
   const rejected = counts.failed + counts.error + counts.cancelled
@@ -181,7 +181,7 @@ function Files({ task: { id, counts, format: came, export: made } }: { task: Tas
   return (
     <>
       {made && (
-        // Pages that are still to come are waited for, those that were rejected are left out.
+        // The download waits for unfinished pages and leaves out rejected ones.
         <a class="btn primary" href={at(`${path}/download?wait=1&partial=1`)} download>
           <Icon name="download" />
           {t('task.download')}
