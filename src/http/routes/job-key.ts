@@ -22,8 +22,8 @@ export const key = text(
 /** @throws INVALID_REQUEST */
 export async function positionOf(server: ServerContext, sealed: string | undefined): Promise<string | null> {
   if (sealed === undefined) return null
-  const place = (await server.seal()).open(sealed)
-  if (place !== undefined) return place
+  const position = (await server.seal()).open(sealed)
+  if (position !== undefined) return position
   throw invalid('the parameter cursor must be the `next` of the previous page: start again without it', {
     parameter: 'cursor',
   })

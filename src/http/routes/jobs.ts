@@ -100,19 +100,19 @@ async function pushBody({ hq, request, audit, server: { limits } }: Call): Promi
     if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
     return Promise.all(some.map((one) => hq.push(pushOf(one))))
   }
-  const told = (jids: (string | null)[], status: number) => {
+  const answer = (jids: (string | null)[], status: number) => {
     audit({ count: bodies.length })
     return json(isList ? { jids } : { jid: jids[0] }, status)
   }
   const key = request.headers.get('idempotency-key')
-  if (key === null) return told(await push(bodies), 201)
+  if (key === null) return answer(await push(bodies), 201)
   const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
   const { jids, isNew } = await pushOnce(hq, key, stringifyJson(body), {
     jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
     push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
     signal: request.signal,
   })
-  return told(jids, isNew ? 201 : 200)
+  return answer(jids, isNew ? 201 : 200)
 }
 
 /** @throws INVALID_REQUEST */
@@ -214,11 +214,11 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
   const over = new AbortController()
   const signal = AbortSignal.any([over.signal, left])
   const end = performance.now() + seconds * 1000
-  const heard = hq.result(jid, { timeout: seconds, signal }).then(
+  const resolved = hq.result(jid, { timeout: seconds, signal }).then(
     () => true,
     (thrown) => codeOf(thrown) === 'JOB_FAILED',
   )
-  const looked = async () => {
+  const polled = async () => {
     for (let pause = FIRST_POLL_MS; performance.now() < end; pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
       if (OVER.has((await hq.find(jid, { signal })).state)) return
       await sleep(Math.min(pause, Math.max(end - performance.now(), 0)), undefined, { signal })
@@ -226,12 +226,12 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
   }
   const never = new Promise<never>(() => {})
   try {
-    await Promise.race([looked(), heard.then((isOver) => (isOver ? undefined : never))])
+    await Promise.race([polled(), resolved.then((isOver) => (isOver ? undefined : never))])
   } catch (thrown) {
     if (!signal.aborted) throw thrown
   } finally {
     over.abort()
-    await heard
+    await resolved
   }
 }
 

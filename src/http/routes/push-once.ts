@@ -8,7 +8,7 @@ import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
 /** How long a silent claim is respected. A request that still pushes renews its claim three times within that. */
 const PATIENCE_MS = 30_000
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /** The stored value of a key: the seed of the ids, the time, the digest of the body, and the jobs that were stopped. */
 interface Claim {
@@ -54,9 +54,9 @@ export async function pushOnce(
     if (there === null || there === write(mine)) return { jids: await pushed(hq, key, mine, batch), isNew: true }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
-    if (claim.stopped !== undefined) return { jids: told(claim, batch), isNew: false }
+    if (claim.stopped !== undefined) return { jids: storedJids(claim, batch), isNew: false }
     if (hq.now() - claim.at < PATIENCE_MS) {
-      await sleep(LOOK_MS, undefined, { signal: batch.signal })
+      await sleep(POLL_MS, undefined, { signal: batch.signal })
       continue
     }
     // The other request died: push the jobs that are missing.
@@ -70,21 +70,21 @@ async function pushed(
   hq: Highkiq,
   key: string,
   claim: Claim,
-  { jids: said, push }: Batch,
+  { jids: given, push }: Batch,
   mayBeThere = false,
 ): Promise<(string | null)[]> {
-  const jids = said.map((jid, i) => jid ?? jidOf(claim, i))
+  const jids = given.map((jid, i) => jid ?? jidOf(claim, i))
   const missing = new Map<number, string>()
   for (const [i, jid] of jids.entries()) {
     if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
   }
   const answers: (string | null)[] = [...jids]
-  const hold = renewClaim(hq, key, claim)
+  const renewal = renewClaim(hq, key, claim)
   try {
     for (const [n, answer] of (await push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
-    claim = await hold.end()
+    claim = await renewal.end()
   } catch (thrown) {
-    claim = await hold.end()
+    claim = await renewal.end()
     // When nothing was pushed, the client can correct its request under the same key. Otherwise a repeat checks at once.
     const { code, details } = (thrown ?? {}) as Partial<HighkiqError>
     const wentIn = details?.pushed as unknown[] | undefined
@@ -101,9 +101,9 @@ async function pushed(
 /** Renews the claim while the jobs are being pushed, so that no other request takes over. `end` returns the last claim. */
 function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
   let held = claim
-  let told: Promise<unknown> = Promise.resolve()
+  let renewing: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
-    told = told.then(async () => {
+    renewing = renewing.then(async () => {
       const next = { ...held, at: hq.now() }
       // After a store error the next renewal tries again. A claim that another request has taken over stays with it.
       if ((await hq.store.results.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
@@ -113,13 +113,13 @@ function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Cl
   return {
     async end() {
       clearInterval(timer)
-      await told
+      await renewing
       return held
     },
   }
 }
 
-function told(claim: Claim, { jids }: Batch): (string | null)[] {
+function storedJids(claim: Claim, { jids }: Batch): (string | null)[] {
   const stopped = new Set(claim.stopped?.split(','))
   return jids.map((jid, i) => (stopped.has(String(i)) ? null : (jid ?? jidOf(claim, i))))
 }

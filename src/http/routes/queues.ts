@@ -41,7 +41,7 @@ async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
   const backlogs = new Map<string, number>()
   let { backlog: left } = await hq.store.metrics.totals()
   let before: { createdAt: number; id: string } | undefined
-  for (let looked = 0; left > 0 && looked < MOST_TASKS; looked += TASK_PAGE) {
+  for (let read = 0; left > 0 && read < MOST_TASKS; read += TASK_PAGE) {
     const tasks = await hq.store.tasks.page({ ...(before ? { before } : {}), limit: TASK_PAGE })
     for (const task of tasks) {
       if (task.backlog <= 0) continue

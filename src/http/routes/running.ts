@@ -11,9 +11,9 @@ const STANDARD = 500
 const MOST = 5000
 
 function runningOf(redaction: Redaction, running: Running) {
-  const { key: _, bytes: __, ...line } = summaryOf(redaction, running, '')
+  const { key: _, bytes: __, ...rest } = summaryOf(redaction, running, '')
   const { process, thread, startedAt, progress } = running
-  return { ...line, process, thread, startedAt: timeOf(startedAt), progress: progress ? progressOf(progress) : null }
+  return { ...rest, process, thread, startedAt: timeOf(startedAt), progress: progress ? progressOf(progress) : null }
 }
 
 function progressOf({ done, total, note }: NonNullable<Running['progress']>) {

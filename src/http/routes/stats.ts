@@ -49,14 +49,14 @@ export const STATS_ROUTES: Route[] = [
           server.liveStats.latest().then(listener.onStats, listener.onError)
           return server.liveStats.listen(listener)
         },
-        format(news) {
-          if ('trouble' in news) {
-            return { text: `event: trouble\ndata: ${stringifyJson(errorBody(news.trouble))}\n\n`, isLast: false }
+        format(event) {
+          if ('trouble' in event) {
+            return { text: `event: trouble\ndata: ${stringifyJson(errorBody(event.trouble))}\n\n`, isLast: false }
           }
-          const name = news.at.toISOString()
+          const name = event.at.toISOString()
           if (name === known) return { text: '', isLast: false }
           known = name
-          return { text: `id: ${name}\nevent: stats\ndata: ${stringifyJson(news)}\n\n`, isLast: false }
+          return { text: `id: ${name}\nevent: stats\ndata: ${stringifyJson(event)}\n\n`, isLast: false }
         },
       })
       return new Response(stream.body, { headers: STREAM_HEADERS })

@@ -14,7 +14,7 @@ export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 
 const NDJSON = 'application/x-ndjson'
 /** The shortest time between two lines of progress. */
-const TELL_MS = 250
+const PROGRESS_MS = 250
 
 export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) => JobSet, sweep: Sweep): Route {
   return route({
@@ -70,27 +70,27 @@ function lines(
   const encoder = new TextEncoder()
   return new ReadableStream({
     async start(controller) {
-      const tell = (line: object) => {
+      const write = (line: object) => {
         if (!signal.aborted) controller.enqueue(encoder.encode(`${stringifyJson(line)}\n`))
       }
       let sofar: BulkResult = { done: 0, refused: 0 }
-      let told = performance.now()
-      tell(sweepingOf(sofar, false))
+      let writtenAt = performance.now()
+      write(sweepingOf(sofar, false))
       const onProgress = (now: BulkResult) => {
         sofar = now
         audit({ count: now.done })
-        if (performance.now() - told < TELL_MS) return
-        told = performance.now()
-        tell(sweepingOf(now, false))
+        if (performance.now() - writtenAt < PROGRESS_MS) return
+        writtenAt = performance.now()
+        write(sweepingOf(now, false))
       }
       // Not awaited, so that the client can read the progress.
       void sweep({ signal, onProgress })
-        .then((result) => tell(sweepingOf(result, true)))
+        .then((result) => write(sweepingOf(result, true)))
         .catch((thrown) => {
           audit({ incomplete: true })
           if (signal.aborted) return
           if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'an action on all jobs of a set failed')
-          tell({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
+          write({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
         })
         .finally(() => {
           leave()

@@ -51,7 +51,7 @@ export const PushedJobs = v.union([Pushed, AllPushed])
 const short = v.pipe(text, v.maxLength(300))
 const taskRow = orNull(object({ id: text, index: count }))
 
-const line = {
+const listed = {
   jid: short,
   class: described(short, 'the class that people know: for an Active Job the wrapped class'),
   queue: short,
@@ -61,7 +61,7 @@ const line = {
   enqueuedAt: orNull(time),
 }
 const summary = {
-  ...line,
+  ...listed,
   bytes: described(count, 'size of the whole payload'),
   key: described(text, 'identifies exactly this entry in requests'),
 }
@@ -114,7 +114,7 @@ export const Job = object({
 export const JobCancelled = object({ jid: text, outcome: oneOf(['removed', 'signalled', 'requested']) })
 
 export const Running = object({
-  ...line,
+  ...listed,
   process: described(text, 'identity of the process'),
   thread: described(text, 'unique among the running jobs of a process'),
   startedAt: time,

@@ -98,10 +98,10 @@ export const TASK_ACTION_ROUTES: Route[] = [
       if (undoSeconds === 0) return retried(await task.retry({ ...options, ...as }))
       checkRetry(options)
       if (options.rows) throw invalid("undoSeconds can't be used with `rows`: leave it out")
-      const told = call.deferAudit()
+      const writeAudit = call.deferAudit()
       const delayed = await server.delayedRetries.add(id, undoSeconds, async () => {
         call.audit({ count: (await task.retry({ ...options, ...as })).rows })
-        told()
+        writeAudit()
       })
       return json({ ...delayed, rows: rowsMeant(await task.reasons(), options) }, 202)
     },

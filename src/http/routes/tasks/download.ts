@@ -80,11 +80,11 @@ function showOf({ server: { redaction }, link }: Call<unknown>): { show?: (value
 
 /**
  * Returns the answer with the file. Its whole name has at most MOST_NAME characters.
- * @param what the part of the task that the file holds
+ * @param part the part of the task that the file holds
  */
-function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, what = ''): Response {
-  const isNamed = what === '' && name.toLowerCase().endsWith(`.${format}`)
-  const end = `${what}${isNamed ? name.slice(-format.length - 1) : `.${format}`}`
+function fileOf(content: ReadableStream<Uint8Array>, format: FileFormat, name: string, part = ''): Response {
+  const isNamed = part === '' && name.toLowerCase().endsWith(`.${format}`)
+  const end = `${part}${isNamed ? name.slice(-format.length - 1) : `.${format}`}`
   const stem = isNamed ? name.slice(0, -format.length - 1) : name
   const file = firstOf(stem, MOST_NAME - end.length) + end
   const headers = { 'content-type': TYPES[format], 'content-disposition': attachment(file) }

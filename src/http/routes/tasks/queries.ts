@@ -68,7 +68,7 @@ export async function searchEvents(
       .includes(wanted)
   const items: TaskEvent[] = []
   let { after } = page
-  for (let looked = 0; looked < SEARCHED; looked += SEARCH_PAGE) {
+  for (let read = 0; read < SEARCHED; read += SEARCH_PAGE) {
     const events = await eventsOf(call, task, { ...page, after, limit: SEARCH_PAGE })
     for (const event of events) {
       after = event.index

@@ -43,10 +43,10 @@ export const STREAM_ROUTE: Route = route({
         if (now === null) return { text: 'event: deleted\ndata: null\n\n', isLast: true }
         const name = nameOf(now)
         const data = stringifyJson(now)
-        const news = name === known ? '' : `id: ${name}\nevent: status\ndata: ${data}\n\n`
+        const text = name === known ? '' : `id: ${name}\nevent: status\ndata: ${data}\n\n`
         known = name
-        if (!isOver(now)) return { text: news, isLast: false }
-        return { text: `${news}id: ${name}\nevent: done\ndata: ${data}\n\n`, isLast: true }
+        if (!isOver(now)) return { text, isLast: false }
+        return { text: `${text}id: ${name}\nevent: done\ndata: ${data}\n\n`, isLast: true }
       },
     })
     return new Response(stream.body, { headers: STREAM_HEADERS })
@@ -54,6 +54,6 @@ export const STREAM_ROUTE: Route = route({
 })
 
 /** Returns an id for a status; a change of the estimated time alone does not change it. */
-function nameOf({ ratePerSecond, etaSeconds, ...news }: TaskStatus): string {
-  return createHash('sha1').update(stringifyJson(news)).digest('base64url').slice(0, 16)
+function nameOf({ ratePerSecond, etaSeconds, ...shown }: TaskStatus): string {
+  return createHash('sha1').update(stringifyJson(shown)).digest('base64url').slice(0, 16)
 }
