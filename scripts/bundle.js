@@ -1,6 +1,7 @@
 // Turns src into the JavaScript of the package: dist/**.js. Each file of src has its own, by which it can be imported,
-// and the code of all lies in a few files beside them: Node takes a millisecond for each file that it loads.
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+// and the code of all lies in a few files beside them: Node takes a millisecond for each file that it loads. The few
+// modules of Hono that the HTTP server needs are among them: the whole package is 4 MB.
+import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -37,12 +38,13 @@ const LAYERS = {
   http: reachableFrom('http/index'),
   cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),
 }
+const BUNDLED = ['hono', '@hono/node-server']
 const nameOf = (id) => id.slice(`${root}src/`.length, -'.ts'.length)
 
 const bundle = await rolldown({
   cwd: root,
   input: Object.fromEntries(names.map((name) => [name, `src/${name}.ts`])),
-  external: /^[^./]/,
+  external: (id) => /^[^./]/.test(id) && !BUNDLED.some((name) => id === name || id.startsWith(`${name}/`)),
   platform: 'node',
   preserveEntrySignatures: 'allow-extension',
   treeshake: false,
@@ -68,11 +70,17 @@ await bundle.write({
   chunkFileNames: 'chunks/[name].js',
   codeSplitting: {
     includeDependenciesRecursively: false,
-    groups: Object.entries(LAYERS).map(([name, modules], i) => ({
-      name,
-      priority: 10 - i,
-      test: (id) => id.startsWith(`${root}src/`) && modules.has(nameOf(id)) && !PROGRAMS.includes(nameOf(id)),
-    })),
+    groups: [
+      { name: 'hono', priority: 20, test: (id) => BUNDLED.some((name) => id.includes(`/node_modules/${name}/`)) },
+      ...Object.entries(LAYERS).map(([name, modules], i) => ({
+        name,
+        priority: 10 - i,
+        test: (id) => id.startsWith(`${root}src/`) && modules.has(nameOf(id)) && !PROGRAMS.includes(nameOf(id)),
+      })),
+    ],
   },
 })
 await bundle.close()
+for (const name of BUNDLED) {
+  copyFileSync(`${root}node_modules/${name}/LICENSE`, `${root}dist/chunks/${name.replace('/', '-')}.LICENSE`)
+}

@@ -36,5 +36,6 @@ const lines = [
   '!*/',
   ...[...reached].sort().map((name) => `!/${name}`),
   '!/dashboard/**',
+  '!/chunks/*.LICENSE',
 ]
 writeFileSync(new URL('.npmignore', dist), `${lines.join('\n')}\n`)
