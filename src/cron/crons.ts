@@ -30,9 +30,9 @@ export interface CronInfo {
   missed: Missed
   overlap: Overlap
   paused: boolean
-  /** Whether a process that lives defines it; else it does not run. */
+  /** Whether a live process defines the entry; otherwise it does not run. */
   defined: boolean
-  /** When a job was last pushed for it, and its id. */
+  /** The time and the id of the last job that was pushed for the entry. */
   lastAt: Date | null
   lastJid: string | null
   /** null: it is paused, or nobody defines it. */
@@ -47,7 +47,7 @@ const FIRST_SECONDS = 60
 const TRIES = 10
 
 export class Crons {
-  /** Those of this app. */
+  /** The entries of this app. */
   readonly entries = new Map<string, Entry>()
   readonly #app: AppPort
 
@@ -74,7 +74,7 @@ export class Crons {
   }
 }
 
-/** One entry: act on it. Everything here concerns all processes. */
+/** Inspects and changes one entry, for all processes. */
 export class Cron {
   readonly name: string
   readonly #app: AppPort
@@ -92,7 +92,7 @@ export class Cron {
     return record ? infoOf(record, this.#app.now()) : null
   }
 
-  /** As `info`. @throws UNKNOWN_CRON */
+  /** Resolves with the same as `info`. @throws UNKNOWN_CRON */
   async known(): Promise<CronInfo> {
     const info = await this.info()
     if (info) return info
@@ -133,7 +133,7 @@ export class Cron {
     throw new HighkiqError('CRON_BUSY', `cron ${this.name} is being changed all the time: try again`)
   }
 
-  /** Forgets it, here and in the store. A worker of another process whose app defines it enters it again, as new. */
+  /** Removes the entry from this app and from the store. A worker of another process that defines it stores it again, as new. */
   async remove(): Promise<void> {
     this.#entries.delete(this.name)
     await this.#app.store.crons.remove(this.name)
@@ -159,7 +159,7 @@ export class Cron {
     )
   }
 
-  /** Of another app: what its definition tells. */
+  /** Reads the entry of another app from its stored definition. */
   #asShown(text: string): Runnable {
     const shown = readShown(text)
     if (!shown?.args) {

@@ -11,11 +11,11 @@ export type Missed = 'skip' | 'once' | 'all'
 export type Overlap = 'allow' | 'skip'
 
 export interface CronOptions<Args extends unknown[] = unknown[]> {
-  /** What the job gets, or a function of the tick that makes it; default: nothing. */
+  /** The arguments of the job, or a function of the tick that returns them; default: none. */
   args?: Args | ((tick: Date) => Args | Promise<Args>)
-  /** By which the spec is read, for instance `Europe/Berlin`; default `UTC`, for servers differ. */
+  /** The time zone of the spec, for instance `Europe/Berlin`; default `UTC`, because servers differ. */
   timeZone?: string
-  /** Default: the job's own. */
+  /** The queue of the job; default: its own. */
   queue?: string
   /**
    * What becomes of ticks at which no process lived: `once` (default) – one run makes good for all of them; `all` – each
@@ -26,12 +26,12 @@ export interface CronOptions<Args extends unknown[] = unknown[]> {
   overlap?: Overlap
 }
 
-/** Those of a job that wants arguments say which. */
+/** The options of an entry. A job that expects arguments requires `args`. */
 export type CronRest<Args extends unknown[]> = [] extends Args
   ? [options?: CronOptions<Args>]
   : [options: CronOptions<Args> & Required<Pick<CronOptions<Args>, 'args'>>]
 
-/** What the store keeps of a definition. */
+/** The part of a definition that the store keeps. */
 export interface Shown {
   spec: string
   timeZone: string
@@ -43,7 +43,7 @@ export interface Shown {
   overlap: Overlap
 }
 
-/** What it takes to push the job of an entry. */
+/** The part of an entry that is needed to push its job. */
 export interface Runnable {
   name: string
   args: unknown[] | ((tick: Date) => unknown[] | Promise<unknown[]>)

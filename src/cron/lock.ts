@@ -1,6 +1,6 @@
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 
-/** After these the job goes on, and so does its lock. */
+/** After these outcomes the job runs again or continues, and keeps its lock. */
 const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
   'started',
   'retry',
@@ -14,7 +14,7 @@ const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
   'requeued',
 ])
 
-/** A job that has a lock frees it when it ends, in whatever way. */
+/** Releases the lock of a job in the step that ends the job. */
 export const lockedRuns: Plugin = {
   effects({ hk_lock: lock, jid }, { kind }) {
     if (typeof lock !== 'string' || GOES_ON.has(kind)) return undefined

@@ -6,10 +6,10 @@ import { answerOf } from '../job/wait.ts'
 import type { CronTick } from '../store/contract.ts'
 import type { Runnable } from './entry.ts'
 
-/** Middleware, or a function that makes arguments, that does not answer for so long is not waited for. */
+/** Client middleware, or a function that returns arguments, must answer within this time. */
 const PREPARE_SECONDS = 30
 
-/** The same for each that pushes it. */
+/** Returns the id of the job of a tick: the same in every process that may push it. */
 export function tickJid(name: string, tick: number): string {
   return createHash('sha256').update(`${name}\n${tick}`).digest('hex').slice(0, 24)
 }
@@ -18,7 +18,7 @@ export function lockOf(name: string): string {
   return `cron:${name}`
 }
 
-/** Ready to be pushed; null when client middleware stopped it. */
+/** Prepares the push of a tick's job. Resolves with null when client middleware has stopped it. */
 export async function runOf(client: Client, run: Runnable, tick: number, jid: string): Promise<CronTick['push']> {
   const { name, args, shown } = run
   const lock = shown.overlap === 'skip' ? lockOf(name) : undefined

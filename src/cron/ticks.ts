@@ -1,4 +1,4 @@
-/** Deciding ticks: which are due, which were missed, which runs overlap. */
+/** Decides which ticks of a cron entry are due, which were missed, and which runs overlap. */
 
 import type { Client } from '../client/client.ts'
 import type { JobState } from '../inspect/find.ts'
@@ -14,19 +14,19 @@ export interface TickHost {
   log: Logger
   now(): number
   report(error: unknown, about: Record<string, unknown>): void
-  /** Where a job is, however long it takes to look. */
+  /** Returns the state of a job. The search may take long. */
   stateOf(jid: string): Promise<JobState>
 }
 
-/** A tick that is not older is not missed. */
+/** Only a tick that is older than this counts as missed. */
 const LATE_MS = 60_000
-/** The most ticks that are made good one by one. */
+/** With `missed: 'all'` at most this many missed ticks run. */
 const MOST_MISSED = 1000
-/** A last tick so far ahead of the clock is the work of a clock that was wrong. */
+/** A last tick further ahead of the clock than this shows that a clock was wrong. */
 const FAR_AHEAD_MS = 86_400_000
-/** Whoever has held a lock for so long is looked for. */
+/** A job that has held its lock for this long is searched for. */
 const HELD_MS = 60_000
-/** Of all time, how much looking may take. */
+/** The largest part of the time that searches may take. */
 const SEARCH_SHARE = 0.01
 
 const OVER: ReadonlySet<JobState> = new Set(['dead', 'ended', 'unknown'])
@@ -34,7 +34,7 @@ const OVER: ReadonlySet<JobState> = new Set(['dead', 'ended', 'unknown'])
 export class Ticks {
   readonly #host: TickHost
   readonly #isStopped: () => boolean
-  /** By entry: when it is next searched for who has its lock, on the monotonic clock. */
+  /** By entry: when the holder of its lock is searched for again at the earliest, on the monotonic clock. */
   readonly #searchOn = new Map<string, number>()
 
   constructor(host: TickHost, isStopped: () => boolean) {
@@ -43,8 +43,8 @@ export class Ticks {
   }
 
   /**
-   * Decides all that is due by a schedule; answers when, by the app's clock, it is worth looking again (sooner than
-   * everything is looked at now and then): not later than `until` when not all was decided.
+   * Decides all ticks that are due by a schedule. Resolves with the time, by the app's clock, at which the entry must be
+   * checked again: not later than `until` when not all ticks were decided.
    */
   async decide(
     record: CronRecord,
@@ -64,7 +64,7 @@ export class Ticks {
     for (const tick of due) {
       if (this.#isStopped()) return until
       const isMissed = missed === 'skip' && until - tick > LATE_MS
-      // If it was not ours to decide, somebody else is at it, or the entry was changed.
+      // Another process decides this tick, or the entry was changed.
       if (!(await this.#tick(record, from, tick, isMissed ? undefined : entry))) return until
       const about = { cron: name, tick: new Date(tick), since: new Date(oldest) }
       if (isMissed) {
@@ -78,7 +78,7 @@ export class Ticks {
     return schedule.next(from) ?? Number.POSITIVE_INFINITY
   }
 
-  /** False: it is not ours to decide any more. Without an entry the tick is passed over. */
+  /** Decides one tick; without an entry it is skipped. Resolves with false when another process has decided it. */
   async #tick(
     { name, text, pushedAt }: CronRecord,
     from: number,
@@ -103,7 +103,7 @@ export class Ticks {
     return (await store.crons.tick(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
   }
 
-  /** Whether a job that has a lock was deleted, or has ended in a program that knows no locks. */
+  /** Returns whether a job with a lock was deleted, or has ended in a program that does not know locks. */
   async #isGone(name: string, jid: string, since: number): Promise<boolean> {
     const { stateOf, now } = this.#host
     const began = performance.now()
@@ -115,8 +115,8 @@ export class Ticks {
   }
 
   /**
-   * The last tick lies far ahead. If a process lives whose clock is there, nobody can tell who is wrong; if none does,
-   * the clocks were set back: the entry begins anew.
+   * Handles a last tick that lies far ahead. If the clock of a live process is that far ahead, either clock may be wrong,
+   * and nothing changes. Otherwise the clocks were set back: the entry begins again from now.
    */
   async #comeBack({ name, text, tick: from }: CronRecord): Promise<number> {
     const { store, now, log } = this.#host

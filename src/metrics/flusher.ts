@@ -1,6 +1,6 @@
 import { Periodic, type Report } from '../worker/background-service.ts'
 
-/** As often as a heartbeat. */
+/** Milliseconds between two flushes, as between two heartbeats. */
 const FLUSH_MS = 10_000
 
 /** Flushes the collected metrics every ten seconds while a worker runs, and once more when it stops. */

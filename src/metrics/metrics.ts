@@ -21,7 +21,7 @@ export interface TopOptions {
   filter?: string
 }
 
-/** What ended of a class. */
+/** The ended runs of a class. */
 export interface JobFigures {
   name: string
   /** Runs that ended: those that failed and those that did not. */
@@ -51,9 +51,9 @@ export interface TopJobs {
   to: Date
   /** Seconds from step to step: 60 or 600. */
   step: number
-  /** Those that took most time first. */
+  /** The classes, those that took most time first. */
   jobs: TopJob[]
-  /** In this time, oldest first. */
+  /** The deploys in this time, oldest first. */
   deploys: DeployMark[]
 }
 
@@ -80,7 +80,7 @@ export interface JobMetrics extends JobFigures {
 /** Seconds below which this share of the successful runs stayed; see JobMetrics. */
 export type Percentiles = Pick<JobMetrics, 'p50' | 'p95' | 'p99'>
 
-/** What ended by class and time, of all processes together, Sidekiq's included. It is told every ten seconds. */
+/** Reads the metrics by class and time of all processes, Sidekiq's included. Each process sends its counts every ten seconds. */
 export class Metrics {
   readonly #app: Pick<AppPort, 'store' | 'now'>
 
@@ -107,7 +107,7 @@ export class Metrics {
     return { ...window, step: span * 60, jobs, deploys }
   }
 
-  /** One class, minute by minute. Of one that nobody knows everything is 0. @throws INVALID_OPTION */
+  /** Resolves with the metrics of one class, minute by minute; all are 0 for an unknown class. @throws INVALID_OPTION */
   async job(name: string, options: { minutes?: number } = {}): Promise<JobMetrics> {
     refuseUnknown('metrics.job', options, ['minutes'])
     if (typeof name !== 'string' || name === '') throw wrong('metrics.job needs the name of a class')
@@ -132,7 +132,7 @@ export class Metrics {
     }
   }
 
-  /** How long runs of these classes took in the last minutes, this one included; at most 480. @throws INVALID_OPTION */
+  /** Resolves with the run times of these classes in the last minutes (at most 480), this one included. @throws INVALID_OPTION */
   async percentiles(names: readonly string[], options: { minutes?: number } = {}): Promise<Map<string, Percentiles>> {
     refuseUnknown('metrics.percentiles', options, ['minutes'])
     const { minutes = 60 } = options
@@ -173,7 +173,7 @@ function percentilesOf(counts: readonly number[]): Percentiles {
   return { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95), p99: percentile(counts, 0.99) }
 }
 
-/** Where the last spans begin, this one included, the newest first. */
+/** Returns the starts of the last spans, this one included, newest first. */
 function timesBefore(now: number, span: 1 | 10, n: number): number[] {
   const step = span * MINUTE
   const last = now - (now % step)

@@ -63,7 +63,7 @@ export class Batch implements Running {
     this.startedAt = now()
   }
 
-  /** As it is shown to people. */
+  /** The batch as the list of running jobs shows it. */
   get fetched(): { queue: string; text: string } {
     const { name, queue } = this.definition
     const { shard } = this.ctx.ordered
@@ -71,7 +71,7 @@ export class Batch implements Running {
     return { queue, text }
   }
 
-  /** Somebody cancelled it. The handler is told once all ids of its batch are cancelled. */
+  /** Cancels one id. The signal of the handler is aborted once all ids of its batch are cancelled. */
   cancel(ticket: string): void {
     this.#cancelled ??= new Set()
     this.#cancelled.add(ticket)
@@ -233,7 +233,7 @@ export class Batch implements Running {
     const verdict = verdictOf(error) ?? (this.#engine.isBusiness(error) ? 'business-failure' : undefined)
     switch (verdict) {
       case 'discard':
-        // With several ids nobody knows which one was meant.
+        // With several ids it is unknown which one the error is about.
         if (isNamed) return CANCELLED
         break
       case 'business-failure':

@@ -4,29 +4,29 @@ import type { Payload } from '../job/payload.ts'
 import type { FetchedBatch } from '../store/contract.ts'
 import { scoredValue } from './entry.ts'
 
-/** An id of a batch, with all that is known of it. */
+/** An id of a batch with its payloads and its state. */
 export interface OrderedEntry {
   id: string
-  /** In the order of their scores. */
+  /** The payloads in the order of their scores. */
   payloads: { payload: unknown; score: number }[]
-  /** When it was due: seconds since the epoch. */
+  /** The time at which the id was due, in seconds since the epoch. */
   performIn: number
-  /** -1: fresh; 0: it failed once; … */
+  /** The number of failures in a row minus one: -1 for a fresh id, 0 after the first failure. */
   retryCount: number
-  /** Of the last failure. */
+  /** The error of the last failure. */
   error: string | null
 }
 
-/** Where a batch belongs. */
+/** The queue, the shard and the ids of a batch. */
 export interface OrderedBatchInfo {
-  /** Of the ordered queue. */
+  /** The name of the ordered queue. */
   name: string
   shard: number
   /** Its ids, with scores, retries and errors; read when it is first asked for. */
   readonly batch: readonly OrderedEntry[]
 }
 
-/** What the handler of an ordered queue knows of the batch that it works on. `jid` is another one for each batch. */
+/** The context of one batch, for the handler of an ordered queue. Each batch has a `jid` of its own. */
 export class OrderedContext extends JobContext {
   /**
    * Grows with each change of the shard's owner: a store of your own that keeps the highest it has seen, and refuses
@@ -58,7 +58,7 @@ export class OrderedContext extends JobContext {
     return { ...super.logFields, shard: this.ordered.shard, ...idFields(this.#ids.map(({ id }) => id)) }
   }
 
-  /** What was said by `fail`. */
+  /** The errors given to `fail`, by id. */
   get failures(): ReadonlyMap<string, unknown> | undefined {
     return this.#failures
   }

@@ -1,4 +1,4 @@
-/** What an ordered queue is: its options, and what is asked of its handler. */
+/** The definition of an ordered queue: its options and its handler. */
 
 import { backoff, delayOf, RETRY_IN, type RetryDelay } from '../job/backoff.ts'
 import type { Middleware } from '../job/chain.ts'
@@ -12,7 +12,7 @@ import type { OrderedContext } from './context.ts'
 
 /** A job for an ordered queue. What has the same id never runs in parallel, and comes in the order of its scores. */
 export interface OrderedItem<P = unknown> {
-  /** Of the entity that it is about; a number is made a text. Needed, unless `prepare` makes it. */
+  /** The id of the entity that the job is about; a number becomes a text. Required unless `prepare` makes it. */
   id?: string | number | bigint
   /** JSON; default `''`. For one id equal payloads are kept once, with the smaller score. */
   payload?: P
@@ -52,11 +52,11 @@ export interface OrderedOptions<P = unknown> {
    * first); it may answer a number below 0, too. Default: count⁴ + 15 seconds and a random part.
    */
   retryIn?: RetryDelay | OrderedRetryIn
-  /** Default: the name. */
+  /** The name of the queue in the store; default: the name of the definition. */
   queueName?: string
-  /** Hears of what died, when something did. */
+  /** Called with the payloads that died, after the store has confirmed their death. */
   onExhausted?: (dead: OrderedDeath<P>[]) => unknown
-  /** The how-many-th crash in a row that an id alone is to blame for is the last; default 3. */
+  /** After this many crashes in a row that it alone can have caused, an id goes to the morgue; default 3. */
   maxCrashes?: number
   /** The most payloads of one id in one call, 1 to 1,000 (the default): the lowest scores first, the rest at the next. */
   maxPayloads?: number
@@ -68,7 +68,7 @@ export interface OrderedOptions<P = unknown> {
   reshard?: 'auto'
   /** Ids that the morgue keeps; default 10,000. */
   morgueMax?: number
-  /** For how long it keeps them: seconds, or `'30d'`; default 180 days. */
+  /** How long the morgue keeps payloads: seconds, or a text such as `'30d'`; default 180 days. */
   morgueKeep?: number | Duration
   /** Middleware around the handler, inside the app's. */
   use?: readonly Middleware<JobContext, unknown>[]
@@ -84,7 +84,7 @@ export interface OrderedDefinition {
   readonly handler: OrderedHandler
 }
 
-/** With the defaults of what was left out. */
+/** The options with their defaults. */
 export type Settled = Required<Omit<OrderedOptions, Optional>> & Pick<OrderedOptions, Optional>
 type Optional = 'retryIn' | 'queueName' | 'onExhausted' | 'prepare' | 'reshard'
 
@@ -116,7 +116,7 @@ const OPTIONS: Record<keyof OrderedOptions, OptionKind> = {
   use: null,
 }
 
-/** As jobs call them, and Lowkiq. */
+/** The names of some options in other libraries, for hints. */
 const ELSEWHERE = {
   queue: 'queueName',
   queue_name: 'queueName',

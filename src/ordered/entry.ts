@@ -16,11 +16,11 @@ export interface WaitingId {
   shard: number
   /** When the id is due, in seconds since the epoch. */
   performIn: number
-  /** -1: fresh; 0: it failed once; … */
+  /** The number of failures in a row minus one: -1 for a fresh id, 0 after the first failure. */
   retryCount: number
   /** The error of the last failure. */
   error: string | null
-  /** Sorted by score; at most as many as were asked for. */
+  /** The payloads with the lowest scores, sorted by score, at most as many as the caller asked for. */
   payloads: ScoredValue[]
   /** The number of payloads. */
   size: number

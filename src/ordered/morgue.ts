@@ -4,7 +4,7 @@ import { idOf, idsOf, inPages, type OrderedIds } from './ids.ts'
 
 const SORTS = ['updatedAt', 'id'] as const
 
-/** What has failed for good in an ordered queue, or crashed its process too often. */
+/** The payloads of an ordered queue that used up their retries, or crashed their process too often. */
 export class Morgue {
   readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #queue: string

@@ -1,4 +1,4 @@
-/** An ordered queue, for looking and acting; any process may, whether it defines the queue or not. */
+/** Inspects and changes an ordered queue, also in a process that does not define it. */
 
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -11,42 +11,45 @@ import { moveAllShards } from './morgue-pruner.ts'
 import { pushOrdered } from './push.ts'
 import { Waiting } from './waiting.ts'
 
-/** In ids. */
+/** The figures of an ordered queue. All but `morgueLength` and `lag` count ids. */
 export interface OrderedStats {
-  /** Those that wait, fresh ones and those that have failed. */
+  /** Waiting ids: the sum of `fresh` and `retries`. */
   length: number
   fresh: number
   retries: number
-  /** In flight. */
+  /** Ids in flight. */
   busy: number
-  /** Ever. */
+  /** The number of ids that ended, since the queue was defined. */
   processed: number
   failed: number
   morgueLength: number
-  /** Seconds that the first due one has waited; 0 without one. */
+  /** Seconds since the earliest due id was due; 0 when none is due. */
   lag: number
   paused: boolean
   shards: ShardStats[]
 }
 
-/** `owner`: the process that works on it; null: none. */
+/** The figures of one shard. `owner` is the process that owns it, or null. */
 export type ShardStats = ShardCounts
 
-/** Where an id is: it may wait, be in flight and have died at the same time. */
+/** The places of an id. It may wait, be in flight and be in the morgue at the same time. */
 export interface FoundId {
   waiting: WaitingId | null
   inFlight: { shard: number; owner: string; fetchedAt: Date } | null
   dead: DeadId | null
 }
 
-/** `removed`: what waited is gone. `signalled`: it runs, and what it works on goes when it ends. */
+/**
+ * `removed`: the waiting payloads of the id were removed. `signalled`: the id runs, and its payloads are removed when the
+ * batch ends.
+ */
 export type OrderedCancelAnswer = 'removed' | 'signalled' | 'not-found'
 
-/** In a message. */
+/** An error message names at most this many queues. */
 const MOST_NAMES = 20
 
 export class OrderedQueue {
-  /** Of the queue, in the store. */
+  /** The name of the queue in the store. */
   readonly queue: string
   readonly waiting: Waiting
   readonly morgue: Morgue
@@ -65,7 +68,7 @@ export class OrderedQueue {
   /**
    * Pushes one or many jobs. All are checked first, then stored 100 at a time, each hundred in one step. An app that
    * does not define the queue can push to one that is in the store.
-   * @returns how many were stored; client middleware may drop some
+   * @returns the number of stored items; client middleware may drop some
    * @throws INVALID_JOB, INVALID_ARGS, UNKNOWN_ORDERED before anything is stored; PushError, whose `jids` are the ids not
    * known to be stored
    *
@@ -84,7 +87,7 @@ export class OrderedQueue {
     })
   }
 
-  /** The same queue, if it is in the store. @throws UNKNOWN_ORDERED with those that are */
+  /** Returns this queue if it is in the store. @throws UNKNOWN_ORDERED with the names of the queues that are */
   async known(): Promise<this> {
     const names = await this.#app.store.ordered.queues()
     if (names.includes(this.queue)) return this
@@ -96,7 +99,7 @@ export class OrderedQueue {
     throw new HighkiqError('UNKNOWN_ORDERED', `no ordered queue is named ${this.queue}: ${there}`)
   }
 
-  /** All 0 and without shards when nobody has defined or used it yet. */
+  /** Resolves with the figures of the queue; all are 0, without shards, when the queue is not in the store. */
   async stats(): Promise<OrderedStats> {
     return statsOf(await this.#app.store.ordered.counts(this.queue, this.#app.now()))
   }
@@ -114,7 +117,7 @@ export class OrderedQueue {
     }
   }
 
-  /** Pushes go on; nothing is taken any more. */
+  /** Pauses the queue: workers fetch no more ids from it. Pushes continue. */
   pause(): Promise<void> {
     return this.#app.store.ordered.pause(this.queue, true)
   }
@@ -124,9 +127,9 @@ export class OrderedQueue {
   }
 
   /**
-   * Cancels ids: what waits is removed; of a batch that runs the handler hears (`ctx.signal`) when all its ids were
-   * cancelled, and what it throws is no failure of these.
-   * @returns an answer for each
+   * Cancels ids. Their waiting payloads are removed. A running batch is aborted through `ctx.signal` once all its ids are
+   * cancelled; an error that its handler throws then is no failure of the cancelled ids.
+   * @returns an answer for each id
    */
   async cancel(ids: OrderedIds): Promise<OrderedCancelAnswer[]> {
     const list = idsOf('cancel', ids)
@@ -138,9 +141,9 @@ export class OrderedQueue {
   }
 
   /**
-   * Changes the number of shards while all goes on: resolves when everything that waits is where it belongs; what is in
-   * flight follows when it ends. When this process dies before, a worker of the queue goes on with it.
-   * @throws INVALID_OPTION: a number that is none, or it is being changed to another one
+   * Changes the number of shards while workers run. Resolves when all waiting ids are in their new shard; ids in flight
+   * move when they end. If this process dies before, a worker of the queue completes the change.
+   * @throws INVALID_OPTION for an invalid number, or while the queue is being changed to another number
    */
   async reshard(shards: number): Promise<void> {
     checkShards(this.queue, shards)
@@ -157,7 +160,7 @@ export class OrderedQueue {
     await moveAllShards(store, this.queue)
   }
 
-  /** Forgets the queue, if it is empty (also its morgue) and no worker knows it; false: it is not. */
+  /** Deletes the queue. Resolves with false, and changes nothing, unless queue and morgue are empty and no worker knows it. */
   delete(): Promise<boolean> {
     return this.#app.store.ordered.deleteQueue(this.queue)
   }

@@ -1,10 +1,10 @@
 import type { Store } from '../store/contract.ts'
 
 export interface OrderedFigures {
-  /** Ids that wait. */
+  /** The number of waiting ids. */
   length: number
   morgueLength: number
-  /** Seconds that the first due one has waited; of all queues the largest. */
+  /** Seconds since the earliest due id was due; the total has the largest of all queues. */
   lag: number
 }
 
@@ -13,13 +13,13 @@ export interface OrderedTotals {
   queues: Record<string, OrderedFigures>
 }
 
-/** Of all ordered queues, whoever defines them. */
+/** Returns the figures of all ordered queues, also of those that this app does not define. */
 export async function orderedTotals(store: Store, now: number): Promise<OrderedTotals> {
   const total: OrderedFigures = { length: 0, morgueLength: 0, lag: 0 }
   const queues: Record<string, OrderedFigures> = {}
   const names = await store.ordered.queues()
   for (const numbers of await Promise.all(names.map((name) => store.ordered.counts(name, now)))) {
-    // Deleted meanwhile.
+    // The queue was deleted meanwhile.
     if (!numbers) continue
     const { morgueLength } = numbers
     const length = numbers.shards.reduce((sum, shard) => sum + shard.length, 0)

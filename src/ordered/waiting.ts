@@ -5,7 +5,7 @@ import { listOf, type OrderedList, type OrderedListOptions, pageOf, type Waiting
 import { idOf, idsOf, inPages, type OrderedIds, refuseAll } from './ids.ts'
 
 const SORTS = ['id', 'performIn', 'retryCount'] as const
-/** Of one id in a list, unless more are asked for. */
+/** A list shows this many payloads of one id by default. */
 const SHOWN = 20
 
 export interface WaitingListOptions extends OrderedListOptions<(typeof SORTS)[number]> {
@@ -13,7 +13,10 @@ export interface WaitingListOptions extends OrderedListOptions<(typeof SORTS)[nu
   payloads?: number
 }
 
-/** What waits in an ordered queue. Actions on all go through it a page at a time: what comes meanwhile may be met or not. */
+/**
+ * The waiting ids of an ordered queue. An action on all ids reads page after page, so it may or may not reach ids that are
+ * pushed meanwhile.
+ */
 export class Waiting {
   readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #queue: string
@@ -31,7 +34,7 @@ export class Waiting {
     return listOf(page, waitingId, get, (last) => (by === 'id' ? 0 : last[by]))
   }
 
-  /** What waits of an id; null: nothing. */
+  /** Resolves with the waiting payloads of an id; null when there are none. */
   async find(id: string | number | bigint): Promise<WaitingId | null> {
     const { waiting } = await this.#app.store.ordered.find(this.#queue, idOf('waiting.find', id))
     return waiting && waitingId(waiting)
@@ -60,7 +63,7 @@ export class Waiting {
     return this.#failed('delete')
   }
 
-  /** What waits of these ids; what is in flight goes on. @returns of how many something waited */
+  /** Removes the waiting payloads of these ids; ids in flight continue. @returns the number of ids that had any */
   async delete(ids: OrderedIds): Promise<number> {
     refuseAll('waiting.delete', ids, 'deleteAllFailed()')
     const now = this.#app.now()
@@ -85,7 +88,7 @@ export class Waiting {
     return this.#each('retryCount', -1, (ids) => this.#app.store.ordered.act(this.#queue, act, ids, options))
   }
 
-  /** Those with a higher value, from the highest down: no others are read. */
+  /** Lists the ids with a higher value, from the highest down; no others are read. */
   async #each(by: 'performIn' | 'retryCount', above: number, act: (ids: string[]) => Promise<number>): Promise<number> {
     let sum = 0
     let after: { value: number; id: string } | undefined

@@ -1,6 +1,10 @@
-/** The running jobs, as a worker shows them in its log and at SIGTTIN. */
+/** The running jobs, as a worker shows them: in its log, at SIGTTIN, and in the store. */
 
-import type { Running } from '../executor.ts'
+import { plural } from '../../job/plural.ts'
+import { within } from '../../job/wait.ts'
+import type { RunningJob } from '../../store/contract.ts'
+import type { Engine } from '../engine.ts'
+import type { Executor, Running } from '../executor.ts'
 
 export interface ShownJob {
   jid: string
@@ -37,4 +41,38 @@ export function inWords(jobs: readonly ShownJob[]): string {
   const words = named.map(({ jid, class: name, seconds }) => `${name} ${jid} (${Math.round(seconds)} s)`)
   const others = jobs.length - named.length
   return `${words.join(', ')}${others > 0 ? ` and ${others} more` : ''}`
+}
+
+/** Lists the running jobs for the store. */
+export function runningJobs(running: readonly Running[]): RunningJob[] {
+  return running.map(({ ctx, fetched, startedAt, slot }) => ({
+    slot: slot.toString(36),
+    queue: fetched.queue,
+    text: fetched.text,
+    startedAt,
+    ...(ctx.progressed ? { progress: ctx.progressed } : {}),
+  }))
+}
+
+/** Resolves with whether all jobs ended within `ms`. Meanwhile it logs the running jobs, less and less often. */
+export async function idleWithin(
+  ms: number,
+  executors: readonly Executor[],
+  { log, now }: Pick<Engine, 'log' | 'now'>,
+): Promise<boolean> {
+  const idle = Promise.all(executors.map((executor) => executor.idle()))
+  const began = performance.now()
+  const end = began + ms
+  for (let seconds = nextLogAt(0); ; seconds = nextLogAt(seconds)) {
+    const until = Math.min(end, began + seconds * 1000)
+    if (await within(Math.max(until - performance.now(), 0), idle)) return true
+    const busy = executors.reduce((sum, one) => sum + one.busy, 0)
+    if (performance.now() >= end) return busy === 0
+    if (busy === 0) log.info({ busy }, 'waiting for the store')
+    else {
+      const running = executors.flatMap(({ attempts }) => attempts)
+      const jobs = shownJobs(running, now())
+      log.info({ busy, jobs }, `waiting for ${plural(busy, 'job')} to end: ${inWords(jobs)}`)
+    }
+  }
 }

@@ -1,4 +1,4 @@
-/** Tells, when a worker starts, what in the settings of its store endangers jobs. */
+/** Logs the settings of the store that endanger jobs, when a worker starts. */
 
 import type { BackgroundService } from '../background-service.ts'
 import type { Engine } from '../engine.ts'
@@ -10,13 +10,13 @@ export class StoreAdvice implements BackgroundService {
     this.#engine = engine
   }
 
-  /** A hint is not worth a worker that does not start. */
+  /** Never rejects: the worker starts without the advice, too. */
   async start(): Promise<void> {
     const { store, log, report } = this.#engine
     try {
       for (const advice of await store.workers.advice()) log.warn({}, advice)
     } catch (thrown) {
-      report(thrown, { during: 'looking at the settings of the store' })
+      report(thrown, { during: 'checking the settings of the store' })
     }
   }
 

@@ -1,4 +1,4 @@
-/** Looks once, when a worker starts, whether the Ruby processes beside it understand what this app writes. */
+/** Checks, when a worker starts, whether the Ruby processes beside it can read the jobs of this app. */
 
 import { type Sidekiq, sidekiqOf } from '../../job/payload.ts'
 import type { BackgroundService } from '../background-service.ts'
@@ -13,16 +13,16 @@ export class WireCheck implements BackgroundService {
     this.#engine = engine
   }
 
-  /** A hint is not worth a worker that does not start. */
+  /** Never rejects: the worker starts without the advice, too. */
   async start(): Promise<void> {
-    await this.#look().catch((thrown) => this.#engine.report(thrown, { during: 'looking at the processes beside it' }))
+    await this.#check().catch((thrown) => this.#engine.report(thrown, { during: 'checking the processes beside it' }))
   }
 
   quiet(): void {}
 
   stop(): void {}
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { store, log } = this.#engine
     const wire = sidekiqOf(this.#engine.wire)
     const others = new Map<Sidekiq, string[]>()
@@ -39,7 +39,7 @@ export class WireCheck implements BackgroundService {
   }
 }
 
-/** The dialect of a Sidekiq process; 6 tells no version. Undefined for our own processes, whose versions are lower. */
+/** Returns the major version of a Sidekiq process; 6 does not show one. Undefined for our own processes, which have lower ones. */
 export function sidekiqVersionOf(info: string): Sidekiq | undefined {
   try {
     const { version } = JSON.parse(info) as { version?: unknown }

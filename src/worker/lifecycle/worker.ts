@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../../job/errors.ts'
 import { plural } from '../../job/plural.ts'
 import { within } from '../../job/wait.ts'
-import type { RunningJob } from '../../store/contract.ts'
 import type { BackgroundService } from '../background-service.ts'
 import type { Engine, WorkerAbout } from '../engine.ts'
 import type { Executor, Running, WorkerHandle } from '../executor.ts'
@@ -21,7 +20,7 @@ import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due-jobs.ts'
 import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { inWords, nextLogAt, shownJobs } from './shown-jobs.ts'
+import { idleWithin, inWords, runningJobs, shownJobs } from './shown-jobs.ts'
 import { handleSignals, type Order } from './signals.ts'
 import { openWhenPossible, retryLostCalls } from './start-retries.ts'
 
@@ -152,7 +151,7 @@ export class Worker {
         ...{ concurrency: this.concurrency, orderedConcurrency: this.orderedConcurrency },
         ...{ startedAt: engine.now(), version: about.version, defined: about.defined ?? [] },
       },
-      () => ({ quiet: this.#state !== 'running', running: this.#running() }),
+      () => ({ quiet: this.#state !== 'running', running: runningJobs(this.#attempts) }),
       (signal) => this.#obey(signal),
     )
     this.#services = [
@@ -315,9 +314,9 @@ export class Worker {
     this.#state = 'stopping'
     this.#callbacks.onStop?.()
     this.#lease.stopIn(timeout * 1000 + GRACE_MS)
-    if (!(await this.#idleWithin(timeout * 1000)) && this.busy > 0) {
+    if (!(await idleWithin(timeout * 1000, this.#executors, this.#engine)) && this.busy > 0) {
       for (const executor of this.#executors) executor.abort('SHUTDOWN', 'the worker is stopping')
-      await this.#idleWithin(GRACE_MS)
+      await idleWithin(GRACE_MS, this.#executors, this.#engine)
     }
     await withinDeadline(Promise.race([quieting, sleep(GRACE_MS)]), SETTLE_MS + SERVICES_MS, 0)
     await emit('shutdown')
@@ -356,25 +355,6 @@ export class Worker {
     await this.#lease.stop()
     const released = safely('releasing the lease', () => this.#engine.store.workers.release(this.#owner))
     if (inTime) await within(RELEASE_MS, released)
-  }
-
-  /** Resolves with whether all jobs ended within `ms`. Meanwhile it logs the running jobs, less and less often. */
-  async #idleWithin(ms: number): Promise<boolean> {
-    const idle = Promise.all(this.#executors.map((executor) => executor.idle()))
-    const began = performance.now()
-    const end = began + ms
-    for (let seconds = nextLogAt(0); ; seconds = nextLogAt(seconds)) {
-      const until = Math.min(end, began + seconds * 1000)
-      if (await within(Math.max(until - performance.now(), 0), idle)) return true
-      if (performance.now() >= end) return this.busy === 0
-      const { busy } = this
-      const { log } = this.#engine
-      if (busy === 0) log.info({ busy }, 'waiting for the store')
-      else {
-        const jobs = shownJobs(this.#attempts, this.#engine.now())
-        log.info({ busy, jobs }, `waiting for ${plural(busy, 'job')} to end: ${inWords(jobs)}`)
-      }
-    }
   }
 
   async #join(): Promise<void> {
@@ -416,16 +396,6 @@ export class Worker {
 
   get #attempts(): Running[] {
     return this.#executors.flatMap(({ attempts }) => attempts)
-  }
-
-  #running(): RunningJob[] {
-    return this.#attempts.map(({ ctx, fetched, startedAt, slot }) => ({
-      slot: slot.toString(36),
-      queue: fetched.queue,
-      text: fetched.text,
-      startedAt,
-      ...(ctx.progressed ? { progress: ctx.progressed } : {}),
-    }))
   }
 
   /** Obeys an order that came as a signal to the process or through the store. */

@@ -3,7 +3,7 @@
 import { HighkiqError } from '../../job/errors.ts'
 import type { SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
-import { MAX_REFUSALS, withoutEffects, withoutMessages } from './split-settlement.ts'
+import { MAX_REFUSALS, withoutEffects, withoutMessages } from './refused-settlement.ts'
 
 interface Ended {
   settlement: Settlement
