@@ -1,22 +1,36 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { HTTP_WORDING as PARAMETERS } from '../http/server/answer.ts'
-import { FLAG_NAMES as FLAGS } from './flag-names.ts'
+import { HTTP_WORDS } from '../http/server/answer.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { FLAG_WORDS, withFlagNames } from './flag-names.ts'
 
 const src = new URL('../', import.meta.url)
-const messages = readdirSync(src, { recursive: true, encoding: 'utf8' })
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => /^(tasks|job|client)\/.*(?<!\.test)\.ts$/.test(file))
   .map((file) => readFileSync(new URL(file, src), 'utf8'))
+const hinted = new Set(files.flatMap((text) => [...text.matchAll(/\boption: '(\w+)'/g)].map(([, option]) => option)))
 
-test.each([...new Set([...FLAGS, ...PARAMETERS].map(([option]) => option))])(
-  'a message of the library contains “%s”, which commands and requests rename',
-  (option) => {
-    expect(messages.some((text) => (typeof option === 'string' ? text.includes(option) : option.test(text)))).toBe(true)
-  },
-)
+test('commands have words for every option that an error of the library hints at', () => {
+  expect(Object.keys(FLAG_WORDS).sort()).toEqual([...hinted].sort())
+})
 
-test('every option that requests rename is renamed by commands, too', () => {
-  const optionsOf = (names: typeof FLAGS) => names.map(([option]) => String(option))
-  const isRenamed = (option: string) => optionsOf(FLAGS).some((flag) => option.includes(flag))
-  expect(optionsOf(PARAMETERS).filter((option) => !isRenamed(option))).toEqual([])
+test('requests have words for every option that they can set', () => {
+  // The server has the folder for uploads.
+  expect(Object.keys(HTTP_WORDS).sort()).toEqual([...hinted].filter((option) => option !== 'artifacts').sort())
+})
+
+test('a hint is replaced once, also when another error wraps it', () => {
+  const details = { option: 'partial', hint: 'ask for the rest with partial' }
+  const inner = new HighkiqError('EXPORT_INCOMPLETE', 'retry it, or ask for the rest with partial', details)
+  const outer = new HighkiqError('EXPORT_INCOMPLETE', `${inner.message} (task 7)`, details, { cause: inner })
+  expect(withFlagNames(outer)).toBe('retry it, or ask for the rest with --partial (task 7)')
+})
+
+test('columns are quoted for a shell', () => {
+  const hint = 'columns: {"Item, no":"sku"}'
+  const details = { option: 'columns', value: { 'Item, no': 'sku' }, hint }
+  const message = `leave it out (${hint} takes only this one)`
+  expect(withFlagNames(new HighkiqError('INVALID_FILE', message, details))).toBe(
+    "leave it out (--columns 'Item\\, no=sku' takes only this one)",
+  )
 })

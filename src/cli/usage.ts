@@ -55,7 +55,7 @@ function reportError(thrown: unknown): number {
     return thrown.exitCode
   }
   if (isHighkiqError(thrown)) {
-    say(wantsStacks() ? inspect(thrown) : withFlagNames(thrown.message))
+    say(wantsStacks() ? inspect(thrown) : withFlagNames(thrown))
     // After rows were stored, a broken file is not a usage error.
     const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
     return USAGE.has(thrown.code) && !begun ? 2 : 1

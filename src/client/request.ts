@@ -83,10 +83,9 @@ const LONGEST_RETRY_SECONDS = 1e9
  * @throws INVALID_JOB
  */
 export function refuseOrdered(name: string): never {
-  throw new HighkiqError(
-    'INVALID_JOB',
-    `${name} is an ordered queue, which takes no ordinary jobs: push { id, payload } with hq.ordered('${name}').performAsync`,
-  )
+  const hint = `push { id, payload } with hq.ordered('${name}').performAsync`
+  const message = `${name} is an ordered queue, which takes no ordinary jobs: ${hint}`
+  throw new HighkiqError('INVALID_JOB', message, { option: 'ordered', value: name, hint })
 }
 
 /**

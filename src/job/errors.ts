@@ -315,6 +315,33 @@ export function isCausedBy(thrown: unknown, code: ErrorCode): boolean {
   return false
 }
 
+/**
+ * In the details of an error: `hint` is the part of its message that names an option of the library, with the value that
+ * the option needs. Programs with other names for the options write it in their own words.
+ */
+export interface OptionHint {
+  option: string
+  value?: unknown
+  hint: string
+}
+
+/** For each option of the library: what a program writes instead of the hint. */
+export type HintWords = Readonly<Record<string, (value: unknown) => string>>
+
+/** Returns the message of an error, with the hints of the error and of its causes in other words. */
+export function messageInWords(thrown: unknown, words: HintWords): string {
+  let message = messageOf(thrown)
+  const seen = new Set<string>()
+  for (let error = thrown; error instanceof HighkiqError && seen.size < 10; error = error.cause) {
+    const { option = '', value, hint } = (error.details ?? {}) as Partial<OptionHint>
+    const word = words[option]
+    if (!word || !hint || seen.has(hint)) continue
+    seen.add(hint)
+    message = message.replace(hint, () => word(value))
+  }
+  return message
+}
+
 /** The message of anything that can be thrown. Never throws itself. */
 export function messageOf(thrown: unknown): string {
   try {

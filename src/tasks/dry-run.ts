@@ -28,6 +28,8 @@ export interface DryRunProblem {
   row: number | null
   code: string
   message: string
+  /** The error that ended the reading. It is not enumerable, so it is in no JSON. */
+  error?: HighkiqError
 }
 
 const PROBLEMS = 100
@@ -64,7 +66,8 @@ export async function dryRun({ format, header, encoding, rows }: OpenImport): Pr
   } catch (thrown) {
     if (!(thrown instanceof HighkiqError) || thrown.code === 'VALIDATE_FAILED') throw thrown
     const { row } = (thrown.details ?? {}) as { row?: number }
-    run.problems.push({ row: row ?? null, code: thrown.code, message: thrown.message })
+    const problem = { row: row ?? null, code: thrown.code, message: thrown.message }
+    run.problems.push(Object.defineProperty(problem, 'error', { value: thrown }))
   }
   run.encoding = encoding() ?? null
   return run

@@ -25,8 +25,14 @@ export async function claimFile(
     const isStarting = now - Number(at) < BEGINS_WITHIN_MS
     // An import with a given id may be repeated: the claim is its own.
     if (!allowDuplicate && earlier !== id && (isStarting || (await store.tasks.find(earlier)) !== null)) {
-      const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or set allowDuplicate: true`
-      throw new HighkiqError('ALREADY_IMPORTED', message, { task: earlier })
+      const hint = 'set allowDuplicate: true'
+      const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or ${hint}`
+      throw new HighkiqError('ALREADY_IMPORTED', message, {
+        task: earlier,
+        option: 'allowDuplicate',
+        value: true,
+        hint,
+      })
     }
     before = stored
     stored = await store.results.remember(key, value, DAY, stored)

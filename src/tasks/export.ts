@@ -106,6 +106,8 @@ function exportOf(record: TaskRecord): NonNullable<TaskMeta['export']> {
   throw new HighkiqError('NOT_AN_EXPORT', `task ${record.id} has no file: only tasks of tasks.export have one`)
 }
 
+const PARTIAL = { option: 'partial', value: true, hint: 'ask for the rest with partial' }
+
 /** Refuses an incomplete export before anything is written. @throws TASK_NOT_DONE, EXPORT_INCOMPLETE */
 function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions): void {
   const { counts, id, total } = record
@@ -115,13 +117,15 @@ function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions
     throw new HighkiqError(
       'TASK_NOT_DONE',
       `task ${id} has ${done} of ${total} pages: wait for it, or download with wait`,
+      { option: 'wait', value: true, hint: 'download with wait' },
     )
   }
   const rejected = counts.failed + counts.error + counts.cancelled
   if (rejected > 0 && !partial && ended) {
     throw new HighkiqError(
       'EXPORT_INCOMPLETE',
-      `${rejected} of ${total} pages of task ${id} were rejected: retry them, or ask for the rest with partial`,
+      `${rejected} of ${total} pages of task ${id} were rejected: retry them, or ${PARTIAL.hint}`,
+      PARTIAL,
     )
   }
 }
@@ -162,6 +166,7 @@ function incomplete(id: string, { index, status }: EventRecord): HighkiqError {
   const what = status === 'finished' ? 'is not kept any more' : `was rejected (${status})`
   return new HighkiqError(
     'EXPORT_INCOMPLETE',
-    `page ${index} of task ${id} ${what}: retry it, or ask for the rest with partial`,
+    `page ${index} of task ${id} ${what}: retry it, or ${PARTIAL.hint}`,
+    PARTIAL,
   )
 }

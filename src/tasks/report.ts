@@ -67,8 +67,9 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
   const events: EventsOf = show ? (statuses) => shown(all(statuses), show) : all
   const meta = metaOf(task)
   if (which === 'all' && task.keepArgs !== 'all') {
-    const message = `task ${task.id} has not kept the rows that finished: a report of all rows needs keepArgs: 'all' when the task is made`
-    throw new HighkiqError('INVALID_OPTION', message)
+    const hint = "needs keepArgs: 'all' when the task is made"
+    const message = `task ${task.id} has not kept the rows that finished: a report of all rows ${hint}`
+    throw new HighkiqError('INVALID_OPTION', message, { option: 'keepArgs', value: 'all', hint })
   }
   const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]
   const columns = meta.columns ?? (await keysOf(events(statuses), meta.format === 'ndjson'))

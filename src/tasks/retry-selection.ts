@@ -261,13 +261,10 @@ function inPayload(
   throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })
 }
 
-/** The command line and HTTP replace the end of this message with their own hint. */
 function unvalidated({ id, job }: TaskRecord): HighkiqError {
-  return new HighkiqError(
-    'INVALID_OPTION',
-    `task ${id}: its rows were validated by job ${job}: define it with its validate, or name that (as: { validate })`,
-    { job },
-  )
+  const hint = 'define it with its validate, or name that (as: { validate })'
+  const message = `task ${id}: its rows were validated by job ${job}: ${hint}`
+  return new HighkiqError('INVALID_OPTION', message, { job, option: 'as', hint })
 }
 
 function invalid(message: string): HighkiqError {

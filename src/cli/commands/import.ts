@@ -152,7 +152,7 @@ class Submission {
   async dryRun(): Promise<void> {
     const { columns, json } = this.#options
     const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
-    for (const problem of run.problems) problem.message = withFlagNames(problem.message)
+    for (const problem of run.problems) if (problem.error) problem.message = withFlagNames(problem.error)
     process.exitCode = dryRunCode(run)
     if (json) printJson(run)
     else print(dryRunText(basename(this.#file), run, columns))

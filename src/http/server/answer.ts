@@ -1,6 +1,6 @@
 /** Answers: JSON and errors. */
 
-import { codeOf, HighkiqError, messageOf, statusOfCode } from '../../job/errors.ts'
+import { codeOf, HighkiqError, type HintWords, messageInWords, statusOfCode } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 
 /** The Retry-After of temporary refusals, in seconds. */
@@ -26,12 +26,20 @@ export interface ErrorBody {
 export function errorBody(thrown: unknown): ErrorBody {
   const code = codeOf(thrown)
   if (!code) return { code: 'INTERNAL_ERROR', message: 'internal error: see the log of the server' }
-  const { details } = thrown as { details?: unknown }
+  const details = detailsOf(thrown as HighkiqError)
   return {
     code,
-    message: inHttpWording(messageOf(thrown)),
-    ...(typeof details === 'object' && details !== null ? { details: details as Record<string, unknown> } : {}),
+    message: inHttpWording(thrown),
+    ...(details ? { details } : {}),
   }
+}
+
+/** Returns the details without the hint, which the message has. */
+function detailsOf({ details }: HighkiqError): Record<string, unknown> | undefined {
+  if (typeof details !== 'object' || details === null) return undefined
+  if (!('hint' in details)) return details
+  const { option: _, value: __, hint: ___, ...others } = details
+  return Object.keys(others).length === 0 ? undefined : others
 }
 
 export function errorAnswer(thrown: unknown, headers: Record<string, string> = {}): Response {
@@ -47,25 +55,23 @@ export function invalid(message: string, details?: Record<string, unknown>): Hig
   return new HighkiqError('INVALID_REQUEST', message, details)
 }
 
-/** How messages of the library name an option, and how a client of the HTTP API sets it. */
-export const HTTP_WORDING: readonly (readonly [option: string | RegExp, parameter: string])[] = [
-  ['or set allowDuplicate: true', 'or send it with allowDuplicate=1'],
-  ['say encoding: ', 'send encoding='],
-  ['say headerRow: ', 'send headerRow='],
-  ['leave it out (columns: ', 'leave it out (columns='],
-  ['split it, or allow more with maxRows', 'split it, for no more are taken here (limits)'],
-  ["needs keepArgs: 'all' when the task is made", 'needs keepArgs=all when the task is made'],
-  ['or download with wait', 'or ask with wait=1'],
-  ['ask for the rest with partial', 'ask for the rest with partial=1'],
-  [
-    'define it with its validate, or name that (as: { validate })',
-    'the server that takes the report must load its file (highkiq web -r FILE), or name that (imports)',
-  ],
-  [/push { id, payload } with hq\.ordered\('(.+)'\)\.performAsync/, 'send { id, payload } to POST /api/v1/ordered/$1'],
-  ['the option format says', 'the parameter format, or the type or name of the file, says'],
-]
+/** The parameters of the HTTP API for the options of the library, as messages name them. */
+export const HTTP_WORDS: HintWords = {
+  allowDuplicate: () => 'send it with allowDuplicate=1',
+  encoding: (value) => `send encoding=${value}`,
+  headerRow: (value) => (value === undefined ? 'headerRow is the row' : `send headerRow=${value}`),
+  sheet: () => 'name another one with sheet',
+  columns: (value) => `columns=${JSON.stringify(value)}`,
+  maxRows: () => 'split it, for no more are taken here (limits)',
+  keepArgs: () => 'needs keepArgs=all when the task is made',
+  wait: () => 'ask with wait=1',
+  partial: () => 'ask for the rest with partial=1',
+  as: () => 'the server that takes the report must load its file (highkiq web -r FILE), or name that (imports)',
+  ordered: (value) => `send { id, payload } to POST /api/v1/ordered/${value}`,
+  format: () => 'the parameter format, or the type or name of the file,',
+}
 
-/** Words a message of the library for a client of the HTTP API. */
-export function inHttpWording(message: string): string {
-  return HTTP_WORDING.reduce((text, [option, parameter]) => text.replace(option, parameter), message)
+/** Returns the message of an error with the parameters of the HTTP API. */
+export function inHttpWording(thrown: unknown): string {
+  return messageInWords(thrown, HTTP_WORDS)
 }

@@ -100,11 +100,14 @@ export function checkedFormat({ head, path }: OpenSource, given: FileFormat | un
   if (stated === undefined || stated === is) return is
   // The reader reports JSON over several lines, or text that is not JSON, with its line.
   if (stated === 'ndjson' && is === 'csv') return stated
-  const how = given === undefined ? 'its ending says' : 'the option format says'
+  const hint = 'the option format'
+  const how = `${given === undefined ? 'its ending' : hint} says`
   const what = {
     csv: 'is not a workbook, probably text: rename it to .csv, or save it as .xlsx',
     xlsx: 'is a zip archive, probably an Excel workbook: rename it to .xlsx, or save it as CSV',
     ndjson: 'has a JSON object at its beginning: rename it to .ndjson, or to .json when it is a list',
   }[is]
-  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[stated]}, but the file ${what}`)
+  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[stated]}, but the file ${what}`, {
+    ...(given === undefined ? {} : { option: 'format', value: given, hint }),
+  })
 }

@@ -4,6 +4,7 @@ import { type CsvReading, notText } from './csv.ts'
 import { decoded } from './encoding.ts'
 import { JsonElements } from './json-elements.ts'
 import type { OpenSource } from './source.ts'
+import { MORE_ROWS } from './table.ts'
 
 /** One line of NDJSON, or one element of a JSON list. */
 export interface ObjectRow {
@@ -33,8 +34,8 @@ export async function* ndjsonRows(
       if (text.trim() === '' && texts instanceof Lines) continue
       const value = objectOf(text, number, texts instanceof Lines ? 'line' : 'element')
       if (count++ >= maxRows) {
-        const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
-        throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
+        const message = `row ${number}: the file has more than ${maxRows} rows: ${MORE_ROWS.hint}`
+        throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows, ...MORE_ROWS })
       }
       yield { number, value }
     }

@@ -16,8 +16,9 @@ export async function spooled(source: OpenSource, folder = tmpdir()): Promise<Op
   if (source.path !== undefined || source.bytes !== undefined) return source
   const own = await mkdtemp(join(folder, 'highkiq-')).catch(async (error: unknown) => {
     await source.close()
-    const message = `uploads can't be kept in ${JSON.stringify(folder)} (${messageOf(error)}): name a folder in the option artifacts`
-    throw new HighkiqError('INVALID_OPTION', message, undefined, { cause: error })
+    const hint = 'name a folder in the option artifacts'
+    const message = `uploads can't be kept in ${JSON.stringify(folder)} (${messageOf(error)}): ${hint}`
+    throw new HighkiqError('INVALID_OPTION', message, { option: 'artifacts', hint }, { cause: error })
   })
   const remove = () => rm(own, { recursive: true, force: true })
   try {

@@ -20,6 +20,9 @@ export interface Table {
   close(): Promise<void>
 }
 
+/** The hint of TOO_MANY_ROWS. */
+export const MORE_ROWS = { option: 'maxRows', hint: 'split it, or allow more with maxRows' }
+
 // As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
 const MAX_COLUMNS = 16_384
 
@@ -82,7 +85,7 @@ async function fromHeader(
     throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
   }
   const message = `row ${headerRow} is empty: headerRow is the row that holds the names of the columns, counted from 1`
-  throw new HighkiqError('INVALID_FILE', message, { row: headerRow })
+  throw new HighkiqError('INVALID_FILE', message, { row: headerRow, option: 'headerRow', hint: 'headerRow is the row' })
 }
 
 /**
@@ -104,8 +107,10 @@ function checkedHeader(rows: readonly TableRow[], rules: TableRules): string[] {
   } catch (error) {
     if (!guess || !(error instanceof HighkiqError)) throw error
     const { number } = guess
-    const message = `${error.message} (row ${top.number} looks like a title, and row ${number} like the names of the columns: say headerRow: ${number})`
-    throw new HighkiqError(error.code, message, { ...error.details, headerRow: number })
+    const hint = `say headerRow: ${number}`
+    const message = `${error.message} (row ${top.number} looks like a title, and row ${number} like the names of the columns: ${hint})`
+    const about = { headerRow: number, option: 'headerRow', value: number, hint }
+    throw new HighkiqError(error.code, message, { ...error.details, ...about }, { cause: error })
   }
 }
 
@@ -153,8 +158,8 @@ async function* dataRows(
         if (values.every((value) => value === '')) continue
         replaceLoneSurrogates(values)
         if (count >= maxRows) {
-          const message = `row ${number}: the file has more than ${maxRows} rows: split it, or allow more with maxRows`
-          throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows })
+          const message = `row ${number}: the file has more than ${maxRows} rows: ${MORE_ROWS.hint}`
+          throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows, ...MORE_ROWS })
         }
         count++
         if (!chosen) refuseStray(row, table)
@@ -198,19 +203,22 @@ function refuseStray({ number: row, values }: TableRow, { header, top }: TopOfTa
   if (values.length <= length) return
   const extra = values.findIndex((value, index) => index >= length && value !== '')
   if (extra === -1) return
+  const { text, takes } = exampleOf(header, top)
+  const hint = `columns: ${text}`
   const message =
     `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ` +
-    `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (columns: ${exampleOf(header, top)}), ` +
+    `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (${hint} takes only ${takes}), ` +
     'or put quotes around a cell that contains the delimiter'
-  throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(extra) })
+  const about = { row, column: columnLetters(extra), option: 'columns', value: JSON.parse(text), hint }
+  throw new HighkiqError('INVALID_FILE', message, about)
 }
 
 /** Returns an example of the option `columns` that selects the first columns of this file. */
-function exampleOf(header: readonly string[], { values }: TableRow): string {
+function exampleOf(header: readonly string[], { values }: TableRow): { text: string; takes: string } {
   const pairs = header
     .slice(0, 2)
     .map((name, index) => `${shown(String(values[index] ?? '').trim() || name)}:${shown(name)}`)
-  return `{${pairs.join(',')}} takes only ${pairs.length === 1 ? 'this one' : 'these'}`
+  return { text: `{${pairs.join(',')}}`, takes: pairs.length === 1 ? 'this one' : 'these' }
 }
 
 function headerOf({ number: row, values }: TableRow, { names: given, chosen }: TableRules): string[] {

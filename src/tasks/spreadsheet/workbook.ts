@@ -58,8 +58,9 @@ export async function* sheetRows(
 }
 
 function emptySheet({ name, names }: Workbook): HighkiqError {
-  const message = `the sheet ${shown(name)} is empty: name another one with sheet (there are ${names.map(shown).join(', ')})`
-  return new HighkiqError('INVALID_FILE', message)
+  const hint = 'name another one with sheet'
+  const message = `the sheet ${shown(name)} is empty: ${hint} (there are ${names.map(shown).join(', ')})`
+  return new HighkiqError('INVALID_FILE', message, { option: 'sheet', hint })
 }
 
 async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined): Promise<Workbook> {

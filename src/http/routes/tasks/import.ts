@@ -142,7 +142,7 @@ async function importFile(
   }
   if (dryRun) {
     const result = await hq.tasks.import(job, file, { ...options, dryRun: true }).finally(over)
-    for (const problem of result.problems) problem.message = inHttpWording(problem.message)
+    for (const problem of result.problems) if (problem.error) problem.message = inHttpWording(problem.error)
     return json(result)
   }
   let first: (id: string) => void = () => {}
