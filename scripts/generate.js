@@ -1,6 +1,6 @@
 // Makes the modules that are not written by hand.
 // Turns src/store/sqlite/*/*.sql into one typed module, so that no file is read at run time. A statement begins with a
-// comment line `-- name: what it does`. Migrations are taken as they are, in the order of their names.
+// comment line `-- name: what it does`. The schema and the migrations are taken as they are, migrations in the order of their names.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
@@ -9,10 +9,12 @@ const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperC
 const root = new URL('../src/store/sqlite/', import.meta.url)
 const out = ['// Generated from *.sql by scripts/generate.js. Do not edit.', 'export const sql = {']
 const sqlFiles = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.sql'))
+const SCHEMA = 'file/schema.sql'
 const isMigration = (path) => path.startsWith('file/migrations/')
+const textOf = (path) => readFileSync(new URL(path, root), 'utf8')
 
-for (const path of sqlFiles.filter((path) => !isMigration(path)).sort()) {
-  const text = readFileSync(new URL(path, root), 'utf8')
+for (const path of sqlFiles.filter((path) => path !== SCHEMA && !isMigration(path)).sort()) {
+  const text = textOf(path)
   out.push(`  ${camelCase(path.replace(/^.*\/|\.sql$/g, ''))}: {`)
   const seen = new Set()
   for (const block of text.split(/^(?=-- \w+:)/m)) {
@@ -29,9 +31,10 @@ for (const path of sqlFiles.filter((path) => !isMigration(path)).sort()) {
   }
   out.push('  },')
 }
-out.push('} as const', '', 'export const migrations: readonly string[] = [')
+out.push('} as const', '', `export const schema = ${JSON.stringify(textOf(SCHEMA))}`, '')
+out.push('export const migrations: readonly string[] = [')
 for (const path of sqlFiles.filter(isMigration).sort()) {
-  out.push(`  ${JSON.stringify(readFileSync(new URL(path, root), 'utf8'))},`)
+  out.push(`  ${JSON.stringify(textOf(path))},`)
 }
 out.push(']', '')
 writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))

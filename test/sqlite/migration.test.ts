@@ -10,11 +10,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { migrations } from '#dist/store/sqlite/sql.generated.js'
-import { expectExact, jidOf, taskId } from '../conformance/tasks/tracked.ts'
+import { expectExact } from '../conformance/tasks/tracked.ts'
 import { all, type Bench, bench, until } from '../engine/bench.ts'
-import { taskOfSchema7 } from './fixtures/schema-7.js'
 
-const NOW = Date.UTC(2026, 4, 17, 12)
 /** The schema of version 0.1. */
 const SCHEMA_0_1 = 12
 
@@ -62,41 +60,47 @@ function defineJobs({ hq }: Bench): string[] {
   return ran
 }
 
-test('tasks of a file from before pauses, several producers and runs continue where they were', async () => {
+/** Returns each table with its columns, and each index with its condition, without comments and in a fixed order. */
+function structureOf(db: Awaited<ReturnType<typeof openDriver>>) {
+  const sql = `SELECT name, type, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name <> 'sqlite_sequence'`
+  const found = db.prepare(sql).all() as { name: string; type: string; sql: string }[]
+  const plain = (text: string) => text.replace(/--.*$/gm, '').replaceAll('"', '').replace(/\s+/g, ' ').trim()
+  return found
+    .map(({ name, type, sql }) => {
+      if (type === 'index') return `${name}: ${plain(sql)}`
+      const body = plain(sql).replace(/^[^(]*\(|\)[^)]*$/g, '')
+      const parts = body.split(/,(?![^(]*\))/).map((part) => part.trim())
+      return `${name}: ${parts.toSorted().join(', ')}`
+    })
+    .toSorted()
+}
+
+test('a migrated file of version 0.1 has the schema of a new file', async () => {
+  const paths = [fileOf01(), newPath()]
+  const structures = []
+  for (const path of paths) {
+    const store = openStore(`sqlite:${path}`)
+    await store.metrics.totals()
+    await store.close()
+    const db = await openDriver(path)
+    structures.push(structureOf(db))
+    db.close()
+  }
+  expect(structures[0]).toEqual(structures[1])
+  expect(await schemaOf(paths[0] as string)).toEqual(await schemaOf(paths[1] as string))
+})
+
+test('a file from before version 0.1 is refused and left as it is', async () => {
   const path = newPath()
   const old = await openDriver(path)
-  for (const migration of migrations.slice(0, 7)) old.exec(migration)
-  const states = ['adding', 'running', 'interrupted', 'done']
-  for (const [i, state] of states.entries()) {
-    const id = taskId(i + 1)
-    old.exec(taskOfSchema7({ key: i + 1, id, state, jid: jidOf(id, 3), now: NOW }))
-  }
-  old.exec(`PRAGMA application_id = ${0x484b4951}; PRAGMA user_version = 7`)
+  old.exec(`CREATE TABLE queue (id INTEGER); PRAGMA application_id = ${0x484b4951}; PRAGMA user_version = 7`)
   old.close()
-
+  const before = await schemaOf(path)
   const store = openStore(`sqlite:${path}`)
-  onTestFinished(() => store.close())
-  const [adding, running, interrupted, done] = states.map((_, i) => ({ id: taskId(i + 1) }))
-  if (!adding || !running || !interrupted || !done) throw new Error('four tasks were made')
-  for (const task of [adding, running, interrupted, done]) await expectExact({ store }, task)
-  expect(await store.tasks.find(adding.id)).toMatchObject({ state: 'adding', adding: true, backlog: 2, inWindow: 1 })
-  expect(await store.tasks.find(interrupted.id)).toMatchObject({ state: 'interrupted', adding: false })
-  expect(await store.tasks.reasons(running.id)).toEqual([{ status: 'failed', code: 'bad', count: 1 }])
-  expect(await store.tasks.event(jidOf(running.id, 1))).toMatchObject({
-    messages: [{ at: NOW, code: 'no', params: {} }],
-  })
-
-  expect(await store.tasks.addRows(adding.id, 'a1', 5, [{ args: '[5]' }], NOW)).toEqual({ ok: true, total: 6 })
-  expect(await store.tasks.endAdding(adding.id, 'a1', NOW)).toMatchObject({ ok: true })
-  expect(await store.tasks.find(adding.id)).toMatchObject({ state: 'running' })
-  expect(await store.tasks.openAdding(interrupted.id, 'b', NOW, 'a3')).toEqual({ ok: true, total: 5 })
-  expect(await store.tasks.find(interrupted.id)).toMatchObject({ state: 'adding' })
-  await store.tasks.change(running.id, { window: 9 }, NOW)
-  const jids = (await store.jobs.peek('q2', 0, 9)).map((text) => (JSON.parse(text) as { jid: string }).jid)
-  expect(jids).toEqual([jidOf(running.id, 3), jidOf(running.id, 4)])
-  expect(await store.tasks.startRun(done.id, 1, 'b', NOW)).toBe('ok')
-  expect(await store.tasks.expired(NOW + 31 * 86_400_000, 9)).toEqual([])
-  for (const task of [adding, running, interrupted, done]) await expectExact({ store }, task)
+  const refused = { code: 'STORE_UNUSABLE', message: expect.stringContaining('was written before version 0.1') }
+  await expect(store.metrics.totals()).rejects.toMatchObject(refused)
+  await store.close()
+  expect(await schemaOf(path)).toEqual(before)
 })
 
 test('all work of a file of version 0.1 is there after the migration', async () => {
@@ -231,8 +235,8 @@ test('a migration that fails changes nothing', async () => {
 test('a file whose migration was killed is migrated by the next process', async () => {
   const path = fileOf01()
   const old = await openDriver(path)
-  for (const migration of migrations.slice(SCHEMA_0_1, -1)) old.exec(migration)
-  old.exec(`PRAGMA journal_mode = WAL; PRAGMA user_version = ${migrations.length - 1}`)
+  for (const migration of migrations.slice(0, -1)) old.exec(migration)
+  old.exec(`PRAGMA journal_mode = WAL; PRAGMA user_version = ${SCHEMA_0_1 + migrations.length - 1}`)
   old.close()
   const before = await schemaOf(path)
   const child = fork(fileURLToPath(new URL('half-migrated.js', import.meta.url)), [path])

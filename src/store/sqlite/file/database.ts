@@ -3,7 +3,7 @@
 import { dirname, resolve } from 'node:path'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
-import { migrations } from '../sql.generated.ts'
+import { migrations, schema } from '../sql.generated.ts'
 import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
 
 export interface DatabaseOptions {
@@ -18,6 +18,9 @@ export interface DatabaseOptions {
 
 /** SQLite's application_id of Highkiq's files: "HKIQ". */
 const APPLICATION_ID = 0x484b4951
+/** The schema of version 0.1. A file of any later version can be migrated. */
+const OLDEST_VERSION = 12
+const SCHEMA_VERSION = OLDEST_VERSION + migrations.length
 const PAGE_BYTES = 4096
 /** The size of a page in the write-ahead log, with its header. */
 export const FRAME_BYTES = PAGE_BYTES + 24
@@ -213,10 +216,10 @@ export class Database {
 
   /** Returns an error if the schema is newer than this one. */
   #tooNew(version = this.#pragma('user_version')): HighkiqError | undefined {
-    if (version <= migrations.length) return undefined
+    if (version <= SCHEMA_VERSION) return undefined
     return new HighkiqError(
       'STORE_UNUSABLE',
-      `${this.path} was written by a newer Highkiq (schema ${version}, this one knows ${migrations.length}): update the package here and restart the process, or name another file`,
+      `${this.path} was written by a newer Highkiq (schema ${version}, this one knows ${SCHEMA_VERSION}): update the package here and restart the process, or name another file`,
     )
   }
 
@@ -253,7 +256,7 @@ export class Database {
     // See checkpoints.ts. Copying the log must never delay a connection that renews leases.
     this.exec('PRAGMA wal_autocheckpoint = 0')
     this.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
-    if (version < migrations.length || !ours) this.#migrate()
+    if (version < SCHEMA_VERSION || !ours) this.#migrate()
   }
 
   /** Reads what kind of file this is, in one transaction, because another process may be creating it. */
@@ -274,10 +277,11 @@ export class Database {
     this.exec('BEGIN IMMEDIATE')
     try {
       // Another process may have migrated the file while this one waited for the lock.
-      for (let version = this.#pragma('user_version'); version < migrations.length; version++) {
-        this.exec(migrations[version] as string)
-        this.exec(`PRAGMA user_version = ${version + 1}`)
-      }
+      const version = this.#pragma('user_version')
+      if (version > 0 && version < OLDEST_VERSION) throw tooOld(this.path, version)
+      if (version === 0) this.exec(schema)
+      else for (const migration of migrations.slice(version - OLDEST_VERSION)) this.exec(migration)
+      this.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
       this.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
       this.exec('COMMIT')
     } catch (thrown) {
@@ -319,6 +323,13 @@ function manyRows(sql: string, n: number): string {
   }
   versions[n] ??= sql.replace(/VALUES (\([-\d?, ]+\))/, (_, row) => `VALUES ${Array(n).fill(row).join(', ')}`)
   return versions[n]
+}
+
+function tooOld(path: string, version: number): HighkiqError {
+  return new HighkiqError(
+    'STORE_UNUSABLE',
+    `${path} was written before version 0.1 (schema ${version}, the oldest that can be migrated is ${OLDEST_VERSION}): name another file`,
+  )
 }
 
 function full(path: string, cause: unknown): HighkiqError {

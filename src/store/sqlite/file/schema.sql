@@ -1,0 +1,455 @@
+-- The schema of a new file. A change comes here and, for files that exist, into a new file of migrations/.
+-- Rows are deleted rather than flagged, and each index serves one question. Times are in milliseconds; `ends` is on the
+-- monotonic clock of `boot` where that column stands beside it, and else in milliseconds since the epoch.
+
+CREATE TABLE queue (
+  id      INTEGER PRIMARY KEY,
+  name    TEXT NOT NULL UNIQUE,
+  -- The positions used at either end. They only move outwards, so a position (and with it a ticket) is never used twice.
+  head    INTEGER NOT NULL DEFAULT 0,
+  tail    INTEGER NOT NULL DEFAULT 0,
+  size    INTEGER NOT NULL DEFAULT 0,
+  -- 1: hidden until it gets a job again. The row stays, because of its positions.
+  cleared INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- Jobs in their queues; the lowest position is fetched next.
+CREATE TABLE ready (
+  queue    INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  text     TEXT NOT NULL,
+  PRIMARY KEY (queue, position)
+) STRICT, WITHOUT ROWID;
+
+-- Queues from which no worker fetches.
+CREATE TABLE paused (queue TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- The leases of workers.
+CREATE TABLE owner (
+  id      INTEGER PRIMARY KEY AUTOINCREMENT,
+  name    TEXT NOT NULL UNIQUE,
+  host    TEXT NOT NULL,
+  boot    TEXT NOT NULL,
+  ends    INTEGER NOT NULL,
+  seconds REAL NOT NULL,
+  claimed INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+-- Fetched jobs. (queue, position) is the ticket.
+CREATE TABLE fetched (
+  owner    INTEGER NOT NULL,
+  queue    INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  text     TEXT NOT NULL,
+  PRIMARY KEY (owner, queue, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE job_set (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  size INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO job_set (id, name) VALUES (1, 'retry'), (2, 'schedule'), (3, 'dead');
+
+CREATE TABLE entry (
+  "set" INTEGER NOT NULL,
+  score REAL NOT NULL,
+  text  TEXT NOT NULL,
+  PRIMARY KEY ("set", score, text)
+) STRICT, WITHOUT ROWID;
+
+-- Cancellations of jobs. The version of a job that was found and dropped is negative, the time of the drop.
+CREATE TABLE cancellation (
+  jid     TEXT PRIMARY KEY,
+  version INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cancellation_by_version ON cancellation (version);
+CREATE TABLE newest_cancellation (version INTEGER NOT NULL) STRICT;
+INSERT INTO newest_cancellation (version) VALUES (0);
+
+-- The jids of idempotent pushes, and when they were stored.
+CREATE TABLE pushed_once (
+  jid TEXT PRIMARY KEY,
+  at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX pushed_once_by_time ON pushed_once (at);
+
+CREATE TABLE result (
+  jid  TEXT PRIMARY KEY,
+  text TEXT NOT NULL,
+  ends INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX result_by_end ON result (ends);
+
+-- The position of an iterable job among its items.
+CREATE TABLE iteration (
+  jid        TEXT PRIMARY KEY,
+  executions INTEGER NOT NULL,
+  runtime    REAL NOT NULL,
+  cursor     TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX iteration_by_age ON iteration (created_at);
+
+CREATE TABLE process (
+  identity    TEXT PRIMARY KEY,
+  info        TEXT NOT NULL,
+  concurrency INTEGER NOT NULL,
+  busy        INTEGER NOT NULL,
+  beat        INTEGER NOT NULL,
+  quiet       INTEGER NOT NULL,
+  rss         INTEGER NOT NULL,
+  boot        TEXT NOT NULL,
+  ends        INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The running jobs of a process as of its last heartbeat.
+CREATE TABLE running (
+  identity   TEXT NOT NULL,
+  slot       TEXT NOT NULL,
+  queue      TEXT NOT NULL,
+  text       TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  -- JSON; NULL when the handler has reported no progress.
+  progress   TEXT,
+  PRIMARY KEY (identity, slot)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE signal (
+  id       INTEGER PRIMARY KEY,
+  identity TEXT NOT NULL,
+  name     TEXT NOT NULL CHECK (name IN ('TSTP', 'TERM', 'TTIN'))
+) STRICT;
+CREATE INDEX signal_of_process ON signal (identity, id);
+
+CREATE TABLE leader_lock (
+  name   TEXT PRIMARY KEY,
+  holder TEXT NOT NULL,
+  boot   TEXT NOT NULL,
+  ends   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Locks that jobs hold.
+CREATE TABLE lock (
+  name   TEXT PRIMARY KEY,
+  holder TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Cron entries. `tick`: the last due time that was handled. `ends`: when no living process defines the entry any more.
+CREATE TABLE cron (
+  name      TEXT PRIMARY KEY,
+  text      TEXT NOT NULL,
+  tick      INTEGER NOT NULL,
+  paused    INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+  jid       TEXT,
+  pushed_at INTEGER,
+  boot      TEXT NOT NULL,
+  ends      INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- One row a UTC day, and the totals under the day ''.
+CREATE TABLE stat (
+  day       TEXT PRIMARY KEY,
+  processed INTEGER NOT NULL DEFAULT 0,
+  failed    INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+INSERT INTO stat (day) VALUES ('');
+
+-- The runs of a class in a span of 1 or 10 minutes, which begins `at`.
+CREATE TABLE metric (
+  span      INTEGER NOT NULL CHECK (span IN (1, 10)),
+  at        INTEGER NOT NULL,
+  name      TEXT NOT NULL,
+  processed INTEGER NOT NULL,
+  failed    INTEGER NOT NULL,
+  ms        INTEGER NOT NULL,
+  PRIMARY KEY (span, at, name)
+) STRICT, WITHOUT ROWID;
+
+-- The number of runs of a class and minute in each bucket of run times.
+CREATE TABLE histogram (
+  at     INTEGER NOT NULL,
+  name   TEXT NOT NULL,
+  bucket INTEGER NOT NULL,
+  count  INTEGER NOT NULL,
+  PRIMARY KEY (at, name, bucket)
+) STRICT, WITHOUT ROWID;
+
+-- The last batch of metrics of each process, so that a batch counts once.
+CREATE TABLE metric_source (
+  source TEXT PRIMARY KEY,
+  number INTEGER NOT NULL,
+  at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- `at`: the minute of the deploy.
+CREATE TABLE deploy (
+  at          INTEGER PRIMARY KEY,
+  label       TEXT NOT NULL,
+  recorded_at INTEGER NOT NULL
+) STRICT;
+
+-- Values kept for a while.
+CREATE TABLE memory (
+  key   TEXT PRIMARY KEY,
+  value TEXT NOT NULL,
+  ends  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_by_end ON memory (ends);
+
+-- Secrets that all processes share, such as the one that signs links.
+CREATE TABLE secret (
+  name TEXT PRIMARY KEY,
+  text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task (
+  key             INTEGER PRIMARY KEY,
+  id              TEXT NOT NULL UNIQUE CHECK (length(id) = 16),
+  name            TEXT NOT NULL,
+  job             TEXT NOT NULL,
+  queue           TEXT NOT NULL,
+  template        TEXT NOT NULL,
+  window          INTEGER NOT NULL CHECK (window > 0),
+  -- NULL: each row is a job. Else so many rows are one job, which gets them as a list.
+  rows_per_job    INTEGER CHECK (rows_per_job > 0),
+  keep_args       TEXT NOT NULL CHECK (keep_args IN ('rejected', 'all', 'none')),
+  max_failures    TEXT,
+  on_max_failures TEXT NOT NULL DEFAULT 'pause' CHECK (on_max_failures IN ('pause', 'cancel')),
+  on_done         TEXT,
+  on_failure      TEXT,
+  -- The last runs for which they were pushed.
+  done_run        INTEGER NOT NULL DEFAULT 0,
+  failed_run      INTEGER NOT NULL DEFAULT 0,
+  keep            INTEGER NOT NULL DEFAULT 2592000000,
+  expires_at      INTEGER,
+  lost_after      INTEGER NOT NULL DEFAULT 3600000,
+  meta            TEXT NOT NULL,
+  -- 1: the task of a single tracked job, which lists do not show. due_at: when that job is due, if it was scheduled.
+  single          INTEGER NOT NULL DEFAULT 0 CHECK (single IN (0, 1)),
+  due_at          INTEGER,
+  -- Who created the task or resumed its adding; how many producers add rows, and how many broke off.
+  producer        TEXT NOT NULL,
+  producers       INTEGER NOT NULL DEFAULT 0 CHECK (producers >= 0),
+  broken          INTEGER NOT NULL DEFAULT 0 CHECK (broken >= 0),
+  -- The last row that was added, for an import that is resumed.
+  last_row        TEXT,
+  state           TEXT NOT NULL
+    CHECK (state IN ('adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled')),
+  paused          INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+  reason          TEXT,
+  -- The run; when it began (NULL: with the task); how many rows had ended before it and do not belong to it.
+  run             INTEGER NOT NULL DEFAULT 1,
+  run_at          INTEGER,
+  ended_before    INTEGER NOT NULL DEFAULT 0,
+  total           INTEGER NOT NULL DEFAULT 0,
+  -- The first index that was never queued.
+  next            INTEGER NOT NULL DEFAULT 0,
+  -- The number of rows that are not yet queued; the number of jobs in the queue or with an owner.
+  backlog         INTEGER NOT NULL DEFAULT 0 CHECK (backlog >= 0),
+  in_window       INTEGER NOT NULL DEFAULT 0 CHECK (in_window >= 0),
+  enqueued        INTEGER NOT NULL DEFAULT 0 CHECK (enqueued >= 0),
+  working         INTEGER NOT NULL DEFAULT 0 CHECK (working >= 0),
+  finished        INTEGER NOT NULL DEFAULT 0 CHECK (finished >= 0),
+  failed          INTEGER NOT NULL DEFAULT 0 CHECK (failed >= 0),
+  error           INTEGER NOT NULL DEFAULT 0 CHECK (error >= 0),
+  cancelled       INTEGER NOT NULL DEFAULT 0 CHECK (cancelled >= 0),
+  -- 1: some rows have a class of their own.
+  mixed           INTEGER NOT NULL DEFAULT 0 CHECK (mixed IN (0, 1)),
+  -- The index from which cancelling continues.
+  cancel_from     INTEGER NOT NULL DEFAULT 0,
+  -- Bytes of its parts.
+  bytes           INTEGER NOT NULL DEFAULT 0,
+  -- 1: the task is invisible and is being deleted.
+  deleting        INTEGER NOT NULL DEFAULT 0 CHECK (deleting IN (0, 1)),
+  created_at      INTEGER NOT NULL,
+  progress_at     INTEGER,
+  finished_at     INTEGER,
+  CHECK (enqueued + working + finished + failed + error + cancelled = total)
+) STRICT;
+CREATE INDEX task_by_age ON task (created_at, id) WHERE single = 0 AND deleting = 0;
+CREATE INDEX open_task ON task (key) WHERE enqueued + working > 0 OR state = 'cancelling';
+CREATE INDEX cancelling_task ON task (key) WHERE state = 'cancelling';
+CREATE INDEX expiring_task ON task (expires_at) WHERE expires_at IS NOT NULL;
+
+-- cursor: the number of rows that the producer has added. state: 0 adds rows, 1 has ended, 2 broke off, 3 was replaced by
+-- another producer, 4 is a row of the task. retry: it puts rows back, and its death does not interrupt the task.
+CREATE TABLE producer (
+  task   INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  name   TEXT NOT NULL,
+  cursor INTEGER NOT NULL DEFAULT 0,
+  state  INTEGER NOT NULL DEFAULT 1 CHECK (state BETWEEN 0 AND 4),
+  retry  INTEGER NOT NULL DEFAULT 0 CHECK (retry IN (0, 1)),
+  PRIMARY KEY (task, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX open_producer ON producer (name) WHERE state = 0;
+
+-- The rows of tasks. status: 0 enqueued, 1 working, 2 finished, 3 failed, 4 error, 5 cancelled.
+-- location: 0 in the backlog, 1 in the window, 2 elsewhere, 3 never queued: from task.next on, else in the window.
+-- step: twice the attempt, plus one when it has ended.
+CREATE TABLE event (
+  task        INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  idx         INTEGER NOT NULL,
+  status      INTEGER NOT NULL CHECK (status BETWEEN 0 AND 5),
+  location    INTEGER NOT NULL CHECK (location BETWEEN 0 AND 3),
+  run         INTEGER NOT NULL,
+  step        INTEGER NOT NULL,
+  number      INTEGER,
+  job         TEXT,
+  code        TEXT,
+  started_at  INTEGER,
+  finished_at INTEGER,
+  args        TEXT,
+  source      TEXT,
+  result      TEXT,
+  PRIMARY KEY (task, idx)
+) STRICT, WITHOUT ROWID;
+-- A page of the rejected rows of a large task; of those with a code or without one.
+CREATE INDEX rejected_event ON event (task, status, idx) WHERE status >= 3;
+CREATE INDEX coded_event ON event (task, code, idx) WHERE status >= 3;
+
+CREATE TABLE message (
+  task   INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  idx    INTEGER NOT NULL,
+  n      INTEGER NOT NULL,
+  at     INTEGER NOT NULL,
+  code   TEXT NOT NULL,
+  params TEXT NOT NULL,
+  PRIMARY KEY (task, idx, n)
+) STRICT, WITHOUT ROWID;
+
+-- The number of rejected rows of each code ('': none).
+CREATE TABLE reason (
+  task   INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  status INTEGER NOT NULL,
+  code   TEXT NOT NULL,
+  count  INTEGER NOT NULL,
+  PRIMARY KEY (task, status, code)
+) STRICT, WITHOUT ROWID;
+
+-- Rows that have a position of their own in the backlog; the lowest is queued next. Below zero: they came back while the
+-- window was full, with their text, and go before the rows that were never queued. Above: they were put back for another
+-- run, and go behind the rows never queued whose index is below position >> 20; their text is made of the event.
+CREATE TABLE backlog (
+  task     INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  position INTEGER NOT NULL,
+  idx      INTEGER NOT NULL,
+  text     TEXT,
+  PRIMARY KEY (task, position)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX backlog_by_row ON backlog (task, idx);
+
+-- The pages of an export.
+CREATE TABLE part (
+  task  INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  idx   INTEGER NOT NULL,
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (task, idx)
+) STRICT;
+
+-- version: grows with each change that waiting owners must see. reshard_after: the id behind which resharding continues.
+CREATE TABLE ordered_queue (
+  id            INTEGER PRIMARY KEY,
+  name          TEXT NOT NULL UNIQUE,
+  shards        INTEGER NOT NULL CHECK (shards > 0),
+  from_shards   INTEGER CHECK (from_shards > 0),
+  reshard_after TEXT,
+  paused        INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
+  version       INTEGER NOT NULL DEFAULT 0,
+  morgue        INTEGER NOT NULL DEFAULT 0 CHECK (morgue >= 0)
+) STRICT;
+
+-- The owners that may own shards.
+CREATE TABLE ordered_member (
+  queue INTEGER NOT NULL,
+  owner INTEGER NOT NULL REFERENCES owner ON DELETE CASCADE,
+  PRIMARY KEY (queue, owner)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ordered_member_by_owner ON ordered_member (owner);
+
+-- owner: 0 for none. fetch_number: the number of the last fetch. alone: a suspect id is in flight. next_due: when the next
+-- id is due, as the owner knows. A shard that is gone keeps its row, so that its token never goes back.
+CREATE TABLE ordered_shard (
+  queue        INTEGER NOT NULL,
+  shard        INTEGER NOT NULL,
+  owner        INTEGER NOT NULL DEFAULT 0,
+  token        INTEGER NOT NULL DEFAULT 0,
+  busy         INTEGER NOT NULL DEFAULT 0 CHECK (busy >= 0),
+  fresh        INTEGER NOT NULL DEFAULT 0 CHECK (fresh >= 0),
+  retries      INTEGER NOT NULL DEFAULT 0 CHECK (retries >= 0),
+  processed    INTEGER NOT NULL DEFAULT 0,
+  failed       INTEGER NOT NULL DEFAULT 0,
+  fetch_number INTEGER NOT NULL,
+  alone        INTEGER NOT NULL DEFAULT 0 CHECK (alone IN (0, 1)),
+  next_due     INTEGER,
+  PRIMARY KEY (queue, shard)
+) STRICT, WITHOUT ROWID;
+
+-- The waiting payloads of an id. in_flight: 1 while the id is in flight as well, and must not be fetched. A single payload
+-- may be here with its score; where `text` is NULL, `size` payloads are in ordered_payload.
+CREATE TABLE ordered_waiting (
+  queue       INTEGER NOT NULL,
+  id          TEXT NOT NULL,
+  shard       INTEGER NOT NULL,
+  in_flight   INTEGER NOT NULL CHECK (in_flight IN (0, 1)),
+  perform_in  REAL NOT NULL,
+  retry_count INTEGER NOT NULL,
+  crashes     INTEGER NOT NULL,
+  suspect     INTEGER NOT NULL CHECK (suspect IN (0, 1)),
+  size        INTEGER NOT NULL CHECK (size > 0),
+  score       REAL,
+  error       TEXT,
+  text        TEXT,
+  PRIMARY KEY (queue, id),
+  CHECK ((score IS NULL) = (text IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ordered_due ON ordered_waiting (queue, shard, perform_in, id) WHERE in_flight = 0;
+-- A page of the ids that failed. (SQLite would take a plain comparison here for the beginning of the page.)
+CREATE INDEX ordered_retry ON ordered_waiting (queue, retry_count, id) WHERE (retry_count < 0) = 0;
+
+-- Ids that were fetched and are not settled. (shard, fetch_number, id) is the ticket. has_waiting: the id may have waiting
+-- payloads. Where `score` is NULL, `text` is a JSON array of payloads and scores.
+CREATE TABLE ordered_in_flight (
+  queue        INTEGER NOT NULL,
+  id           TEXT NOT NULL,
+  shard        INTEGER NOT NULL,
+  fetch_number INTEGER NOT NULL,
+  fetched_at   INTEGER NOT NULL,
+  has_waiting  INTEGER NOT NULL DEFAULT 0 CHECK (has_waiting IN (0, 1)),
+  cancelled    INTEGER NOT NULL DEFAULT 0 CHECK (cancelled IN (0, 1)),
+  perform_in   REAL NOT NULL,
+  retry_count  INTEGER NOT NULL,
+  crashes      INTEGER NOT NULL,
+  suspect      INTEGER NOT NULL,
+  score        REAL,
+  error        TEXT,
+  text         TEXT NOT NULL,
+  PRIMARY KEY (queue, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ordered_cancelled ON ordered_in_flight (queue, shard, fetch_number) WHERE cancelled = 1;
+
+-- The payloads of ids that have several, and (dead = 1) those in the morgue. An id has each text once.
+CREATE TABLE ordered_payload (
+  queue INTEGER NOT NULL,
+  id    TEXT NOT NULL,
+  dead  INTEGER NOT NULL,
+  score REAL NOT NULL,
+  text  TEXT NOT NULL,
+  PRIMARY KEY (queue, id, dead, score, text)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX ordered_payload_by_text ON ordered_payload (queue, id, dead, text);
+
+CREATE TABLE ordered_dead (
+  queue      INTEGER NOT NULL,
+  id         TEXT NOT NULL,
+  updated_at REAL NOT NULL,
+  deaths     INTEGER NOT NULL,
+  error      TEXT,
+  PRIMARY KEY (queue, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX ordered_dead_by_age ON ordered_dead (queue, updated_at, id);
+
+-- The highest token or fetch number of ordered queues that were deleted: a new queue begins above it, also after the clock
+-- was set back.
+CREATE TABLE ordered_highest (number INTEGER NOT NULL) STRICT;
+INSERT INTO ordered_highest VALUES (0);
