@@ -6,13 +6,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { Catalogue } from '#dist/cli/demo/catalogue.js'
-import type { Product } from '#dist/cli/demo/product.js'
-import { cellValues, HEADER, makeProducts } from '#dist/cli/demo/products.js'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
+import { Catalogue } from '../../examples/demo/catalogue.js'
+import { cellValues, HEADER, makeProducts as makeAny } from '../../examples/demo/products.js'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+
+interface Product {
+  sku: string
+  name: string
+}
+
+interface Made {
+  rows: { sku: string; name: string }[]
+  products: Product[]
+  broken: { row: number; kind: string; code: string; field: string }[]
+  untidy: { row: number; kind: string; sku: string }[]
+}
+
+const makeProducts = makeAny as unknown as (count: number) => Made
 
 interface Ended {
   code: number

@@ -1,9 +1,16 @@
 /** `highkiq demo` imports a workbook and shows what became of each row. */
 
 import { type Command, InvalidArgumentError } from 'commander'
-import { type DemoOptions, ROWS } from '../demo/options.ts'
 import { count } from '../figures.ts'
 import { wholeNumber } from '../usage.ts'
+
+interface DemoOptions {
+  out: string
+  file?: string
+  url?: string
+  rows?: number
+  web?: boolean
+}
 
 const MOST_ROWS = 1_000_000
 
@@ -13,12 +20,12 @@ export function register(program: Command): void {
     .description('import a workbook of products and show what becomes of each row')
     .option('--file <path>', 'your own file (.xlsx or .csv) instead of a generated workbook')
     .option('--url <url>', 'store to use (default: a new SQLite file in the output folder)')
-    .option('--rows <n>', `rows of the generated workbook (default: ${count(ROWS)})`, rowCount)
+    .option('--rows <n>', 'rows of the generated workbook (default: 10,000)', rowCount)
     .option('--out <folder>', 'folder for the files', 'demo-output')
     .option('--web', 'serve the dashboard with the imported rows until Ctrl-C')
     .action(async (options: DemoOptions) => {
-      // The demo loads the workbook reader and writer; other commands must not wait for them.
-      const { demo } = await import('../demo/demo.ts')
+      const example = new URL('../../../examples/demo/demo.js', import.meta.url)
+      const { demo } = (await import(example.href)) as { demo(options: DemoOptions): Promise<number> }
       process.exitCode = await demo(options)
     })
 }

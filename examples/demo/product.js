@@ -1,49 +1,12 @@
-/** A product, and how it is read from a row as people write them: what is merely untidy is cleaned, what is wrong is refused. */
+/** Reads a product from a row as people write it: cleans what is untidy, and refuses what is wrong. */
 
-import { BusinessFailure } from '../../index.ts'
-import type { Columns } from './columns.ts'
-
-export interface Product {
-  sku: string
-  name: string
-  category: string | null
-  priceCents: number
-  /** ISO 4217. */
-  currency: string | null
-  stock: number | null
-  /** `YYYY-MM-DD`. */
-  availableFrom: string | null
-  ean: string | null
-  description: string | null
-}
-
-/** Why a row is refused. */
-export type Reason =
-  | 'missing_sku'
-  | 'duplicate_sku'
-  | 'missing_name'
-  | 'name_too_long'
-  | 'unknown_category'
-  | 'missing_price'
-  | 'bad_price'
-  | 'price_out_of_range'
-  | 'bad_currency'
-  | 'bad_stock'
-  | 'bad_date'
-  | 'bad_ean'
-  | 'formula_error'
-  | 'blank_row'
-
-export interface Rules {
-  /** A file of one's own may have any categories. */
-  categories?: readonly string[]
-}
+import { BusinessFailure } from 'highkiq'
 
 const LONGEST_NAME = 120
 const HIGHEST_PRICE = 1_000_000
 const FORMULA_ERROR = /^#(N\/A|REF!|VALUE!|DIV\/0!|NAME\?|NUM!|NULL!|SPILL!|CALC!)$/i
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
-const CURRENCY_NAMES: Record<string, string> = {
+const CURRENCY_NAMES = {
   '€': 'EUR',
   EURO: 'EUR',
   EUROS: 'EUR',
@@ -57,10 +20,10 @@ const CURRENCY_NAMES: Record<string, string> = {
   YEN: 'JPY',
 }
 
-/** The row as a product. @throws BusinessFailure with a `Reason` as its code, for the first thing that is wrong */
-export function readProduct(row: Record<string, unknown>, columns: Columns, rules: Rules = {}): Product {
+/** Returns the row as a product. @throws BusinessFailure with a code, for the first cell that is wrong */
+export function readProduct(row, columns, rules = {}) {
   refuseBrokenFormulas(row, Object.values(columns))
-  const cell = (column: string | undefined) => (column === undefined ? '' : row[column])
+  const cell = (column) => (column === undefined ? '' : row[column])
   return {
     sku: readSku(cell(columns.sku), columns.sku),
     name: readName(cell(columns.name), columns.name),
@@ -75,50 +38,50 @@ export function readProduct(row: Record<string, unknown>, columns: Columns, rule
 }
 
 /** A spreadsheet shows #N/A, #REF! and the like where a formula has no result. */
-export function refuseBrokenFormulas(row: Record<string, unknown>, columns: readonly string[]): void {
+export function refuseBrokenFormulas(row, columns) {
   for (const column of columns) {
     const text = asText(row[column])
     if (FORMULA_ERROR.test(text)) refuse('formula_error', column, `the formula in this cell shows ${text}: repair it`)
   }
 }
 
-/** What a row's SKU column says, cleaned; '' when it says nothing. */
-export function skuOf(row: Record<string, unknown>, { sku }: Columns): string {
+/** Returns the SKU of a row, cleaned; '' when it has none. */
+export function skuOf(row, { sku }) {
   return asCode(row[sku])
 }
 
-/** As it stands in the cell: a text in quotes, and not too long. */
-export function quote(value: unknown): string {
+/** Returns a cell for a message: a text in quotes, cut if it is long. */
+export function quote(value) {
   if (typeof value === 'number') return String(value)
   const text = String(value)
   const characters = [...text]
   return `"${characters.length > 40 ? `${characters.slice(0, 39).join('')}…` : text}"`
 }
 
-export function refuse(code: Reason, field: string | undefined, message: string): never {
+export function refuse(code, field, message) {
   throw new BusinessFailure(message, field === undefined ? { code } : { code, field })
 }
 
-/** Spaces of every kind become one plain space. */
-function asText(value: unknown): string {
+/** Returns a text in which spaces of every kind are one plain space. */
+function asText(value) {
   return String(value ?? '')
     .normalize('NFC')
     .replace(/[\s\u200B]+/gu, ' ')
     .trim()
 }
 
-/** Full-width digits and letters become plain ones, and what can't be seen goes: for everything that is not prose. */
-function asPlain(value: unknown): string {
+/** Returns a text with plain digits and letters, and without invisible characters: for codes and numbers. */
+function asPlain(value) {
   return asText(String(value ?? '').normalize('NFKC')).replace(/\p{Cf}/gu, '')
 }
 
-const asCode = (value: unknown) => asPlain(value).toUpperCase()
+const asCode = (value) => asPlain(value).toUpperCase()
 
-function readSku(value: unknown, column: string): string {
+function readSku(value, column) {
   return asCode(value) || refuse('missing_sku', column, 'missing – every product needs one')
 }
 
-function readName(value: unknown, column: string): string {
+function readName(value, column) {
   const name = asText(value)
   if (name === '') refuse('missing_name', column, 'missing – every product needs one')
   const { length } = [...name]
@@ -126,7 +89,7 @@ function readName(value: unknown, column: string): string {
   return refuse('name_too_long', column, `${quote(name)} has ${length} characters: ${LONGEST_NAME} fit`)
 }
 
-function readCategory(value: unknown, column = '', known: readonly string[] | undefined): string | null {
+function readCategory(value, column = '', known) {
   const category = asText(value)
   if (category === '') return null
   if (!known) return category
@@ -134,14 +97,14 @@ function readCategory(value: unknown, column = '', known: readonly string[] | un
   return found ?? refuse('unknown_category', column, `${quote(category)} is unknown: there are ${known.join(', ')}`)
 }
 
-function readPrice(value: unknown, column: string): number {
+function readPrice(value, column) {
   const price = typeof value === 'number' ? value : priceOf(asPlain(value), column)
   if (price <= 0) refuse('price_out_of_range', column, `${quote(value)} is not above 0`)
   if (price > HIGHEST_PRICE) refuse('price_out_of_range', column, `${quote(value)} is above ${HIGHEST_PRICE}`)
   return Math.round(price * 100)
 }
 
-function priceOf(text: string, column: string): number {
+function priceOf(text, column) {
   if (text === '') refuse('missing_price', column, 'missing – write a number')
   const bare = text.replace(/^(\p{Sc}|[A-Z]{3})\s*|\s*(\p{Sc}|[A-Z]{3})$/gu, '')
   const price = decimalOf(bare)
@@ -157,7 +120,7 @@ function priceOf(text: string, column: string): number {
 }
 
 /** `12.50`, `12,50`, `1.234,50`, `1,234.50`, `1'234.50`, `1 234,50`; not `1.234`, which can be read in two ways. */
-function decimalOf(text: string): number | undefined {
+function decimalOf(text) {
   if (/^-?\d+([.,]\d{1,2})?$/.test(text) || /^-?0[.,]\d+$/.test(text)) return Number(text.replace(',', '.'))
   const grouped = /^(-?\d{1,3})(([.,' \u2019])\d{3}(?:\3\d{3})*)(?:([.,])(\d{1,2}))?$/.exec(text)
   if (!grouped) return undefined
@@ -167,7 +130,7 @@ function decimalOf(text: string): number | undefined {
   return Number(`${first}${groups.replace(/\D/g, '')}.${decimals}`)
 }
 
-function readCurrency(value: unknown, column = ''): string | null {
+function readCurrency(value, column = '') {
   const currency = asCode(value)
   if (currency === '') return null
   if (CURRENCIES.has(currency)) return currency
@@ -176,7 +139,7 @@ function readCurrency(value: unknown, column = ''): string | null {
   return refuse('bad_currency', column, `${quote(value)} is not a currency code: ${hint}`)
 }
 
-function readStock(value: unknown, column = ''): number | null {
+function readStock(value, column = '') {
   const text = asPlain(value)
   if (text === '') return null
   const stock = /^-?\d+([.,]\d+)?$/.test(text) ? Number(text.replace(',', '.')) : Number.NaN
@@ -187,7 +150,7 @@ function readStock(value: unknown, column = ''): number | null {
 }
 
 /** `2026-03-01`, also with a time, `01.03.2026`, and `03/01/2026` where only one reading is possible. */
-function readDate(value: unknown, column = ''): string | null {
+function readDate(value, column = '') {
   const text = asPlain(value)
   if (text === '') return null
   const iso = /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ][\d:.]+Z?)?$/.exec(text)
@@ -202,14 +165,14 @@ function readDate(value: unknown, column = ''): string | null {
   return refuse('bad_date', column, `${quote(text)} can be read in two ways: write it like 2026-03-01`)
 }
 
-function dateOf(text: string, column: string, year: number, month: number, day: number): string {
+function dateOf(text, column, year, month, day) {
   const date = new Date(Date.UTC(year, month - 1, day))
   const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day
   if (exists) return date.toISOString().slice(0, 10)
   return refuse('bad_date', column, `${quote(text)} is not in the calendar`)
 }
 
-function readEan(value: unknown, column = ''): string | null {
+function readEan(value, column = '') {
   const text = asPlain(value)
   if (text === '') return null
   if (/^\d[.,]\d+E\+?\d+$/i.test(text)) {
@@ -224,8 +187,8 @@ function readEan(value: unknown, column = ''): string | null {
   return refuse('bad_ean', column, `${quote(text)} has a typing error: with these digits the last would be ${expected}`)
 }
 
-/** The last digit of an EAN, from those before it: from the right they count 3, 1, 3, 1, … times. */
-export function checkDigit(digits: string): string {
+/** Returns the last digit of an EAN from those before it: from the right they count 3, 1, 3, 1, … times. */
+export function checkDigit(digits) {
   let sum = 0
   for (let i = 0; i < digits.length; i++) sum += Number(digits.at(-1 - i)) * (i % 2 === 0 ? 3 : 1)
   return String((10 - (sum % 10)) % 10)

@@ -1,21 +1,7 @@
-/** Which column of a file is what, by its header. */
+/** Finds the columns of a file of products by their names. */
 
-export type Field =
-  | 'sku'
-  | 'name'
-  | 'category'
-  | 'price'
-  | 'currency'
-  | 'stock'
-  | 'availableFrom'
-  | 'ean'
-  | 'description'
-
-/** The header of each field that the file has. */
-export type Columns = Partial<Record<Field, string>> & Record<'sku' | 'name' | 'price', string>
-
-/** Without spaces, punctuation and capitals. The first is how the demo itself calls it. */
-const HEADERS: Record<Field, readonly string[]> = {
+/** Names of each field's column, in small letters without spaces and punctuation. The generated workbook has the first. */
+const HEADERS = {
   sku: ['sku', 'articlenumber', 'artikelnummer', 'itemnumber', 'productcode', 'productid', 'item', 'code', 'id'],
   name: ['name', 'productname', 'product', 'title', 'bezeichnung', '商品名', '品名'],
   category: ['category', 'kategorie', 'productcategory', 'group', 'type'],
@@ -27,21 +13,21 @@ const HEADERS: Record<Field, readonly string[]> = {
   description: ['description', 'beschreibung', 'details', 'text'],
 }
 
-/** How the columns are called in a message. */
+/** The columns of a list of products, for a message. */
 export const EXPECTED = 'SKU, Name and Price (also Category, Currency, Stock, Available from, EAN, Description)'
 
-/** The columns of a file of products, or the names of those without which it is none. */
-export function findColumns(header: readonly string[]): { columns: Columns } | { missing: string[] } {
-  const columns: Partial<Record<Field, string>> = {}
+/** Returns the column of each field, or the required fields that are missing. */
+export function findColumns(header) {
+  const columns = {}
   const plain = header.map((name) =>
     name
       .normalize('NFKC')
       .toLowerCase()
       .replace(/[^\p{L}\p{N}]/gu, ''),
   )
-  for (const [field, names] of Object.entries(HEADERS) as [Field, readonly string[]][]) {
+  for (const [field, names] of Object.entries(HEADERS)) {
     const found = names.map((name) => plain.indexOf(name)).find((index) => index >= 0)
-    if (found !== undefined) columns[field] = header[found] as string
+    if (found !== undefined) columns[field] = header[found]
   }
   const { sku, name, price } = columns
   if (sku !== undefined && name !== undefined && price !== undefined)

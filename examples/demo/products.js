@@ -1,45 +1,12 @@
 /**
- * The demo's workbook, the same at each run: products of a shop that sells in many languages, most of them right, some
- * untidy, and about 2% broken in the ways that spreadsheets really are.
+ * Generates the demo's workbook, the same at each run: products of a shop that sells in many languages. Most are right,
+ * some are untidy, and about 2% are broken as in real spreadsheets.
  */
 
-import { Chance } from './chance.ts'
-import { checkDigit, type Product, type Reason } from './product.ts'
+import { checkDigit } from './product.js'
 
 export const HEADER = ['SKU', 'Name', 'Category', 'Price', 'Currency', 'Stock', 'Available from', 'EAN', 'Description']
 export const CATEGORIES = ['Kitchen', 'Garden', 'Electronics', 'Books', 'Toys', 'Clothing', 'Sports', 'Office']
-
-/** A row that must be refused, and why. */
-export interface Broken {
-  /** Its number in the file; the header is row 1. */
-  row: number
-  /** What was done to it. */
-  kind: string
-  code: Reason
-  field: string
-}
-
-export interface MadeProducts {
-  /** What is in the file below the header. */
-  rows: Cells[]
-  /** What must be in the catalogue afterwards, in the order of the rows. */
-  products: Product[]
-  broken: Broken[]
-  /** Rows that are untidy, which must do no harm, by what was done to them. */
-  untidy: { row: number; kind: string; sku: string }[]
-}
-
-interface Cells {
-  sku: string
-  name: string
-  category: string
-  price: string | number
-  currency: string
-  stock: string | number
-  availableFrom: string | Date
-  ean: string
-  description: string
-}
 
 const SEED = 89
 const BROKEN_SHARE = 0.02
@@ -48,7 +15,7 @@ const FIRST_DAY = Date.UTC(2025, 0, 1)
 const DAY_MS = 86_400_000
 
 // biome-ignore format: a list by category is easier to read
-const NAMES: Record<string, readonly string[]> = {
+const NAMES = {
   Kitchen: ['Chef’s knife, 8"', 'Schneidebrett aus Eiche', 'Théière émaillée', '南部鉄器の急須', '不锈钢炒锅', '김치 보관 용기', 'طقم أكواب القهوة', 'סט סכיני מטבח', 'Турка медная', '☕ Espresso cups, set of 4'],
   Garden: ['Watering can, 10 l', 'Gartenschere', 'Sécateur "Provence"', '剪定ばさみ', '园艺手套', 'خرطوم الحديقة', 'כלי גינון', 'Садовый гном', '🌻 Sunflower seeds', 'Regadera de zinc'],
   Electronics: ['Monitor 27", 4K', 'Kopfhörer mit Geräuschunterdrückung', 'Écouteurs sans fil', 'ワイヤレスマウス', '蓝牙音箱', '휴대용 충전기', 'شاحن سريع', 'מקלדת אלחוטית', 'Внешний диск, 2 ТБ', 'Καλώδιο USB-C'],
@@ -70,8 +37,8 @@ const DESCRIPTIONS = [
 ]
 const CURRENCIES = ['EUR', 'EUR', 'EUR', 'EUR', 'USD', 'GBP', 'CHF', 'PLN']
 
-/** What is done to a product that stays good. */
-const UNTIDY: Record<string, (cells: Cells, product: Product) => Partial<Cells>> = {
+/** Changes that make a product untidy but not wrong. */
+const UNTIDY = {
   'spaces behind': ({ sku, name }) => ({ sku: `${sku}  `, name: `${name} ` }),
   'non-breaking spaces': ({ name, category }) => ({
     name: `\u00A0${name.replaceAll(' ', '\u00A0')}`,
@@ -95,10 +62,8 @@ const UNTIDY: Record<string, (cells: Cells, product: Product) => Partial<Cells>>
   'a space without width': ({ sku, name }) => ({ sku: `\u200B${sku}`, name: `${name}\uFEFF` }),
 }
 
-type Break = { code: Reason; field: string; change: (cells: Cells, earlier: Cells, chance: Chance) => Partial<Cells> }
-
-/** What is done to a product that is refused for it. `earlier`: a good row above. */
-const BREAKS: Record<string, Break> = {
+/** Changes for which a product is refused, with the code and the field. `earlier` is a good row above. */
+const BREAKS = {
   'a letter O in the price': { code: 'bad_price', field: 'Price', change: () => ({ price: '12,5O' }) },
   'no SKU': { code: 'missing_sku', field: 'SKU', change: () => ({ sku: ' ' }) },
   'an SKU twice': { code: 'duplicate_sku', field: 'SKU', change: (_, { sku }) => ({ sku }) },
@@ -139,13 +104,13 @@ const BREAKS: Record<string, Break> = {
   'a formula without result': { code: 'formula_error', field: 'Price', change: () => ({ price: '#N/A' }) },
 }
 
-/** Always the same for the same `count`. */
-export function makeProducts(count: number): MadeProducts {
+/** Returns the rows of the workbook, the products in them, and the broken and untidy rows. */
+export function makeProducts(count) {
   const chance = new Chance(SEED)
   const kinds = Object.entries(BREAKS)
   const toBreak = new Set(chance.distinct(Math.round(count * BROKEN_SHARE), count))
-  const made: MadeProducts = { rows: [], products: [], broken: [], untidy: [] }
-  const good: Cells[] = []
+  const made = { rows: [], products: [], broken: [], untidy: [] }
+  const good = []
   for (let i = 0; i < count; i++) {
     const row = i + 2
     const product = makeProduct(i, chance)
@@ -153,7 +118,7 @@ export function makeProducts(count: number): MadeProducts {
     if (toBreak.has(i)) {
       // The first row can't repeat an earlier one.
       const earlier = good.length > 0 ? chance.pick(good) : { ...cells, sku: '' }
-      const [kind, { code, field, change }] = kinds[made.broken.length % kinds.length] as [string, Break]
+      const [kind, { code, field, change }] = kinds[made.broken.length % kinds.length]
       made.broken.push({ row, kind, code, field })
       made.rows.push({ ...cells, ...change(cells, earlier, chance) })
       continue
@@ -171,18 +136,18 @@ export function makeProducts(count: number): MadeProducts {
   return made
 }
 
-/** In the order of `HEADER`. */
-export function cellValues(cells: Cells): unknown[] {
+/** Returns the cells of a row in the order of `HEADER`. */
+export function cellValues(cells) {
   const { sku, name, category, price, currency, stock, availableFrom, ean, description } = cells
   return [sku, name, category, price, currency, stock, availableFrom, ean, description]
 }
 
-function makeProduct(i: number, chance: Chance): Product {
+function makeProduct(i, chance) {
   const category = chance.pick(CATEGORIES)
   const body = `4${String(chance.whole(0, 99_999_999_999)).padStart(11, '0')}`
   return {
     sku: `${category.slice(0, 3).toUpperCase()}-${String(i + 1).padStart(5, '0')}`,
-    name: `${chance.pick(NAMES[category] as string[])}, ${chance.pick(VARIANTS)}`,
+    name: `${chance.pick(NAMES[category])}, ${chance.pick(VARIANTS)}`,
     category,
     priceCents: chance.whole(99, 249_999),
     currency: chance.pick(CURRENCIES),
@@ -193,7 +158,7 @@ function makeProduct(i: number, chance: Chance): Product {
   }
 }
 
-function cellsOf(product: Product): Cells {
+function cellsOf(product) {
   const { sku, name, category, priceCents, currency, stock, availableFrom, ean, description } = product
   return {
     sku,
@@ -208,15 +173,49 @@ function cellsOf(product: Product): Cells {
   }
 }
 
-function fullWidth(text: string): string {
+function fullWidth(text) {
   return text.replace(/[!-~]/g, (character) => String.fromCharCode(character.charCodeAt(0) + 0xfee0))
 }
 
 /** `1234.5` → `1.234,50`. */
-function withComma(cents: number): string {
+function withComma(cents) {
   return (cents / 100).toLocaleString('de', { minimumFractionDigits: 2 })
 }
 
-function mistyped(ean: string): string {
+function mistyped(ean) {
   return ean.slice(0, -1) + ((Number(ean.at(-1)) + 1) % 10)
+}
+
+/** Random numbers that are the same at each run (mulberry32). */
+class Chance {
+  #state
+
+  constructor(seed) {
+    this.#state = seed >>> 0
+  }
+
+  /** Returns a number from 0, below 1. */
+  next() {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0
+    let mixed = this.#state
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+
+  /** Returns an integer from `from` to `to`. */
+  whole(from, to) {
+    return from + Math.floor(this.next() * (to - from + 1))
+  }
+
+  pick(from) {
+    return from[Math.floor(this.next() * from.length)]
+  }
+
+  /** Returns `count` different integers from 0, below `below`, in ascending order. */
+  distinct(count, below) {
+    const drawn = new Set()
+    while (drawn.size < Math.min(count, below)) drawn.add(this.whole(0, below - 1))
+    return [...drawn].sort((a, b) => a - b)
+  }
 }
