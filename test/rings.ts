@@ -16,7 +16,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   highkiq: {
     test: { rest: 'fast' },
     'test/chaos': { rest: 'full' },
-    'test/cli': { rest: 'full' },
+    'test/cli': { rest: 'full', fast: ['messages'] },
     'test/client': { rest: 'fast' },
     'test/conformance': {
       rest: 'fast',

@@ -1,6 +1,8 @@
-/** The banner of `highkiq work` on a terminal. */
+/** The banner of `highkiq work` on a terminal, and the title of its process. */
 
 import { styleText } from 'node:util'
+import { PROGRAM } from '../app.ts'
+import { type Highkiq, VERSION, type Worker } from '../index.ts'
 
 const ART = String.raw`
  _     _       _     _    _
@@ -39,4 +41,21 @@ export function banner(
   ] as const
   const lines = facts.map(([label, value]) => `${styleText('dim', label.padEnd(12), { stream: out })}${value}`)
   return `${styleText('cyan', ART, { stream: out })}\n\n${lines.map((line) => `  ${line}`).join('\n')}\n\n`
+}
+
+/** Sets the process title every second: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, plus what the app adds. Returns the function that stops it. */
+export function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void {
+  let stopping = ''
+  const set = () => {
+    const name = tag ? ` ${tag}` : ''
+    const title = `highkiq ${VERSION}${name} [${worker.busy} of ${worker.slots} busy]${stopping}`
+    process.title = hq[PROGRAM].titleOf(title)
+  }
+  hq.on('quiet', () => {
+    stopping = ' stopping'
+    set()
+  })
+  set()
+  const timer = setInterval(set, 1000)
+  return () => clearInterval(timer)
 }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, QueueOption, QueueSummary, Worker, WorkerOptions } from '../index.ts'
 import type { Settings } from './config/settings.ts'
+import { setExitCode } from './io.ts'
 import { checkStoreExists } from './open-app.ts'
 
 /** Milliseconds between two counts of the jobs that a drained store still holds. */
@@ -45,7 +46,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
     if (stuck.length === 0) hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
     else {
       hq.log.error({ queues: stuck.map(({ name }) => name) }, STUCK)
-      process.exitCode = 1
+      setExitCode(1)
     }
     await worker.stop()
   }

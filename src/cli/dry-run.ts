@@ -3,8 +3,7 @@
 import type { DryRun } from '../index.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Columns } from '../tasks/columns.ts'
-import { count, plural } from './figures.ts'
-import { type Column, plain, table } from './output.ts'
+import { type Column, count, plain, plural, table } from './output.ts'
 
 const WIDEST_VALUE = 60
 

@@ -7,6 +7,7 @@ import { PROGRAM } from '../app.ts'
 import { LEVELS, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
 import { FORMATS } from '../log/line.ts'
+import { io } from './io.ts'
 import { loadApp } from './load-app.ts'
 import { CliError, collect } from './usage.ts'
 
@@ -57,7 +58,7 @@ export function checkStoreExists(hq: Highkiq): void {
 
 async function openApp({ require: files, url, verbose, drain }: AppOptions): Promise<Highkiq> {
   // An app creates its logger in its constructor.
-  if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
+  if (verbose) io().env.HIGHKIQ_LOG_LEVEL = 'debug'
   checkLogVariables()
   if (!files) return usable(new Highkiq(url === undefined ? {} : { url }))
   const hq = await loadApp(files)
@@ -73,7 +74,7 @@ export function checkLogVariables(): void {
 }
 
 function check(name: Variable, known: readonly string[]): void {
-  const value = variable(name)
+  const value = variable(name, io().env)
   if (value === undefined || known.includes(value)) return
   throw new CliError(`${name} must be one of ${known.join(', ')} (got ${JSON.stringify(value)})`, 2)
 }

@@ -3,9 +3,8 @@
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
 import { hasTooManyFailures, REJECTED_STATUSES } from '../index.ts'
 import { endedOf } from '../tasks/task.ts'
-import { count, duration, plural, rate } from './figures.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
-import { pairs, plain, time } from './output.ts'
+import { count, duration, pairs, plain, plural, rate, time } from './output.ts'
 
 const SHOWN = 5
 

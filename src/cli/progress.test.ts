@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Task, TaskStatus, WaitOptions } from '../index.ts'
-import { Pace } from './pace.ts'
-import { watchTask } from './progress.ts'
+import { Pace, watchTask } from './progress.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: 0 })

@@ -3,9 +3,8 @@
 import { type Command, Option } from 'commander'
 import type { CodeFilter, ReasonCount, Task, TaskEvent } from '../index.ts'
 import { reasonFilter } from '../tasks/event.ts'
-import { count } from './figures.ts'
 import { reasonOf } from './outcome.ts'
-import { table } from './output.ts'
+import { count, table } from './output.ts'
 
 const SHOWN = 10
 

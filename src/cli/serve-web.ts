@@ -2,6 +2,7 @@
 
 import { variable } from '../environment.ts'
 import type { Highkiq } from '../index.ts'
+import { io } from './io.ts'
 import { CliError } from './usage.ts'
 
 export const WEB_PORT = 7433
@@ -16,7 +17,7 @@ export interface WebAddress {
 export async function serveWeb(
   hq: Highkiq,
   { port, host }: WebAddress,
-  { token = variable('HIGHKIQ_WEB_TOKEN'), readOnly = false }: { token?: string; readOnly?: boolean } = {},
+  { token = variable('HIGHKIQ_WEB_TOKEN', io().env), readOnly = false }: { token?: string; readOnly?: boolean } = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
   if (token === '') throw new CliError('--token must not be empty: give a long secret, or leave it out', 2)
   if (token === undefined) await checkHost(host)
@@ -29,7 +30,7 @@ export async function serveWeb(
 }
 
 /** @throws CliError when other machines could reach the address without a login */
-export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKEN')): Promise<void> {
+export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKEN', io().env)): Promise<void> {
   const { isLoopback } = await import('../http/access/local.ts')
   if (token !== undefined || isLoopback(host)) return
   throw new CliError(

@@ -3,9 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Highkiq } from '../index.ts'
-import { onInterrupt } from './interrupt.ts'
+import { io } from './io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from './open-app.ts'
 import { print, printJson } from './output.ts'
+import { onInterrupt } from './terminal.ts'
 
 const WATCH_MS = 1000
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
@@ -31,7 +32,7 @@ export function show<T>(options: ShowOptions, { get, text }: View<T>): Promise<v
     const once = async () => {
       const value = await get(hq)
       if (options.json) printJson(value)
-      else print(options.watch && process.stdout.isTTY ? CLEAR + text(value) : text(value))
+      else print(options.watch && io().stdout.isTTY ? CLEAR + text(value) : text(value))
     }
     await once()
     if (!options.watch) return

@@ -2,8 +2,9 @@
 
 import type { Highkiq, Task, TaskStatus } from '../index.ts'
 import { metaOf } from '../tasks/meta.ts'
-import { onInterrupt } from './interrupt.ts'
+import { setExitCode } from './io.ts'
 import { watchTask } from './progress.ts'
+import { onInterrupt } from './terminal.ts'
 import { CliError } from './usage.ts'
 
 /** @throws CliError when there is no such task */
@@ -38,7 +39,7 @@ export async function untilEnd(task: Task, title: string): Promise<TaskStatus | 
     return await watchTask(task, { title, signal: interrupt.signal })
   } catch (thrown) {
     if (!interrupt.signal.aborted) throw thrown
-    process.exitCode = interrupt.exitCode
+    setExitCode(interrupt.exitCode)
     return undefined
   } finally {
     interrupt.release()

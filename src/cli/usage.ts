@@ -1,10 +1,11 @@
 /** Exit codes and error messages of commands: 0 done, 1 failed, 2 wrong usage, 3 rejected rows. Also parsers of options. */
 
 import { inspect } from 'node:util'
-import { type Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { CommanderError, InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, HighkiqError } from '../index.ts'
 import { LANGUAGE_CODES } from '../tasks/languages/index.ts'
 import { withFlagNames } from './flag-names.ts'
+import { io } from './io.ts'
 
 /** An error of a command, printed as one line, with the details (such as a stack of the app) below it. */
 export class CliError extends Error {
@@ -21,33 +22,12 @@ export class CliError extends Error {
 /** Error codes that mean wrong usage (exit code 2). */
 const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALID_FILE', 'TOO_MANY_ROWS'])
 
-/** Runs the program and ends the process. */
-export async function run(program: Command, argv: readonly string[]): Promise<never> {
-  quietBrokenPipes()
-  try {
-    await program.parseAsync(argv)
-  } catch (thrown) {
-    process.exitCode = reportError(thrown)
-  }
-  // Files that -r loads may leave timers and connections open, so the process must exit explicitly.
-  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
-  process.exit()
-}
-
-/** Sets how errors are printed. Call it before adding subcommands, which inherit it. */
-export function prepare(program: Command): Command {
-  return program
-    .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'highkiq: ')) })
-    .showSuggestionAfterError()
-}
-
 export function wantsStacks(): boolean {
-  return ['debug', 'trace'].includes(process.env.HIGHKIQ_LOG_LEVEL ?? '')
+  return ['debug', 'trace'].includes(io().env.HIGHKIQ_LOG_LEVEL ?? '')
 }
 
 /** Prints an error and returns the exit code. */
-function reportError(thrown: unknown): number {
+export function reportError(thrown: unknown): number {
   // Commander has printed its message already.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
   if (thrown instanceof CliError) {
@@ -60,12 +40,12 @@ function reportError(thrown: unknown): number {
     const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
     return USAGE.has(thrown.code) && !begun ? 2 : 1
   }
-  process.stderr.write(`${inspect(thrown)}\n`)
+  io().stderr.write(`${inspect(thrown)}\n`)
   return 1
 }
 
 function say(text: string): void {
-  process.stderr.write(`highkiq: ${text}\n`)
+  io().stderr.write(`highkiq: ${text}\n`)
 }
 
 /** Compares names, too, so that errors of another copy of this package count. */
@@ -73,17 +53,6 @@ function isHighkiqError(thrown: unknown): thrown is HighkiqError {
   return (
     thrown instanceof HighkiqError || (thrown instanceof Error && ['HighkiqError', 'PushError'].includes(thrown.name))
   )
-}
-
-/** Ends quietly when standard output closes (`highkiq … | head`). A closed standard error does not stop a worker. */
-function quietBrokenPipes(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit()
-  })
-  process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-  })
 }
 
 // ------------------------------------------------------------------------------------------- values of options

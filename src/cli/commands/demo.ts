@@ -1,7 +1,8 @@
 /** `highkiq demo` imports a workbook and shows what became of each row. */
 
 import { type Command, InvalidArgumentError } from 'commander'
-import { count } from '../figures.ts'
+import { setExitCode } from '../io.ts'
+import { count } from '../output.ts'
 import { wholeNumber } from '../usage.ts'
 
 interface DemoOptions {
@@ -26,7 +27,7 @@ export function register(program: Command): void {
     .action(async (options: DemoOptions) => {
       const example = new URL('../../../examples/demo/demo.js', import.meta.url)
       const { demo } = (await import(example.href)) as { demo(options: DemoOptions): Promise<number> }
-      process.exitCode = await demo(options)
+      setExitCode(await demo(options))
     })
 }
 

@@ -5,6 +5,7 @@ import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
 import { parseJson } from '../../job/json.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
+import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
 import { CliError } from '../usage.ts'
@@ -53,7 +54,7 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
     // With -r the name must be defined: one that the file does not define is probably mistyped.
     if (options.require) hq.jobNamed(name)
     else if (found && !hq[PROGRAM].definitionOf(name, '') && !hq[PROGRAM].isOrdered(name)) {
-      process.stderr.write(`highkiq: ${found} does not define ${name}; the job is pushed with the default options\n`)
+      io().stderr.write(`highkiq: ${found} does not define ${name}; the job is pushed with the default options\n`)
     }
     const at = options.at ?? options.in
     return hq.push({

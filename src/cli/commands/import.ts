@@ -10,15 +10,15 @@ import { reportedTask } from '../../tasks/report.ts'
 import { endedOf } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { dryRunCode, dryRunText } from '../dry-run.ts'
-import { plural } from '../figures.ts'
 import { withFlagNames } from '../flag-names.ts'
-import { type Interrupt, onInterrupt } from '../interrupt.ts'
+import { io, setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
-import { print, printJson } from '../output.ts'
+import { plural, print, printJson } from '../output.ts'
+import { served } from '../processes.ts'
 import { watchTask } from '../progress.ts'
 import { flagOf, type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
-import { served } from '../served.ts'
+import { type Interrupt, onInterrupt } from '../terminal.ts'
 import { CliError, reportLanguage, sheetPath, taskId, wholeNumber } from '../usage.ts'
 
 interface ImportCommandOptions extends AppOptions, ReadingOptions, Pick<ImportOptions, (typeof CREATING)[number]> {
@@ -112,7 +112,7 @@ async function importFile(file: string, given: ImportCommandOptions): Promise<vo
   if (given.lang && given.report === undefined) throw new CliError('--lang needs --report OUT', 2)
   const options = { ...given, require: jobsFiles('import', given.require) }
   // The task reports failed rows; log lines of the worker would break the progress bar.
-  if (options.work) process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
+  if (options.work) io().env.HIGHKIQ_LOG_LEVEL ??= 'warn'
   await withApp(options, async (hq) => {
     if (!options.allowDuplicate && !options.dryRun && !options.resume) await refuseReport(hq, file, options)
     const submission = new Submission(hq, file, options)
@@ -153,7 +153,7 @@ class Submission {
     const { columns, json } = this.#options
     const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
     for (const problem of run.problems) if (problem.error) problem.message = withFlagNames(problem.error)
-    process.exitCode = dryRunCode(run)
+    setExitCode(dryRunCode(run))
     if (json) printJson(run)
     else print(dryRunText(basename(this.#file), run, columns))
   }
@@ -177,12 +177,12 @@ class Submission {
       if (!work) await this.#warnWithoutWorker()
       const status = await this.#untilEnd(task, interrupt.signal)
       const report = await this.#report(task)
-      process.exitCode = outcomeCode(status)
+      setExitCode(outcomeCode(status))
       if (json) printJson({ ...status, ...(report ? { report } : {}) })
       else await this.#printOutcome(task, status, report)
     } catch (thrown) {
       if (!interrupt.signal.aborted || !task) throw thrown
-      process.exitCode = interrupt.exitCode
+      setExitCode(interrupt.exitCode)
       await this.#printThatTaskContinues(task)
     } finally {
       interrupt.release()
@@ -302,5 +302,5 @@ class Submission {
 
 function say(text: string): void {
   // On a terminal, clear the progress bar first.
-  process.stderr.write(`${process.stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
+  io().stderr.write(`${io().stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

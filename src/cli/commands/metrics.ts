@@ -2,8 +2,7 @@
 
 import type { Command } from 'commander'
 import type { JobMetrics, TopJob, TopJobs } from '../../index.ts'
-import { count, duration } from '../figures.ts'
-import { type Column, pairs, table, time } from '../output.ts'
+import { type Column, count, duration, pairs, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 

@@ -3,9 +3,8 @@
 import { type Command, Option } from 'commander'
 import type { DeadId, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { count } from '../figures.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { type Column, print, printJson, table, time } from '../output.ts'
+import { type Column, count, print, printJson, table, time } from '../output.ts'
 import { wholeNumber } from '../usage.ts'
 
 interface PageOptions extends AppOptions {

@@ -5,9 +5,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { HighkiqError, OrderedQueue } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
-import { plural } from '../figures.ts'
+import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions, withExistingStore } from '../open-app.ts'
-import { print, printJson } from '../output.ts'
+import { plural, print, printJson } from '../output.ts'
 import { CliError } from '../usage.ts'
 import { argument, date, duration } from './enqueue.ts'
 
@@ -82,7 +82,7 @@ async function pushFile(queue: OrderedQueue, file: string): Promise<number> {
     import('../../http/server/body.ts'),
     import('../../http/routes/ordered-push.ts'),
   ])
-  const input = file === '-' ? process.stdin : (await open(file)).createReadStream()
+  const input = file === '-' ? io().stdin : (await open(file)).createReadStream()
   try {
     return await pushLines(queue, readLines(input, Number.POSITIVE_INFINITY))
   } catch (thrown) {

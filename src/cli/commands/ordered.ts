@@ -2,11 +2,10 @@
 
 import type { Command } from 'commander'
 import type { Highkiq, OrderedQueue, OrderedStats, ShardStats } from '../../index.ts'
-import { confirm } from '../confirm.ts'
-import { count, duration, plural } from '../figures.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { type Column, pairs, print, printJson, table } from '../output.ts'
+import { type Column, count, duration, pairs, plural, print, printJson, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { confirm } from '../terminal.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 import { registerPages } from './ordered-pages.ts'
 import { registerPush } from './ordered-push.ts'

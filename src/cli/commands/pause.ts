@@ -1,9 +1,9 @@
-/** `highkiq pause` pauses a queue. */
+/** `highkiq pause | resume` pause and resume a queue. */
 
 import type { Command } from 'commander'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
-import { served } from '../served.ts'
+import { served } from '../processes.ts'
 import { CliError } from '../usage.ts'
 
 export function register(program: Command): void {
@@ -30,5 +30,25 @@ function pause(queue: string, { json, ...options }: AppOptions & { json?: boolea
     if (!isKnown) print(`no worker serves ${queue}, and it has no jobs: check its name`)
     for (const identity of ignoredBy)
       print(`${identity} is a Sidekiq process and may still fetch: only Sidekiq Pro supports pauses`)
+  })
+}
+
+export function registerResume(program: Command): void {
+  withAppOptions(
+    program
+      .command('resume')
+      .description('let workers fetch from a paused queue again')
+      .argument('<queue>', 'name of the queue'),
+  )
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nExamples:\n  highkiq resume low\n')
+    .action(resume)
+}
+
+function resume(queue: string, { json, ...options }: AppOptions & { json?: boolean }): Promise<void> {
+  return withExistingStore(options, async (hq) => {
+    await hq.queue(queue).resume()
+    if (json) printJson({ queue, paused: false })
+    else print(`${queue} is resumed`)
   })
 }

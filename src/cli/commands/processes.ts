@@ -1,9 +1,10 @@
-/** `highkiq processes` lists the running workers. */
+/** `highkiq processes | quiet | stop` list, quiet and stop the running workers. */
 
 import type { Command } from 'commander'
 import type { Process } from '../../index.ts'
-import { count, duration } from '../figures.ts'
-import { type Column, table } from '../output.ts'
+import { type AppOptions, withAppOptions } from '../open-app.ts'
+import { type Column, count, duration, table } from '../output.ts'
+import { signalProcess } from '../processes.ts'
 import { all, type ShowOptions, show, withShowOptions } from '../show.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
@@ -33,4 +34,28 @@ export function register(program: Command): void {
 
 function text(processes: Process[]): string {
   return processes.length > 0 ? table(COLUMNS, processes) : 'no worker is running: start one with highkiq work -r FILE'
+}
+
+export function registerQuiet(program: Command): void {
+  withAppOptions(program.command('quiet <identity>'))
+    .description('Make a worker fetch no more jobs, like SIGTSTP. Running jobs finish.')
+    .addHelpText(
+      'after',
+      '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
+    )
+    .action((identity: string, options: AppOptions) =>
+      signalProcess(identity, options, (process) => process.quiet(), 'fetches no more jobs from its next heartbeat on'),
+    )
+}
+
+export function registerStop(program: Command): void {
+  withAppOptions(program.command('stop <identity>'))
+    .description('Stop a worker gracefully, like SIGTERM. Running jobs get `--timeout` seconds.')
+    .addHelpText(
+      'after',
+      '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
+    )
+    .action((identity: string, options: AppOptions) =>
+      signalProcess(identity, options, (process) => process.stop(), 'stops at its next heartbeat'),
+    )
 }

@@ -2,8 +2,7 @@
 
 import type { Command } from 'commander'
 import type { QueueSummary } from '../../index.ts'
-import { count, duration } from '../figures.ts'
-import { type Column, table } from '../output.ts'
+import { type Column, count, duration, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 const COLUMNS: Column<QueueSummary>[] = [

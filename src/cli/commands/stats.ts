@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander'
 import type { Highkiq } from '../../index.ts'
-import { count, duration } from '../figures.ts'
-import { pairs } from '../output.ts'
-import { adviceFor } from '../served.ts'
+import { count, duration, pairs } from '../output.ts'
+import { adviceFor } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 export function register(program: Command): void {

@@ -2,12 +2,11 @@
 
 import { type Command, Option } from 'commander'
 import type { Task, TaskSettings, TaskStatus } from '../../index.ts'
-import { confirm } from '../confirm.ts'
-import { count, plural } from '../figures.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { resumeHint, statusText } from '../outcome.ts'
-import { print, printJson } from '../output.ts'
+import { count, plural, print, printJson } from '../output.ts'
 import { existing, statusOf } from '../task.ts'
+import { confirm } from '../terminal.ts'
 import { CliError, maxFailures, wholeNumber } from '../usage.ts'
 
 interface ActionOptions extends AppOptions {

@@ -11,12 +11,12 @@ import type { Command } from 'commander'
 import { FILE_FORMATS, type Highkiq } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
 import type { Language } from '../../tasks/languages/index.ts'
-import { count, plural } from '../figures.ts'
-import { onInterrupt } from '../interrupt.ts'
+import { io, setExitCode } from '../io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { rejectedOf } from '../outcome.ts'
-import { print, printJson } from '../output.ts'
+import { count, plural, print, printJson } from '../output.ts'
 import { existing, filesOf, statusOf } from '../task.ts'
+import { onInterrupt } from '../terminal.ts'
 import { CliError, reportLanguage, sheetPath } from '../usage.ts'
 
 interface FileOptions extends AppOptions {
@@ -100,17 +100,17 @@ async function download(hq: Highkiq, id: string, out: string, options: DownloadO
     const { signal } = interrupt
     const file = await task.download({ ...(wait ? { wait } : {}), ...(partial ? { partial } : {}), signal })
     const bytes = Readable.fromWeb(file as NodeWebStream)
-    if (out === '-') await pipeline(bytes, process.stdout, { end: false })
+    if (out === '-') await pipeline(bytes, io().stdout, { end: false })
     else await written(out, bytes, signal)
   } catch (thrown) {
     if (!interrupt.signal.aborted) throw thrown
-    process.exitCode = interrupt.exitCode
+    setExitCode(interrupt.exitCode)
     return
   } finally {
     interrupt.release()
   }
   const missing = rejectedOf(await statusOf(task))
-  if (missing > 0) process.exitCode = 3
+  if (missing > 0) setExitCode(3)
   if (out === '-') return
   const { size } = await stat(out)
   if (json) printJson({ path: out, bytes: size, missing })

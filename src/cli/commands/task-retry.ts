@@ -5,10 +5,10 @@ import { type Command, Option } from 'commander'
 import type { Highkiq, Retried, RetryOptions } from '../../index.ts'
 import { REJECTED_STATUSES } from '../../index.ts'
 import { jobsFileOf, jobsFiles } from '../config/jobs-file.ts'
-import { plural } from '../figures.ts'
+import { setExitCode } from '../io.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, resumeHint, summary } from '../outcome.ts'
-import { print, printJson } from '../output.ts'
+import { plural, print, printJson } from '../output.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
 import { existing, untilEnd } from '../task.ts'
@@ -88,7 +88,7 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
     ...codeFilter(options),
     ...(report === undefined ? {} : { report, as: readingOf(options) }),
   })
-  if (retried.refused > 0) process.exitCode = 3
+  if (retried.refused > 0) setExitCode(3)
   if (!json) tell(retried, options)
   if (!watch) {
     if (json) printJson(retried)
@@ -97,7 +97,7 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   }
   const ended = await untilEnd(task, (await task.status())?.name ?? id)
   if (!ended) return
-  process.exitCode = outcomeCode(ended)
+  setExitCode(outcomeCode(ended))
   if (json) printJson({ ...ended, retried })
   else print(await summary(task, ended))
   const hint = json ? undefined : resumeHint(ended, options)

@@ -5,10 +5,10 @@ import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { endedOf } from '../../tasks/task.ts'
-import { count } from '../figures.ts'
+import { setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
-import { type Column, print, printJson, table, time } from '../output.ts'
+import { type Column, count, print, printJson, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
 import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
 import { someOf, wholeNumber } from '../usage.ts'
@@ -111,7 +111,7 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
     const ended = await untilEnd(task, status.name)
     if (!ended) return
     status = ended
-    process.exitCode = outcomeCode(status)
+    setExitCode(outcomeCode(status))
   }
   const reasons: Reason[] = rejectedOf(status) > 0 ? await reasonsOf(task) : []
   if (options.json) {

@@ -1,10 +1,10 @@
 /** `highkiq web` serves the dashboard, the HTTP API and the submitters' pages. */
 
 import type { Command } from 'commander'
-import { onInterrupt } from '../interrupt.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
 import { print } from '../output.ts'
 import { serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
+import { onInterrupt } from '../terminal.ts'
 import { portNumber } from '../usage.ts'
 
 interface WebOptions extends AppOptions {

@@ -6,19 +6,19 @@ import { PROGRAM } from '../../app.ts'
 import { appFolder } from '../../environment.ts'
 import { type Highkiq, type QueueOption, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
-import { banner } from '../banner.ts'
+import { banner, keepTitle } from '../banner.ts'
 import { Child } from '../child.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { type Resolved, resolveSettings, withSettings } from '../config/resolve.ts'
 import type { Settings } from '../config/settings.ts'
 import { everyQueue, stopWhenEmpty } from '../drain.ts'
-import { plural } from '../figures.ts'
+import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, withApp } from '../open-app.ts'
+import { plural } from '../output.ts'
+import { adviceFor, served } from '../processes.ts'
 import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
-import { adviceFor, served } from '../served.ts'
 import { runSwarm } from '../swarm.ts'
 import { Systemd } from '../systemd.ts'
-import { keepTitle } from '../title.ts'
 import { CliError } from '../usage.ts'
 
 const EXAMPLES = `
@@ -54,7 +54,7 @@ export function register(program: Command): void {
 
 async function work(resolved: Resolved): Promise<void> {
   const { settings, environment } = resolved
-  process.env.NODE_ENV ||= environment
+  io().env.NODE_ENV ||= environment
   say(settings)
   const files = jobsFiles('work', settings.require)
   if (settings.web !== undefined) await checkHost(settings.webHost ?? WEB_HOST)
@@ -63,7 +63,7 @@ async function work(resolved: Resolved): Promise<void> {
   if (!child && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
     const systemd = Systemd.fromEnvironment(() => log)
-    process.exitCode = await runSwarm({ processes, maxMemory, tag, log, systemd })
+    setExitCode(await runSwarm({ processes, maxMemory, tag, log, systemd }))
     await systemd?.end()
     return
   }
@@ -158,9 +158,9 @@ async function openWeb(
 
 /** Sets the variables from which the app's logger and child processes are configured. */
 function say({ verbose, logFormat, logFile }: Settings): void {
-  if (verbose) process.env.HIGHKIQ_LOG_LEVEL = 'debug'
-  if (logFormat) process.env.HIGHKIQ_LOG_FORMAT = logFormat
-  if (logFile) process.env.HIGHKIQ_LOG_FILE = logFile
+  if (verbose) io().env.HIGHKIQ_LOG_LEVEL = 'debug'
+  if (logFormat) io().env.HIGHKIQ_LOG_FORMAT = logFormat
+  if (logFile) io().env.HIGHKIQ_LOG_FILE = logFile
   checkLogVariables()
 }
 
@@ -190,7 +190,7 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
   const facts = { version: VERSION, store: hq.store.url, queues: queues.map(shownQueue), concurrency }
   const ordered = orderedConcurrency > 0 ? { orderedConcurrency } : {}
   const more = { ...ordered, ...(others.length > 0 ? { capsules: others } : {}), ...(config ? { config } : {}) }
-  if (wanted && process.stderr.isTTY) process.stderr.write(banner({ ...facts, ...more }, process.stderr))
+  if (wanted && io().stderr.isTTY) io().stderr.write(banner({ ...facts, ...more }, io().stderr))
   else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working: waiting for jobs`)
 }
 

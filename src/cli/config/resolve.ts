@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { environmentName, variable } from '../../environment.ts'
+import { io } from '../io.ts'
 import { CliError } from '../usage.ts'
 import type { ConfigFile } from './file.ts'
 import { isFolder, isForNode } from './jobs-file.ts'
@@ -40,7 +41,7 @@ export function withSettings(command: Command): Command {
 }
 
 /** @throws CliError (exit code 2) that names the variable, or the file and line */
-export async function resolveSettings(command: Command, env: Environment = process.env): Promise<Resolved> {
+export async function resolveSettings(command: Command, env: Environment = io().env): Promise<Resolved> {
   const flags = fromFlags(command)
   const given: Settings = { ...fromVariables(env), ...flags }
   const environment = given.environment ?? environmentName(env)

@@ -1,4 +1,24 @@
-/** Handles Ctrl-C for commands that run until it comes. */
+/** Asks for confirmation, and handles Ctrl-C. */
+
+import { createInterface } from 'node:readline/promises'
+import { io } from './io.ts'
+import { CliError } from './usage.ts'
+
+/**
+ * Asks `question`, given without its question mark.
+ * @throws CliError when the answer is not yes, or standard input is no terminal
+ */
+export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
+  if (yes) return
+  if (!io().stdin.isTTY || !io().stderr.isTTY) throw new CliError(`${question}? Confirm with --yes`, 2)
+  const lines = createInterface({ input: io().stdin, output: io().stderr })
+  try {
+    const answer = await lines.question(`${question}? [y/N] `)
+    if (!/^y(es)?$/i.test(answer.trim())) throw new CliError('nothing was done')
+  } finally {
+    lines.close()
+  }
+}
 
 const CODES = { SIGINT: 130, SIGTERM: 143 } as const
 

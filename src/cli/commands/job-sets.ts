@@ -1,33 +1,31 @@
-/** Commands for the job sets (retries, scheduled, dead): list jobs, and retry, kill or delete some or all of them. */
+/** `highkiq retries | scheduled | dead` list the jobs of a set, and retry, kill or delete some or all of them. */
 
 import { type Command, Option } from 'commander'
-import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../index.ts'
-import { stringifyJson } from '../job/json.ts'
-import { confirm } from './confirm.ts'
-import { count, plural } from './figures.ts'
-import { onInterrupt } from './interrupt.ts'
-import { withExistingStore } from './open-app.ts'
-import { type Column, print, printJson, table } from './output.ts'
-import { type ShowOptions, show, withShowOptions } from './show.ts'
-import { CliError, wholeNumber } from './usage.ts'
+import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
+import { stringifyJson } from '../../job/json.ts'
+import { withExistingStore } from '../open-app.ts'
+import { type Column, count, plural, print, printJson, table, time } from '../output.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { confirm, onInterrupt } from '../terminal.ts'
+import { CliError, wholeNumber } from '../usage.ts'
 
 const CHARACTERS = 60
 
-export const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
+const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
 
 /** Columns of every job set. */
-export const JID: Column<SetEntry> = { title: 'JID', of: ({ jid }) => jid }
-export const JOB: Column<SetEntry>[] = [
+const JID: Column<SetEntry> = { title: 'JID', of: ({ jid }) => jid }
+const JOB: Column<SetEntry>[] = [
   { title: 'QUEUE', of: ({ queue }) => queue },
   { title: 'JOB', of: ({ displayClass }) => displayClass },
   { title: 'ARGUMENTS', of: ({ displayArgs }) => cut(displayArgs.map((one) => stringifyJson(one)).join(', ')) },
 ]
-export const ERROR: Column<SetEntry> = {
+const ERROR: Column<SetEntry> = {
   title: 'ERROR',
   of: ({ errorClass, errorMessage }) => cut([errorClass, errorMessage].filter((one) => one !== null).join(': ')),
 }
 
-export interface SetAction {
+interface SetAction {
   /** Question to confirm, given `5 retry jobs`: `move 5 retry jobs to their queues`. */
   ask: (jobs: string) => string
   /** Result to print, such as `moved to their queues`. */
@@ -36,7 +34,7 @@ export interface SetAction {
   all: (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 }
 
-export interface SetCommand {
+interface SetCommand {
   description: string
   /** Adjective for a job of this set, as in `5 retry jobs`. */
   noun: string
@@ -48,25 +46,25 @@ export interface SetCommand {
   actions: Record<string, SetAction>
 }
 
-export const RETRY: SetAction = {
+const RETRY: SetAction = {
   ask: (jobs) => `move ${jobs} to their queues`,
   done: 'moved to their queues',
   one: (entry) => entry.retry(),
   all: (set, options) => set.retryAll(options),
 }
-export const ENQUEUE: SetAction = {
+const ENQUEUE: SetAction = {
   ask: (jobs) => `move ${jobs} to their queues`,
   done: 'moved to their queues',
   one: (entry) => entry.addToQueue(),
   all: (set, options) => set.addAllToQueue(options),
 }
-export const KILL: SetAction = {
+const KILL: SetAction = {
   ask: (jobs) => `move ${jobs} to the dead set`,
   done: 'moved to the dead set',
   one: (entry) => entry.kill(),
   all: (set, options) => set.killAll(options),
 }
-export const DELETE: SetAction = {
+const DELETE: SetAction = {
   ask: (jobs) => `delete ${jobs}`,
   done: 'deleted',
   one: (entry) => entry.delete(),
@@ -86,7 +84,7 @@ interface ActionOptions extends ShowOptions {
 
 const MATCHING = 'only jobs whose JSON contains this text, or matches this pattern (* ? [a-z])'
 
-export function registerSet(program: Command, name: string, about: SetCommand): void {
+function registerSet(program: Command, name: string, about: SetCommand): void {
   const command = withShowOptions(program.command(name))
     .description(about.description)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
@@ -185,4 +183,43 @@ function examples(name: string, { actions }: SetCommand): string {
   const lines = Object.keys(actions).map((verb) => `  highkiq ${name} ${verb} 4f2c81d3a09b5e7762f1c0aa\n`)
   const [first] = Object.keys(actions)
   return `${lines.join('')}  highkiq ${name} ${first} --matching '"ImportProduct"'\n  highkiq ${name} ${first} --all --yes\n`
+}
+
+export function registerRetries(program: Command): void {
+  registerSet(program, 'retries', {
+    description: 'jobs that failed and wait for a retry, next due first',
+    noun: 'retry',
+    set: (hq) => hq.retries,
+    columns: [
+      { title: 'NEXT RETRY', of: ({ at }) => time(at) },
+      { title: 'RETRIES', of: ({ retryCount }) => String(retryCount ?? ''), right: true },
+      ...JOB,
+      ERROR,
+      JID,
+    ],
+    desc: false,
+    actions: { retry: RETRY, kill: KILL, delete: DELETE },
+  })
+}
+
+export function registerScheduled(program: Command): void {
+  registerSet(program, 'scheduled', {
+    description: 'jobs that run later, next due first',
+    noun: 'scheduled',
+    set: (hq) => hq.scheduled,
+    columns: [{ title: 'WHEN', of: ({ at }) => time(at) }, ...JOB, JID],
+    desc: false,
+    actions: { enqueue: ENQUEUE, kill: KILL, delete: DELETE },
+  })
+}
+
+export function registerDead(program: Command): void {
+  registerSet(program, 'dead', {
+    description: 'jobs that used up their retries, newest first',
+    noun: 'dead',
+    set: (hq) => hq.dead,
+    columns: [{ title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR, JID],
+    desc: true,
+    actions: { retry: RETRY, delete: DELETE },
+  })
 }

@@ -1,0 +1,80 @@
+/** Messages and help of the command line, in this process. In arguments @ stands for the folder of the test. */
+
+import { describe, expect } from 'vitest'
+import { test } from './command.ts'
+import { runHere } from './in-process.ts'
+
+const JOBS = "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\nhq.job('HardJob', async () => {})\n"
+const NO_DATABASE = 'no database '.repeat(100)
+
+/** Any line of a stack. */
+const STACK = /^\s+at /m
+
+describe('wrong usage is exit code 2, and says what would be right', () => {
+  test.for<[name: string, args: string[], says: RegExp]>([
+    ['a misspelt command', ['wrok'], /unknown command 'wrok'\s+\(Did you mean work\?\)/],
+    ['a misspelt flag', ['work', '--concurency', '5'], /'--concurency'\s+\(Did you mean --concurrency\?\)/],
+    ['a value of the wrong kind', ['work', '-c', 'many', '-r', '@jobs.mjs'], /--concurrency .*'many'.*whole number/],
+    [
+      'a file without an app',
+      ['work', '-r', '@none.mjs'],
+      /none\.mjs must export an app.*export const hq = new Highkiq\(\)/,
+    ],
+    ['a file with two apps', ['work', '-r', '@two.mjs'], /two\.mjs must export only one app/],
+    [
+      'a job that the file does not define',
+      ['enqueue', 'HrdJob', '-r', '@jobs.mjs'],
+      /"HrdJob"; defined here: HardJob/,
+    ],
+    ['an unknown store', ['enqueue', 'HardJob', '--url', 'foo:bar'], /"foo:bar" is not a store URL/],
+  ])('%s', async ([_, args, says], { folder }) => {
+    folder.write({
+      'jobs.mjs': JOBS,
+      'none.mjs': 'export const x = 1',
+      'two.mjs': "import { Highkiq } from 'highkiq'\nexport const a = new Highkiq(), b = new Highkiq()",
+    })
+    const { code, stdout, stderr } = await runHere(args.map((arg) => arg.replace('@', `${folder.path}/`)))
+    expect(stderr).toMatch(says)
+    expect(stderr).not.toMatch(STACK)
+    expect(stdout).toBe('')
+    expect(code).toBe(2)
+  })
+
+  test('all commands are listed in groups', async () => {
+    const { code, stdout } = await runHere(['--help'])
+    expect(stdout).toMatch(/^Run and push:\n {2}work .*^Show:\n {2}stats /ms)
+    expect(code).toBe(0)
+  })
+
+  test('--help exits with 0', async () => {
+    const { code, stdout } = await runHere(['work', '--help'])
+    expect(stdout).toContain('highkiq work -r jobs.ts -c 25')
+    expect(code).toBe(0)
+  })
+})
+
+describe('a store that can not be used is exit code 1 and one line', () => {
+  test.for<[name: string, args: string[], says: RegExp]>([
+    [
+      'pushing to a file that is not a database',
+      ['enqueue', 'HardJob', '--url', 'sqlite:@bad.db'],
+      /bad\.db: this file is not a database/,
+    ],
+    ['working on it', ['work', '-r', '@jobs.mjs', '--url', 'sqlite:@bad.db'], /bad\.db: this file is not a database/],
+    ['a missing folder', ['enqueue', 'HardJob', '--url', 'sqlite:@no/x.db'], /no\/x\.db: can't be opened/],
+  ])('%s', async ([_, args, says], { folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'bad.db': NO_DATABASE })
+    const { code, stdout, stderr } = await runHere(args.map((arg) => arg.replace('@', `${folder.path}/`)))
+    expect(stderr).toMatch(says)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(stdout).toBe('')
+    expect(code).toBe(1)
+  })
+
+  test('--verbose prints the stack of an error', async ({ folder }) => {
+    folder.write({ 'bad.db': NO_DATABASE })
+    const { code, stderr } = await runHere(['stats', '--url', `sqlite:${folder.at('bad.db')}`, '--verbose'])
+    expect(stderr).toMatch(STACK)
+    expect(code).toBe(1)
+  })
+})
