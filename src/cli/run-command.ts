@@ -21,7 +21,7 @@ import * as work from './commands/work.ts'
 import { type Io, io, setExitCode, withIo } from './io.ts'
 import { reportError } from './usage.ts'
 
-export type { Io, Io } from './io.ts'
+export type { Io } from './io.ts'
 
 const HELP = `
 Examples:
