@@ -59,6 +59,8 @@ try {
   writeFileSync(join(folder, 'import.mjs'), names.map((name) => `await import('${name}')\n`).join(''))
   check(`import ${names.join(', ')}`, 'import.mjs')
   check('highkiq --version', join(modules, 'highkiq', 'dist', 'cli', 'main.js'), '--version')
+  const demo = ['demo', '--rows', '50', '--out', join(folder, 'demo')]
+  check('highkiq demo', join(modules, 'highkiq', 'dist', 'cli', 'main.js'), ...demo)
 
   const types = `${names.map((name, n) => `import * as m${n} from '${name}'\n`).join('')}
 export const hq: m0.Highkiq = new m0.Highkiq()
