@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { HTTP_WORDS } from '../http/server/answer.ts'
+import { HTTP_HINTS } from '../http/server/answer.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { FLAG_WORDS, withFlagNames } from './flag-names.ts'
+import { FLAG_HINTS, withFlagNames } from './flag-names.ts'
 
 const src = new URL('../', import.meta.url)
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
@@ -11,12 +11,12 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
 const hinted = new Set(files.flatMap((text) => [...text.matchAll(/\boption: '(\w+)'/g)].map(([, option]) => option)))
 
 test('commands have words for every option that an error of the library hints at', () => {
-  expect(Object.keys(FLAG_WORDS).sort()).toEqual([...hinted].sort())
+  expect(Object.keys(FLAG_HINTS).sort()).toEqual([...hinted].sort())
 })
 
 test('requests have words for every option that they can set', () => {
   // The server has the folder for uploads.
-  expect(Object.keys(HTTP_WORDS).sort()).toEqual([...hinted].filter((option) => option !== 'artifacts').sort())
+  expect(Object.keys(HTTP_HINTS).sort()).toEqual([...hinted].filter((option) => option !== 'artifacts').sort())
 })
 
 test('a hint is replaced once, also when another error wraps it', () => {

@@ -1,7 +1,7 @@
-import { type HintWords, messageInWords } from '../job/errors.ts'
+import { type HintTexts, messageWithHint } from '../job/errors.ts'
 
 /** The flags of the command line for the options of the library, as messages name them. */
-export const FLAG_WORDS: HintWords = {
+export const FLAG_HINTS: HintTexts = {
   allowDuplicate: () => 'add --allow-duplicate',
   encoding: (value) => `say --encoding ${value}`,
   headerRow: (value) => (value === undefined ? '--header-row is the row' : `say --header-row ${value}`),
@@ -19,7 +19,7 @@ export const FLAG_WORDS: HintWords = {
 
 /** Returns the message of an error with the flags of the command line. */
 export function withFlagNames(thrown: unknown): string {
-  return messageInWords(thrown, FLAG_WORDS)
+  return messageWithHint(thrown, FLAG_HINTS)
 }
 
 /** Writes an object of columns as `--columns` takes it: 'Item no=sku,Unit price=price', quoted for a shell. */

@@ -10,12 +10,12 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-type Look = Partial<Omit<TaskStatus, 'counts'>> & { at: number; counts?: Partial<TaskStatus['counts']> }
+type Snapshot = Partial<Omit<TaskStatus, 'counts'>> & { at: number; counts?: Partial<TaskStatus['counts']> }
 
 /** A task that is seen in these states, one after the other, at these seconds. */
-function taskSeen(looks: Look[]): Task {
+function taskSeen(snapshots: Snapshot[]): Task {
   const wait = async ({ onProgress }: WaitOptions = {}) => {
-    const seen = looks.map(({ at, ...look }) => ({ at, status: statusOf(look) }))
+    const seen = snapshots.map(({ at, ...one }) => ({ at, status: statusOf(one) }))
     for (const { at, status } of seen) {
       vi.setSystemTime(at * 1000)
       onProgress?.(status)
@@ -25,7 +25,7 @@ function taskSeen(looks: Look[]): Task {
   return { id: 'ab', wait } as unknown as Task
 }
 
-function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
+function statusOf({ counts: some, ...rest }: Omit<Snapshot, 'at'>): TaskStatus {
   const counts = { enqueued: 0, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0, ...some }
   const total = rest.total ?? 1000
   const ended = counts.finished + counts.failed + counts.error + counts.cancelled
@@ -54,9 +54,9 @@ function statusOf({ counts: some, ...rest }: Omit<Look, 'at'>): TaskStatus {
   }
 }
 
-async function watched(looks: Look[], options: { tty?: boolean; title?: string } = {}): Promise<string> {
+async function watched(snapshots: Snapshot[], options: { tty?: boolean; title?: string } = {}): Promise<string> {
   const out = Object.assign(new PassThrough(), { isTTY: options.tty ?? false, columns: 120 })
-  await watchTask(taskSeen(looks), {
+  await watchTask(taskSeen(snapshots), {
     out: out as unknown as NodeJS.WriteStream,
     ...(options.title ? { title: options.title } : {}),
   })
@@ -113,8 +113,8 @@ describe('piped: one line a second', () => {
 
 describe('on a terminal: a bar', () => {
   test('fits its width, with the failures in colour, and leaves the terminal as it was', async () => {
-    const looks = [{ at: 0 }, { at: 1, counts: { finished: 400, failed: 100 } }]
-    const text = await watched(looks, { tty: true, title: 'spring' })
+    const snapshots = [{ at: 0 }, { at: 1, counts: { finished: 400, failed: 100 } }]
+    const text = await watched(snapshots, { tty: true, title: 'spring' })
     const last = text.slice(text.lastIndexOf('spring'))
     expect(last).toContain(`${'█'.repeat(20)}`)
     expect(last).toContain(' 50%  500 of 1,000')

@@ -14,21 +14,21 @@ export class Chain<Subject, Answer> {
 
   /** Appends middleware; one that is in the chain moves to the end. @throws INVALID_OPTION */
   use(link: Middleware<Subject, Answer>): this {
-    this.#takeOut(link)
+    this.#extract(link)
     this.#links.push(link)
     return this
   }
 
   /** @throws INVALID_OPTION */
   prepend(link: Middleware<Subject, Answer>): this {
-    this.#takeOut(link)
+    this.#extract(link)
     this.#links.unshift(link)
     return this
   }
 
   /** Inserts middleware before `other`, or at the start when `other` is not in the chain. @throws INVALID_OPTION */
   insertBefore(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
-    this.#takeOut(link)
+    this.#extract(link)
     const at = this.#links.indexOf(other)
     this.#links.splice(Math.max(at, 0), 0, link)
     return this
@@ -36,7 +36,7 @@ export class Chain<Subject, Answer> {
 
   /** Inserts middleware after `other`, or at the end when `other` is not in the chain. @throws INVALID_OPTION */
   insertAfter(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
-    this.#takeOut(link)
+    this.#extract(link)
     const at = this.#links.indexOf(other)
     this.#links.splice(at === -1 ? this.#links.length : at + 1, 0, link)
     return this
@@ -52,7 +52,7 @@ export class Chain<Subject, Answer> {
     return this
   }
 
-  #takeOut(link: unknown): void {
+  #extract(link: unknown): void {
     if (typeof link !== 'function') {
       throw new HighkiqError('INVALID_OPTION', `middleware is a function of (subject, next), not ${String(link)}`)
     }

@@ -326,10 +326,10 @@ export interface OptionHint {
 }
 
 /** For each option of the library: what a program writes instead of the hint. */
-export type HintWords = Readonly<Record<string, (value: unknown) => string>>
+export type HintTexts = Readonly<Record<string, (value: unknown) => string>>
 
 /** Returns the message of an error, with the hints of the error and of its causes in other words. */
-export function messageInWords(thrown: unknown, words: HintWords): string {
+export function messageWithHint(thrown: unknown, words: HintTexts): string {
   let message = messageOf(thrown)
   const seen = new Set<string>()
   for (let error = thrown; error instanceof HighkiqError && seen.size < 10; error = error.cause) {

@@ -156,7 +156,7 @@ export function completeRow(row: {
   run: number
   now: number
 }): string {
-  const { beforeArgs, beforeIndex, beforeRun, end } = rowFrame(row)
+  const { beforeArgs, beforeIndex, beforeRun, end } = rowMembers(row)
   const rest = hexIndex(row.index) + beforeRun + row.run + end
   // What is open ends with a comma.
   if (row.args.startsWith('{')) return opened(row.args) + beforeIndex.slice(1) + rest
@@ -167,7 +167,7 @@ export function completeRow(row: {
  * What stands around a row's bare arguments, its index (8 hex digits) and its run, in this order: what stores splice for
  * many rows at once.
  */
-export function rowFrame({ template, task, now }: { template: string; task: string; now: number }) {
+export function rowMembers({ template, task, now }: { template: string; task: string; now: number }) {
   const seconds = template.endsWith(IN_SECONDS)
   const wire = seconds ? 7 : 8
   const bare = seconds ? `${template.slice(0, -IN_SECONDS.length)}}` : template

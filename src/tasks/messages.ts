@@ -3,7 +3,7 @@
 import { messageOf } from '../job/errors.ts'
 import type { EventRecord, Message } from '../store/contract.ts'
 import { formatPhrase } from '../words/phrase.js'
-import { type Language, TASK_WORDS, type TaskWords } from './languages/index.ts'
+import { type Language, TASK_TEXTS, type TaskTexts } from './languages/index.ts'
 
 const CHARACTERS = 2000
 
@@ -39,7 +39,7 @@ export function messageText({ code, params }: Message, language: Language = 'en'
   if (code === 'message' || code === 'failed') {
     return params.field === undefined ? String(params.text) : `${params.field}: ${params.text}`
   }
-  const phrase: string | undefined = TASK_WORDS[language].messages[code as keyof TaskWords['messages']]
+  const phrase: string | undefined = TASK_TEXTS[language].messages[code as keyof TaskTexts['messages']]
   if (phrase === undefined) return `${code} ${JSON.stringify(params)}`
   const at = 'at' in params ? { at: new Date(Number(params.at)).toISOString() } : {}
   const texts = Object.entries({ ...params, ...at }).map(([name, value]) => [name, String(value)])

@@ -1,6 +1,6 @@
 /** The columns that a report adds: their names in each language, and how they are found in a corrected report. */
 
-import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
+import { LANGUAGE_CODES, type Language, TASK_TEXTS } from './languages/index.ts'
 
 /** The columns after the row's own columns. */
 export const REASONS = ['row', 'row key', 'status', 'code', 'messages', 'attempts'] as const
@@ -9,7 +9,7 @@ export const OTHERS = ['job', 'arguments'] as const
 export type Reason = (typeof REASONS)[number] | (typeof OTHERS)[number]
 
 const NAMES = LANGUAGE_CODES.map((language) => {
-  const { prefix, columns } = TASK_WORDS[language]
+  const { prefix, columns } = TASK_TEXTS[language]
   return {
     language,
     prefix,
@@ -39,7 +39,7 @@ export function hasReason(names: Iterable<string>, reasons: readonly Reason[]): 
 
 /** Returns names for the added columns. A name that the file uses gets one more prefix. */
 export function reasonNames(own: readonly string[], language: Language): Record<Reason, string> {
-  const { prefix, columns } = TASK_WORDS[language]
+  const { prefix, columns } = TASK_TEXTS[language]
   const prefixes = new Map<Reason, number>()
   for (const known of own.map(knownAs)) {
     if (known) prefixes.set(known.reason, Math.max(prefixes.get(known.reason) ?? 0, known.prefixes + 1))

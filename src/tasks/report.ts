@@ -5,7 +5,7 @@ import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
 import { argsOfEvent } from './event.ts'
-import { LANGUAGE_CODES, type Language, TASK_WORDS } from './languages/index.ts'
+import { LANGUAGE_CODES, type Language, TASK_TEXTS } from './languages/index.ts'
 import { messageText } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { hasReason, OTHERS, REASONS, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
@@ -137,7 +137,7 @@ async function* reportRows(
       ...cells(event, columns),
       number ?? '',
       event.isHidden ? HIDDEN_ROW : rowKey({ task: task.id, index, run }),
-      TASK_WORDS[lang].statuses[status],
+      TASK_TEXTS[lang].statuses[status],
       code ?? '',
       reasons,
       attempts,

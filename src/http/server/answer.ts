@@ -1,6 +1,6 @@
 /** Answers: JSON and errors. */
 
-import { codeOf, HighkiqError, type HintWords, messageInWords, statusOfCode } from '../../job/errors.ts'
+import { codeOf, HighkiqError, type HintTexts, messageWithHint, statusOfCode } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 
 /** The Retry-After of temporary refusals, in seconds. */
@@ -56,7 +56,7 @@ export function invalid(message: string, details?: Record<string, unknown>): Hig
 }
 
 /** The parameters of the HTTP API for the options of the library, as messages name them. */
-export const HTTP_WORDS: HintWords = {
+export const HTTP_HINTS: HintTexts = {
   allowDuplicate: () => 'send it with allowDuplicate=1',
   encoding: (value) => `send encoding=${value}`,
   headerRow: (value) => (value === undefined ? 'headerRow is the row' : `send headerRow=${value}`),
@@ -73,5 +73,5 @@ export const HTTP_WORDS: HintWords = {
 
 /** Returns the message of an error with the parameters of the HTTP API. */
 export function inHttpWording(thrown: unknown): string {
-  return messageInWords(thrown, HTTP_WORDS)
+  return messageWithHint(thrown, HTTP_HINTS)
 }

@@ -81,9 +81,9 @@ export function checkAccept(accept: string | null, { answers }: Route): void {
     .flatMap(([, { content }]) => Object.keys(content ?? {}))
   if (accept === null || types.length === 0) return
   const ranges = parseAccept(accept.toLowerCase()).filter(({ q }) => q > 0)
-  const takes = (type: string) =>
+  const accepts = (type: string) =>
     ['*/*', `${type.split('/')[0]}/*`, type].some((one) => ranges.some((r) => r.type === one))
-  if (!types.some(takes)) {
+  if (!types.some(accepts)) {
     throw new HighkiqError('NOT_ACCEPTABLE', `Accept must include ${types.join(' or ')} (got ${accept})`)
   }
 }

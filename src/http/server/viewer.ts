@@ -3,14 +3,14 @@
 import { parseAccept } from 'hono/utils/accept'
 import { parse } from 'hono/utils/cookie'
 import { formatPhrase, type Language, preferredLanguage } from '../../words/phrase.js'
-import { en, type Word, type Words } from './i18n/en.ts'
+import { en, type Texts, type Word } from './i18n/en.ts'
 import { ru } from './i18n/ru.ts'
 import { zh } from './i18n/zh.ts'
 
 export type { Word }
 
 /** The texts of the submitter’s page, the login page and the error pages. */
-export const TEXTS: Record<Language, Words> = { en, zh, ru }
+export const TEXTS: Record<Language, Texts> = { en, zh, ru }
 
 export interface Viewer {
   language: Language
@@ -65,6 +65,6 @@ function canonical(tag: string): string | undefined {
 /** The texts that the script of the submitter’s page shows. */
 const OF_SCRIPT = /^(live|sent\.now|left\.gone|send|sending|again|wrong)\b/
 
-export function scriptPhrases(language: Language): Partial<Words> {
+export function scriptPhrases(language: Language): Partial<Texts> {
   return Object.fromEntries(Object.entries(TEXTS[language]).filter(([word]) => OF_SCRIPT.test(word)))
 }

@@ -45,4 +45,4 @@ export const en = {
   },
 }
 
-export type TaskWords = typeof en
+export type TaskTexts = typeof en

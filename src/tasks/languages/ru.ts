@@ -1,8 +1,8 @@
 /** Русский */
 
-import type { TaskWords } from './en.ts'
+import type { TaskTexts } from './en.ts'
 
-export const ru: TaskWords = {
+export const ru: TaskTexts = {
   prefix: 'задача: ',
   columns: {
     row: 'строка',

@@ -1,8 +1,8 @@
 /** 中文 */
 
-import type { TaskWords } from './en.ts'
+import type { TaskTexts } from './en.ts'
 
-export const zh: TaskWords = {
+export const zh: TaskTexts = {
   prefix: '任务',
   columns: {
     row: '行号',

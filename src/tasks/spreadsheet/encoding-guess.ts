@@ -23,16 +23,16 @@ const rarelyUsed = (bytes: Uint8Array) => (bytes.filter((byte) => byte > 0x7f).l
 
 /** The candidates; when several give the same text, the first one is named. */
 const CANDIDATES: readonly [encoding: string, judge: Judge][] = [
-  ['windows-1252', (_, text) => ofWords(text, WEST)],
-  ['windows-1250', (_, text) => ofWords(text, CENTRAL)],
-  ['iso-8859-2', (_, text) => ofWords(text, CENTRAL)],
-  ['windows-1251', (_, text) => ofWords(text, SLAVIC, true)],
-  ['koi8-r', (bytes, text) => rarelyUsed(bytes) + ofWords(text, SLAVIC, true)],
-  ['ibm866', (bytes, text) => rarelyUsed(bytes) + ofWords(text, SLAVIC, true)],
-  ['windows-1253', (_, text) => ofWords(text, GREEK, true)],
-  ['windows-1254', (_, text) => ofWords(text, TURKISH)],
-  ['windows-1257', (_, text) => ofWords(text, BALTIC)],
-  ['macintosh', (bytes, text) => rarelyUsed(bytes) + ofWords(text, WEST)],
+  ['windows-1252', (_, text) => implausibility(text, WEST)],
+  ['windows-1250', (_, text) => implausibility(text, CENTRAL)],
+  ['iso-8859-2', (_, text) => implausibility(text, CENTRAL)],
+  ['windows-1251', (_, text) => implausibility(text, SLAVIC, true)],
+  ['koi8-r', (bytes, text) => rarelyUsed(bytes) + implausibility(text, SLAVIC, true)],
+  ['ibm866', (bytes, text) => rarelyUsed(bytes) + implausibility(text, SLAVIC, true)],
+  ['windows-1253', (_, text) => implausibility(text, GREEK, true)],
+  ['windows-1254', (_, text) => implausibility(text, TURKISH)],
+  ['windows-1257', (_, text) => implausibility(text, BALTIC)],
+  ['macintosh', (bytes, text) => rarelyUsed(bytes) + implausibility(text, WEST)],
   [
     'gb18030',
     (bytes, text) => ofPairs(bytes, text, { kindOf: chinese, frequent: CHINESE, has: (lead) => lead >= 0xd0 }),
@@ -111,7 +111,7 @@ const UNLIKE = /^(?=.*[α-ω])(?!.*[άέήίόύώΆΈΉΊΌΎΏ])[α-ωΑ-Ω]{3
  * Returns the share of words that no language of the encoding has, plus half the share of letters that its likeliest
  * language lacks.
  */
-function ofWords(text: string, alphabets: readonly string[], isOwnScript = false): number {
+function implausibility(text: string, alphabets: readonly string[], isOwnScript = false): number {
   let words = 0
   let wrong = 0
   let letters = 0

@@ -61,7 +61,7 @@ async function* textOf(
   likely: string | undefined,
 ): AsyncGenerator<string> {
   const chunks = source.chunks()
-  found.encoding = stated ?? byMark(source.head) ?? byZeros(source.head)
+  found.encoding = stated ?? byByteOrder(source.head) ?? byZeros(source.head)
   if (found.encoding === undefined) {
     let lines = 0
     // ASCII says nothing about the encoding of what follows.
@@ -88,7 +88,7 @@ async function* textOf(
 
 const GB18030_MARK = [0x84, 0x31, 0x95, 0x33]
 
-function byMark(head: Uint8Array): string | undefined {
+function byByteOrder(head: Uint8Array): string | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be'
   if (GB18030_MARK.every((byte, index) => head[index] === byte)) return 'gb18030'

@@ -203,22 +203,22 @@ function refuseStray({ number: row, values }: TableRow, { header, top }: TopOfTa
   if (values.length <= length) return
   const extra = values.findIndex((value, index) => index >= length && value !== '')
   if (extra === -1) return
-  const { text, takes } = exampleOf(header, top)
+  const { text, fits } = exampleOf(header, top)
   const hint = `columns: ${text}`
   const message =
     `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ` +
-    `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (${hint} takes only ${takes}), ` +
+    `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (${hint} takes only ${fits}), ` +
     'or put quotes around a cell that contains the delimiter'
   const about = { row, column: columnLetters(extra), option: 'columns', value: JSON.parse(text), hint }
   throw new HighkiqError('INVALID_FILE', message, about)
 }
 
 /** Returns an example of the option `columns` that selects the first columns of this file. */
-function exampleOf(header: readonly string[], { values }: TableRow): { text: string; takes: string } {
+function exampleOf(header: readonly string[], { values }: TableRow): { text: string; fits: string } {
   const pairs = header
     .slice(0, 2)
     .map((name, index) => `${shown(String(values[index] ?? '').trim() || name)}:${shown(name)}`)
-  return { text: `{${pairs.join(',')}}`, takes: pairs.length === 1 ? 'this one' : 'these' }
+  return { text: `{${pairs.join(',')}}`, fits: pairs.length === 1 ? 'this one' : 'these' }
 }
 
 function headerOf({ number: row, values }: TableRow, { names: given, chosen }: TableRules): string[] {

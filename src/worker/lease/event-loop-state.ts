@@ -31,7 +31,7 @@ const MAX_RECORDS = 1000
 /** The side of the main thread. */
 export class EventLoopState {
   readonly memory: SharedArrayBuffer
-  readonly #words: Int32Array
+  readonly #cells: Int32Array
   readonly #doubles: Float64Array
   readonly #jids: Uint8Array[] = []
   readonly #classes: Uint8Array[] = []
@@ -46,9 +46,9 @@ export class EventLoopState {
   constructor(concurrency: number) {
     const records = Math.min(concurrency, MAX_RECORDS) + 1
     this.memory = new SharedArrayBuffer(HEAD_BYTES + records * RECORD_BYTES)
-    this.#words = new Int32Array(this.memory)
+    this.#cells = new Int32Array(this.memory)
     this.#doubles = new Float64Array(this.memory)
-    this.#words[CURRENT] = -1
+    this.#cells[CURRENT] = -1
     for (let record = 0; record < records; record++) {
       const at = HEAD_BYTES + record * RECORD_BYTES
       this.#jids.push(new Uint8Array(this.memory, at + JID, CLASS - JID))
@@ -60,37 +60,37 @@ export class EventLoopState {
 
   /** Records that the event loop turns. */
   beat(): void {
-    this.#words[LIFE] = ++this.#life
+    this.#cells[LIFE] = ++this.#life
   }
 
   /** Records that a handler is called now. Returns the record that `ended` needs. */
   began(jid: unknown, name: string, timeout = 0): number {
     const record = this.#free.pop() ?? this.#jids.length - 1
     const at = HEAD_BYTES + record * RECORD_BYTES
-    const words = this.#words
+    const cells = this.#cells
     // A job of another program may have no id, or one that is not a string.
-    words[(at + JID_LENGTH) >> 2] = this.#write(typeof jid === 'string' ? jid : String(jid), this.#jids[record])
+    cells[(at + JID_LENGTH) >> 2] = this.#write(typeof jid === 'string' ? jid : String(jid), this.#jids[record])
     if (this.#written[record] !== name) {
-      words[(at + CLASS_LENGTH) >> 2] = this.#write(name, this.#classes[record])
+      cells[(at + CLASS_LENGTH) >> 2] = this.#write(name, this.#classes[record])
       this.#written[record] = name
     }
     this.#doubles[(at + TIMEOUT) >> 3] = timeout
-    words[(at + RUNS) >> 2] = 1
-    words[COUNT] = ++this.#count
-    words[CURRENT] = record
+    cells[(at + RUNS) >> 2] = 1
+    cells[COUNT] = ++this.#count
+    cells[CURRENT] = record
     this.beat()
     return record
   }
 
   /** Records that the handler has returned, with a promise or a value: from now on any code may block. */
   yielded(): void {
-    this.#words[CURRENT] = -1
+    this.#cells[CURRENT] = -1
     this.beat()
   }
 
   ended(record: number): void {
-    this.#words[(HEAD_BYTES + record * RECORD_BYTES + RUNS) >> 2] = 0
-    this.#words[COUNT] = --this.#count
+    this.#cells[(HEAD_BYTES + record * RECORD_BYTES + RUNS) >> 2] = 0
+    this.#cells[COUNT] = --this.#count
     if (record < this.#jids.length - 1) this.#free.push(record)
     this.beat()
   }
@@ -105,11 +105,11 @@ export class EventLoopState {
 /** The side of the lease thread. What it reads is valid only while `life` does not change. */
 export class EventLoopReader {
   readonly #memory: SharedArrayBuffer
-  readonly #words: Int32Array
+  readonly #cells: Int32Array
 
   constructor(memory: SharedArrayBuffer) {
     this.#memory = memory
-    this.#words = new Int32Array(memory)
+    this.#cells = new Int32Array(memory)
   }
 
   /** Changes whenever the event loop has turned, or a job started, yielded or ended. */
@@ -151,6 +151,6 @@ export class EventLoopReader {
   }
 
   #word(index: number): number {
-    return Atomics.load(this.#words, index)
+    return Atomics.load(this.#cells, index)
   }
 }

@@ -36,7 +36,7 @@ export function shownJobs(running: readonly Running[], now: number): ShownJob[] 
 }
 
 /** Formats jobs, longest first, for instance `Import 0123456789ab (12 s), Mail 0123456789ac (3 s)`. */
-export function inWords(jobs: readonly ShownJob[]): string {
+export function summaryOf(jobs: readonly ShownJob[]): string {
   const named = [...jobs].sort((a, b) => b.seconds - a.seconds).slice(0, MAX_NAMED)
   const words = named.map(({ jid, class: name, seconds }) => `${name} ${jid} (${Math.round(seconds)} s)`)
   const others = jobs.length - named.length
@@ -72,7 +72,7 @@ export async function idleWithin(
     else {
       const running = executors.flatMap(({ attempts }) => attempts)
       const jobs = shownJobs(running, now())
-      log.info({ busy, jobs }, `waiting for ${plural(busy, 'job')} to end: ${inWords(jobs)}`)
+      log.info({ busy, jobs }, `waiting for ${plural(busy, 'job')} to end: ${summaryOf(jobs)}`)
     }
   }
 }

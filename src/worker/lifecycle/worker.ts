@@ -20,7 +20,7 @@ import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due-jobs.ts'
 import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
-import { idleWithin, inWords, runningJobs, shownJobs } from './shown-jobs.ts'
+import { idleWithin, runningJobs, shownJobs, summaryOf } from './shown-jobs.ts'
 import { handleSignals, type Order } from './signals.ts'
 import { openWhenPossible, retryLostCalls } from './start-retries.ts'
 
@@ -342,7 +342,7 @@ export class Worker {
     if (requeued.length === 0) return
     const jobs = shownJobs(requeued, now())
     const some = late > 0 ? ` (${late} did not end in time)` : ''
-    log[late > 0 ? 'warn' : 'info']({ jobs }, `requeued ${plural(requeued.length, 'job')}${some}: ${inWords(jobs)}`)
+    log[late > 0 ? 'warn' : 'info']({ jobs }, `requeued ${plural(requeued.length, 'job')}${some}: ${summaryOf(jobs)}`)
   }
 
   /** Stops the services and releases the lease. Does not wait for a store that does not answer: the lease ends by itself. */

@@ -9,12 +9,12 @@ import { importModule } from '../../load/module.ts'
 import { becomeThread, PROGRAM, type ThreadApp } from './inside.ts'
 import {
   type ErrorParts,
+  errorParts,
   type FromThread,
   type Level,
   type Run,
   type ThreadData,
   type ToThread,
-  takeApart,
 } from './wire.ts'
 
 /** Progress is sent at most this often: a loop may report it at each step. */
@@ -31,7 +31,7 @@ const apps = becomeThread()
 let ctx: ThreadContext | undefined
 void load().then(
   () => send({ loaded: true }),
-  (thrown) => send({ broken: takeApart(thrown) }),
+  (thrown) => send({ broken: errorParts(thrown) }),
 )
 
 port.on('message', (message: ToThread) => {
@@ -66,7 +66,7 @@ async function run(job: Run): Promise<void> {
     ) => unknown
     finish(await handler(running, ...running.args))
   } catch (thrown) {
-    const parts = takeApart(thrown)
+    const parts = errorParts(thrown)
     const judge = (error: unknown, about: ErrorParts) => {
       if (verdictOf(error) === undefined && app?.[PROGRAM].isBusiness(error)) about.members.highkiq = 'business-failure'
     }

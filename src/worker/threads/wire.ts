@@ -55,7 +55,7 @@ export interface ErrorParts {
 const MAX_CAUSES = 10
 
 /** Never throws. */
-export function takeApart(thrown: unknown, depth = 0): ErrorParts {
+export function errorParts(thrown: unknown, depth = 0): ErrorParts {
   const about = { class: classOf(thrown), message: messageOf(thrown) }
   try {
     if (!(thrown instanceof Error)) {
@@ -75,9 +75,9 @@ export function takeApart(thrown: unknown, depth = 0): ErrorParts {
     if (depth === MAX_CAUSES) return parts
     return {
       ...parts,
-      ...(cause === undefined ? {} : { cause: takeApart(cause, depth + 1) }),
+      ...(cause === undefined ? {} : { cause: errorParts(cause, depth + 1) }),
       ...(failures instanceof Map
-        ? { failures: Array.from(failures, ([key, failure]) => [key, takeApart(failure, depth + 1)]) }
+        ? { failures: Array.from(failures, ([key, failure]) => [key, errorParts(failure, depth + 1)]) }
         : {}),
     }
   } catch {

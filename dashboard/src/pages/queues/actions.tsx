@@ -17,7 +17,7 @@ interface QueueActsProps {
 export function QueueActs({ queue: { name, size, paused }, reload, isSmall = false }: QueueActsProps) {
   const path = `/queues/${encoded(name)}`
   const kind = isSmall ? 'btn s' : 'btn'
-  const turn = async () => {
+  const toggle = async () => {
     const act = paused ? 'resume' : 'pause'
     await doing(tell<{ ignoredBy?: string[] }>('POST', `${path}/${act}`), (told) =>
       told?.ignoredBy && told.ignoredBy.length > 0
@@ -40,7 +40,7 @@ export function QueueActs({ queue: { name, size, paused }, reload, isSmall = fal
   const keyed = (key: string) => ({ [isSmall ? 'data-row-key' : 'data-key']: key })
   return (
     <span class="acts-cell">
-      <button type="button" class={kind} {...keyed('p')} onClick={() => void turn()}>
+      <button type="button" class={kind} {...keyed('p')} onClick={() => void toggle()}>
         <Icon name={paused ? 'play' : 'pause'} />
         {paused ? t('queues.resume') : t('queues.pause')}
       </button>

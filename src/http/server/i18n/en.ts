@@ -121,4 +121,4 @@ export const en = {
 } satisfies Record<string, Phrase>
 
 export type Word = keyof typeof en
-export type Words = Record<Word, Phrase>
+export type Texts = Record<Word, Phrase>

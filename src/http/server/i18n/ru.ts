@@ -1,8 +1,8 @@
 /** Русский */
 
-import type { Words } from './en.ts'
+import type { Texts } from './en.ts'
 
-export const ru: Words = {
+export const ru: Texts = {
   // Header and footer
   live: 'Онлайн',
   'live.off': 'Нет связи',

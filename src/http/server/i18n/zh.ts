@@ -1,8 +1,8 @@
 /** 中文 */
 
-import type { Words } from './en.ts'
+import type { Texts } from './en.ts'
 
-export const zh: Words = {
+export const zh: Texts = {
   // Header and footer
   live: '实时',
   'live.off': '未连接',

@@ -18,7 +18,7 @@ SELECT count(*) AS n, min(idx) AS first, max(idx) AS last, count(*) FILTER (WHER
 FROM (SELECT idx, args FROM event WHERE task = ?1 AND idx >= ?2 AND location = 3 ORDER BY idx LIMIT ?3);
 
 -- issue: moves rows that were never in the queue, from ?2 to ?3, to positions from ?5 on; ?6 to ?9 are the parts of
--- rowFrame.
+-- rowMembers.
 INSERT INTO ready (queue, position, text)
 SELECT ?4, idx - ?2 + ?5, ?6 || args || ?7 || format('%08x', idx) || ?8 || run || ?9
 FROM event WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND location = 3;

@@ -1,6 +1,6 @@
 /** The backlogs of tasks: which rows enter the queue next, and as which jobs. */
 
-import { completeRow, rowFrame } from '../../../job/payload.ts'
+import { completeRow, rowMembers } from '../../../job/payload.ts'
 import { completeRows, MOST_ROWS_BYTES } from '../../../job/rows.ts'
 import { Tables } from '../file/database.ts'
 import type { Queues } from '../queues/queues.ts'
@@ -68,7 +68,7 @@ export class Backlog extends Tables {
     if (!next || next.n === 0 || next.others === 1 || next.bare !== next.n) return false
     const { n, first, last } = next
     const { id, position } = queues.openBack(task.queue, n, last - first + 1)
-    const { beforeArgs, beforeIndex, beforeRun, end } = rowFrame({ template: task.template, task: task.id, now })
+    const { beforeArgs, beforeIndex, beforeRun, end } = rowMembers({ template: task.template, task: task.id, now })
     const parts = [beforeArgs, beforeIndex, beforeRun, end] as const
     this.db.run(sql.backlog.issue, task.key, first, last, id, position, ...parts)
     task.backlog -= n
