@@ -45,7 +45,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   'on Redis': {
     'test/client': { rest: 'nightly', fast: ['bulk'] },
     // No store has a part in the ones that are left out.
-    'test/dashboard': { rest: 'nightly', none: ['access', 'frame', 'tabs'] },
+    'test/dashboard': { rest: 'nightly', none: ['access', 'layout', 'tabs'] },
     'test/engine': {
       rest: 'nightly',
       fast: ['crash', 'push'],
