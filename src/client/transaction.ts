@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
-import type { OrderedPushes, PushItem, SqlConnection } from '../store/contract.ts'
+import type { OrderedPushes, SqlConnection, TransactionItem } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
 import {
@@ -109,7 +109,7 @@ export class Transaction implements PushTarget {
     if (this.#ordered.some(({ batches }) => !batches)) {
       throw new HighkiqError(
         'INVALID_OPTION',
-        'prepare, or client middleware, of an ordered job waits for something, for which hq.transaction can not: push it after the commit',
+        'hq.transaction can not wait for the asynchronous prepare or client middleware of an ordered job: push it after the commit',
       )
     }
     const all: PreparedPush[] = []
@@ -133,7 +133,7 @@ export class Transaction implements PushTarget {
   }
 
   rolledBack(thrown: unknown): void {
-    const message = `not pushed, for its transaction was rolled back: ${messageOf(thrown)}`
+    const message = `not pushed, because its transaction was rolled back: ${messageOf(thrown)}`
     const why = (ids: string[]) => new PushError(message, ids, false, { cause: thrown })
     for (const { reject, payload } of this.#joined) reject(why([payload.jid]))
     for (const { reject, batches = [] } of this.#ordered) reject(why(idsOf(batches)))
@@ -178,10 +178,11 @@ export class Transaction implements PushTarget {
   }
 }
 
-function dueNow({ jid, destination }: PreparedPush, now: number): PreparedPush {
-  if (destination.to !== 'queue') return { jid, destination }
+function dueNow(prepared: PreparedPush, now: number): PreparedPush {
+  const { destination } = prepared
+  if (destination.to !== 'queue') return prepared
   const text = editPayload(destination.text, { enqueued_at: undefined })
-  return { jid, destination: { to: 'schedule', text, score: now / 1000 } }
+  return { ...prepared, destination: { to: 'schedule', text, score: now / 1000 } }
 }
 
 /** Marks a promise as handled: the transaction itself reports the error. */
@@ -211,7 +212,7 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
   const transaction = new Transaction(testing ? undefined : orderedNamesOf(store))
   let finished: PreparedPush[] = []
   let result: T | undefined
-  const run = async (connection: SqlConnection): Promise<(PushItem | OrderedPushes)[]> => {
+  const run = async (connection: SqlConnection): Promise<TransactionItem[]> => {
     result = client.joining(transaction, () => work(connection))
     if (isThenable(result)) {
       // The work can't be stopped, and its result no longer matters.
@@ -220,7 +221,8 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
     }
     finished = await transaction.finished(now())
     if (testing) return []
-    return [...finished.map(({ destination }) => destination), ...transaction.ordered.flatMap(({ batches }) => batches)]
+    const jobs = finished.map(({ destination, track }) => (track ? { task: track, item: destination } : destination))
+    return [...jobs, ...transaction.ordered.flatMap(({ batches }) => batches)]
   }
   try {
     await store.jobs.transaction(run, now())
@@ -247,6 +249,6 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 function notSynchronous(): HighkiqError {
   return new HighkiqError(
     'INVALID_OPTION',
-    'hq.transaction wants a function that does its work at once and answers no promise: nobody else can write while it runs. Fetch what it needs before, and neither await nor return the pushes in it',
+    'hq.transaction: the function must be synchronous and must not return a promise, because no other process can write while it runs. Fetch what it needs before, and neither await nor return its pushes',
   )
 }

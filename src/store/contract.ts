@@ -37,6 +37,7 @@ export * from './contract/ordered.ts'
 export * from './contract/results.ts'
 export * from './contract/search.ts'
 export * from './contract/task-events.ts'
+export * from './contract/task-spec.ts'
 export * from './contract/tasks.ts'
 export * from './contract/workers.ts'
 

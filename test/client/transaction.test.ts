@@ -42,6 +42,24 @@ async function shop(): Promise<Bench & { orders: () => Promise<number[]>; jobs: 
 }
 
 describe.skipIf(onRedis)('a transaction', () => {
+  test('a tracked job of a transaction has its event, also when its middleware waits for something', async () => {
+    const { hq } = await shop()
+    const Tracked = hq.job('Tracked', { track: true }, async (_ctx, _n: number) => {})
+    const trackedIn = async (n: number) => {
+      let pushed: Promise<string | null> | undefined
+      await hq.transaction(() => {
+        pushed = Tracked.performAsync(n)
+      })
+      return (await pushed) as string
+    }
+    expect(await hq.tasks.event(await trackedIn(1))).toMatchObject({ status: 'enqueued', args: [1] })
+    hq.client.use(async (payload, next) => {
+      if (payload.class === 'Tracked') await sleep(1)
+      return next()
+    })
+    expect(await hq.tasks.event(await trackedIn(2))).toMatchObject({ status: 'enqueued', args: [2] })
+  })
+
   test("rows and jobs are committed together; pushes resolve after the commit, and the function's value is returned", async () => {
     const { hq, orders, jobs, set } = await shop()
     const J = hq.job('J', async (_ctx, _n: number) => {})
@@ -180,7 +198,7 @@ describe.skipIf(onRedis)('a transaction', () => {
 
   test('an async function is not run; a function that returns a promise is rolled back', async () => {
     const { hq, orders, jobs } = await shop()
-    const words = { code: 'INVALID_OPTION', message: expect.stringContaining('answers no promise') }
+    const words = { code: 'INVALID_OPTION', message: expect.stringContaining('must not return a promise') }
     let ran = 0
     await expect(
       hq.transaction(async () => {

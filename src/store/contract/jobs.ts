@@ -3,6 +3,7 @@
 import type { Effect } from './effects.ts'
 import type { IterationRecord, IterationState } from './iterations.ts'
 import type { OrderedPush } from './ordered.ts'
+import type { TaskSpec } from './task-spec.ts'
 
 /**
  * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
@@ -23,6 +24,12 @@ export const ONCE_SECONDS = 300
  * destination: a job that was stored before is not stored again. An item with `once` has no effects.
  */
 export type PushItem = Destination & { effects?: Effect[]; once?: string }
+
+/** A single tracked job: the record of its task, which is created in the same step, and the job. */
+export interface TrackedPush {
+  task: TaskSpec
+  item: PushItem
+}
 
 /**
  * What all SQLite drivers have in common. Code that knows its driver may use all of the driver's methods, except those
@@ -54,6 +61,8 @@ export interface QueueInfo {
   next: string | null
 }
 
+export type TransactionItem = PushItem | TrackedPush | OrderedPushes
+
 export interface JobStore {
   /**
    * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored,
@@ -65,9 +74,7 @@ export interface JobStore {
    * of it or nothing. `work` may resolve in a later microtask, but must not wait for anything else. It starts when no
    * other process writes. null: the store has no transactions.
    */
-  transaction:
-    | ((work: (connection: SqlConnection) => Promise<(PushItem | OrderedPushes)[]>, now: number) => Promise<void>)
-    | null
+  transaction: ((work: (connection: SqlConnection) => Promise<TransactionItem[]>, now: number) => Promise<void>) | null
   /** Returns all listed queues by name; or the named ones in the order given, also when they are empty or unknown. */
   queues(only?: readonly string[]): Promise<QueueInfo[]>
   /** Returns texts of a queue, next to be fetched first, from the position `offset` on. */

@@ -10,7 +10,7 @@ import { SqliteSearchStore } from './jobs/search.ts'
 import { SqliteOrderedStore } from './ordered/ordered-store.ts'
 import { OrderedTables } from './ordered/tables.ts'
 import { SqliteCancellationStore } from './queues/cancellations.ts'
-import { SqliteTaskStore } from './tasks/task-store.ts'
+import { pushAllTracked, SqliteTaskStore } from './tasks/task-store.ts'
 import { SqliteWorkerStore } from './workers/worker-store.ts'
 
 /** The embedded store: one SQLite file for any number of processes on one machine. */
@@ -35,8 +35,9 @@ export class SqliteStore implements Store {
     const file = new StoreFile(options, warn)
     this.#file = file
     this.url = `sqlite:${options.path}`
-    this.jobs = new SqliteJobStore(file, (db, { queue, shards, items }) => {
-      db.get(OrderedTables).push(queue, shards, items)
+    this.jobs = new SqliteJobStore(file, {
+      ordered: (db, { queue, shards, items }) => db.get(OrderedTables).push(queue, shards, items),
+      tracked: pushAllTracked,
     })
     this.workers = new SqliteWorkerStore(file)
     this.jobSets = new SqliteJobSetStore(file)

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { type Bench, type Case, NOW, toQueue } from '../bench.ts'
+import { single } from '../tasks/tracked.ts'
 
 /** Transactions in which the app writes, too. A store without transactions has null. */
 export const transaction: Case[] = [
@@ -68,6 +69,28 @@ export const transaction: Case[] = [
           db.exec('CREATE TABLE more (n INTEGER)')
           return []
         })
+      })
+    },
+  },
+  {
+    name: 'tracked jobs of a transaction are stored with their tasks and its writes, or not at all',
+    async run(t) {
+      await transactions(t, async (transact) => {
+        const { task, item, text } = single(1)
+        const other = single(2)
+        await transact(async (db) => {
+          db.exec('CREATE TABLE mine (n INTEGER)')
+          return [toQueue('q', t.job(1)), { task, item }]
+        })
+        expect(await t.store.tasks.find(task.id)).toMatchObject({ state: 'running', total: 1, inWindow: 1 })
+        expect(await t.waiting('q')).toEqual([t.job(1), text])
+        const wrong = transact(async (db) => {
+          db.exec('CREATE TABLE mine (n INTEGER)')
+          return [{ task: other.task, item: other.item }]
+        })
+        await expect(wrong).rejects.toThrow('already exists')
+        expect(await t.store.tasks.find(other.task.id)).toBeNull()
+        expect(await t.waiting('q')).toHaveLength(2)
       })
     },
   },

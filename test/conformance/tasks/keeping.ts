@@ -14,26 +14,13 @@ import {
   moveToDead,
   postpone,
   record,
-  spec,
+  single,
   taskId,
   taskWith,
   work,
 } from './tracked.ts'
 
 const SECOND = 1000
-
-/** A tracked job by itself: its task, and the job as it is pushed. */
-function single(number: number, args = '[1.0, "č"]') {
-  const task = spec(number, {
-    single: true,
-    window: 1,
-    name: 'HardJob',
-    job: 'HardJob',
-    template: '{"class":"HardJob"}',
-  })
-  const text = `{"class":"HardJob","args":${args},"jid":"${jidOf(task.id, 0)}","queue":"q","hk_task":"${task.id}","hk_run":1}`
-  return { task, text, item: toQueue('q', text) }
-}
 
 /** Tracked jobs by themselves, what a task makes, and values that are kept for a while. */
 export const taskKeeping: Case[] = [

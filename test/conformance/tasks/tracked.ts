@@ -12,7 +12,7 @@ import {
   type TaskRecord,
   type TaskSpec,
 } from '#dist/store/contract.js'
-import { type Bench, done, NOW } from '../bench.ts'
+import { type Bench, done, NOW, toQueue } from '../bench.ts'
 
 /** Makings of tracked tasks, for the cases about them. Times are whole seconds: a store may keep them coarser than ms. */
 
@@ -45,6 +45,19 @@ export function jidOf(task: string, index: number): string {
 /** Rows with the arguments `[from]`, `[from + 1]`, … */
 export function rows(from: number, count: number): NewRow[] {
   return Array.from({ length: count }, (_, i) => ({ args: `[${from + i}]` }))
+}
+
+/** A tracked job by itself: its task, and the job as it is pushed. */
+export function single(number: number, args = '[1.0, "č"]') {
+  const task = spec(number, {
+    single: true,
+    window: 1,
+    name: 'HardJob',
+    job: 'HardJob',
+    template: '{"class":"HardJob"}',
+  })
+  const text = `{"class":"HardJob","args":${args},"jid":"${jidOf(task.id, 0)}","queue":"q","hk_task":"${task.id}","hk_run":1}`
+  return { task, text, item: toQueue('q', text) }
 }
 
 /** A task with rows; adding has ended unless `open`. */

@@ -34,7 +34,7 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
     const once = items.filter(({ effects, once }) => once && !effects?.length)
     const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
     for (const some of chunksOf(tracked, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
-      steps.push({ items: some, put: () => this.#pushTracked(some, now) })
+      steps.push({ items: some, put: () => this.#pushWithEffects(some, now) })
     }
     for (const some of chunksOf(once, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushOnce(some, now) })
@@ -132,7 +132,7 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
     throw new PushError(error.message, [], parts.refused.size < items.length, { cause, parts })
   }
 
-  async #pushTracked(items: readonly PushItem[], now: number): Promise<void> {
+  async #pushWithEffects(items: readonly PushItem[], now: number): Promise<void> {
     const server = this.#server
     await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
     const main = await server.ready()

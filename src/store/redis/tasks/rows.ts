@@ -7,10 +7,9 @@ import {
   dueOf,
   type EventEffect,
   type NewRow,
-  type PushItem,
   type RetryRow,
-  type TaskSpec,
   type TaskStore,
+  type TrackedPush,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER, tasksOf, writeTaskQueues } from '../server/call.ts'
@@ -127,7 +126,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
   }
 
   /** @throws PushError */
-  async pushTracked(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+  async pushTracked(items: readonly TrackedPush[], now: number): Promise<void> {
     const some = chunksOf(items, ({ item }) => 2 * item.text.length, MAX_ROWS)
     const steps = Array.from(some, (piece) => ({
       items: piece.map(({ item }) => item),
@@ -137,7 +136,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
     if (items.some(({ item: { to } }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
   }
 
-  async #pushSome(items: readonly { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+  async #pushSome(items: readonly TrackedPush[], now: number): Promise<void> {
     const server = this.#server
     const { keys } = server
     const main = await server.ready()

@@ -72,7 +72,7 @@ export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
     return orphaned
   }
 
-  /** Returns an owner's jobs in a queue, newest first. */
+  /** Returns an owner's jobs in a queue, newest first, because each goes in front of the one before. */
   async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
     const { keys, main, texts } = this.#server
     const working = keys.working(queue, owner)

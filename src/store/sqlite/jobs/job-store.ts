@@ -6,6 +6,8 @@ import type {
   PushItem,
   QueueInfo,
   SqlConnection,
+  TrackedPush,
+  TransactionItem,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea, type StoreFile } from '../file/store-file.ts'
@@ -13,28 +15,37 @@ import { saveIteration } from '../queues/iterations.ts'
 import { sql } from '../sql.generated.ts'
 import { pushAll, pushInChunks } from './moves.ts'
 
-export class SqliteJobStore extends SqliteArea implements JobStore {
-  readonly #pushOrdered: (db: Database, pushes: OrderedPushes) => void
+/** How other areas push what a transaction may contain beside plain jobs. */
+interface OtherPushes {
+  ordered(db: Database, pushes: OrderedPushes): void
+  tracked(db: Database, items: readonly TrackedPush[], now: number): void
+}
 
-  constructor(file: StoreFile, pushOrdered: (db: Database, pushes: OrderedPushes) => void) {
+export class SqliteJobStore extends SqliteArea implements JobStore {
+  readonly #others: OtherPushes
+
+  constructor(file: StoreFile, others: OtherPushes) {
     super(file)
-    this.#pushOrdered = pushOrdered
+    this.#others = others
   }
 
   push(items: PushItem[], now: number): Promise<void> {
     return pushInChunks(this.file, items, (db, chunk) => pushAll(db, chunk, now))
   }
 
-  transaction(work: (connection: SqlConnection) => Promise<(PushItem | OrderedPushes)[]>, now: number): Promise<void> {
+  transaction(work: (connection: SqlConnection) => Promise<TransactionItem[]>, now: number): Promise<void> {
     return this.file.writeAlone(
       (db) => work(db.connection),
       (db, items) => {
-        for (const item of items) if (item.to === 'ordered') this.#pushOrdered(db, item)
-        pushAll(
-          db,
-          items.filter((item) => item.to !== 'ordered'),
-          now,
-        )
+        const plain: PushItem[] = []
+        const tracked: TrackedPush[] = []
+        for (const item of items) {
+          if ('task' in item) tracked.push(item)
+          else if (item.to === 'ordered') this.#others.ordered(db, item)
+          else plain.push(item)
+        }
+        pushAll(db, plain, now)
+        this.#others.tracked(db, tracked, now)
       },
     )
   }

@@ -11,6 +11,7 @@ import {
   type TaskRecord,
   type TaskSpec,
   type TaskStore,
+  type TrackedPush,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
@@ -116,15 +117,11 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly reasons: TaskStore['reasons'] = (id) => this.file.read((db) => db.get(Events).reasons(id))
 
-  pushTracked(items: { task: TaskSpec; item: PushItem }[], now: number): Promise<void> {
+  pushTracked(items: TrackedPush[], now: number): Promise<void> {
     return pushInChunks(
       this.file,
       items,
-      (db, chunk) => {
-        const created = chunk.filter(({ task, item }) => createSingle(db, task, item))
-        const jobs = created.map(({ item }) => item)
-        pushAll(db, jobs, now)
-      },
+      (db, chunk) => pushAllTracked(db, chunk, now),
       ({ item }) => item,
     )
   }
@@ -185,6 +182,12 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 }
 
 /** Creates a task of one row, whose job the caller pushes. Returns false if the task exists. */
+export function pushAllTracked(db: Database, items: readonly TrackedPush[], now: number): void {
+  const created = items.filter(({ task, item }) => createSingle(db, task, item))
+  const jobs = created.map(({ item }) => item)
+  pushAll(db, jobs, now)
+}
+
 function createSingle(db: Database, task: TaskSpec, item: PushItem): boolean {
   const { to, text } = item
   const key = insert(db, task, 'running')

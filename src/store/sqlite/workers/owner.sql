@@ -26,7 +26,7 @@ UPDATE owner SET claimed = 1, ends = ? WHERE id = ?;
 DELETE FROM fetched
 WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?)) RETURNING position;
 
--- orphaned: returns jobs of claimed owners, newest first within each queue.
+-- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
 SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS queueId, position, text
 FROM owner JOIN fetched ON fetched.owner = owner.id JOIN queue ON queue.id = fetched.queue
 WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT ?;
