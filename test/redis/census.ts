@@ -1,6 +1,9 @@
 import type { Redis } from 'ioredis'
 import { EVENT_STATUSES } from '#dist/store/contract.js'
 
+/** The keys of an empty store, sorted: its schema, and the notes that refuse processes of version 0.1. */
+export const EMPTY_STORE = ['hk:marks', 'hk:queues', 'hk:schema', 'hk:tasks']
+
 /** Reads a database directly: nothing here uses the code of the store. */
 export type Contents = Record<string, unknown>
 
