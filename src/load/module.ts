@@ -31,14 +31,13 @@ let prepared: Promise<void> | undefined
 function understandTypeScript(url: URL): Promise<void> {
   prepared ??= (async () => {
     const tsx = await findTsx(url)
-    if (tsx) {
-      // This hook must come before that of tsx: the later one asks the earlier one.
-      registerHooks('./ts-as-module.js', import.meta.url)
-      tsx.register()
-    } else if (!(process.features as { typescript?: unknown }).typescript) {
+    if (!tsx && !(process.features as { typescript?: unknown }).typescript) {
       const message = `${url.pathname} is TypeScript, which Node ${process.versions.node} can't load: run npm i tsx, or use Node 22.18 or newer`
       throw new HighkiqError('NO_TSX', message)
     }
+    // This hook must come before that of tsx: the later one asks the earlier one.
+    registerHooks('./ts-as-module.js', import.meta.url, { data: tsx ? 'module' : 'module-typescript' })
+    tsx?.register()
   })()
   return prepared
 }
