@@ -17,7 +17,10 @@ export function idOf(what: string, id: unknown): string {
 /** Refuses `'all'` where ids are expected; an id of that name is given in a list. @throws INVALID_OPTION */
 export function refuseAll(what: string, ids: OrderedIds, instead: string): void {
   if (ids !== 'all') return
-  throw new HighkiqError('INVALID_OPTION', `${what}: takes ids; for all there is ${instead} (for the id: ['all'])`)
+  throw new HighkiqError(
+    'INVALID_OPTION',
+    `${what}: ids must be a list of ids (for all ids use ${instead}; for an id named all use ['all'])`,
+  )
 }
 
 export type OrderedIds = string | number | bigint | readonly (string | number | bigint)[]

@@ -51,7 +51,9 @@ test('actions and queries refuse anything that is not an id', async () => {
   await job.performAsync([{ id: 'all' }, { id: 2 }])
   const refused = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message })
   await expect(job.waiting.delete('all')).rejects.toEqual(
-    refused("waiting.delete: takes ids; for all there is deleteAllFailed() (for the id: ['all'])"),
+    refused(
+      "waiting.delete: ids must be a list of ids (for all ids use deleteAllFailed(); for an id named all use ['all'])",
+    ),
   )
   await expect(job.waiting.kill('all')).rejects.toThrow('killAllFailed()')
   await expect(job.waiting.performNow('all')).rejects.toThrow('performAllNow()')

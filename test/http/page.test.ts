@@ -233,7 +233,7 @@ suiteWith([chromium], 'in a browser', () => {
     await page.getByText('Live').waitFor()
     expect(await why.isVisible()).toBe(false)
     await task.pause()
-    await why.getByText('Paused: whoever runs this has stopped it for now.').waitFor()
+    await why.getByText('Paused by an operator.').waitFor()
     await task.cancel('the wrong file')
     await why.getByText('Stopped: the wrong file').waitFor()
   })

@@ -245,8 +245,8 @@ export const en = {
   'task.deleteAsk': 'Delete…',
   'task.deleteTitle': 'Delete “{name}”?',
   'task.deleteBody': {
-    one: 'What became of its {n} row is forgotten. This cannot be undone.',
-    other: 'What became of its {n} rows is forgotten. This cannot be undone.',
+    one: 'The result of its {n} row is deleted, too. This cannot be undone.',
+    other: 'The results of its {n} rows are deleted, too. This cannot be undone.',
   },
   'task.deleted': '“{name}” is deleted',
   'task.keepIt': 'Keep it',

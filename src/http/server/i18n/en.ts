@@ -33,8 +33,8 @@ export const en = {
   'left.correct': { one: '{n} row is left to correct', other: '{n} rows are left to correct' },
   'left.ours': 'All rows have run; the rest is for us to mend',
   'left.gone': 'This task is no longer kept',
-  'why.paused': 'Paused: whoever runs this has stopped it for now. What waits goes on when it is resumed.',
-  'why.pausedFor': 'Paused: {reason}. What waits goes on when it is resumed.',
+  'why.paused': 'Paused by an operator. The waiting rows run when the task is resumed.',
+  'why.pausedFor': 'Paused: {reason}. The waiting rows run when the task is resumed.',
   'why.stopped': 'Stopped: {reason}',
 
   // Rows by status
@@ -100,7 +100,7 @@ export const en = {
   stop: 'Stop this…',
   'stop.any': 'Stop this?',
   'stop.rows': { one: 'Stop {n} row that waits?', other: 'Stop {n} rows that wait?' },
-  'stop.what': 'What is done stays done. Rows that wait are not run; they can be sent again later.',
+  'stop.what': 'Finished rows stay finished. Waiting rows do not run; you can send them again later.',
   'stop.yes': 'Stop',
   'stop.yesRows': { one: 'Stop {n} row', other: 'Stop {n} rows' },
   'stop.no': 'Go on with them',
