@@ -50,7 +50,8 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): Node
       const answer = await handle(request, { remote: socket.remoteAddress, httpVersion, base: baseUrl })
       if (!answer.body || answer.headers.has('content-length')) return answer
       try {
-        outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).flushHeaders()
+        for (const [name, value] of answer.headers) outgoing.appendHeader(name, value)
+        outgoing.writeHead(answer.status).flushHeaders()
         await pipeline(Readable.fromWeb(answer.body as NodeWebStream), outgoing)
       } catch (thrown) {
         // The client disconnected, or the answer failed midway: the client must not take it for complete.
@@ -96,12 +97,24 @@ function hasBody({ headers, httpVersionMajor }: Incoming): boolean {
   return encoding !== undefined || Number(length) > 0 || httpVersionMajor >= 2
 }
 
-/** @throws INVALID_REQUEST when a parser has read the body and kept nothing of it */
-function parsedBody({ body, rawBody }: Incoming): Buffer {
+/** @throws INVALID_REQUEST when a parser has read the body and kept nothing of it, or not all of its digits */
+function parsedBody({ headers, body, rawBody }: Incoming): Buffer {
   const known = rawBody ?? body
   if (typeof known === 'string' || known instanceof Uint8Array) return Buffer.from(known as string)
-  if (typeof known === 'object' && known !== null) return Buffer.from(JSON.stringify(known))
+  const type = headers['content-type'] ?? ''
+  if (typeof known === 'object' && known !== null) {
+    if (/^application\/x-www-form-urlencoded\b/i.test(type)) {
+      return Buffer.from(new URLSearchParams(known as Record<string, string>).toString())
+    }
+    if (/json/i.test(type)) return Buffer.from(JSON.stringify(known, exactNumber))
+  }
   throw invalid('the body was read before: mount highkiq in front of body parsers')
+}
+
+/** A parser has rounded an integer that a double can not hold. @throws INVALID_REQUEST */
+function exactNumber(name: string, value: unknown): unknown {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value
+  throw invalid(`a body parser has rounded the number in ${name}: mount highkiq in front of body parsers`)
 }
 
 export interface ServeOptions extends HttpOptions {

@@ -109,6 +109,28 @@ test('in Express, mounted anywhere, also behind body parsers', async () => {
   expect([status, (await hq.find(body.jid)).payload?.args]).toEqual([201, [{ a: 1 }]])
 })
 
+test('behind body parsers a login form works, and a rounded number is refused', async () => {
+  const { hq } = bench()
+  const token = 'a token of 20 characters'
+  const app = express().use(express.json(), express.urlencoded({ extended: false }))
+  app.use('/jobs', nodeListener(hq, { auth: { bearer: token } }))
+  const origin = await listen(app as RequestListener)
+  const form = new URLSearchParams({ token, to: '/jobs/' })
+  const login = await fetch(`${origin}/jobs/login`, {
+    method: 'POST',
+    body: form,
+    headers: { origin },
+    redirect: 'manual',
+  })
+  expect(login.status).toBe(303)
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const push = (n: string) =>
+    fetch(`${origin}/jobs/api/v1/jobs`, { method: 'POST', body: `{"class":"J","args":[${n}]}`, headers })
+  expect((await push('9007199254740991')).status).toBe(201)
+  const refused = await push('123456789012345678901')
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('mount highkiq in front')])
+})
+
 test('in Fastify', async () => {
   const { hq } = bench()
   const app = fastify({ forceCloseConnections: true })

@@ -252,8 +252,11 @@ export class Connection {
   /** Keeps the process alive only while a call has no answer, so that a process that only pushes can end. */
   #await(change: 1 | -1): void {
     this.#awaited += change
-    if (this.#awaited === 0) this.client.stream?.unref()
-    else if (this.#awaited === 1 && change === 1) this.client.stream?.ref()
+    const { stream } = this.client
+    // Without a handle, a socket would keep a listener for each of these calls. A new connection is set when it is ready.
+    if (!stream || stream.destroyed || stream.pending) return
+    if (this.#awaited === 0) stream.unref()
+    else if (this.#awaited === 1 && change === 1) stream.ref()
   }
 
   /** Resolves when the state of the connection changes, at the latest after `ms`. */
