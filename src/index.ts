@@ -76,7 +76,7 @@ export type {
   TopJobs,
   TopOptions,
 } from './metrics/metrics.ts'
-export type { OrderedBatchInfo as OrderedPlace, OrderedContext, OrderedEntry } from './ordered/context.ts'
+export type { OrderedBatchInfo, OrderedContext, OrderedEntry } from './ordered/context.ts'
 export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions, OrderedRetryIn } from './ordered/definition.ts'
 export type { DeadId, OrderedList, OrderedListOptions, ScoredValue, WaitingId } from './ordered/entry.ts'
 // Ordered queues

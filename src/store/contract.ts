@@ -1,7 +1,8 @@
 /**
  * What a store must be able to do. Everything else in Highkiq is built on these operations.
  *
- * The contract is internal and may change with any version. One suite (`test/conformance`) runs on every store.
+ * The contract is exported as `highkiq/store`; it may change with any minor version before 1.0. One suite
+ * (`test/conformance`, exported as `highkiq/store/conformance`) runs on every store.
  *
  * Its promise: **at every instant a job is in a queue, with an owner, in a job set, or settled.** The comment of an
  * operation says what holds after a crash at any point of it. "Atomic per job" means: either everything that one item

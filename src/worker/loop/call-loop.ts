@@ -9,7 +9,7 @@ import type { Engine } from '../engine.ts'
 
 /** The longest pause after a failed call. */
 const MAX_PAUSE_MS = 1000
-/** A stopping worker gives up after this many failed calls in a row: other workers rescue its jobs once its lease ends. */
+/** A stopping worker gives up after more failed calls in a row than this: other workers rescue its jobs once its lease ends. */
 const MAX_FAILURES = 5
 
 export abstract class CallLoop<Sent, Answer extends { problem?: string | undefined }> {

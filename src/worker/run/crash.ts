@@ -1,4 +1,4 @@
-/** Decides what happens to a job whose process died while it held the job. Whether the job had started is not known. */
+/** Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. Whether the job had started is not known. */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
 import type { Settlement } from '../../store/contract.ts'
@@ -24,7 +24,7 @@ export function crashOf(engine: Engine, { queue, text }: { queue: string; text: 
     const to = { to: 'queue', queue, text: editPayload(text, changes), end: 'front' } as const
     return { to, outcome: { kind: 'rescued', crashes } }
   }
-  const error_message = `its process died ${crashes} times in a row while it ran`
+  const error_message = `its process died ${crashes} times in a row while it held the job`
   const last = { ...changes, error_class: STALLED, error_message, failed_at: timeOf(now(), wire) }
   const to = { to: 'dead', text: editPayload(text, last, wire), score: now() / 1000 } as const
   return { to, outcome: { kind: 'crashed-out', crashes } }

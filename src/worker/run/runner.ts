@@ -23,7 +23,10 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 const CANCELLED_RUNNING = { kind: 'cancelled', begun: true } as const
 
-/** Runs an attempt. Resolves with undefined when its job belongs to another worker by now. Never rejects. */
+/**
+ * Runs an attempt. Resolves with undefined when its job belongs to another worker by now. Rejects only when making the
+ * settlement fails twice; then the slot ends the job as one that can not run.
+ */
 export function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
   const concluded = conclude(engine, attempt)
   return attempt.definition?.options.keepResult === undefined ? concluded : keepEnd(engine, attempt, concluded)

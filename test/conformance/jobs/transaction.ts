@@ -89,7 +89,7 @@ export const transaction: Case[] = [
           return [{ task: other.task, item: other.item }]
         })
         await expect(wrong).rejects.toThrow('already exists')
-        expect(await t.store.tasks.find(other.task.id)).toBeNull()
+        expect(await t.store.tasks.find(other.task.id)).toBe(null)
         expect(await t.waiting('q')).toHaveLength(2)
       })
     },
