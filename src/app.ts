@@ -56,7 +56,7 @@ const APP: unique symbol = Symbol.for('highkiq.app')
 /** The inside of an app, for highkiq/testing. */
 export const PORT: unique symbol = Symbol.for('highkiq.port')
 
-/** What programs that load an app say to it and ask of it, beside what everybody may. */
+/** Methods for programs that load an app (CLI, demo, tests), in addition to the public ones. */
 export type Program = ThreadApp[typeof PROGRAM] &
   Pick<Setup, 'useFiles' | 'useFile'> & {
     /**
@@ -144,7 +144,7 @@ export class Highkiq {
     threadApps()?.add(this)
   }
 
-  /** Opened at the first need. @throws UNKNOWN_STORE, INVALID_OPTION */
+  /** The store; opened at first use. @throws UNKNOWN_STORE, INVALID_OPTION */
   get store(): Store {
     return this.#app.store
   }
@@ -218,14 +218,14 @@ export class Highkiq {
   ): Job<Args, void> {
     const [options, job] = rest.length === 1 ? [{}, rest[0]] : rest
     checkIterable(name, job, options)
-    // It is stopped between items from here, which a thread would not hear of.
+    // Aborts between items reach only this thread, so the job runs here.
     return this.job(name, { ...options, thread: false }, iterableHandler(this.#app, job))
   }
 
   /**
-   * Defines an ordered queue: what has the same id never runs in parallel, and comes in the order of its scores. With the
-   * name alone: the ordered queue of that name in the store, whoever defines it, for pushing, looking and acting.
-   * Workers that are made after it run it.
+   * Defines an ordered queue. Payloads with the same id never run in parallel and run in the order of their scores.
+   * Define it before you create a worker. Called with a name only, returns the ordered queue of that name, from any
+   * app, to push to it and to inspect and change it.
    *
    * @example
    * const SyncUser = hq.ordered('SyncUser', { shards: 5 }, async (ctx, batch: Map<string, { v: number }[]>) => { … })
@@ -258,21 +258,26 @@ export class Highkiq {
     return this.store.ordered.queues()
   }
 
-  /** How far an iterable job has come, as it was saved last; null when nothing is known: not begun, or over. */
+  /**
+   * Returns the last saved progress of an iterable job; null before its first save or cancellation, and after its end.
+   */
   async iteration(jid: string): Promise<IterationInfo | null> {
     checkText('hq.iteration: a jid', jid)
     return iterationOf(this.store, jid)
   }
 
-  /** The job defined under this name. @throws UNKNOWN_JOB with those that there are; INVALID_JOB: an ordered queue's */
+  /**
+   * Returns the job defined under this name.
+   * @throws UNKNOWN_JOB (the message lists the names), INVALID_JOB for an ordered queue
+   */
   jobNamed(name: string): Job {
     if (this.#app.ordered.get(name)) refuseOrdered(name)
     return this.#jobOf(this.#app.registry.named(name))
   }
 
   /**
-   * Defines what runs by the clock: workers of this app push the job at each tick of `spec` (five fields, or six with
-   * seconds), of all of them one. With the name alone: the entry of that name, whoever defines it.
+   * Defines a cron entry: at each tick of `spec` (five fields, six with seconds) one worker of this app pushes the job.
+   * Called with a name only, returns the entry of that name, from any app.
    *
    * @example hq.cron('nightly', '30 3 * * mon-fri', CleanUp, { timeZone: 'Europe/Berlin' })
    * @throws INVALID_OPTION, INVALID_ARGS, UNKNOWN_JOB, DUPLICATE_JOB
@@ -337,22 +342,24 @@ export class Highkiq {
   }
 
   /**
-   * Cancels a job, wherever it is: one that waits is removed, one that runs is told (`ctx.signal`), in any process. See
-   * CancelAnswer. @throws INVALID_OPTION
+   * Cancels a job in any process: removes it if it waits, aborts `ctx.signal` if it runs. See CancelAnswer.
+   * @throws INVALID_OPTION
    */
   cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
     return cancelJob(this.#app, jid, options)
   }
 
-  /** A worker of this app's jobs; it begins with `start()` or `run()`. @throws INVALID_OPTION */
+  /** Creates a worker for the jobs of this app. Start it with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
     return this.#app.worker(options)
   }
 
   /**
-   * Runs at a point of a worker's life; those of its end run in reverse order. `heartbeat`: the first beat, and one after
-   * the store had lost the process; `beat`: each one; `reopen`: SIGUSR2, for loggers. The handler gets the worker's
-   * identity, queues, concurrency and orderedConcurrency. @throws INVALID_OPTION
+   * Registers a lifecycle handler. Handlers of the stop events (`quiet`, `shutdown`, `exit`) run in reverse order.
+   * `heartbeat` is the first beat, and the one after the store had lost the process or after a lost answer. `beat` is
+   * every beat. `reopen` is SIGUSR2, for loggers. The handler gets the worker's identity, queues, concurrency and
+   * orderedConcurrency.
+   * @throws INVALID_OPTION
    */
   on(event: Lifecycle, handler: LifecycleHandler): this {
     this.#app.hooks.on(event, handler)
@@ -368,35 +375,39 @@ export class Highkiq {
     return this
   }
 
-  /** Hears of every error: of jobs, and of what Highkiq does behind the scenes. Without one they are logged. */
+  /** Registers a handler for all errors, of jobs and of Highkiq itself. Without a handler they are logged. */
   onError(handler: ErrorHandler): this {
     this.#app.hooks.error.push(handler)
     return this
   }
 
   /**
-   * Runs last when an error that nobody caught ends `worker.run()`: no more jobs were taken, those that ran had their
-   * `timeout`, the others went back. The handler gets the error and, as those of `on`, what worker it was. Then the
-   * process ends with 1.
+   * Registers a handler that runs last when an uncaught error ends `worker.run()`. By then the worker fetches no more
+   * jobs, running jobs have had `timeout` seconds, and the rest is requeued. The handler gets the error and, like those
+   * of `on`, the properties of the worker. Then the process exits with 1.
    */
   onFatal(handler: FatalHandler): this {
     this.#app.hooks.fatal.push(handler)
     return this
   }
 
-  /** Hears of every job that will not run again. */
+  /**
+   * Registers a handler for jobs that will not run again: they used up their retries, crashed too often, threw `Kill`
+   * or `Discard`, or were killed with `notify`. It also runs for each id of an ordered queue that dies. It does not run
+   * for cancelled jobs.
+   */
   onDeath(handler: DeathHandler): this {
     this.#app.hooks.death.push(handler)
     return this
   }
 
-  // ------------------------------------------------------------------------------------- looking and acting
+  // -------------------------------------------------------------------------- Inspecting and changing the store
 
   /**
-   * What a job's handler returned, once it has: of a job with `keepResult`, or a row of a task. Waits for it without
-   * asking again and again.
-   * @param jid as a push answers it; null (client middleware stopped the push) has no result
-   * @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time (60 s)
+   * Waits for the result of a job with `keepResult`, or of a task row, and returns it. The store notifies the waiting
+   * process of a job's result; the event of a row is read again at growing intervals, up to one second.
+   * @param jid the id that a push returned; null (client middleware stopped the push) has no result
+   * @throws JOB_FAILED when the job will not run again, NO_RESULT when there is no result in time (default 60 seconds)
    */
   async result<Result = unknown>(jid: string | null, options: ResultOptions = {}): Promise<Result> {
     return (await resultOf(this.store, jid, options)) as Result
@@ -408,7 +419,7 @@ export class Highkiq {
     return { ...stats, ordered }
   }
 
-  /** Sets totals back to zero: both, or one. The figures of the days stay. */
+  /** Resets the totals, or one of them, to zero. Daily figures stay. */
   async resetStats(...which: ('processed' | 'failed')[]): Promise<void> {
     for (const one of which.length > 0 ? which : (['processed', 'failed'] as const))
       await this.store.metrics.resetTotals(one)
@@ -422,7 +433,7 @@ export class Highkiq {
     return historyOf(this.store, days, from)
   }
 
-  /** The queue of this name, whether there is anything in it or not. */
+  /** Returns the queue of this name; it may be empty. */
   queue(name: string): Queue {
     checkText('hq.queue: the name of a queue', name)
     return new Queue(this.#app, name)
@@ -433,22 +444,22 @@ export class Highkiq {
     for (const { name } of await this.store.jobs.queues()) yield this.queue(name)
   }
 
-  /** Name, size and latency of all queues, also of empty ones that are paused, and whether they are; asked for at once. */
+  /** Returns name, size, latency (seconds) and `paused` of all queues, including empty paused ones, in one call. */
   async queueSummaries(): Promise<QueueSummary[]> {
     return summariesOf(this.store, this.now())
   }
 
-  /** The processes that work, ours and Ruby's, by identity. */
+  /** Returns the running worker processes, Highkiq's and Sidekiq's, by identity. */
   processes(): ProcessSet {
     return new ProcessSet(this.#app)
   }
 
-  /** What runs now, longest first, as the processes showed it at their last beats. */
+  /** Returns the jobs that run now, longest first, as of the last heartbeats. */
   running(): RunningSet {
     return new RunningSet(this.#app)
   }
 
-  /** Where a job is, what it looks like there, and its event when it belongs to a task. It may take a while among millions. */
+  /** Finds a job: its state, its payload, and its event if it belongs to a task. Slow among millions of jobs. */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
     checkText('hq.find: a jid', jid)
     const found = await findJob(this.#app, jid, options)
@@ -456,7 +467,7 @@ export class Highkiq {
   }
 
   /**
-   * Marks a deploy, which charts show: at this minute, or at a Date. Many processes may say so at once.
+   * Marks a deploy in the charts, at this minute or at a Date. Several processes may call it at the same time.
    * @param label default: git's last commit, hash and subject
    * @returns false: the label was marked within the last minute, or this minute is marked
    * @throws INVALID_OPTION
@@ -465,7 +476,7 @@ export class Highkiq {
     return markDeploy(this.store, this.now(), label, at)
   }
 
-  /** What runs by the clock, by whichever app, by name. */
+  /** Returns all cron entries in the store, by name. */
   crons(): AsyncGenerator<CronInfo> {
     return this.#app.crons.list()
   }

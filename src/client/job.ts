@@ -56,29 +56,32 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     return new Job(this.#app, this.definition, { ...this.#about, options: all })
   }
 
-  /** The same job, pushed to another store, or through other middleware. */
+  /** Returns the same job for another store, or with other client middleware. */
   via(target: Target): Job<Args, Result, Options> {
     return new Job(this.#app, this.definition, { ...this.#about, client: this.#client.via(target) })
   }
 
-  /** Now, unless `set` says when. @returns the job's id; null when client middleware stopped it */
+  /** Pushes now, or at the time given to `set`. @returns the job's id; null when client middleware stopped it */
   performAsync(...args: Args): Promise<string | null> {
     return this.#client.push(this.request(args))
   }
 
-  /** After some time: seconds, `'5m'`, `{ minutes: 5 }`. A Date, or a number from 1,000,000,000 on, is a time, as in Sidekiq. */
+  /**
+   * Pushes with a delay: seconds, `'5m'` or `{ minutes: 5 }`. A Date, or a number from 1,000,000,000 on, is a time, as
+   * in Sidekiq.
+   */
   performIn(delay: number | Duration | Date, ...args: Args): Promise<string | null> {
     return this.#at(delay, args)
   }
 
-  /** At a time: a Date, or seconds since the epoch. In the past: now. */
+  /** Pushes for a time: a Date, or seconds since the epoch. A time in the past means now. */
   performAt(when: Date | number, ...args: Args): Promise<string | null> {
     return this.#at(when, args)
   }
 
   /**
-   * Many at once, from anything that can be iterated; no more is read ahead than one batch.
-   * @returns the ids, one for each, null where client middleware stopped a job
+   * Pushes many jobs, from any iterable of argument lists; reads ahead at most one batch.
+   * @returns the ids, one for each job, null where client middleware stopped a job
    */
   performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(string | null)[]> {
     const { jid } = this.#options
@@ -86,7 +89,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     return this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf })
   }
 
-  /** Here and now, through both middleware chains; what the handler throws is thrown. Nothing is stored. */
+  /** Runs the handler in this process, through both middleware chains, and rejects with its error. Stores no job. */
   async performInline(...args: Args): Promise<Result> {
     const payload = await this.#client.pass(this.#client.normalise(this.request(args)))
     if (!payload) return null as Result
@@ -94,12 +97,12 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     return (await this.#app.run(readPayload(writePayload(payload)) as Payload)) as Result
   }
 
-  /** What `set` said of every push, whenever and under whatever id. */
-  get said(): PushOptions {
+  /** The options given to `set`, without time and jid. */
+  get defaults(): PushOptions {
     return { ...this.#options, ...NO_TIME, jid: undefined }
   }
 
-  /** A push of these arguments, as it is asked for. */
+  /** Returns the push request for these arguments. */
   request(args: Args, time?: PushOptions): PushRequest {
     const { wrap } = this.#about
     const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }
@@ -108,17 +111,17 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
 
   // In tests (highkiq/testing) -----------------------------------------------------------------------------------
 
-  /** What was pushed of it and has not run, in order; those for later have their `at`. */
+  /** Pushed jobs that have not run, in order; scheduled ones have their `at`. */
   get jobs(): Payload[] {
     return this.#app.client.collected.jobs(this.name)
   }
 
-  /** Runs what was pushed of it, also what comes meanwhile. @returns how many; @throws what a handler throws */
+  /** Runs all pushed jobs, including those pushed meanwhile. @returns how many; @throws what a handler throws */
   async drain(): Promise<number> {
     return this.#app.client.collected.drain(this.name)
   }
 
-  /** Runs the next one. @returns what its handler answers; @throws EMPTY_QUEUE */
+  /** Runs the next job. @returns what its handler returns; @throws EMPTY_QUEUE, and what the handler throws */
   async performOne(): Promise<Result> {
     return (await this.#app.client.collected.performOne(this.name)) as Result
   }
@@ -128,7 +131,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   }
 
   #at(when: Date | number | Duration, args: Args): Promise<string | null> {
-    // What is nothing must not become "now".
+    // `undefined` must not mean now.
     const wait = when ?? (null as never)
     return this.#client.push(this.request(args, { ...NO_TIME, wait }))
   }

@@ -1,4 +1,4 @@
-/** From a push as the caller says it to a payload: what is missing is filled in, what is wrong is refused. */
+/** Turns a push into a payload: adds defaults and refuses invalid options. */
 
 import { checkValue } from '../job/args.ts'
 import { checkQueueName, type JobDefinition, type JobOptions, type LogLevel } from '../job/definition.ts'
@@ -10,26 +10,26 @@ import { tracked } from './track.ts'
 /** The options of a push besides its class and arguments. */
 export interface NamedPushOptions {
   queue?: string
-  /** From now: seconds, `'5m'`, `{ minutes: 5 }`; or a time, as `waitUntil`. */
+  /** Delay from now: seconds, `'5m'`, `{ minutes: 5 }`; or a time, as in `waitUntil`. */
   wait?: number | Duration | Date
-  /** A Date, or seconds since the epoch. In the past: now. It goes before `wait`. */
+  /** A Date, or seconds since the epoch; a time in the past means now. Takes precedence over `wait`. */
   waitUntil?: number | Date | Duration
   /** Default: a new one. */
   jid?: string
   retry?: boolean | number | null
   retryFor?: number
-  /** Seconds within which it must begin. */
+  /** Seconds within which the job must start. */
   expiresIn?: number
-  /** The queue that it goes to once it has failed; default the one that it was taken from. */
+  /** The queue of the job's retries; default: the queue that it was fetched from. */
   retryQueue?: string
-  /** Of this job's own lines. */
+  /** Log level of this job. */
   logLevel?: LogLevel
   tags?: string[]
   backtrace?: boolean | number
   dead?: boolean
-  /** The push may be repeated when its answer was lost, and is: it is stored once all the same. */
+  /** Whether the push is repeated when its answer was lost; the job is stored once. */
   idempotent?: boolean
-  /** Keeps a record of it; see JobOptions. */
+  /** Whether to keep a record of the job; see JobOptions. */
   track?: boolean
   /** The job that another framework's wrapper, which is the class, runs. */
   wrapped?: string
@@ -40,20 +40,20 @@ export interface PushOptions extends NamedPushOptions {
   [field: string]: unknown
 }
 
-/** A push as the caller says it: any class, also one that only another program knows. */
+/** A push: of any class, including one that only another program defines. */
 export interface PushRequest extends PushOptions {
   class: string
   args: unknown[]
-  /** Seconds since the epoch; in the past or absent: now. It goes before `wait` and `waitUntil`. */
+  /** Seconds since the epoch; in the past or absent means now. Takes precedence over `wait` and `waitUntil`. */
   at?: number
 }
 
 export interface RequestContext {
-  /** Knows the options of a job's definition; undefined for a class of another program. */
+  /** Returns the definition of a job; undefined for a class of another program. */
   definition: (name: string) => JobDefinition | undefined
   /** Whether an ordered queue of that name is defined here. */
   isOrdered?: (name: string) => boolean
-  /** Of jobs that are not defined here. */
+  /** The options of jobs that are not defined here. */
   defaults: JobOptions
   wire: Wire
   now: () => number
@@ -61,8 +61,8 @@ export interface RequestContext {
   strictArgs?: 'raise' | 'warn' | false
 }
 
-/** What a request says to the client, and no payload has. */
-const SAID_TO_US = new Set([
+/** Members of a request that are for the client and are not copied into the payload as they are. */
+const CLIENT_OPTIONS = new Set([
   'pool',
   'client_class',
   'sync',
@@ -89,8 +89,8 @@ export function refuseOrdered(name: string): never {
 }
 
 /**
- * A payload with everything that a job must have. What the call says goes before the options of the job that is wrapped,
- * those before the options of the class, and those before the app's defaults.
+ * Returns a payload with everything that a job must have.
+ * Precedence, highest first: the push, the wrapped job, the class, `defaultJobOptions`.
  * @throws INVALID_JOB, INVALID_OPTION, INVALID_ARGS
  */
 export function payloadOf(request: PushRequest, context: RequestContext): Payload {
@@ -120,7 +120,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   if (expiresIn !== undefined) payload.expires_in = expiresIn
   for (const field of Object.keys(request)) {
     const value = request[field]
-    if (value === undefined || SAID_TO_US.has(field)) continue
+    if (value === undefined || CLIENT_OPTIONS.has(field)) continue
     if (context.strictArgs === 'raise' && field !== 'args') checkMember(name, field, value)
     if (field === '__proto__') Object.defineProperty(payload, field, { ...PLAIN, value })
     else payload[field] = value

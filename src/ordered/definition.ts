@@ -10,13 +10,15 @@ import { checkMiddleware, checkOptions, given, type OptionKind, type OptionRule 
 import { count as figure } from '../job/plural.ts'
 import type { OrderedContext } from './context.ts'
 
-/** A job for an ordered queue. What has the same id never runs in parallel, and comes in the order of its scores. */
+/**
+ * A job for an ordered queue. Payloads with the same id never run in parallel and run in the order of their scores.
+ */
 export interface OrderedItem<P = unknown> {
-  /** The id of the entity that the job is about; a number becomes a text. Required unless `prepare` makes it. */
+  /** The id of the job's entity; a number is converted to a string. Required unless `prepare` sets it. */
   id?: string | number | bigint
-  /** JSON; default `''`. For one id equal payloads are kept once, with the smaller score. */
+  /** JSON; default `''`. Equal payloads of one id are kept once, with the smaller score. */
   payload?: P
-  /** Its place among the payloads of its id; default now, in seconds, each push higher than the one before. */
+  /** Orders the payloads of one id, lowest first; default now, in seconds, each push higher than the one before. */
   score?: number
   /**
    * When the job is due: seconds from now, `'5m'`, `{ minutes: 5 }`, or a Date; default now. A number from
@@ -29,14 +31,14 @@ export interface OrderedItem<P = unknown> {
   wake?: boolean
 }
 
-/** Something of an id went to the morgue: it will not run again unless somebody says so. */
+/** Payloads of an id that went to the morgue. They run again only when you resurrect them. */
 export interface OrderedDeath<P = unknown> {
   id: string
   payloads: { payload: P; score: number }[]
   error: string | null
 }
 
-/** `default`, undefined and null leave an id at the usual delay. */
+/** Returns the delay of an id that failed. `'default'`, undefined and null keep the default delay. */
 export type OrderedRetryIn = (count: number, error: unknown, id: string) => RetryDelay | 'default' | undefined | null
 
 export interface OrderedOptions<P = unknown> {
@@ -56,7 +58,7 @@ export interface OrderedOptions<P = unknown> {
   queueName?: string
   /** Called with the payloads that died, after the store has confirmed their death. */
   onExhausted?: (dead: OrderedDeath<P>[]) => unknown
-  /** After this many crashes in a row that it alone can have caused, an id goes to the morgue; default 3. */
+  /** An id moves to the morgue after this many consecutive crashes that no other id can have caused; default 3. */
   maxCrashes?: number
   /** The most payloads of one id in one call, 1 to 1,000 (the default): the lowest scores first, the rest at the next. */
   maxPayloads?: number
@@ -74,7 +76,10 @@ export interface OrderedOptions<P = unknown> {
   use?: readonly Middleware<JobContext, unknown>[]
 }
 
-/** Gets the payloads of each id, in the order of their scores. What it throws fails all of them, or see BatchFailure. */
+/**
+ * Gets the payloads of each id, in the order of their scores. If it throws, all ids of the batch fail, unless it throws
+ * a BatchFailure, which names the ids that fail.
+ */
 export type OrderedHandler<P = unknown> = (ctx: OrderedContext, batch: Map<string, P[]>) => unknown
 
 export interface OrderedDefinition {

@@ -185,7 +185,7 @@ function rowsOf(app: AppPort, record: TaskRecord, job: Job<never[]>, producer: s
   const lists = record.rowsPerJob !== null && job.name === record.job ? LISTS : {}
   const payload = { ...payloadOf(app, job, record.id, record.queue), ...lists, ...page }
   // The template holds the job's options at the task's creation. A job with other options now stores them in the row.
-  const hasOptions = Object.values(job.said).some((value) => value !== undefined)
+  const hasOptions = Object.values(job.defaults).some((value) => value !== undefined)
   const fitsTemplate = job.name === record.job && !hasOptions
   const ofFile = format !== undefined
   return new RowWriter(app, {
@@ -200,7 +200,7 @@ function rowsOf(app: AppPort, record: TaskRecord, job: Job<never[]>, producer: s
 }
 
 function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | undefined): Payload {
-  const options = { ...job.said, ...(queue === undefined ? {} : { queue }) }
+  const options = { ...job.defaults, ...(queue === undefined ? {} : { queue }) }
   const payload = app.client.normalise({ ...options, class: job.name, args: [] })
   if (payload.at !== undefined) {
     throw new HighkiqError(
