@@ -1,6 +1,6 @@
 /**
- * What the process's environment says, each variable once. Those of single options of `highkiq work` stand with their
- * options (`cli/config/settings.ts`); docs/configuration.md shows both tables, and a test holds it to them.
+ * Reads the environment variables of the process. Variables of single options of `highkiq work` are with their options
+ * (`cli/config/settings.ts`). docs/configuration.md shows both tables, and a test compares it with them.
  */
 
 import { basename, dirname, resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { HighkiqError } from './job/errors.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Variable → what it does, for people. An empty variable counts as none. */
+/** A description of each variable, by its name. An empty variable counts as not set. */
 export const VARIABLES = {
   HIGHKIQ_URL: 'store URL; overrides the next two',
   REDIS_PROVIDER: 'the *name* of the variable that holds the store URL, such as `REDISTOGO_URL`',
@@ -35,12 +35,15 @@ export const VARIABLES = {
 
 export type Variable = keyof typeof VARIABLES
 
-/** An empty one is as good as none: compose files make those. */
+/** Returns the value of a variable. An empty one counts as not set, because compose files create empty variables. */
 export function variable(name: Variable, env: Environment = process.env): string | undefined {
   return env[name] || undefined
 }
 
-/** HIGHKIQ_URL, else what REDIS_PROVIDER names, else REDIS_URL. @throws INVALID_OPTION */
+/**
+ * Returns the store URL: HIGHKIQ_URL, otherwise the variable that REDIS_PROVIDER names, otherwise REDIS_URL.
+ * @throws INVALID_OPTION
+ */
 export function storeUrl(env: Environment = process.env): string | undefined {
   const url = variable('HIGHKIQ_URL', env)
   if (url) return url
@@ -59,7 +62,7 @@ export function storeUrl(env: Environment = process.env): string | undefined {
 
 const ENVIRONMENTS = ['APP_ENV', 'RAILS_ENV', 'RACK_ENV', 'NODE_ENV'] as const
 
-/** What the deployment calls itself; undefined when nobody says. */
+/** Returns the name of the environment, such as `production`; undefined when not set. */
 export function environmentName(env: Environment = process.env): string | undefined {
   for (const name of ENVIRONMENTS) if (env[name]) return env[name]
   return undefined
@@ -67,12 +70,14 @@ export function environmentName(env: Environment = process.env): string | undefi
 
 export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-/** Of the default logger; info unless somebody wants it otherwise. */
+/**
+ * Returns the level of the default logger: HIGHKIQ_LOG_LEVEL, otherwise debug with DEBUG_INVOCATION=1, otherwise info.
+ */
 export function logLevel(env: Environment = process.env): string {
   return variable('HIGHKIQ_LOG_LEVEL', env) ?? (variable('DEBUG_INVOCATION', env) === '1' ? 'debug' : 'info')
 }
 
-/** The name of the app's folder; of `shop/releases/20261121103000` it is `shop`. */
+/** Returns the name of the app's folder; for `shop/releases/20261121103000` it is `shop`. */
 export function appFolder(folder = process.cwd()): string {
   const path = resolve(folder)
   const parent = dirname(path)

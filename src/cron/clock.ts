@@ -15,12 +15,15 @@ const FIRST_PAUSE_MS = 1000
 const LONGEST_PAUSE_MS = 60_000
 const STOP_MS = 3000
 
-/** The state of an entry in this process. `nextCheckAt` is by the app's clock; the other times are by the monotonic clock. */
+/**
+ * The state of an entry in this process. `nextCheckAt` is by the app's clock; the other times are by the monotonic
+ * clock.
+ */
 interface State {
   readonly entry: Entry
   /** Whether the stored definition is that of this process; otherwise another process has changed it. */
   isCurrent: boolean
-  /** Whether it was so at any time before. */
+  /** Whether the stored definition has been that of this process before. */
   wasCurrent: boolean
   defineAt: number
   /** When to check the entry again. */
@@ -151,8 +154,8 @@ export class CronClock extends Periodic {
 
   /**
    * Ends the previous definition: decides the ticks it still owes by its own rule. Returns the time at which the new
-   * definition begins; null keeps the time of the old one, for the same schedule. Returns undefined while another process
-   * decides these ticks.
+   * definition begins; null keeps the time of the old one, for the same schedule. Returns undefined while another
+   * process decides these ticks.
    */
   async #endPrevious(record: CronRecord, entry: Entry): Promise<number | null | undefined> {
     const shown = readShown(record.text)

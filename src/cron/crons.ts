@@ -1,4 +1,4 @@
-/** `hq.cron` and `hq.crons`: defining what runs by the clock, looking at it, and acting on it. */
+/** `hq.cron` and `hq.crons`: defines, inspects and changes cron entries. */
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
@@ -17,15 +17,15 @@ import {
 } from './entry.ts'
 import { runOf } from './run.ts'
 
-/** A cron entry as the store has it. */
+/** A cron entry as the store keeps it. */
 export interface CronInfo {
   name: string
   spec: string
   timeZone: string
   job: string
-  /** null: the job's own. */
+  /** The queue of the entry; null when the job's own queue is used. */
   queue: string | null
-  /** null: a function of its app makes them. */
+  /** The arguments of the job; null when a function of its app returns them. */
   args: unknown[] | null
   missed: Missed
   overlap: Overlap
@@ -35,15 +35,15 @@ export interface CronInfo {
   /** The time and the id of the last job that was pushed for the entry. */
   lastAt: Date | null
   lastJid: string | null
-  /** null: it is paused, or nobody defines it. */
+  /** The next tick; null when the entry is paused or no live process defines it. */
   nextAt: Date | null
-  /** The next ticks, as if it were not paused. */
+  /** Returns the next `n` ticks (default 1), as if the entry were not paused. */
   next(n?: number): Date[]
 }
 
-/** Until a worker of the app says it. */
+/** A definition stored outside a worker is valid for this many seconds, unless a worker of the app renews it. */
 const FIRST_SECONDS = 60
-/** A run out of turn is tried again when a tick comes between. */
+/** `runNow` is attempted this often, because a tick may come between. */
 const TRIES = 10
 
 export class Crons {
@@ -55,7 +55,7 @@ export class Crons {
     this.#app = app
   }
 
-  /** @throws INVALID_OPTION, INVALID_ARGS, DUPLICATE_JOB */
+  /** Defines an entry of this app. @throws INVALID_OPTION, INVALID_ARGS, DUPLICATE_JOB */
   define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
     const entry = entryOf(name, spec, job, options, this.#app.now())
     if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
@@ -99,22 +99,22 @@ export class Cron {
     throw this.#unknown()
   }
 
-  /** Not due until `resume`, also after deploys. @throws UNKNOWN_CRON */
+  /** Pauses the entry until `resume`, also after deploys. @throws UNKNOWN_CRON */
   async pause(): Promise<void> {
     await this.#record()
     await this.#app.store.crons.pause(this.name, true, this.#app.now())
   }
 
-  /** Goes on from now; what was due in the pause is not made good. @throws UNKNOWN_CRON */
+  /** Resumes the entry from now; ticks during the pause do not run. @throws UNKNOWN_CRON */
   async resume(): Promise<void> {
     await this.#record()
     await this.#app.store.crons.pause(this.name, false, this.#app.now())
   }
 
   /**
-   * Pushes its job now, also while it is paused; its ticks come as before.
+   * Pushes the job of the entry now, also while the entry is paused. Its ticks do not change.
    * @returns the job's id; null when client middleware stopped it
-   * @throws UNKNOWN_CRON; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; what a push throws
+   * @throws UNKNOWN_CRON; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; errors of a push
    */
   async runNow(): Promise<string | null> {
     const { client, now } = this.#app
@@ -133,13 +133,16 @@ export class Cron {
     throw new HighkiqError('CRON_BUSY', `cron ${this.name} is being changed all the time: try again`)
   }
 
-  /** Removes the entry from this app and from the store. A worker of another process that defines it stores it again, as new. */
+  /**
+   * Removes the entry from this app and from the store. A worker of another process that defines it stores it again as
+   * a new entry.
+   */
   async remove(): Promise<void> {
     this.#entries.delete(this.name)
     await this.#app.store.crons.remove(this.name)
   }
 
-  /** An entry of this app that no worker has entered yet is entered now. */
+  /** Resolves with the stored entry. An entry of this app that no worker has stored yet is stored now. */
   async #record(): Promise<CronRecord> {
     const store = this.#app.store
     const entry = this.#entries.get(this.name)

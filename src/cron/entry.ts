@@ -1,4 +1,4 @@
-/** A cron entry as an app defines it, and as the store shows it to others. */
+/** A cron entry as an app defines it, and as the store shows it to other processes. */
 
 import type { Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
@@ -15,14 +15,14 @@ export interface CronOptions<Args extends unknown[] = unknown[]> {
   args?: Args | ((tick: Date) => Args | Promise<Args>)
   /** The time zone of the spec, for instance `Europe/Berlin`; default `UTC`, because servers differ. */
   timeZone?: string
-  /** The queue of the job; default: its own. */
+  /** The queue of the job; default: the job's own queue. */
   queue?: string
   /**
-   * What becomes of ticks at which no process lived: `once` (default) – one run makes good for all of them; `all` – each
-   * has its own, at most the last 1,000; `skip` – none.
+   * How to handle ticks that were missed because no process was alive. `once` (default): one run for all of them.
+   * `all`: one run for each, at most the last 1,000. `skip`: no run.
    */
   missed?: Missed
-  /** `skip`: no new run while the last one's job waits, runs or is to be retried. Default `allow`. */
+  /** With `skip` a tick does not run while the job of the last run waits, runs or will be retried. Default `allow`. */
   overlap?: Overlap
 }
 
@@ -37,7 +37,7 @@ export interface Shown {
   timeZone: string
   job: string
   queue?: string
-  /** Absent: a function makes them. */
+  /** Absent when a function returns them. */
   args?: unknown[]
   missed: Missed
   overlap: Overlap
@@ -54,14 +54,14 @@ export interface Runnable {
 export interface Entry extends Runnable {
   schedule: Schedule
   shown: Shown
-  /** `shown` as the store keeps it: what differs in it is another definition. */
+  /** `shown` as JSON, as the store keeps it. Two definitions are the same if their texts are. */
   text: string
 }
 
 const OPTIONS: (keyof CronOptions)[] = ['args', 'timeZone', 'queue', 'missed', 'overlap']
 const LONGEST_NAME = 200
 
-/** @throws INVALID_OPTION */
+/** Checks the options and returns the entry. @throws INVALID_OPTION */
 export function entryOf(name: string, spec: string, job: Job<unknown[]>, options: CronOptions, now: number): Entry {
   checkName(name)
   const where = `cron ${name}`
@@ -85,7 +85,7 @@ export function entryOf(name: string, spec: string, job: Job<unknown[]>, options
   return { name, schedule, args, request: (made) => job.request(made), shown, text: stringifyJson(shown) }
 }
 
-/** Undefined: it is of a program that this one does not understand. */
+/** Reads a stored definition; undefined when another program wrote it in an unknown form. */
 export function readShown(text: string): Shown | undefined {
   try {
     const shown = parseJson(text) as Shown
@@ -95,7 +95,7 @@ export function readShown(text: string): Shown | undefined {
   }
 }
 
-/** Undefined: this program can't tell when it is due. */
+/** Returns the schedule of a stored definition; undefined when its spec or time zone is unknown here. */
 export function readSchedule({ spec, timeZone }: Shown): Schedule | undefined {
   try {
     return new Schedule(spec, timeZone)

@@ -1,4 +1,4 @@
-/** The job of one tick. */
+/** Prepares the job of one tick. */
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'

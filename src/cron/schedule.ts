@@ -1,17 +1,17 @@
 /**
- * When a cron entry is due: its spec, read by croner, in its time zone.
+ * Computes when a cron entry is due: from its spec, parsed by croner, in its time zone.
  *
- * Where the zone's clock is put forward or back, cron's own rule holds. A spec that names its times (no `*` and no step
- * in seconds, minutes and hours) runs each of them once: a time that is skipped runs when the clock has jumped, one that
- * comes twice runs the first time. Any other spec goes with the clock on the wall: what is skipped does not run, what
- * comes twice runs twice, so that every quarter of an hour stays that.
+ * When the clock of the zone is put forward or back, cron's own rule applies. A spec that names its times (no `*` and
+ * no step in seconds, minutes and hours) runs each of them once: a skipped time runs when the clock has jumped, and a
+ * time that comes twice runs the first time. Any other spec follows the wall clock: a skipped time does not run, and a
+ * time that comes twice runs twice. So an entry of every quarter of an hour keeps its interval.
  */
 
 import { Cron as Pattern } from 'croner'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import { plural } from '../job/plural.ts'
 
-/** No zone is further from another one. */
+/** No two time zones are further apart. */
 const DAY_AND_MORE_MS = 26 * 3_600_000
 const FIRST_SPAN_MS = 60_000
 const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually']
@@ -20,11 +20,11 @@ export class Schedule {
   readonly spec: string
   readonly timeZone: string
   readonly #zoned: Pattern
-  /** The same spec on a clock that is never put forward or back, if there is need of it. */
+  /** The same spec on a clock that is never put forward or back; undefined when it is not needed. */
   readonly #plain: Pattern | undefined
   readonly #wall: Intl.DateTimeFormat
 
-  /** @throws INVALID_OPTION with what is wrong and how it should be */
+  /** @throws INVALID_OPTION; the message says what is wrong and what is expected */
   constructor(spec: string, timeZone: string) {
     this.spec = spec
     this.timeZone = timeZone
@@ -34,22 +34,22 @@ export class Schedule {
     if (!isUtc && namesItsTimes(spec)) this.#plain = patternOf(spec, { utcOffset: 0 })
   }
 
-  /** The first tick after a time (both in ms); null when there is none any more. */
+  /** Returns the first tick after a time, both in ms; null when there is none. */
   next(after: number): number | null {
     const next = this.#zoned.nextRun(new Date(after))?.getTime() ?? null
     if (!this.#plain) return next
-    // croner leaves out a skipped time when the day is over with it (23:30 where 23:00 is followed by 00:00).
+    // croner omits a skipped time at the end of a day (23:30 where 23:00 is followed by 00:00).
     const time = this.#plain.nextRun(new Date(this.#onTheWall(after)))?.getTime()
     if (time === undefined || (next !== null && this.#onTheWall(next) === time)) return next
     const jump = this.#jumpOver(time)
     return jump !== undefined && jump > after && (next === null || jump < next) ? jump : next
   }
 
-  /** The ticks after a time up to another one, oldest first; of more than `most` the newest ones. */
+  /** Returns the ticks after one time and up to another, oldest first; the newest `most` if there are more. */
   ticks(after: number, until: number, most: number): number[] {
     const first = this.#list(after, until, most + 1)
     if (first.length <= most) return first
-    // There are more than are wanted: as far back from the end as it takes.
+    // There are too many ticks, so this searches back from the end until it has enough.
     for (let span = FIRST_SPAN_MS; ; ) {
       const last = this.#list(Math.max(after, until - span), until)
       if (last.length >= most) return last.slice(-most)
@@ -67,7 +67,7 @@ export class Schedule {
     return found
   }
 
-  /** What the zone's clock shows, as the time at which a clock of UTC shows it. */
+  /** Returns the wall-clock time of the zone, as the time at which a UTC clock shows the same. */
   #onTheWall(time: number): number {
     const shown: Record<string, number> = {}
     for (const { type, value } of this.#wall.formatToParts(time)) shown[type] = Number(value)
@@ -75,7 +75,7 @@ export class Schedule {
     return Date.UTC(year, month - 1, day, hour, minute, second) + (time % 1000)
   }
 
-  /** When the clock is put forward over a time on the wall; undefined when that time comes. */
+  /** Returns when the clock is put forward past a wall-clock time; undefined when that time is not skipped. */
   #jumpOver(time: number): number | undefined {
     const offsetAt = (at: number) => this.#onTheWall(at) - at
     const before = offsetAt(time - DAY_AND_MORE_MS)
@@ -115,7 +115,7 @@ function patternOf(spec: string, zone: { timezone: string } | { utcOffset: numbe
   try {
     return new Pattern(spec, { ...zone, paused: true, fixedTimeRule: 'no-wildcard', mode: '5-or-6-parts' })
   } catch (thrown) {
-    // Its numbers of days and months are one less than what was written.
+    // croner reports days and months one less than written, so its numbers are removed.
     throw wrong(messageOf(thrown).replace(/^CronPattern: |(?<=Invalid value for \w+): .*/g, ''))
   }
 }

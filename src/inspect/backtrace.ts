@@ -1,9 +1,12 @@
 import { inflateSync } from 'node:zlib'
 
-/** Nobody reads more, and nothing that was packed larger may fill the memory. */
+/** A larger backtrace is not unpacked, so that it cannot fill the memory. */
 const MOST_BYTES = 1_000_000
 
-/** As Sidekiq stores it: JSON, deflated, in base64; up to version 6.0.0 a plain array. Null: there is none that can be read. */
+/**
+ * Reads a backtrace as Sidekiq stores it: deflated JSON in base64, or a plain array up to Sidekiq 6.0.0. Returns null
+ * when there is no readable backtrace.
+ */
 export function readBacktrace(stored: unknown): string[] | null {
   if (Array.isArray(stored)) return stored.map(String)
   if (typeof stored !== 'string') return null

@@ -81,7 +81,7 @@ export async function forAll(
 function hasFailedSince(app: AppPort, began: number, { text }: Entry): boolean {
   const { failedAt, retriedAt } = new JobRecord(text, app)
   const failed = (retriedAt ?? failedAt)?.getTime() ?? 0
-  // A time in the future says nothing.
+  // A time in the future is ignored.
   return failed > began && failed <= app.now()
 }
 

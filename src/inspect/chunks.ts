@@ -1,4 +1,4 @@
-/** Reads a set in the order of its scores, some megabytes at a time. */
+/** Reads a job set in the order of its scores, about a megabyte at a time. */
 
 import type { Entry, SetName, Store } from '../store/contract.ts'
 
@@ -43,7 +43,7 @@ export interface ChunkOptions {
   signal?: AbortSignal | undefined
 }
 
-/** @throws the signal's reason */
+/** Yields the entries of a job set in chunks, highest score first by default. @throws the signal's reason */
 export async function* chunksOf(
   store: Store,
   set: SetName,

@@ -1,8 +1,8 @@
-/** What people see of a job's class and arguments, as Sidekiq Web shows them. */
+/** Formats the class and the arguments of a job as Sidekiq Web shows them. */
 
 const WRAPPERS = new Set(['Sidekiq::ActiveJob::Wrapper', 'ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper'])
 const ENCRYPTED = '[encrypted data]'
-/** Of a mail: the mailer, its method, how it is delivered. */
+/** The first arguments of a mail: the mailer, its method, and how it is delivered. */
 const MAIL_ARGUMENTS = 3
 
 interface Display {
@@ -19,7 +19,7 @@ export function displayOf(payload: Record<string, unknown>, name: string, args: 
   }
 }
 
-/** An Active Job stands inside a job of Sidekiq's. */
+/** Returns the class and the arguments of an Active Job, which Rails wraps in a Sidekiq job. */
 function unwrapped(payload: Record<string, unknown>, wrapper: string, args: unknown[]): Display {
   const [job] = args
   const { job_class, arguments: own } = (typeof job === 'object' && job !== null ? job : {}) as Record<string, unknown>
@@ -41,10 +41,10 @@ function mailOf([mailer, method]: unknown[]): string {
   return `${mailer}#${method}`
 }
 
-/** Nobody nests deeper who means it. */
+/** Deeper nesting is not converted. */
 const DEEPEST = 200
 
-/** Without what Active Job adds: of a record only its global id is left. */
+/** Returns an argument without what Active Job adds. A record is replaced by its global id. */
 function deserialised(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null || depth === DEEPEST) return value
   const inner = (one: unknown) => deserialised(one, depth + 1)

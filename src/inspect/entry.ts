@@ -6,19 +6,19 @@ import { deleted, killed, notifyDeath, notifyOver, requeued, trimDead } from './
 import { JobRecord } from './record.ts'
 
 export interface KillOptions {
-  /** Whether death handlers hear of it. */
+  /** Whether to call the death handlers. */
   notify?: boolean
-  /** What they are told; by default an error "Job killed by API". */
+  /** The error that they receive; by default an error with the message "Job killed by API". */
   error?: unknown
 }
 
 /**
- * A job in one of the sets. Whatever is done, is done to exactly this entry, and only while it stands there as it was
- * read: false tells that somebody else was faster.
+ * A job in a job set. Each action applies only to this unchanged entry. It resolves with false if the entry changed or
+ * was removed meanwhile.
  */
 export class SetEntry extends JobRecord {
   readonly set: SetName
-  /** Seconds since the epoch: when it is due, or when it died. */
+  /** The time when it is due or when it died, in seconds since the epoch. */
   readonly score: number
   readonly #app: AppPort
 
@@ -33,17 +33,17 @@ export class SetEntry extends JobRecord {
     return new Date(this.score * 1000)
   }
 
-  /** To its queue now; the retry is taken off its count. @throws INVALID_JOB; what client middleware throws */
+  /** Requeues it now and lowers its `retry_count` by one. @throws INVALID_JOB; errors of client middleware */
   async retry(): Promise<boolean> {
     return this.#swap(await requeued(this.#app, this, true))
   }
 
-  /** To its queue now, as it is. @throws INVALID_JOB; what client middleware throws */
+  /** Requeues it now with its `retry_count` unchanged. @throws INVALID_JOB; errors of client middleware */
   async addToQueue(): Promise<boolean> {
     return this.#swap(await requeued(this.#app, this, false))
   }
 
-  /** Into the dead set; death handlers hear of it. @throws INVALID_OPTION: it is dead already */
+  /** Moves it to the dead set and calls the death handlers. @throws INVALID_OPTION if it is in the dead set already */
   async kill({ notify = true, error }: KillOptions = {}): Promise<boolean> {
     refuseDead(this.set)
     if (!(await this.#swap(killed(this.#app, this)))) return false
@@ -53,14 +53,19 @@ export class SetEntry extends JobRecord {
     return true
   }
 
+  /** Deletes it. */
   async delete(): Promise<boolean> {
     const gone = await this.#swap(deleted(this.#app, this.set, this))
-    // Of what is dead the outcome is known, and stays.
+    // The outcome of a dead job is already stored, and stays.
     if (gone && this.set !== 'dead') await notifyOver(this.#app, this.text, 'deleted')
     return gone
   }
 
-  /** To another time: a Date, `'5m'`, `{ minutes: 5 }`, or seconds (below 1e9 from now). @throws INVALID_OPTION */
+  /**
+   * Reschedules it.
+   * @param at a Date, `'5m'`, `{ minutes: 5 }`, or seconds: below 1e9 from now, otherwise since the epoch
+   * @throws INVALID_OPTION
+   */
   async reschedule(at: Date | number | Duration): Promise<boolean> {
     const { text, score, set } = this
     return this.#swap({ text, score, to: { to: set, text, score: dueAt(at, this.#app.now()) } })

@@ -1,4 +1,4 @@
-/** What the jobs of a set failed of: the few causes of many entries. */
+/** Groups the jobs of a set by the cause of their errors. */
 
 import type { Entry } from '../store/contract.ts'
 import { type Cause, causeOf } from './cause.ts'
@@ -13,39 +13,39 @@ export interface ErrorGroup {
   count: number
   /** The number of different messages, by their first 300 characters; counting stops at 1,000. */
   messages: number
-  /** Classes of jobs that failed of it, the first ten that were met. */
+  /** The first ten classes found among the jobs that failed with this error. */
   jobs: string[]
-  /** When the first of them failed. */
+  /** When the first of these jobs failed. */
   since: Date | null
   /** The `cause` of a filter that finds exactly these jobs. */
   filter: string
 }
 
 export interface ErrorGroups {
-  /** The most frequent first, at most a hundred. */
+  /** The groups, most frequent first; at most 100. */
   items: ErrorGroup[]
-  /** Of those that were looked at, how many are meant, with an error or without. */
+  /** The number of scanned entries that match the search, with an error or without. */
   matching: number
   scanned: number
-  /** All were looked at. */
+  /** Whether all entries were scanned. */
   complete: boolean
 }
 
 export interface GroupingLimits {
-  /** Entries that are looked at. */
+  /** The number of entries to scan. */
   most: number
   ms: number
 }
 
 export interface GroupingOptions {
-  /** What of a text may be known. */
+  /** Returns the part of a text that the viewer may see. */
   shown?: (text: string) => string
-  /** Those that are meant; default all. */
+  /** Counts only the entries that match; default all. */
   search?: Search | undefined
 }
 
 const MOST_SHOWN = 100
-/** Causes that are told apart; of others nothing is kept. */
+/** At most this many causes are counted; further ones are ignored. */
 const MOST_KEPT = 2000
 const MOST_JOBS = 10
 const MOST_MESSAGES = 1000

@@ -1,15 +1,15 @@
-/** Which jobs are meant: what people narrow a list by, and act on all of. */
+/** Selects the jobs of a list, to show them or to act on all of them. */
 
 import { causeOf } from './cause.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 
 export interface JobFilter {
-  /** Somewhere in its text; with `*` the whole text, as in `JobSet.scan`. */
+  /** Matches a substring of its text; a pattern with `*` matches the whole text, as in `JobSet.scan`. */
   search?: string | undefined
-  /** Its class; of an Active Job its own counts, too. */
+  /** Matches its class. For an Active Job, its own class counts, too. */
   class?: string | undefined
-  /** Somewhere in `Class: message` of its error; with `*` all of that. */
+  /** Matches a substring of `Class: message` of its error; a pattern with `*` matches all of it. */
   error?: string | undefined
   /** Finds the jobs of one error group; give its `filter` unchanged. */
   cause?: string | undefined
@@ -17,11 +17,11 @@ export interface JobFilter {
 }
 
 /**
- * @param shown what of a text may be known: nothing is found by anything else
- * @returns undefined: all are meant
+ * Returns the search for a filter; undefined when the filter is empty and so means all jobs.
+ * @param shown returns the part of a text that the viewer may see; the filter matches nothing else
  */
 export function filterOf(filter: JobFilter, shown: (text: string) => string = (text) => text): Search | undefined {
-  // An empty text is none: of a form that was left empty.
+  // An empty text counts as absent: it comes from an empty field of a form.
   const {
     search,
     class: name,
@@ -34,7 +34,7 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
   const failure = error === undefined ? undefined : searchOf(error)
   const needles = [searches[0]?.needle, name, failure?.needle, cause, queue].map(longestWord)
   const matches = (text: string) => {
-    // Most are none of them, and that is seen without reading them.
+    // Most texts do not match, and this check shows it without parsing them.
     if (!needles.every((needle) => text.includes(needle))) return false
     const seen = shown(text)
     if (searches.length > 0 && !searches.some(({ matches }) => matches(seen))) return false
@@ -47,18 +47,18 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
   return { needle: longestWord(needles.join(' ')), matches }
 }
 
-/** What the error of a filter is held against. */
+/** Returns the text that the `error` of a filter must match. */
 export function errorOf({ errorClass, errorMessage }: JobRecord): string {
   return [errorClass, errorMessage].filter((part) => part !== null).join(': ')
 }
 
-/** As it is, and as JSON writes it inside of a string: people copy from both. */
+/** Returns a search as it is and as JSON writes it inside a string, because people copy from both. */
 function textsOf(search: string): string[] {
   const written = JSON.stringify(search).slice(1, -1)
   return written === search || search.includes('*') ? [search] : [search, written]
 }
 
-/** JSON writes letters and digits of ASCII as they are. */
+/** Returns the longest word of a text. JSON never escapes ASCII letters and digits. */
 function longestWord(text = ''): string {
   return (text.match(/\w+/g) ?? []).reduce((longest, one) => (one.length > longest.length ? one : longest), '')
 }

@@ -1,4 +1,4 @@
-/** Where a job is. */
+/** Finds a job wherever it is. */
 
 import type { AppPort } from '../app/port.ts'
 import type { Payload } from '../job/payload.ts'
@@ -8,14 +8,14 @@ import { JobSet } from './set.ts'
 import { findByJid } from './walk.ts'
 
 /**
- * `backlog` – a task's row that waits inside its task. `ended` – a task's row that has ended, which its event tells, and of
- * which nothing is left. `unknown` – no such job is anywhere: it is done, or never was.
+ * The state of a job. `backlog`: the row waits inside its task. `ended`: the row of a task has ended, and only its
+ * event is left. `unknown`: the store has no such job, because it has ended or never existed.
  */
 export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'backlog' | 'ended' | 'unknown'
 
 export interface Found {
   state: JobState
-  /** null when nothing is left of it. */
+  /** null when the job is not in the store. */
   queue: string | null
   payload: Payload | null
   job: JobRecord | null
@@ -24,8 +24,8 @@ export interface Found {
 const PAGE = 500
 
 /**
- * Looks everywhere, along the way that a job goes, so that one which goes on meanwhile is still met; twice, for one that
- * goes back. A task's row is looked for only while its event says that there is something to find.
+ * Searches all places in the order in which a job passes them, so that it finds a job that moves on meanwhile. It
+ * searches twice, for a job that moves back. The row of a task that has ended is searched for only in the dead set.
  */
 export async function findJob(app: AppPort, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
   const store = app.store
@@ -75,7 +75,7 @@ async function search(
   return null
 }
 
-/** With one of our owners, or shown by a process of another program. */
+/** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */
 async function heldBy({ store, now }: AppPort, jid: string, signal?: AbortSignal): Promise<JobRecord | null> {
   const jobOf = ({ text, queue }: { text: string; queue: string }) => new JobRecord(text, { queue, now })
   const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), jobOf, signal)

@@ -1,14 +1,14 @@
-/** What people search for in the texts of jobs. */
+/** Searches in the texts of jobs. */
 
 export interface Search {
-  /** Every text that is meant contains this. */
+  /** Every text that matches contains this. */
   needle: string
   matches(text: string): boolean
 }
 
 /**
- * As Redis has it: `*` any characters, `?` one, `[a-z]` one of some, `\` takes the next one as it is. A pattern without
- * a star is looked for as it stands, anywhere, so that a piece of JSON can be pasted.
+ * Returns the search for a pattern, as in Redis: `*` matches any characters, `?` one, `[a-z]` one of a class, and `\`
+ * escapes the next character. A pattern without `*` matches as a substring, so that you can paste a piece of JSON.
  */
 export function searchOf(pattern: string): Search {
   if (!pattern.includes('*')) return { needle: pattern, matches: (text) => text.includes(pattern) }
@@ -23,8 +23,8 @@ export function searchOf(pattern: string): Search {
 }
 
 /**
- * The first segment begins the text, the last one ends it, and the others come between as early as they can: nothing is
- * ever tried twice, however long the text is.
+ * Matches the first segment at the start of the text, the last one at its end, and the others as early as possible in
+ * between. So it never backtracks between segments, however long the text is.
  */
 function matches(segments: readonly Segment[], text: string): boolean {
   let at = 0
@@ -38,7 +38,7 @@ function matches(segments: readonly Segment[], text: string): boolean {
   return true
 }
 
-/** What stands between two stars. */
+/** The part of a pattern between two stars. */
 class Segment {
   source = ''
   readonly literals = ['']
@@ -60,7 +60,7 @@ function classOf(part: string): string {
   const not = part.startsWith('[^') ? '^' : ''
   const inside = part.slice(1 + not.length, -1).replace(/\\(.)/gsu, '$1')
   const chars = [...inside]
-  // A hyphen between two makes a range, if it goes upwards.
+  // A hyphen between two characters makes a range if the range is ascending.
   const isRange = (i: number) => chars[i] === '-' && (chars[i - 1] ?? '') <= (chars[i + 1] ?? '') && i > 0
   return `[${not}${chars.map((char, i) => (isRange(i) ? '-' : char === '-' ? '\\-' : escaped(char))).join('')}]`
 }

@@ -1,10 +1,14 @@
-/** Queues that nobody takes from. */
+/** Pauses and resumes queues in all processes. */
 
 import { checkKnownQueueName } from '../job/definition.ts'
 import type { Store } from '../store/contract.ts'
 import { processesOf, serves } from './process.ts'
 
-/** @returns `ignoredBy`: identities of Sidekiq's processes that serve the queue. @throws INVALID_OPTION */
+/**
+ * Pauses a queue.
+ * @returns `ignoredBy`: the identities of live Sidekiq processes that serve the queue
+ * @throws INVALID_OPTION
+ */
 export async function pauseQueue(store: Store, queue: string): Promise<{ ignoredBy: string[] }> {
   checkKnownQueueName(queue)
   await store.jobs.pauseQueue(queue, true)
@@ -13,7 +17,7 @@ export async function pauseQueue(store: Store, queue: string): Promise<{ ignored
   return { ignoredBy: others.map(({ identity }) => identity) }
 }
 
-/** @throws INVALID_OPTION */
+/** Resumes a queue. @throws INVALID_OPTION */
 export async function resumeQueue(store: Store, queue: string): Promise<void> {
   checkKnownQueueName(queue)
   await store.jobs.pauseQueue(queue, false)

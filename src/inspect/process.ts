@@ -2,17 +2,17 @@ import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
 
-/** Beats come every 10 s, from Ruby, too. */
+/** All processes send a heartbeat every 10 seconds, Sidekiq's too. */
 const SILENT_MS = 25_000
 
 export interface CapsuleInfo {
   concurrency: number
   mode: string
-  /** Queue → weight. */
+  /** The weight of each queue, by its name. */
   weights: Record<string, number>
 }
 
-/** A process that works, ours or Ruby's, as it has shown itself at its last beat. */
+/** A worker process (Highkiq or Sidekiq) as of its last heartbeat. */
 export class Process {
   readonly identity: string
   readonly hostname: string
@@ -20,29 +20,29 @@ export class Process {
   readonly tag: string
   readonly labels: string[]
   readonly queues: string[]
-  /** The queues that the jobs of the process's app name; none for a Ruby process. */
+  /** The queues that the jobs of the process's app name; empty for a Sidekiq process. */
   readonly definedQueues: string[]
-  /** Queue → weight, of each capsule. */
+  /** For each capsule, the weight of each queue by its name. */
   readonly weights: Record<string, number>[]
   readonly capsules: Record<string, CapsuleInfo>
   readonly version: string
-  /** Of Highkiq, and not of Sidekiq. */
+  /** Whether it is a Highkiq process, not a Sidekiq process. */
   readonly ours: boolean
-  /** Inside a program of another purpose: it obeys no signals. */
+  /** Whether the worker runs inside another program. Then it ignores remote signals. */
   readonly embedded: boolean
   readonly busy: number
-  /** Jobs and batches of ordered queues at the same time. */
+  /** The number of jobs and batches of ordered queues that it can run at the same time. */
   readonly concurrency: number
   /** The part of `concurrency` that runs batches of ordered queues. */
   readonly orderedConcurrency: number
-  /** kB. */
+  /** Resident memory, in kB. */
   readonly rss: number
-  /** It takes no more jobs. In JSON: `quiet`. */
+  /** Whether it fetches no more jobs. In JSON: `quiet`. */
   readonly isQuiet: boolean
-  /** The one that leads, where somebody elects one (Sidekiq Enterprise does). */
+  /** Whether it is the leader (Sidekiq Enterprise only). */
   readonly leader: boolean
   readonly startedAt: Date
-  /** When it was last seen. */
+  /** The time of its last heartbeat. */
   readonly beat: Date
   readonly #store: Store
 
@@ -56,7 +56,7 @@ export class Process {
     this.labels = listOf(info.labels).map(String)
     this.queues = listOf(info.queues).map(String)
     this.definedQueues = listOf(info.defined_queues).map(String)
-    // Before 7.0.3 one object for all queues.
+    // Sidekiq before 7.0.3 stores one object for all queues.
     this.weights = (Array.isArray(info.weights) ? info.weights : [info.weights]).filter(isObject).map(numbersOf)
     this.capsules = capsulesOf(info.capsules)
     this.version = textOf(info.version)
@@ -72,23 +72,26 @@ export class Process {
     this.beat = new Date(record.beat)
   }
 
-  /** `silent`: it has missed two beats at least. Who is shown no longer has been silent for a minute. */
+  /** Returns its state. A silent process has missed two heartbeats. The store removes it after a minute. */
   stateAt(now: number): 'live' | 'quiet' | 'silent' {
     if (now - this.beat.getTime() > SILENT_MS) return 'silent'
     return this.isQuiet ? 'quiet' : 'live'
   }
 
-  /** It takes no more jobs; what runs goes on. False: it is not there any more. @throws EMBEDDED_PROCESS */
+  /**
+   * Makes it quiet: it fetches no more jobs, and running jobs go on. Resolves with false if the process is gone.
+   * @throws EMBEDDED_PROCESS
+   */
   async quiet(): Promise<boolean> {
     return this.#send('TSTP')
   }
 
-  /** It ends, as at SIGTERM. False: it is not there any more. @throws EMBEDDED_PROCESS */
+  /** Stops it, like SIGTERM. Resolves with false if the process is gone. @throws EMBEDDED_PROCESS */
   async stop(): Promise<boolean> {
     return this.#send('TERM')
   }
 
-  /** It tells in its log what it is doing. False: it is not there any more. @throws EMBEDDED_PROCESS */
+  /** Makes it log its running jobs. Resolves with false if the process is gone. @throws EMBEDDED_PROCESS */
   async dumpTrace(): Promise<boolean> {
     return this.#send('TTIN')
   }
@@ -106,14 +109,14 @@ export class Process {
 
 export interface ProcessTotals {
   processes: number
-  /** Jobs that they can run at a time. */
+  /** The number of jobs that they can run at the same time. */
   concurrency: number
   busy: number
-  /** kB. */
+  /** Resident memory of all processes, in kB. */
   rss: number
 }
 
-/** `hq.processes()`: the processes that work, ours and Ruby's, by identity, as they showed themselves at their last beats. */
+/** `hq.processes()`: the running worker processes (Highkiq and Sidekiq), by identity, as of their last heartbeats. */
 export class ProcessSet implements AsyncIterable<Process> {
   readonly #app: Pick<AppPort, 'store'>
 
@@ -125,7 +128,7 @@ export class ProcessSet implements AsyncIterable<Process> {
     return (await this.#app.store.workers.processes()).length
   }
 
-  /** The one of this identity; null when it is not there (any more). */
+  /** Resolves with the process of this identity; null when there is none. */
   async find(identity: string): Promise<Process | null> {
     return (await processesOf(this.#app.store)).find((process) => process.identity === identity) ?? null
   }
@@ -141,7 +144,7 @@ export class ProcessSet implements AsyncIterable<Process> {
     return unservedQueues(await processesOf(this.#app.store))
   }
 
-  /** Identity of the one that leads, where somebody elects one (Sidekiq Enterprise does). */
+  /** Resolves with the identity of the leader (Sidekiq Enterprise only); null when there is none. */
   leader(): Promise<string | null> {
     return this.#app.store.workers.leader()
   }
@@ -164,20 +167,20 @@ export function unservedQueues(processes: readonly Process[]): string[] {
   return [...defined].filter((queue) => !processes.some((process) => !process.isQuiet && serves(process, queue)))
 }
 
-/** How many jobs of a queue a process can run at a time. */
+/** Returns how many jobs of a queue a process can run at the same time. */
 export function slotsFor(process: Process, queue: string): number {
   const serving = Object.values(process.capsules).filter(({ weights }) => Object.hasOwn(weights, queue))
   if (serving.length > 0) return serving.reduce((sum, { concurrency }) => sum + concurrency, 0)
   return serves(process, queue) ? process.concurrency : 0
 }
 
-/** Sorted by identity. */
+/** Resolves with all worker processes, by identity. */
 export async function processesOf(store: Store): Promise<Process[]> {
   const [records, leader] = await Promise.all([store.workers.processes(), store.workers.leader()])
   return records.map((record) => new Process(store, record, leader))
 }
 
-/** What cannot be read is not there. */
+/** Returns the description of a process; an unreadable one counts as empty. */
 function infoOf(text: string): Record<string, unknown> {
   try {
     const info: unknown = JSON.parse(text)

@@ -13,14 +13,14 @@ const BATCH = 100
 export interface QueueSummary {
   name: string
   size: number
-  /** Seconds that its next job has waited. */
+  /** How long its next job has waited, in seconds. */
   latency: number
   paused: boolean
 }
 
 /** A job that waits in its queue. */
 export class QueuedJob extends JobRecord {
-  /** About where it stands: see `Queue.findNear`. */
+  /** An opaque hint about its position in the queue, for `Queue.findNear`. */
   readonly at: string
   readonly #app: AppPort
 
@@ -30,7 +30,7 @@ export class QueuedJob extends JobRecord {
     this.at = at
   }
 
-  /** False: it is not in its queue any more. */
+  /** Deletes the job. Resolves with false if it is no longer in the queue. */
   async delete(): Promise<boolean> {
     const { queue, text, at } = this
     const pull = { text, at, to: null, ...effectsOf(this.#app, text, { kind: 'deleted' }) }
@@ -42,7 +42,7 @@ export class QueuedJob extends JobRecord {
 }
 
 /**
- * A queue, by its name, whether there is anything in it or not.
+ * A queue by its name; it may be empty.
  *
  * @example for await (const job of hq.queue('default')) if (job.class === 'OldJob') await job.delete()
  */
@@ -59,22 +59,22 @@ export class Queue implements AsyncIterable<QueuedJob> {
     return (await this.#info()).size
   }
 
-  /** Seconds that its next job has waited; 0 when it is empty. */
+  /** Resolves with the seconds that its next job has waited; 0 when the queue is empty. */
   async latency(): Promise<number> {
     return waited(await this.#info(), this.#app.now())
   }
 
   /**
-   * No worker takes from it any more, in any process; what runs goes on, and pushes are kept.
-   * @returns `ignoredBy`: identities of live Sidekiq processes that serve it. Open source Sidekiq does not know of pauses;
-   * Sidekiq Pro, which can't be told from it, does
+   * Pauses the queue in all processes: running jobs go on, and pushes are stored.
+   * @returns `ignoredBy`: the identities of live Sidekiq processes that serve the queue. Open source Sidekiq ignores
+   * pauses. Sidekiq Pro respects them, but its processes look the same and are listed, too.
    * @throws INVALID_OPTION
    */
   pause(): Promise<{ ignoredBy: string[] }> {
     return pauseQueue(this.#app.store, this.name)
   }
 
-  /** Workers take from it again, at once. @throws INVALID_OPTION */
+  /** Resumes the queue: workers fetch from it again at once. @throws INVALID_OPTION */
   resume(): Promise<void> {
     return resumeQueue(this.#app.store, this.name)
   }
@@ -83,7 +83,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     return (await this.#app.store.jobs.pausedQueues()).includes(this.name)
   }
 
-  /** The job with this jid; null when there is none. It may take a while in a long queue. */
+  /** Finds a job by its jid; null when there is none. This is slow in a long queue. @throws the signal's reason */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
     checkText('queue.find: a jid', jid)
     const read = (needle: string, after?: string) =>
@@ -92,8 +92,9 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
-   * The job that is meant and stood at a place; null when it is not there any more. What was taken since has moved it:
-   * so it is looked for from there on. @throws the signal's reason
+   * Finds the first job that `meant` accepts; null when there is none. The search starts where the job was
+   * listed, and goes on from there, because jobs fetched since then have moved it.
+   * @throws the signal's reason
    */
   async findNear(
     at: string,
@@ -115,25 +116,27 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
-   * Jobs whose text matches, newest first; patterns are those of `JobSet.scan`. A call looks at a bounded number, so it
-   * may find nothing and go on all the same.
+   * Resolves with a page of the jobs whose text matches, newest first; for patterns see `JobSet.scan`. A call scans a
+   * bounded number of jobs, so a page may be empty before the end.
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
     return this.search(searchOf(pattern), options)
   }
 
-  /** A page of those that are meant, newest first; `needle` is in all their texts. Bounded as `scan` is. */
+  /**
+   * Resolves with a page of the jobs that a search matches, newest first. It scans a bounded number, as `scan` does.
+   */
   search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#app.store.search.scanQueue(this.name, needle, page)
     return scanFor(search, options, read, (item) => this.#job(item))
   }
 
-  /** A page of its jobs, newest first. What is pushed and taken meanwhile makes it skip nothing. */
+  /** Resolves with a page of its jobs, newest first. Concurrent pushes and fetches cause no gaps. */
   page(options: PageOptions = {}): Promise<Page<QueuedJob>> {
     return this.scan('', options)
   }
 
-  /** Its jobs, newest first, a page at a time. */
+  /** Yields its jobs, newest first. It reads one page at a time. */
   async *[Symbol.asyncIterator](): AsyncGenerator<QueuedJob> {
     let after: string | null = null
     do {
@@ -143,7 +146,10 @@ export class Queue implements AsyncIterable<QueuedJob> {
     } while (after !== null)
   }
 
-  /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a long queue. @returns how many */
+  /**
+   * Deletes the jobs of a class; for an Active Job, its own class counts, too. This is slow in a long queue.
+   * @returns the number of deleted jobs
+   */
   async deleteByClass(name: string): Promise<number> {
     const read = (needle: string, after?: string) =>
       this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
@@ -155,8 +161,9 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
-   * Drops what waits in it when this is called. Rows that their tasks hold back are not in it yet: they come in as rows
-   * are dropped, unless their task is cancelled. @returns how many
+   * Deletes the jobs that wait at the time of the call. The backlog of a task is not in the queue yet: its rows enter
+   * as rows are deleted, unless the task is cancelled.
+   * @returns the number of deleted jobs
    */
   async clear(): Promise<number> {
     const store = this.#app.store
@@ -167,7 +174,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
       const dropped = cleared.removed + (await this.#drop(cleared.kept))
       removed += dropped
       left -= dropped
-      // Once more when the last ones were rows, so that the name of an empty queue goes too.
+      // Clear once more when the last jobs were rows, so that the name of an empty queue is removed, too.
       const isOver = cleared.kept.length === 0 && (cleared.done || left <= 0)
       if (isOver || dropped === 0) return removed
     }
@@ -203,7 +210,7 @@ export async function summariesOf(store: Store, now: number): Promise<QueueSumma
   }))
 }
 
-/** Seconds that its next job has waited. */
+/** Returns the seconds that the next job of a queue has waited; 0 when the queue is empty. */
 export function waited({ next }: QueueInfo, now: number): number {
   return next === null ? 0 : latencyOf(next, now)
 }

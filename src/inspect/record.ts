@@ -4,25 +4,25 @@ import { readBacktrace } from './backtrace.ts'
 import { displayOf } from './display.ts'
 
 /**
- * A job as somebody finds it: read from its text, whoever wrote it. Nothing here throws: what is not there is null or
- * empty, and a text that is no JSON at all is its own only argument, as in Sidekiq.
+ * A job read from its stored text, whichever program wrote it. Its properties never throw: a missing field is null or
+ * empty. A text that is not valid JSON is its own only argument, as in Sidekiq.
  */
 export class JobRecord {
-  /** Exactly as it stands in the store. */
+  /** The text of the job exactly as the store keeps it. */
   readonly text: string
   readonly #queue: string | undefined
   readonly #now: () => number
   #payload: Record<string, unknown> | undefined
   #display: { class: string; args: unknown[] } | undefined
 
-  /** `queue`: where it was found, if that was a queue. */
+  /** `queue` is the queue where the job was found, if it was in a queue. */
   constructor(text: string, about: { queue?: string | undefined; now: () => number }) {
     this.text = text
     this.#queue = about.queue
     this.#now = about.now
   }
 
-  /** All fields; empty when the text is no JSON object. */
+  /** All fields of the job; empty when its text is not a JSON object. */
   get payload(): Record<string, unknown> {
     this.#payload ??= objectOf(this.text)
     return this.#payload
@@ -43,17 +43,17 @@ export class JobRecord {
     return Object.keys(this.payload).length === 0 ? [this.text] : []
   }
 
-  /** The class that people know: of an Active Job its own, of a mail `Mailer#method`. */
+  /** The class to show: an Active Job's own class, or `Mailer#method` for a mail. */
   get displayClass(): string {
     return this.#shown.class
   }
 
-  /** Whether it is of this class; of an Active Job its own counts, too. */
+  /** Returns whether the job has this class. For an Active Job, its own class counts, too. */
   isOf(name: string): boolean {
     return this.class === name || this.displayClass === name
   }
 
-  /** The arguments that people know; those that are encrypted are not shown. */
+  /** The arguments to show, without what Active Job adds. Encrypted data is not shown. */
   get displayArgs(): unknown[] {
     return this.#shown.args
   }
@@ -62,7 +62,7 @@ export class JobRecord {
     return this.#queue ?? this.#text('queue') ?? ''
   }
 
-  /** The batch it belongs to (Sidekiq Pro). */
+  /** The id of its batch (Sidekiq Pro only). */
   get bid(): string | null {
     return this.#text('bid') ?? null
   }
@@ -76,22 +76,22 @@ export class JobRecord {
     return this.#time('created_at')
   }
 
-  /** When it was put into its queue last. */
+  /** When it last entered its queue. */
   get enqueuedAt(): Date | null {
     return this.#time('enqueued_at')
   }
 
-  /** When it failed first. */
+  /** When it first failed. */
   get failedAt(): Date | null {
     return this.#time('failed_at')
   }
 
-  /** When it failed last, if more than once. */
+  /** When it last failed, if it failed more than once. */
   get retriedAt(): Date | null {
     return this.#time('retried_at')
   }
 
-  /** 0 after the first failure; null before it. */
+  /** The number of retries: null before the first failure, 0 after it. */
   get retryCount(): number | null {
     const { retry_count } = this.payload
     return typeof retry_count === 'number' ? retry_count : null
@@ -109,7 +109,7 @@ export class JobRecord {
     return readBacktrace(this.payload.error_backtrace)
   }
 
-  /** Seconds since it was put into its queue, or since it was made. */
+  /** Seconds since it entered its queue, otherwise since it was created; 0 when neither time is known. */
   get latency(): number {
     return latencyOf(this.text, this.#now())
   }
@@ -141,7 +141,7 @@ export class JobRecord {
   }
 }
 
-/** Seconds since a job was put into its queue, else since it was made; 0 when it tells neither. */
+/** Returns the seconds since a job entered its queue, otherwise since it was created; 0 when neither time is known. */
 export function latencyOf(text: string, now: number): number {
   const since = readTime(text, 'enqueued_at') ?? readTime(text, 'created_at')
   return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
@@ -158,7 +158,7 @@ function objectOf(text: string): Record<string, unknown> {
   }
 }
 
-/** A record's payload, if it is one that could run. */
+/** Returns the payload of a job if the job can run. */
 export function jobOf({ text }: { text: string }): Payload | undefined {
   return readPayload(text)
 }

@@ -1,4 +1,4 @@
-/** Waiting for what a job's handler returned. */
+/** Waits for the result of a job. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../job/errors.ts'
@@ -8,17 +8,21 @@ import { jobFailed, readEnd } from '../job/result.ts'
 import type { EventRecord, Store } from '../store/contract.ts'
 
 export interface ResultOptions {
-  /** Seconds to wait for the job's end; default 60, 0 only looks. */
+  /** Seconds to wait for the end of the job; default 60. With 0 it does not wait. */
   timeout?: number
   signal?: AbortSignal
 }
 
 const STANDARD_SECONDS = 60
-/** Between looks at the event of a row: first, and at last. */
+/** The first and the longest pause between two reads of the event of a row. */
 const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 1000
 
-/** @throws JOB_FAILED when it will not run again, NO_RESULT when nothing came in time, INVALID_OPTION */
+/**
+ * Resolves with the result of a job.
+ * @throws JOB_FAILED when the job failed and will not run again, NO_RESULT when there is no result in time,
+ * INVALID_OPTION
+ */
 export async function resultOf(store: Store, jid: string | null, options: ResultOptions): Promise<unknown> {
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)

@@ -2,14 +2,14 @@ import type { AppPort } from '../app/port.ts'
 import type { RunningJob } from '../store/contract.ts'
 import { JobRecord } from './record.ts'
 
-/** A job that somebody works on, as its process has shown it at its last beat: up to 10 seconds old. */
+/** A running job as of the last heartbeat of its process, which is up to 10 seconds old. */
 export class Running extends JobRecord {
-  /** Identity. */
+  /** The identity of its process. */
   readonly process: string
-  /** Different for each of a process's running jobs. */
+  /** Identifies the job among the running jobs of its process. */
   readonly thread: string
   readonly startedAt: Date
-  /** How far it has come, if its handler says so. */
+  /** Its progress, if its handler reports any. */
   readonly progress: RunningJob['progress']
 
   constructor(
@@ -30,7 +30,7 @@ export class Running extends JobRecord {
 }
 
 /**
- * `hq.running()`: what runs now, longest first, as the processes showed it at their last beats.
+ * `hq.running()`: the jobs that run now, longest first, as of the last heartbeats of their processes.
  *
  * @example for await (const job of hq.running()) console.log(job.process, job.displayClass, job.startedAt)
  */
@@ -41,7 +41,7 @@ export class RunningSet implements AsyncIterable<Running> {
     this.#app = app
   }
 
-  /** The job with this jid; null when no process has shown that it runs. */
+  /** Resolves with the running job of this jid; null when no process has reported it. */
   async find(jid: string): Promise<Running | null> {
     return (await this.#all()).find((job) => job.jid === jid) ?? null
   }

@@ -16,21 +16,22 @@ import { type Search, searchOf } from './pattern.ts'
 import { findByJid, PAGE, type Page, type PageOptions, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
-/** Behind every text. */
+/** Sorts after every text. */
 const LAST = '\u{10ffff}'
-/** A search looks at about so many, and no longer than this. */
+/** A search scans about this many entries, and takes about this long at most. */
 const MOST_SEARCHED = 20_000
 const SEARCH_MS = 150
-/** Of one score that many share, so many from each end are looked at without more being known. */
+/** If many entries share a score, at most about this many are scanned from each end. */
 const MOST_ALIKE = 2000
-/** What may be a jid. */
+/** Matches whatever may be a jid in the text of a job. */
 const JID = /"jid"\s*:\s*"([^"\\]*)"/g
 
-/** A job that is put into a set. */
+/** A job to add to a job set. */
 export type NewEntry = Pick<Payload, 'class' | 'args'> & Partial<Payload>
 
 /**
- * `hq.retries`, `hq.scheduled`, `hq.dead`: jobs that are not in a queue, by score (when they are due, or when they died).
+ * A job set (`hq.retries`, `hq.scheduled` or `hq.dead`): jobs outside queues, by score. The score is the time when a
+ * job is due or when it died.
  *
  * @example for await (const entry of hq.retries) if (entry.errorClass === 'TypeError') await entry.kill()
  */
@@ -47,7 +48,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return this.#app.store.jobSets.size(this.name)
   }
 
-  /** The job with this jid; null when there is none. It may take a while in a large set. */
+  /** Finds a job by its jid; null when there is none. This is slow in a large set. @throws the signal's reason */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
     const read = (needle: string, after?: string) =>
@@ -56,10 +57,11 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * Puts a job into this set, as it is: it passes no client middleware, and nobody is told. Without a jid or a queue it
-   * gets them; given as a text it stays what it is, byte for byte.
-   * @param at a Date, `'5m'`, `{ minutes: 5 }`, or seconds (below 1e9 from now): when it is due, or when it died
-   * @returns its id
+   * Adds a job without client middleware and without handlers. A missing jid or queue is added. A job given as a text
+   * is stored byte for byte.
+   * @param at when it is due or died: a Date, `'5m'`, `{ minutes: 5 }`, or seconds (below 1e9 from now, otherwise since
+   * the epoch)
+   * @returns its jid
    * @throws INVALID_JOB, INVALID_ARGS, INVALID_OPTION
    */
   async schedule(at: Date | number | Duration, job: NewEntry | string): Promise<string> {
@@ -71,7 +73,11 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return jid
   }
 
-  /** The entries of a score, or between two (both included), highest first; those of a jid alone if there is one. */
+  /**
+   * Resolves with the entries of a score or of a range of scores (inclusive), highest first. With a `jid` it returns
+   * only the entries of that jid.
+   * @throws INVALID_OPTION
+   */
   async fetch(score: number | readonly [from: number, to: number], jid?: string): Promise<SetEntry[]> {
     const [from, to] = typeof score === 'number' ? [score, score] : score
     if (!(from <= to)) throw new HighkiqError('INVALID_OPTION', `from ${from} to ${to} is no range of scores`)
@@ -84,16 +90,16 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * Entries whose text matches, in any order; an entry may come twice when the set changes. A pattern without `*` is
-   * looked for anywhere, as it stands; with one it is for the whole text, as in Redis (`*`, `?`, `[a-z]`, `\`).
-   * A call looks at a bounded number, so it may find nothing and go on all the same.
+   * Resolves with a page of the entries whose text matches, in any order; an entry may come twice when the set changes.
+   * A pattern without `*` matches as a substring. A pattern with `*` must match the whole text, as in Redis (`*`, `?`,
+   * `[a-z]`, `\`). A call scans a bounded number of entries, so a page may be empty before the end.
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#app.store.search.scanSet(this.name, needle, page)
     return scanFor(searchOf(pattern), options, read, (item) => this.#entry(item))
   }
 
-  /** A page from the highest score down, or with `desc: false` from the lowest up. @throws INVALID_OPTION */
+  /** Resolves with a page, highest score first; lowest first with `desc: false`. @throws INVALID_OPTION */
   async page({ after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
     const cursor = after ? cursorOf(after) : undefined
     const about = { ...(cursor ? { after: cursor } : {}), desc, limit: limit + 1 }
@@ -106,8 +112,9 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * A page of those that are meant (see `filterOf`), in order. A call looks at a bounded number, so it may find nothing
-   * and go on all the same. @throws INVALID_OPTION
+   * Resolves with a page of the entries that a search matches (see `filterOf`), in order of their scores. A call scans
+   * a bounded number of entries, so a page may be empty before the end.
+   * @throws INVALID_OPTION
    */
   async search(
     { matches }: Search,
@@ -131,8 +138,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * The entry of this score that is meant; null when there is none. Of a score that very many share it is found near
-   * where its text begins with `near`, else among the first and the last of them.
+   * Finds the entry of this score that `meant` accepts; null when there is none. If very many entries share the score,
+   * it scans only those near the text `near`, and the first and the last of them.
    */
   async entryAt(score: number, meant: (text: string) => boolean, near?: string): Promise<SetEntry | null> {
     const from = [
@@ -152,7 +159,9 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return null
   }
 
-  /** Those of these jids that are found in so many ms, each once: the one of the highest score. */
+  /**
+   * Finds the entries of these jids within about `ms` milliseconds. A jid with several entries gets its highest score.
+   */
   async among(jids: ReadonlySet<string>, ms: number): Promise<Map<string, SetEntry>> {
     const found = new Map<string, SetEntry>()
     const end = performance.now() + ms
@@ -167,27 +176,30 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return found
   }
 
-  /** What the jobs in it failed of, from the highest score down, as far as the limits let look. */
+  /** Counts the errors of the entries, from the highest score down, within the limits. */
   errors(limits: GroupingLimits, options?: GroupingOptions): Promise<ErrorGroups> {
     return errorGroups(chunksOf(this.#app.store, this.name), limits, options)
   }
 
-  /** From the highest score down, a page at a time. */
+  /** Yields the entries, highest score first. It reads one page at a time. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SetEntry> {
     yield* this.#down()
   }
 
-  /** Sends all to their queues, each retry taken off its count. */
+  /** Requeues all entries, or those that match, and lowers the `retry_count` of each by one. */
   retryAll(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#app, this.name, options, (entry) => requeued(this.#app, entry, true))
   }
 
-  /** Sends all to their queues as they are. */
+  /** Requeues all entries, or those that match, with their `retry_count` unchanged. */
   addAllToQueue(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#app, this.name, options, (entry) => requeued(this.#app, entry, false))
   }
 
-  /** Puts all into the dead set; death handlers hear of it only with `notify: true`. @throws INVALID_OPTION of the dead set */
+  /**
+   * Moves all entries, or those that match, to the dead set. It calls the death handlers only with `notify: true`.
+   * @throws INVALID_OPTION in the dead set
+   */
   async killAll({ notify = false, error, ...options }: SweepOptions & KillOptions = {}): Promise<BulkResult> {
     refuseDead(this.name)
     const tell = async (entries: Entry[]) => {
@@ -200,12 +212,15 @@ export class JobSet implements AsyncIterable<SetEntry> {
     }
   }
 
-  /** Deletes all, or those that match. */
+  /** Deletes all entries, or those that match. */
   deleteAll(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#app, this.name, options, (entry) => deleted(this.#app, this.name, entry))
   }
 
-  /** Deletes the jobs of a class; of Active Jobs their own. It may take a while in a large set. @returns how many */
+  /**
+   * Deletes the jobs of a class; for an Active Job, its own class counts, too. This is slow in a large set.
+   * @returns the number of deleted jobs
+   */
   async deleteByClass(name: string): Promise<number> {
     const store = this.#app.store
     const read = (needle: string, after?: string) => store.search.scanSet(this.name, needle, { after, limit: BATCH })
@@ -217,9 +232,9 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * Takes out what is in the set now, lowest score first, and hands over each entry: of several who do this each entry
-   * goes to one. It is gone before it is handed over, so a crash in between, or an error of `take`, loses it.
-   * @returns how many were handed over
+   * Removes the entries that are in the set now, lowest score first, and passes each to `take`. If several callers do
+   * this, each entry goes to one of them. An entry is removed first, so a crash or an error of `take` loses it.
+   * @returns the number of entries passed to `take`
    */
   async popEach(take: (entry: SetEntry) => unknown): Promise<number> {
     const store = this.#app.store
@@ -240,7 +255,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return taken
   }
 
-  /** Deletes everything, at once where that can be. @returns how many */
+  /** Deletes all entries, at once if possible. @returns the number of deleted entries */
   async clear(): Promise<number> {
     const store = this.#app.store
     let removed = 0

@@ -1,4 +1,4 @@
-/** Looking at what there is, in figures. */
+/** Reads the figures of the store: totals, sizes and daily counts. */
 
 import { HighkiqError } from '../job/errors.ts'
 import type { ProcessRecord, Store } from '../store/contract.ts'
@@ -7,27 +7,28 @@ import { waited } from './queue.ts'
 export interface Stats {
   processed: number
   failed: number
-  /** Jobs that run now; those of Sidekiq's own processes as they told it last. */
+  /** Jobs that run now. Those of Sidekiq's processes are as of their last heartbeats. */
   busy: number
-  /** Jobs in queues; rows that wait inside their tasks come on top, as `backlog`. */
+  /** Jobs in queues, without the rows that wait inside their tasks (`backlog`). */
   enqueued: number
+  /** Rows that wait inside their tasks. */
   backlog: number
   scheduled: number
   retries: number
   dead: number
   processes: number
-  /** Seconds that the next job of queue `default` has waited. */
+  /** How long the next job of queue `default` has waited, in seconds. */
   defaultLatency: number
 }
 
 export interface Day {
-  /** UTC, `YYYY-MM-DD`. */
+  /** The day in UTC, as `YYYY-MM-DD`. */
   date: string
   processed: number
   failed: number
 }
 
-/** Days that can be asked for: the store keeps five years. */
+/** The longest history: the store keeps five years. */
 const MOST_DAYS = 1825
 const DAY_MS = 86_400_000
 
@@ -50,7 +51,7 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
   }
 }
 
-/** @throws INVALID_OPTION */
+/** Resolves with the counts of the last days up to `from`, newest first. @throws INVALID_OPTION */
 export async function historyOf(store: Store, days: number, from: Date | string | number): Promise<Day[]> {
   if (!(Number.isInteger(days) && days >= 1 && days <= MOST_DAYS)) {
     throw new HighkiqError('INVALID_OPTION', `history(${days}): days is a whole number from 1 to ${MOST_DAYS}`)

@@ -1,4 +1,4 @@
-/** Walking through queues and sets, a page at a time. */
+/** Reads queues and job sets page by page. */
 
 import type { Scan, ScanPage } from '../store/contract.ts'
 import type { Search } from './pattern.ts'
@@ -11,18 +11,18 @@ export interface Page<Item> {
 
 export interface PageOptions {
   after?: string | null
-  /** Default 50. */
+  /** The number of items in a page; default 50. */
   limit?: number
 }
 
 export const PAGE = 50
 
-/** One scan looks at about so many, and then says where to go on. */
+/** One call scans about this many jobs, and then returns where the next call continues. */
 const MOST_SCANNED = 20_000
 
 type Found<Item> = Pick<Scan<Item>, 'items' | 'next'> & { scanned?: number }
 
-/** A page of what contains the needle, or of anything. */
+/** Reads a page of the items whose text contains the needle. It may also contain other items. */
 export type ReadPage<Item> = (needle: string, after: string | undefined) => Promise<Found<Item>>
 
 export async function* pages<Item>(
@@ -36,7 +36,7 @@ export async function* pages<Item>(
   } while (after !== undefined)
 }
 
-/** Page by page, those whose text has this word in one of its strings: a jid may be the job's own, or an argument. */
+/** Yields pages of the items whose text contains this word. A jid found this way may also be an argument. */
 export async function* walk<Item extends { text: string }>(
   word: string,
   read: ReadPage<Item>,
@@ -47,7 +47,7 @@ export async function* walk<Item extends { text: string }>(
   }
 }
 
-/** The first one that is the job of this jid; null when there is none. @throws the signal's reason */
+/** Resolves with the first job of this jid; null when there is none. @throws the signal's reason */
 export async function findByJid<Item extends { text: string }, Job extends { jid: string }>(
   jid: string,
   read: ReadPage<Item>,
@@ -65,7 +65,7 @@ export async function findByJid<Item extends { text: string }, Job extends { jid
   return null
 }
 
-/** Those whose text matches, and where to go on: all were looked at, or as many as are wanted, or a bounded number. */
+/** Resolves with a page of the jobs whose text matches. A call scans a bounded number of jobs. */
 export async function scanFor<Item extends { text: string }, Job>(
   { needle, matches }: Search,
   { after, limit = PAGE }: PageOptions,

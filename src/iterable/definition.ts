@@ -1,57 +1,61 @@
-/** What an iterable job is: a job that goes through many items and can be stopped between any two of them. */
+/** Defines iterable jobs. An iterable job processes many items and can be stopped between any two of them. */
 
 import type { JobContext } from '../job/context.ts'
 import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 
-/** What is known of the iteration, beside the job itself. */
+/** The state of the iteration. */
 export interface IterationView {
-  /** The how-many-th attempt this is, those that were stopped between items included. */
+  /** Number of this attempt, including those stopped between items. */
   readonly executions: number
-  /** Seconds, of all attempts together. */
+  /** Run time of all attempts together, in seconds. */
   readonly runtime: number
-  /** Items of this attempt that are done. */
+  /** The number of items that this attempt has finished. */
   readonly done: number
   readonly cancelled: boolean
 }
 
 export type IterableContext = JobContext & { readonly iteration: IterationView }
 
-/** An item and where to begin to have it come first. The cursor is JSON, and not null. */
+/** An item and its cursor. Enumerating from this cursor returns this item first. The cursor is JSON, and not null. */
 export type Pair<Item, Cursor> = readonly [item: Item, cursor: Cursor]
 
 export type Pairs<Item, Cursor> = AsyncIterable<Pair<Item, Cursor>> | Iterable<Pair<Item, Cursor>>
 
 /**
- * `enumerate` names the types of the cursor and of the arguments; the others know them then (`[...Args]` is Args, written
- * so that they are learned from `enumerate` alone).
+ * An iterable job. TypeScript infers the types of the cursor and of the arguments from `enumerate` alone; that is why
+ * the other functions write `[...Args]` for `Args`.
  */
 export interface IterableJob<Args extends unknown[], Item, Cursor> {
   /**
-   * The items in their order, from the one on whose cursor is given; null: from the first. The same arguments and cursor
-   * must lead to the same items: it is asked again wherever the job goes on. An async generator, mostly.
+   * Returns the items in their order, starting with the item of the cursor; null starts with the first item. Every
+   * attempt calls it again, so the same arguments and cursor must return the same items. Usually it is an async
+   * generator.
    */
   enumerate(
     ctx: IterableContext,
     cursor: Cursor | null,
     ...args: Args
   ): Pairs<Item, Cursor> | Promise<Pairs<Item, Cursor>>
-  /** Works on one item. It runs at least once: again when its process dies before the next save, or it throws. */
+  /** Processes one item, at least once: again if the process dies before the next save, or if it throws. */
   each(ctx: IterableContext, item: Item, ...args: [...Args]): unknown
-  /** Before the first item of the first attempt. */
+  /** Called before the first item of the first attempt. */
   onStart?(ctx: IterableContext, ...args: [...Args]): unknown
-  /** Before the first item of a later attempt. */
+  /** Called before the first item of a later attempt. */
   onResume?(ctx: IterableContext, ...args: [...Args]): unknown
-  /** Whenever an attempt ends: done, stopped, or failed. */
+  /** Called when an attempt ends: done, stopped or failed. */
   onStop?(ctx: IterableContext, ...args: [...Args]): unknown
-  /** It was cancelled: no item follows. */
+  /** Called when the job was cancelled; no item follows. */
   onCancel?(ctx: IterableContext, ...args: [...Args]): unknown
-  /** No item follows: all are done, or it was cancelled (`ctx.iteration.cancelled`). */
+  /** Called when no item follows: all are done, or the job was cancelled (`ctx.iteration.cancelled`). */
   onComplete?(ctx: IterableContext, ...args: [...Args]): unknown
-  /** Around the work on each item. */
+  /** Called around the work on each item; `next` runs `each`. */
   around?(ctx: IterableContext, next: () => Promise<void>, ...args: [...Args]): unknown
-  /** Seconds after which an attempt makes room: the job goes to the back of its queue. Default: what a file says, else none. */
+  /**
+   * Seconds after which an attempt stops between two items and the job goes to the back of its queue. Default: the
+   * option of the app, otherwise that of the configuration file, otherwise unlimited.
+   */
   maxIterationRuntime?: number
   /** Seconds between saves of the cursor; default 5. */
   saveEvery?: number
@@ -70,7 +74,7 @@ const MEMBERS = [
   'saveEvery',
 ] as const
 
-/** @throws INVALID_OPTION */
+/** Checks the definition of an iterable job. @throws INVALID_OPTION */
 export function checkIterable<Args extends unknown[], Item, Cursor>(
   name: string,
   job: IterableJob<Args, Item, Cursor>,
@@ -92,7 +96,7 @@ export function checkIterable<Args extends unknown[], Item, Cursor>(
   if (!job.each) throw wrong('each is missing: a function that works on one item')
 }
 
-/** @throws INVALID_ARGS when what `enumerate` gave can't be gone through */
+/** Checks what `enumerate` returned. @throws INVALID_ARGS when it is not iterable */
 export function checkPairs(name: string, pairs: unknown): void {
   const wrong = (what: string) => new HighkiqError('INVALID_ARGS', `${name}: enumerate ${what}`)
   if (pairs === undefined || pairs === null) {

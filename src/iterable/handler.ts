@@ -4,7 +4,7 @@ import { Kill } from '../job/errors.ts'
 import type { IterableContext, IterableJob } from './definition.ts'
 import { Iteration } from './iteration.ts'
 
-/** An iterable job as a handler like any other. */
+/** Returns the handler that runs an iterable job. */
 export function iterableHandler<Args extends unknown[], Item, Cursor>(
   app: AppPort,
   job: IterableJob<Args, Item, Cursor>,

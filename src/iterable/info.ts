@@ -1,16 +1,16 @@
-/** Looking at iterable jobs from outside. */
+/** Reads the saved progress of iterable jobs. */
 
 import { parseJson } from '../job/json.ts'
 import type { Store } from '../store/contract.ts'
 
 export interface IterationInfo {
-  /** Attempts so far; 0: it was cancelled before the first. */
+  /** The number of attempts so far; 0 when the job was cancelled before the first. */
   executions: number
-  /** Seconds, of all attempts together. */
+  /** Run time of all attempts together, in seconds. */
   runtime: number
-  /** Where it goes on; null: from the first item. */
+  /** The cursor of the item where the job continues; null means the first item. */
   cursor: unknown
-  /** When it was cancelled; null: it was not. */
+  /** When the job was cancelled; null when it was not. */
   cancelled: Date | null
 }
 
@@ -26,7 +26,7 @@ export async function iterationOf(store: Store, jid: string): Promise<IterationI
   }
 }
 
-/** Another program may have written anything. */
+/** Returns the cursor, or its text when that is not valid JSON: another program may have written it. */
 function readable(text: string): unknown {
   try {
     return parseJson(text)

@@ -1,4 +1,4 @@
-/** One attempt of an iterable job: goes from item to item, saves the cursor now and then, and stops between two items. */
+/** Runs one attempt of an iterable job: processes item by item, saves the cursor, and stops between two items. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
@@ -10,9 +10,9 @@ import type { IterationState } from '../store/contract.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
 
 const SAVE_SECONDS = 5
-/** Items that never wait would keep the event loop from turning. */
+/** The event loop gets a turn after this time, because items that never wait would block it. */
 const TURN_MS = 10
-/** Characters of a cursor. */
+/** At most this many characters of a cursor are shown. */
 const MOST_SHOWN = 100
 
 type AnyJob = IterableJob<unknown[], unknown, unknown>
@@ -26,10 +26,10 @@ export class Iteration implements IterationView {
   readonly #ctx: IterableContext
   readonly #args: unknown[]
   readonly #began = performance.now()
-  /** Seconds of earlier attempts. */
+  /** Run time of the earlier attempts, in seconds. */
   #before = 0
   #isLoaded = false
-  /** JSON text: of the item about to run, or running. */
+  /** The cursor of the current or next item, as JSON. */
   #cursor = 'null'
   #savedAt = this.#began
   #shown: Progress | undefined
@@ -45,7 +45,7 @@ export class Iteration implements IterationView {
     return this.#before + (performance.now() - this.#began) / 1000
   }
 
-  /** What there is to save; nothing while it is not known what was saved before, and without a name to save it by. */
+  /** The state to save; undefined before the saved state is loaded, and for a job without an id. */
   get state(): IterationState | undefined {
     if (!this.#isLoaded) return undefined
     return { executions: this.executions, runtime: this.runtime, cursor: this.#cursor }
@@ -63,7 +63,7 @@ export class Iteration implements IterationView {
       if (!this.cancelled) pause = await this.#go(pairs)
       if (this.cancelled) await this.#call(job.onCancel)
     } catch (thrown) {
-      // What went wrong first is what the job failed of.
+      // The job fails with its first error.
       await this.#call(job.onStop).catch((another) => this.#report(another, 'onStop'))
       throw thrown
     }
@@ -72,7 +72,7 @@ export class Iteration implements IterationView {
     await this.#call(job.onComplete)
   }
 
-  /** Answers why it stopped before the end; nothing when no item follows. */
+  /** Processes the items. Resolves with the Pause that stopped it; undefined when no item follows. */
   async #go(pairs: Pairs<unknown, unknown>): Promise<Pause | undefined> {
     const saveMs = (this.#job.saveEvery ?? SAVE_SECONDS) * 1000
     let turnedAt = performance.now()
@@ -95,7 +95,7 @@ export class Iteration implements IterationView {
     return undefined
   }
 
-  /** The item; from now on the cursor is its own. */
+  /** Checks a pair, makes its cursor the current one, and returns its item. */
   #enter(pair: unknown): unknown {
     const { class: name } = this.#ctx.payload
     if (!Array.isArray(pair) || pair.length !== 2) {
@@ -114,13 +114,13 @@ export class Iteration implements IterationView {
     if (reason?.code === 'JOB_CANCELLED') this.cancelled = true
     else if (reason && reason.code !== 'SHUTDOWN') throw reason
     else if (this.#ctx.interrupted) return new Pause('front')
-    // One item at least, or it would never come to an end.
+    // An attempt runs at least one item, or the job would never end.
     const { maxIterationRuntime = this.#app.settings.maxIterationRuntime } = this.#job
     if (this.done > 0 && now - this.#began >= maxIterationRuntime * 1000) return new Pause('back')
     return undefined
   }
 
-  /** Unless the job shows something itself. */
+  /** Reports progress, unless the handler does so itself. */
   #show(): void {
     const ctx = this.#ctx
     if (ctx.progressed !== this.#shown) return
@@ -135,14 +135,14 @@ export class Iteration implements IterationView {
       if (around) await around.call(this.#job, this.#ctx, async () => void (await work()), ...this.#args)
       else await work()
     } catch (thrown) {
-      // It ended because it was told to.
+      // The item ended because of the cancellation.
       if (this.#ctx.abortReason?.code !== 'JOB_CANCELLED') throw thrown
       this.cancelled = true
     }
   }
 
   async #load(): Promise<void> {
-    // Another program's job may have no id.
+    // A job of another program may have no id.
     if (typeof this.#ctx.jid !== 'string') return
     try {
       const [record] = await this.#app.store.jobs.iterations([this.#ctx.jid])
@@ -154,13 +154,13 @@ export class Iteration implements IterationView {
       }
       this.#isLoaded = true
     } catch (thrown) {
-      // It is not the job that failed: when the store is back it goes on.
+      // The store failed, not the job. The job continues when the store is back.
       if (hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')) throw new Release()
       throw thrown
     }
   }
 
-  /** A save that fails is made up for by the next one, or by the end of the attempt. */
+  /** Saves the state. After a failure the next save or the end of the attempt saves it. */
   async #save(): Promise<void> {
     const { state } = this
     if (!state) return

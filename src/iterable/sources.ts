@@ -6,24 +6,24 @@ import type { Pair } from './definition.ts'
 
 export interface ItemPage<Item, Next> {
   items: readonly Item[]
-  /** What to ask for next; null or undefined: this was the last page. */
+  /** Identifies the next page; null or undefined after the last page. */
   next?: Next | null | undefined
 }
 
-/** Where in which page; the first page is asked for with null. */
+/** A page and an index in it. The first page is null. */
 export interface PageCursor<Next> {
   page: Next | null
   index: number
 }
 
-/** The file is read as imports read theirs: its delimiter and encoding are found unless you give them. */
+/** Options for reading a CSV file. Delimiter and encoding are detected unless you give them, as in imports. */
 export interface CsvOptions extends Pick<CsvReading, 'delimiter' | 'quote' | 'encoding'> {
-  /** true (the default): the first row names the columns and each item is an object; false: arrays. */
+  /** Whether the first row names the columns; default true. Items are then objects, otherwise arrays. */
   header?: boolean
 }
 
 /**
- * Items with cursors, for `enumerate`.
+ * Functions that return items with cursors, for `enumerate`.
  *
  * @example
  * hq.iterable('Notify', {
@@ -32,14 +32,14 @@ export interface CsvOptions extends Pick<CsvReading, 'delimiter' | 'quote' | 'en
  * })
  */
 export const iterate = {
-  /** The cursor is the item's index. */
+  /** Yields the items of an array. The cursor is the item's index. */
   *array<Item>(items: readonly Item[], cursor: number | null): Generator<Pair<Item, number>> {
     for (let index = cursor ?? 0; index < items.length; index++) yield [items[index] as Item, index]
   },
 
   /**
-   * The rows of a CSV file, read as they are needed; blank rows are skipped. The cursor is the row's index, the header
-   * not counted.
+   * Yields the rows of a CSV file, which is read as needed; blank rows are skipped. The cursor is the row's index
+   * without the header.
    * @throws INVALID_FILE for a file that can't be read, or a row with more or fewer cells than the first
    */
   async *csv<Row = Record<string, string>>(
@@ -73,7 +73,7 @@ export const iterate = {
     }
   },
 
-  /** The items of one page after the other; `fetch` gets what the page before called `next`. */
+  /** Yields the items page by page. `fetch` receives the `next` of the page before, and null for the first page. */
   async *pages<Item, Next>(
     fetch: (page: Next | null) => Promise<ItemPage<Item, Next>> | ItemPage<Item, Next>,
     cursor: PageCursor<Next> | null,

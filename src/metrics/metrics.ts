@@ -1,4 +1,4 @@
-/** Looking at what was counted. */
+/** Reads the metrics of job classes. */
 
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -13,29 +13,29 @@ const MOST_HOURS = 72
 const MOST_DAYS = 90
 
 export interface TopOptions {
-  /** The last minutes, this one included; at most 480. Default 60. */
+  /** The number of minutes up to now, including the current one; at most 480, default 60. */
   minutes?: number
-  /** Instead: the last hours, in steps of ten minutes; at most 72. */
+  /** The number of hours up to now, in steps of ten minutes; at most 72. Overrides `minutes`. */
   hours?: number
-  /** Only classes whose names contain this, in upper or lower case. */
+  /** Returns only classes whose names contain this text; case does not matter. */
   filter?: string
 }
 
 /** The ended runs of a class. */
 export interface JobFigures {
   name: string
-  /** Runs that ended: those that failed and those that did not. */
+  /** The number of runs that ended, failed or not. */
   processed: number
   failed: number
   success: number
-  /** That the successful ones took together. */
+  /** Run time of all successful runs together, in seconds. */
   seconds: number
-  /** Seconds of a successful one; 0 without one. */
+  /** Average run time of a successful run, in seconds; 0 when there is none. */
   average: number
 }
 
 export interface TopJob extends JobFigures {
-  /** Steps in which something ended, oldest first. */
+  /** The steps in which a run ended, oldest first. */
   steps: Step[]
 }
 
@@ -49,16 +49,16 @@ export interface Step {
 export interface TopJobs {
   from: Date
   to: Date
-  /** Seconds from step to step: 60 or 600. */
+  /** The length of a step in seconds: 60 or 600. */
   step: number
-  /** The classes, those that took most time first. */
+  /** The classes, those with the most run time first. */
   jobs: TopJob[]
-  /** The deploys in this time, oldest first. */
+  /** The deploys between `from` and `to`, oldest first. */
   deploys: DeployMark[]
 }
 
 export interface DeployMark {
-  /** A full minute. */
+  /** The start of the minute of the deploy. */
   at: Date
   label: string
 }
@@ -66,21 +66,27 @@ export interface DeployMark {
 export interface JobMetrics extends JobFigures {
   from: Date
   to: Date
-  /** Seconds; estimated from the histogram, as if times lay evenly within a bucket. Null without a successful run. */
+  /**
+   * The median run time in seconds, estimated from the histogram as if times were spread evenly within a bucket. Null
+   * without a successful run. `p95` and `p99` are estimated in the same way.
+   */
   p50: number | null
   p95: number | null
   p99: number | null
-  /** Successful runs by what they took. */
+  /** The number of successful runs by their run time. */
   histogram: { label: string; count: number }[]
-  /** Minutes in which something ended, oldest first; `histogram` has the counts of the 26 buckets. */
+  /** The minutes in which a run ended, oldest first; `histogram` has the counts of the 26 buckets. */
   minutes: (Step & { histogram: number[] })[]
   deploys: DeployMark[]
 }
 
-/** Seconds below which this share of the successful runs stayed; see JobMetrics. */
+/** The run times in seconds below which 50, 95 and 99 percent of the successful runs stayed; see JobMetrics. */
 export type Percentiles = Pick<JobMetrics, 'p50' | 'p95' | 'p99'>
 
-/** Reads the metrics by class and time of all processes, Sidekiq's included. Each process sends its counts every ten seconds. */
+/**
+ * Reads the metrics by class and time of all processes, including those of Sidekiq. Each process sends its counts every
+ * ten seconds.
+ */
 export class Metrics {
   readonly #app: Pick<AppPort, 'store' | 'now'>
 
@@ -88,7 +94,7 @@ export class Metrics {
     this.#app = app
   }
 
-  /** Which classes take most of the time. @throws INVALID_OPTION */
+  /** Resolves with the classes that take the most time. @throws INVALID_OPTION */
   async top(options: TopOptions = {}): Promise<TopJobs> {
     refuseUnknown('metrics.top', options, ['minutes', 'hours', 'filter'])
     const { minutes = 60, hours, filter = '' } = options
@@ -107,7 +113,10 @@ export class Metrics {
     return { ...window, step: span * 60, jobs, deploys }
   }
 
-  /** Resolves with the metrics of one class, minute by minute; all are 0 for an unknown class. @throws INVALID_OPTION */
+  /**
+   * Resolves with the metrics of one class, minute by minute; all are 0 for an unknown class.
+   * @throws INVALID_OPTION
+   */
   async job(name: string, options: { minutes?: number } = {}): Promise<JobMetrics> {
     refuseUnknown('metrics.job', options, ['minutes'])
     if (typeof name !== 'string' || name === '') throw wrong('metrics.job needs the name of a class')
@@ -132,7 +141,11 @@ export class Metrics {
     }
   }
 
-  /** Resolves with the run times of these classes in the last minutes (at most 480), this one included. @throws INVALID_OPTION */
+  /**
+   * Resolves with the run times of these classes in the last minutes (at most 480, default 60), including the current
+   * one.
+   * @throws INVALID_OPTION
+   */
   async percentiles(names: readonly string[], options: { minutes?: number } = {}): Promise<Map<string, Percentiles>> {
     refuseUnknown('metrics.percentiles', options, ['minutes'])
     const { minutes = 60 } = options
@@ -143,7 +156,10 @@ export class Metrics {
     return all
   }
 
-  /** The deploys of the last days, today included; at most (and by default) 90. Oldest first. @throws INVALID_OPTION */
+  /**
+   * Resolves with the deploys of the last days (default and at most 90), including today, oldest first.
+   * @throws INVALID_OPTION
+   */
   async deploys(options: { days?: number } = {}): Promise<DeployMark[]> {
     refuseUnknown('metrics.deploys', options, ['days'])
     const { days = MOST_DAYS } = options

@@ -13,7 +13,7 @@ export type Outcome =
   | { kind: 'retry'; error: unknown; at: number; count: number }
   /** The job failed and does not run again. */
   | { kind: 'dead'; error: unknown }
-  /** Its handler threw a Discard. */
+  /** The handler of the job threw a Discard. */
   | { kind: 'discarded'; error: unknown }
   | { kind: 'snoozed'; seconds: number }
   | { kind: 'released' }
@@ -33,26 +33,26 @@ export type Outcome =
   | { kind: 'promoted' }
   /** Client middleware stopped the job when it was due. */
   | { kind: 'filtered' }
-  /** Somebody deleted the job while it waited. */
+  /** The job was deleted while it waited. */
   | { kind: 'deleted' }
-  /** Somebody moved the job to the dead set while it waited. */
+  /** The job was moved to the dead set while it waited. */
   | { kind: 'killed' }
-  /** Somebody moved the job from a job set to its queue. */
+  /** The job was moved by hand from a job set to its queue. */
   | { kind: 'requeued' }
-  /** Somebody cancelled the job; `begun`: while it ran. */
+  /** The job was cancelled. `begun` is true if it was running. */
   | { kind: 'cancelled'; begun: boolean }
   /** The job could not start before its deadline. */
   | { kind: 'expired' }
 
 export interface Plugin {
   /**
-   * Returns the effects that the store applies in the step that moves the job. Outside a running attempt `ctx` is absent:
-   * then the effects must follow from the payload alone, because another program may move the job.
+   * Returns the effects that the store applies in the step that moves the job. Outside a running attempt `ctx` is
+   * absent: then the effects must follow from the payload alone, because another program may move the job.
    */
   effects?(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
   /**
-   * Called with what a handler returned, before its attempt is done. The promise resolves with another result; undefined
-   * keeps the result. An error thrown here counts as thrown by the handler.
+   * Called with what a handler returned, before its attempt is done. The promise resolves with another result;
+   * undefined keeps the result. An error thrown here counts as thrown by the handler.
    */
   returned?(payload: Payload, result: unknown, ctx: JobContext): Promise<unknown> | undefined
   /** Called after each attempt that had started; `ms` is how long it ran. It must cost next to nothing. */
