@@ -1,4 +1,4 @@
-/** What the features of an app use of it. */
+/** The part of an app that its features use. */
 
 import type { Client } from '../client/client.ts'
 import type { Chain } from '../job/chain.ts'

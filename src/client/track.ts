@@ -11,7 +11,7 @@ export function tracked(): Pick<Payload, 'jid' | 'hk_task'> {
   return { jid: taskJid(id, 0), hk_task: id }
 }
 
-/** What is to be stored with it; undefined for a job that is not tracked by itself. */
+/** Returns the record of the job's own task; undefined for a job that is not tracked by itself. */
 export function trackOf({ jid, hk_task, hk_run, class: name, queue }: Payload, now: number): TaskSpec | undefined {
   if (hk_task === undefined || hk_run !== undefined || jid !== taskJid(hk_task, 0)) return undefined
   return {

@@ -54,7 +54,7 @@ function levelOf(wanted: unknown): string | undefined {
   return wanted === 'unknown' ? 'fatal' : LOG_LEVELS.find((level) => level === wanted)
 }
 
-/** What a handler knows about its attempt. Costly members are created at their first use. */
+/** The context of an attempt, which its handler gets. Costly members are created at their first use. */
 export class JobContext {
   readonly payload: Payload
   /** The queue from which the job was fetched. */

@@ -7,7 +7,7 @@ import { HighkiqError } from './errors.ts'
 import { checkMiddleware, checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
-/** What `retryIn` returns: `default`, undefined and null mean Sidekiq's delay. */
+/** The answer of `retryIn`: `default`, undefined and null mean Sidekiq's delay. */
 export type RetryIn = (
   count: number,
   error: unknown,

@@ -20,7 +20,7 @@ export type MembershipEvent =
   | { kind: 'leaving'; shard: Shard }
   /** This process no longer owns the shard. */
   | { kind: 'lost'; shard: Shard }
-  /** These ids died with the process that owned their shard before. */
+  /** These ids were orphaned when the former owner of their shard died. */
   | { kind: 'died'; deaths: OrderedDeath[] }
   /** This process owns its share. */
   | { kind: 'shared'; assignments: ShardAssignments }
@@ -61,7 +61,7 @@ export class Membership extends Periodic {
     emit: (event: MembershipEvent) => void,
   ) {
     const during = `sharing the ordered queue ${definition.queue}`
-    super(engine.report, { during, everyMs: options.leaseMs / 3, runsWhenQuiet: true })
+    super(engine.report, { during, everyMs: options.leaseMs / 3 })
     this.#engine = engine
     this.#definition = definition
     this.#worker = worker

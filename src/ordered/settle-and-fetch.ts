@@ -26,7 +26,7 @@ export interface Sent {
   generation: number
 }
 
-/** What an answer of the store has changed. */
+/** The changes that an answer of the store has made. */
 export interface Applied {
   /** The number of ids that were fetched and can run. */
   received: number

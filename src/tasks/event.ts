@@ -8,7 +8,7 @@ import { historyOf } from './messages.ts'
 
 export type { CodeFilter, ReasonCount } from '../store/contract.ts'
 
-/** What became of one row of a task. */
+/** The event of one row of a task: its status, attempts and messages. */
 export interface TaskEvent {
   index: number
   jid: string

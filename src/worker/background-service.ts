@@ -195,8 +195,9 @@ export class LeaderLock {
     return this.#isHeld
   }
 
-  /** Other processes need not wait until the lock runs out. */
+  /** Releases the lock if this process holds it, so that others need not wait until it runs out. */
   async release(): Promise<void> {
+    if (!this.#isHeld) return
     this.#askAt = 0
     this.#isHeld = false
     await this.#store().workers.releaseLock(this.#name, this.#holder)

@@ -50,8 +50,7 @@ export class Heartbeat extends Periodic {
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
     super(engine.report, {
-      ...{ during: 'the heartbeat', everyMs: BEAT_MS, fixedRate: true },
-      ...{ first: 'awaited', runsWhenQuiet: true },
+      ...{ during: 'the heartbeat', everyMs: BEAT_MS, fixedRate: true, first: 'awaited' },
     })
     this.#engine = engine
     this.#shown = shown

@@ -1,4 +1,4 @@
-/** What pushes of jobs, tracked jobs and ordered jobs share: their errors, and waiting for replicas. */
+/** Pushes of jobs, tracked jobs and ordered jobs share this: their errors, and waiting for replicas. */
 
 import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { inSteps, type PushStep } from '../../../job/push-steps.ts'

@@ -1,4 +1,4 @@
-/** What all parts of the store share: connections, keys, and the queues of tasks. */
+/** The parts of the store share this: connections, keys, and the queues of tasks. */
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys } from './call.ts'
