@@ -12,7 +12,7 @@ test.each<HighkiqOptions>([
 })
 
 test.each([
-  [{ url: 5 }, 'url must be a text (got 5)'],
+  [{ url: 5 }, 'url must be a string that is not empty (got 5)'],
   [{ logger: 5 }, 'logger must be an object with debug, info, warn and error, as pino or console (got 5)'],
   [
     { logger: { info() {}, error() {} } },

@@ -75,7 +75,7 @@ const LOGGER = 'an object with debug, info, warn and error, as pino or console'
 const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   url: 'text',
   store: 'object',
-  namespace: [(value) => typeof value === 'string', 'a text'],
+  namespace: [(value) => typeof value === 'string', 'a string'],
   redisTimeout: null,
   waitForReplicas: null,
   redis: 'object',

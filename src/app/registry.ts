@@ -24,7 +24,7 @@ export class Registry {
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
   define(name: string, options: JobOptions, handler: Handler<never[]>): JobDefinition {
     if (typeof name !== 'string' || name === '')
-      throw new HighkiqError('INVALID_OPTION', 'hq.job: the name of a job must be a text that is not empty')
+      throw new HighkiqError('INVALID_OPTION', 'hq.job: the name of a job must be a string that is not empty')
     if (typeof handler !== 'function') {
       throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
     }

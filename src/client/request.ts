@@ -180,7 +180,7 @@ function check(request: PushRequest): void {
   }
   if (at !== undefined) refuseMilliseconds(at)
   if (jid !== undefined && (typeof jid !== 'string' || jid === '')) {
-    throw invalid(`${name}: jid must be a text; leave it out to get a new one`)
+    throw invalid(`${name}: jid must be a string; leave it out to get a new one`)
   }
   if (tags && !Array.isArray(tags)) throw invalid(`${name}: tags must be an array, for instance ['vip']`)
   if (retry !== undefined && retry !== null && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {

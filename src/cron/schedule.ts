@@ -102,7 +102,7 @@ function patternOf(spec: string, zone: { timezone: string } | { utcOffset: numbe
       'INVALID_OPTION',
       `${JSON.stringify(spec)} is no cron spec (${why}): it has five fields, minute hour day month weekday, as in "30 3 * * mon-fri", or six with the second before them, or is ${NICKNAMES.join(', ')}`,
     )
-  if (typeof spec !== 'string') throw wrong('a text is wanted')
+  if (typeof spec !== 'string') throw wrong('it must be a string')
   const fields = spec.trim().split(/\s+/)
   if (fields.some((field) => /^(CRON_)?TZ=|^[a-z_]+(\/[a-z_]+)+$|^(utc|gmt)$/i.test(field))) {
     throw wrong("it names a time zone: that is an option of its own, { timeZone: 'Europe/Berlin' }")

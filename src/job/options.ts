@@ -36,7 +36,7 @@ export function given<T extends object, K extends keyof T = keyof T>(
 /** The kinds of option values, each with its description. */
 const KINDS = {
   flag: [(value: unknown) => typeof value === 'boolean', 'true or false'],
-  text: [(value: unknown) => typeof value === 'string' && value !== '', 'a text'],
+  text: [(value: unknown) => typeof value === 'string' && value !== '', 'a string that is not empty'],
   count: [(value: unknown) => Number.isSafeInteger(value) && (value as number) > 0, 'a whole number above 0'],
   amount: [(value: unknown) => typeof value === 'number' && value > 0 && value < 2 ** 31, 'a number above 0'],
   index: [(value: unknown) => Number.isSafeInteger(value) && (value as number) >= -1, 'a whole number'],
@@ -99,7 +99,7 @@ function isRule(kind: OptionRule | readonly string[]): kind is OptionRule {
 /** Checks that a value is a string: any other could end the process in a database driver. @throws INVALID_OPTION */
 export function checkText(where: string, value: unknown): asserts value is string {
   if (typeof value !== 'string')
-    throw new HighkiqError('INVALID_OPTION', `${where} must be a text (got ${shown(value)})`)
+    throw new HighkiqError('INVALID_OPTION', `${where} must be a string (got ${shown(value)})`)
 }
 
 const MOST_CHARACTERS = 80

@@ -102,7 +102,7 @@ export async function addToTask(app: AppPort, record: TaskRecord, job: Job<never
 }
 
 /** Resumes adding after the last row of another producer, which loses its right to add. `rows` are all rows, from the first. */
-export async function continueTask(app: AppPort, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
+export async function resumeAdding(app: AppPort, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
   const { store, now } = app
   const { id, queue, producer: previous } = record
   const producer = new Producer(app.store)

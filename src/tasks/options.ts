@@ -90,7 +90,7 @@ export function checkMaxRows(maxRows: unknown): void {
 /** @throws INVALID_OPTION */
 export function checkName(name: unknown): void {
   if (name === undefined || (typeof name === 'string' && name !== '')) return
-  throw invalid(`name must be a text that is not empty (got ${shown(name)})`)
+  throw invalid(`name must be a string that is not empty (got ${shown(name)})`)
 }
 
 /** Returns the limits and times of a task for the store. @throws INVALID_OPTION */
@@ -137,7 +137,7 @@ export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | '
 function milliseconds(name: string, duration: number | Duration): number {
   const ms = Math.round(seconds(duration) * 1000)
   if (ms > 0) return ms
-  throw invalid(`${name} must be a time above 0, in seconds or as a text such as '30d' (got ${shown(duration)})`)
+  throw invalid(`${name} must be a time above 0, in seconds or as a string such as '30d' (got ${shown(duration)})`)
 }
 
 function invalid(message: string): HighkiqError {

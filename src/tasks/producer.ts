@@ -8,7 +8,7 @@ const LEASE_SECONDS = 30
  * A process that adds rows to a task. It holds a lease, as a worker does, so that others notice when it dies.
  */
 export class Producer {
-  readonly token = `submitter:${randomBytes(8).toString('hex')}`
+  readonly token = `producer:${randomBytes(8).toString('hex')}`
   readonly #store: Store
   #timer: NodeJS.Timeout | undefined
 

@@ -15,7 +15,7 @@ import {
   type TaskRecord,
   type TaskState,
 } from '../store/contract.ts'
-import { addToTask, continueTask } from './create.ts'
+import { addToTask, resumeAdding } from './create.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
@@ -200,7 +200,7 @@ export class Task {
     rows: Iterable<Args> | AsyncIterable<Args>,
   ): Promise<number> {
     checkJob('task.resumeAdding', job)
-    return continueTask(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
+    return resumeAdding(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
   }
 
   /** Stops queueing rows; queued rows still run, and rows may be added. @throws UNKNOWN_TASK, TASK_ENDED */

@@ -5,7 +5,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
 import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
-import { type CreateTask, continueTask, createTask } from './create.ts'
+import { type CreateTask, createTask, resumeAdding } from './create.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
 import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
@@ -169,7 +169,7 @@ export class Tasks {
 
   async #resume(record: TaskRecord, job: Job<never[]>, file: OpenImport): Promise<Task> {
     checkSameTable(record, file)
-    await continueTask(this.#app, record, job, file.rows)
+    await resumeAdding(this.#app, record, job, file.rows)
     return this.get(record.id)
   }
 

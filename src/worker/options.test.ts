@@ -30,7 +30,7 @@ test.each([
   [{ orderedConcurrency: 0 }, 'worker: orderedConcurrency must be a whole number above 0 (got 0)'],
   [{ splitter: { nodes: 2, node: 2 } }, 'worker: splitter must be { nodes, node } with node from 0 to nodes - 1'],
   [{ scheduler: 'fifo' }, "worker: scheduler must be 'lag', 'seq' or a function"],
-  [{ tag: 5 }, 'worker: tag must be a text (got 5)'],
+  [{ tag: 5 }, 'worker: tag must be a string (got 5)'],
   [{ labels: 'x' }, 'worker: labels must be an array of strings (got "x")'],
   [{ logJobs: 'yes' }, 'worker: logJobs must be true or false (got "yes")'],
   [{ capsules: [] }, 'worker: capsules must be { name: { concurrency, queues } } (got a list)'],

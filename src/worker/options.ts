@@ -107,7 +107,7 @@ const OPTIONS: Record<keyof WorkerOptions, OptionKind> = {
     (value) => typeof value === 'function' || value === 'lag' || value === 'seq',
     "'lag', 'seq' or a function of the shards that are ready",
   ],
-  tag: [(value) => typeof value === 'string', 'a text'],
+  tag: [(value) => typeof value === 'string', 'a string'],
   labels: 'texts',
   logJobs: 'flag',
 }

@@ -87,7 +87,7 @@ test('an id or a name must be a string', async () => {
     ordered: () => hq.ordered(odd),
     'in a set': () => hq.retries.find(odd),
   }
-  const wrong = { code: 'INVALID_OPTION', message: expect.stringMatching(/ must be a text \(got an object\)$/) }
+  const wrong = { code: 'INVALID_OPTION', message: expect.stringMatching(/ must be a string \(got an object\)$/) }
   for (const [name, ask] of Object.entries(asked)) {
     await expect(async () => ask(), name).rejects.toMatchObject(wrong)
   }

@@ -331,7 +331,7 @@ describe('growing', () => {
     expect(await task?.wait({ every: 10 })).toMatchObject({ state: 'done', total: 3200, counts: { finished: 3200 } })
     await expect(task?.resumeAdding(Row, rows(3200))).rejects.toMatchObject({ code: 'TASK_ENDED' })
     const owners = (await hq.store.workers.leases()).map(({ owner }) => owner)
-    expect(owners.filter((owner) => owner.startsWith('submitter:'))).toEqual([])
+    expect(owners.filter((owner) => owner.startsWith('producer:'))).toEqual([])
   })
 })
 

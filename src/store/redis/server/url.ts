@@ -58,7 +58,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   const namespace = more.namespace ?? options.get('namespace') ?? ''
   if (options.get('namespace') === '') throw invalid(`${withoutPassword(url)}: namespace must not be empty`)
   if (/[{}\s]/.test(namespace)) {
-    throw invalid(`namespace must be a text without spaces and braces (got ${JSON.stringify(namespace)})`)
+    throw invalid(`namespace must be a string without spaces and braces (got ${JSON.stringify(namespace)})`)
   }
 
   checkOptions(more.redis)
