@@ -240,7 +240,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** A job has ended, or a slot is free: ends the wait for jobs, or plans a call. */
   #wake(): void {
+    // Once a wait: each abort makes an error with a stack, also when the wait has already ended.
     this.#waiting?.abort()
+    this.#waiting = undefined
     this.plan()
   }
 }
