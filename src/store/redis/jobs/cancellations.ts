@@ -9,7 +9,7 @@ import {
   MAX_CANCELLATIONS,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
 /** Sidekiq keeps the state of an iteration for 30 days. */
 const ITERATION_SECONDS = 2_592_000
@@ -18,18 +18,11 @@ const CHUNK = 1000
 
 const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', n: 'none' }
 
-export class Cancellations implements CancellationStore {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class Cancellations extends StorePart implements CancellationStore {
   async request(jid: string): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
+    const { keys } = this.server
     const all = [keys.cancelled, keys.cancellationVersion, keys.iteration(jid)]
-    await main.run(lua.requestCancellation, all, [
+    await this.server.run(lua.requestCancellation, all, [
       jid,
       CANCELLATION_LIFE_MS,
       DROPPED_LIFE_MS,
@@ -39,23 +32,21 @@ export class Cancellations implements CancellationStore {
   }
 
   async withdraw(jid: string): Promise<CancellationState> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const letter = await main.run(lua.withdrawCancellation, [keys.cancelled, keys.iteration(jid)], [jid])
+    const { keys } = this.server
+    const letter = await this.server.run(lua.withdrawCancellation, [keys.cancelled, keys.iteration(jid)], [jid])
     return STATES[letter as string] as CancellationState
   }
 
   async among(jids: readonly string[]): Promise<string[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
+    const { keys } = this.server
     const cancelled: string[] = []
     for (let from = 0; from < jids.length; from += CHUNK) {
       const some = jids.slice(from, from + CHUNK)
-      const [ours, ...iterations] = await main.each((pipeline) => {
+      const [ours, ...iterations] = await this.server.each((pipeline) => {
         pipeline.zmscore(keys.cancelled, ...some)
         for (const jid of some) pipeline.hget(keys.iteration(jid), 'cancelled')
       })
-      if (ours?.[0]) throw main.explain(ours[0])
+      if (ours?.[0]) throw this.server.main.explain(ours[0])
       const versions = ours?.[1] as (string | null)[]
       // A key that cannot be read is no iteration of Sidekiq's.
       cancelled.push(...some.filter((_, i) => Number(versions[i] ?? 0) > 0 || typeof iterations[i]?.[1] === 'string'))
@@ -64,13 +55,12 @@ export class Cancellations implements CancellationStore {
   }
 
   async since(since: number): Promise<{ version: number; jids: string[] }> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const newest = Number((await main.call((client) => client.get(keys.cancellationVersion))) ?? 0)
+    const { keys } = this.server
+    const newest = Number((await this.server.call((client) => client.get(keys.cancellationVersion))) ?? 0)
     // Workers read this number all the time, and it has hardly ever changed.
     if (newest === since) return { version: since, jids: [] }
     const page = ['WITHSCORES', 'LIMIT', 0, CANCELLATIONS_PAGE] as const
-    const flat = await main.call((client) => client.zrangebyscore(keys.cancelled, `(${since}`, '+inf', ...page))
+    const flat = await this.server.call((client) => client.zrangebyscore(keys.cancelled, `(${since}`, '+inf', ...page))
     const jids = flat.filter((_, i) => i % 2 === 0)
     const version = jids.length === CANCELLATIONS_PAGE ? flat.at(-1) : newest
     return { version: Number(version), jids }

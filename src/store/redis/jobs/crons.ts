@@ -5,21 +5,14 @@ import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } 
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
 import { maybeDone } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
-export class Crons implements CronStore {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class Crons extends StorePart implements CronStore {
   async list(some?: readonly string[]): Promise<CronRecord[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const names = [...(some ?? (await main.call((client) => client.smembers(keys.crons))))].sort()
+    const { keys } = this.server
+    const names = [...(some ?? (await this.server.call((client) => client.smembers(keys.crons))))].sort()
     if (names.length === 0) return []
-    const [time, ...entries] = await main.all((pipeline) => {
+    const [time, ...entries] = await this.server.all((pipeline) => {
       pipeline.time()
       for (const name of names) pipeline.hgetall(keys.cron(name))
     })
@@ -43,27 +36,25 @@ export class Crons implements CronStore {
   }
 
   async define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
+    const { keys } = this.server
     const args = [seconds, name, old ?? '', text, tick ?? '']
-    return (await main.run(lua.cronDefine, [keys.crons, keys.cron(name)], args)) === 1
+    return (await this.server.run(lua.cronDefine, [keys.crons, keys.cron(name)], args)) === 1
   }
 
   /** @throws PushError */
   async tick(name: string, { text, from, to, push }: CronTick, now: number): Promise<CronTickAnswer> {
-    const server = this.#server
+    const server = this.server
     const { keys } = server
     try {
       await server.loadTasks(tasksOf(push?.item.effects ?? []))
-      const main = await server.ready()
-      const call = server.call()
+      const call = server.newCall()
       call.key(keys.cron(name))
       call.key(keys.queues)
       // The third key always is the lock, or the entry once more: `call.key` would leave a repeated key out.
       call.keys.push(push?.lock === undefined ? keys.cron(name) : keys.lock(push.lock))
       call.add(now, keys.dueChannel, text, from, to, push?.jid ?? '')
       call.item(push?.item ?? null, push?.item.effects)
-      const [answer, holder] = (await main.run(lua.cronTick, call.keys, call.args)) as [string, string?]
+      const [answer, holder] = (await server.run(lua.cronTick, call.keys, call.args)) as [string, string?]
       return answer === 'held' ? { holder: holder ?? '' } : (answer as 'ok' | 'gone')
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
@@ -72,18 +63,15 @@ export class Crons implements CronStore {
   }
 
   async pause(name: string, paused: boolean, now: number): Promise<boolean> {
-    const main = await this.#server.ready()
-    return (await main.run(lua.cronPause, [this.#server.keys.cron(name)], [now, paused ? 1 : 0])) === 1
+    return (await this.server.run(lua.cronPause, [this.server.keys.cron(name)], [now, paused ? 1 : 0])) === 1
   }
 
   async remove(name: string): Promise<boolean> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    return (await main.run(lua.cronRemove, [keys.crons, keys.cron(name)], [name])) === 1
+    const { keys } = this.server
+    return (await this.server.run(lua.cronRemove, [keys.crons, keys.cron(name)], [name])) === 1
   }
 
   async releaseLock(lock: string, holder: string): Promise<void> {
-    const main = await this.#server.ready()
-    await main.run(lua.releaseLock, [this.#server.keys.lock(lock)], [holder])
+    await this.server.run(lua.releaseLock, [this.server.keys.lock(lock)], [holder])
   }
 }

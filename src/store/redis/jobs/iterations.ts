@@ -2,27 +2,19 @@
 
 import type { IterationRecord, IterationState, JobStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
-export class Iterations implements Pick<JobStore, 'iterations' | 'saveIteration'> {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class Iterations extends StorePart implements Pick<JobStore, 'iterations' | 'saveIteration'> {
   async iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
-    const main = await this.#server.ready()
-    const answers = await main.all((pipeline) => {
-      for (const jid of jids) pipeline.hgetall(this.#server.keys.iteration(jid))
+    const answers = await this.server.all((pipeline) => {
+      for (const jid of jids) pipeline.hgetall(this.server.keys.iteration(jid))
     })
     return answers.map((answer) => recordOf(answer as unknown as Record<string, string>))
   }
 
   async saveIteration(jid: string, { executions, cursor, runtime }: IterationState): Promise<boolean> {
-    const main = await this.#server.ready()
     const args = [executions, cursor, runtime]
-    return (await main.run(lua.saveIteration, [this.#server.keys.iteration(jid)], args)) === 1
+    return (await this.server.run(lua.saveIteration, [this.server.keys.iteration(jid)], args)) === 1
   }
 }
 

@@ -6,7 +6,7 @@ import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Reply } from '../server/connection.ts'
 import type { Notifier } from '../server/notifier.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
@@ -14,24 +14,24 @@ const MAX_PRUNED = 1000
 
 export const SWAP_ANSWERS: Record<string, SwapAnswer> = { o: 'ok', g: 'gone', e: 'error' }
 
-export class JobSets implements JobSetStore {
-  readonly #server: Server
+export class JobSets extends StorePart implements JobSetStore {
   readonly #due: Notifier
 
   /** `due`: notified when a job may be due earlier than the others. */
   constructor(server: Server, due: Notifier) {
-    this.#server = server
+    super(server)
     this.#due = due
   }
 
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
     const key = this.#key(set)
-    const main = await this.#server.ready()
     const entries = this.#entries(
-      await main.call((client) => client.zrangebyscoreBuffer(key, '-inf', now / 1000, 'WITHSCORES', 'LIMIT', 0, limit)),
+      await this.server.call((client) =>
+        client.zrangebyscoreBuffer(key, '-inf', now / 1000, 'WITHSCORES', 'LIMIT', 0, limit),
+      ),
     )
     const [next] = this.#entries(
-      await main.call((client) =>
+      await this.server.call((client) =>
         client.zrangeBuffer(key, String(entries.length), String(entries.length), 'WITHSCORES'),
       ),
     )
@@ -39,12 +39,11 @@ export class JobSets implements JobSetStore {
   }
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
-    const server = this.#server
+    const server = this.server
     const answers: SwapAnswer[] = []
     await server.loadTasks(tasksOf(swaps.flatMap(({ effects }) => effects ?? [])))
-    const main = await server.ready()
     for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
-      const call = server.call()
+      const call = server.newCall()
       call.key(this.#key(set))
       call.key(server.keys.queues)
       call.add(now, server.keys.dueChannel, some.length)
@@ -52,7 +51,7 @@ export class JobSets implements JobSetStore {
         call.add(server.texts.write(text), score)
         call.item(to, effects)
       }
-      const [letters] = (await main.run(lua.swap, call.keys, call.args)) as [string, string]
+      const [letters] = (await server.run(lua.swap, call.keys, call.args)) as [string, string]
       for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
     }
     return answers
@@ -63,8 +62,7 @@ export class JobSets implements JobSetStore {
   }
 
   async size(set: SetName): Promise<number> {
-    const main = await this.#server.ready()
-    return main.call((client) => client.zcard(this.#key(set)))
+    return this.server.call((client) => client.zcard(this.#key(set)))
   }
 
   async page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
@@ -75,13 +73,12 @@ export class JobSets implements JobSetStore {
   async pageOf(key: string, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
     const { after, desc = false, limit } = page
     if (limit <= 0) return []
-    const main = await this.#server.ready()
     if (after) {
-      const args = [after.score, this.#server.texts.write(after.text), desc ? 'desc' : '', limit]
-      return this.#entries(await main.runForBytes(lua.setPage, [key], args))
+      const args = [after.score, this.server.texts.write(after.text), desc ? 'desc' : '', limit]
+      return this.#entries(await this.server.runForBytes(lua.setPage, [key], args))
     }
     return this.#entries(
-      await main.call((client) =>
+      await this.server.call((client) =>
         desc
           ? client.zrevrangeBuffer(key, 0, limit - 1, 'WITHSCORES')
           : client.zrangeBuffer(key, '0', String(limit - 1), 'WITHSCORES'),
@@ -91,19 +88,18 @@ export class JobSets implements JobSetStore {
 
   async prune(set: SetName, max: number, since: number): Promise<void> {
     const key = this.#key(set)
-    const main = await this.#server.ready()
     const args = [max, since, MAX_PRUNED]
-    while (((await main.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);
+    while (((await this.server.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);
   }
 
   #key(set: SetName): string {
-    return this.#server.keys.set(set)
+    return this.server.keys.set(set)
   }
 
   #entries(flat: readonly (Buffer | Reply)[]): Entry[] {
     const entries: Entry[] = []
     for (let i = 0; i < flat.length; i += 2) {
-      entries.push({ text: this.#server.texts.read(flat[i] as Buffer), score: scoreOf(String(flat[i + 1])) })
+      entries.push({ text: this.server.texts.read(flat[i] as Buffer), score: scoreOf(String(flat[i + 1])) })
     }
     return entries
   }

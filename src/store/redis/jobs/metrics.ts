@@ -3,23 +3,19 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import { type Deploy, HISTOGRAM_BUCKETS, type JobSums, type MetricStore, type MetricsBatch } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
 const BATCH_SECONDS = 8 * 3600
 const DEPLOY_SECONDS = 90 * 86_400
 const DEPLOY_LOCK_SECONDS = 60
 
-export class Metrics implements Pick<MetricStore, 'record' | 'sums' | 'histograms' | 'recordDeploy' | 'deploys'> {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class Metrics
+  extends StorePart
+  implements Pick<MetricStore, 'record' | 'sums' | 'histograms' | 'recordDeploy' | 'deploys'>
+{
   async record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
-    const { metrics } = this.#server.keys
-    const main = await this.#server.ready()
-    const call = this.#server.call()
+    const { metrics } = this.server.keys
+    const call = this.server.newCall()
     call.key(metrics.lastBatch(source))
     const added = metrics.added(at)
     call.add(number, BATCH_SECONDS, added.length)
@@ -30,16 +26,15 @@ export class Metrics implements Pick<MetricStore, 'record' | 'sums' | 'histogram
       call.add(name, processed, failed, ms, buckets.length)
       if (buckets.length > 0) call.add(call.key(metrics.histogram(name, at)), ...buckets.flat())
     }
-    const wrongs = await main.run(lua.recordMetrics, call.keys, call.args)
-    if (wrongs) throw new HighkiqError('STORE_UNUSABLE', `${this.#server.options.url}: ${wrongs}`)
+    const wrongs = await this.server.run(lua.recordMetrics, call.keys, call.args)
+    if (wrongs) throw new HighkiqError('STORE_UNUSABLE', `${this.server.options.url}: ${wrongs}`)
   }
 
   async sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]> {
-    const { metrics } = this.#server.keys
-    const main = await this.#server.ready()
+    const { metrics } = this.server.keys
     const keys = times.flatMap((at) => metrics.readable(span, at).map((key) => ({ at, key })))
     const fields = ['p', 'f', 'ms'].map((field) => `${name}|${field}`)
-    const answers = await main.all((pipeline) => {
+    const answers = await this.server.all((pipeline) => {
       for (const { key } of keys) name === undefined ? pipeline.hgetall(key) : pipeline.hmget(key, ...fields)
     })
     const sums = new Map<string, JobSums>()
@@ -56,10 +51,9 @@ export class Metrics implements Pick<MetricStore, 'record' | 'sums' | 'histogram
   }
 
   async histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
-    const { metrics } = this.#server.keys
-    const main = await this.#server.ready()
+    const { metrics } = this.server.keys
     const keys = minutes.flatMap((at) => metrics.histograms(name, at).map((key) => ({ at, key })))
-    const answers = await main.all((pipeline) => {
+    const answers = await this.server.all((pipeline) => {
       for (const { key } of keys) pipeline.getBuffer(key)
     })
     const found = new Map<number, number[]>()
@@ -76,18 +70,16 @@ export class Metrics implements Pick<MetricStore, 'record' | 'sums' | 'histogram
   }
 
   async recordDeploy({ at, label }: Deploy): Promise<boolean> {
-    const { metrics } = this.#server.keys
-    const main = await this.#server.ready()
+    const { metrics } = this.server.keys
     const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
     const keys = [metrics.deployLock(label), metrics.deploys(stamp.slice(0, 10))]
-    const marked = await main.run(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
+    const marked = await this.server.run(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
     return marked === 1
   }
 
   async deploys(days: readonly string[]): Promise<Deploy[]> {
-    const { metrics } = this.#server.keys
-    const main = await this.#server.ready()
-    const answers = await main.all((pipeline) => {
+    const { metrics } = this.server.keys
+    const answers = await this.server.all((pipeline) => {
       for (const day of days) pipeline.hgetall(metrics.deploys(day))
     })
     return answers

@@ -2,24 +2,22 @@
 
 import type { JobStore } from '../../contract.ts'
 import { Notifier } from '../server/notifier.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 
-export class Pauses implements Pick<JobStore, 'pauseQueue' | 'pausedQueues'> {
-  readonly #server: Server
+export class Pauses extends StorePart implements Pick<JobStore, 'pauseQueue' | 'pausedQueues'> {
   /** Notified when a queue is paused or resumed. */
   readonly notifier: Notifier
   /** The queues that were paused according to the last answer of the server. */
   readonly #known = new Set<string>()
 
   constructor(server: Server) {
-    this.#server = server
+    super(server)
     this.notifier = new Notifier(server, server.keys.pausesChannel)
   }
 
   async pauseQueue(queue: string, on: boolean): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    await main.all(
+    const { keys } = this.server
+    await this.server.all(
       (pipeline) => (on ? pipeline.sadd(keys.paused, queue) : pipeline.srem(keys.paused, queue)),
       keys.pausesChannel,
     )
@@ -27,8 +25,7 @@ export class Pauses implements Pick<JobStore, 'pauseQueue' | 'pausedQueues'> {
   }
 
   async pausedQueues(): Promise<string[]> {
-    const main = await this.#server.ready()
-    return (await main.call((client) => client.smembers(this.#server.keys.paused))).sort()
+    return (await this.server.call((client) => client.smembers(this.server.keys.paused))).sort()
   }
 
   /** Notes whether an answer of the server called a queue paused. */

@@ -6,23 +6,22 @@ import { type JobStore, ONCE_SECONDS, type PushItem, type QueueInfo } from '../.
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
-import { maybeDone, readableReplies } from '../server/connection.ts'
+import { maybeDone } from '../server/connection.ts'
 import type { Notifier } from '../server/notifier.ts'
 import { storedInSteps } from '../server/push-steps.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 
 /** The most jobs that one script stores. */
 const MAX_SCRIPT_JOBS = 100
 
 type Scored = Extract<PushItem, { score: number }>
 
-export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
-  readonly #server: Server
+export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
   readonly #due: Notifier
 
   /** `due`: notified when a pushed job may be due earlier than the others. */
   constructor(server: Server, due: Notifier) {
-    this.#server = server
+    super(server)
     this.#due = due
   }
 
@@ -39,15 +38,14 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
     for (const some of chunksOf(once, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushOnce(some, now) })
     }
-    await storedInSteps(this.#server, steps)
+    await storedInSteps(this.server, steps)
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
   }
 
   async queues(only?: readonly string[]): Promise<QueueInfo[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const names = only ?? (await main.call((client) => client.smembers(keys.queues))).sort()
-    const answers = await readableReplies(main, (pipeline) => {
+    const { keys } = this.server
+    const names = only ?? (await this.server.call((client) => client.smembers(keys.queues))).sort()
+    const answers = await this.server.readable((pipeline) => {
       for (const name of names) pipeline.llen(keys.queue(name)).lindex(keys.queue(name), -1)
     })
     return names.map((name, i) => ({
@@ -60,9 +58,8 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
   /** Reads from the tail of the list: the job there runs next. */
   async peek(queue: string, offset: number, limit: number): Promise<string[]> {
     if (limit <= 0) return []
-    const main = await this.#server.ready()
-    const key = this.#server.keys.queue(queue)
-    const texts = await main.call((client) => client.lrange(key, -offset - limit, -offset - 1))
+    const key = this.server.keys.queue(queue)
+    const texts = await this.server.call((client) => client.lrange(key, -offset - limit, -offset - 1))
     return texts.reverse()
   }
 
@@ -71,8 +68,7 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
    * @throws PushError
    */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
+    const { keys } = this.server
     const queues = new Set<string>()
     const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; items: PushItem[] }>()
     const sets = new Map<string, Scored[]>()
@@ -97,7 +93,7 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
         wakes ||= item.to !== 'dead'
       }
     }
-    const results = await main.each(
+    const results = await this.server.each(
       (pipeline) => {
         if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
         for (const { command, key, items: all } of lists.values()) {
@@ -119,7 +115,7 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
     const jobs = results.slice(queues.size > 0 ? 1 : 0)
     const failed = results.filter(([error]) => error)
     if (failed.length === 0) return
-    const error = main.explain(failed[0]?.[0]) as HighkiqError
+    const error = this.server.main.explain(failed[0]?.[0]) as HighkiqError
     const itemsOf = (is: (error: Error | null) => boolean) =>
       new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
     // A job would be stored, but never found, in a queue whose name is missing.
@@ -133,26 +129,24 @@ export class Queues implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
   }
 
   async #pushWithEffects(items: readonly PushItem[], now: number): Promise<void> {
-    const server = this.#server
+    const server = this.server
     await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
-    const main = await server.ready()
-    const call = server.call()
+    const call = server.newCall()
     call.key(server.keys.queues)
     call.add(now, server.keys.dueChannel, items.length)
     for (const item of items) call.item(item, item.effects)
-    await main.run(lua.push, call.keys, call.args)
+    await server.run(lua.push, call.keys, call.args)
   }
 
   async #pushOnce(items: readonly PushItem[], now: number): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const call = this.#server.call()
+    const { keys } = this.server
+    const call = this.server.newCall()
     call.key(keys.queues)
     call.add(now, keys.dueChannel, ONCE_SECONDS, items.length)
     for (const item of items) {
       call.add(call.key(keys.once(item.once ?? '')))
       call.item(item)
     }
-    await main.run(lua.pushOnce, call.keys, call.args)
+    await this.server.run(lua.pushOnce, call.keys, call.args)
   }
 }

@@ -5,7 +5,7 @@ import { lua } from '../lua.generated.ts'
 import { readTaskQueues, tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Notifier } from '../server/notifier.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import { SWAP_ANSWERS, scoreOf } from './job-sets.ts'
 import type { Search } from './search.ts'
 
@@ -18,14 +18,13 @@ const MAX_BYTES = 1_000_000
 /** With more tasks than this a queue or a set is never dropped at once. */
 const MAX_TASKS = 1000
 
-export class Removal implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clearSet'> {
-  readonly #server: Server
+export class Removal extends StorePart implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clearSet'> {
   readonly #search: Search
   readonly #due: Notifier
 
   /** `due`: notified when a job may be due earlier than the others. */
   constructor(server: Server, search: Search, due: Notifier) {
-    this.#server = server
+    super(server)
     this.#search = search
     this.#due = due
   }
@@ -58,14 +57,13 @@ export class Removal implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clear
   }
 
   async #pull(queue: string, items: readonly Pull[], now: number): Promise<(SwapAnswer | 'far')[]> {
-    const server = this.#server
+    const server = this.server
     const answers: (SwapAnswer | 'far')[] = []
     await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
-    const main = await server.ready()
     for (const some of chunksOf(items, ({ text }) => 2 * text.length, MAX_PULLS)) {
       for (let done = 0; done < some.length; ) {
         const rest = some.slice(done)
-        const call = server.call()
+        const call = server.newCall()
         call.key(server.keys.queue(queue))
         call.key(server.keys.queues)
         call.add(now, server.keys.dueChannel, MAX_PASSED, rest.length)
@@ -73,7 +71,7 @@ export class Removal implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clear
           call.add(server.texts.write(text), at)
           call.item(to, effects)
         }
-        const [letters] = (await main.run(lua.pull, call.keys, call.args)) as [string, string]
+        const [letters] = (await server.run(lua.pull, call.keys, call.args)) as [string, string]
         for (const letter of letters) answers.push(letter === 'f' ? 'far' : (SWAP_ANSWERS[letter] as SwapAnswer))
         done += letters.length
       }
@@ -82,22 +80,21 @@ export class Removal implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clear
   }
 
   async clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
-    const { removed, done, kept } = await this.#clear(this.#server.keys.queue(queue), queue, needles, limit)
+    const { removed, done, kept } = await this.#clear(this.server.keys.queue(queue), queue, needles, limit)
     return { removed, done, kept: kept.map(([text, at]) => ({ text, at })) }
   }
 
   async clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
-    const { removed, done, kept } = await this.#clear(this.#server.keys.set(set), '', needles, MAX_DROPPED)
+    const { removed, done, kept } = await this.#clear(this.server.keys.set(set), '', needles, MAX_DROPPED)
     return { removed, done, kept: kept.map(([text, score]) => ({ text, score: scoreOf(score) })) }
   }
 
   async #clear(key: string, queue: string, needles: readonly string[], limit: number) {
-    const { keys, texts } = this.#server
+    const { keys, texts } = this.server
     const headers = needles.length === 0 ? [] : await this.#headers()
-    const main = await this.#server.ready()
     const args = [queue, headers?.length ?? -1, Math.min(limit, MAX_DROPPED), MAX_BYTES, needles.length, ...needles]
     const all = [key, keys.queues, keys.tasks, keys.crons, ...(headers ?? [])]
-    const [removed, done, ...flat] = await main.runForBytes(lua.clear, all, args)
+    const [removed, done, ...flat] = await this.server.runForBytes(lua.clear, all, args)
     const kept: [string, string][] = []
     for (let i = 0; i < flat.length; i += 2) kept.push([texts.read(flat[i] as Buffer), String(flat[i + 1])])
     return { removed: Number(removed), done: String(done) === 'yes', kept }
@@ -105,10 +102,9 @@ export class Removal implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clear
 
   /** Returns the header keys of all tasks; undefined when there are too many tasks. */
   async #headers(): Promise<string[] | undefined> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    if ((await main.call((client) => client.hlen(keys.tasks))) > MAX_TASKS) return undefined
-    const places = await main.call((client) => client.hgetall(keys.tasks))
+    const { keys } = this.server
+    if ((await this.server.call((client) => client.hlen(keys.tasks))) > MAX_TASKS) return undefined
+    const places = await this.server.call((client) => client.hgetall(keys.tasks))
     return Object.entries(places).map(([id, place]) => keys.task(readTaskQueues(place).queue, id)[0])
   }
 }

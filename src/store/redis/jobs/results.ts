@@ -4,38 +4,31 @@ import { once } from 'node:events'
 import type { ResultStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import type { Connection } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
 /** How often a wait reads the key again: a message on the channel may be lost. */
 const POLL_MS = 2000
 /** How long the store waits before it connects again to listen to channels. */
 const RETRY_MS = 200
 
-export class Results implements ResultStore {
-  readonly #server: Server
+export class Results extends StorePart implements ResultStore {
   readonly #waiting = new Map<string, Set<() => void>>()
   #listening: Promise<Connection | undefined> | undefined
 
-  constructor(server: Server) {
-    this.#server = server
-  }
-
   async keep(jid: string, text: string, seconds: number): Promise<void> {
-    const key = this.#server.keys.result(jid)
-    const main = await this.#server.ready()
-    await main.all((pipeline) => pipeline.set(key, text, 'PX', Math.ceil(seconds * 1000)), key)
+    const key = this.server.keys.result(jid)
+    await this.server.all((pipeline) => pipeline.set(key, text, 'PX', Math.ceil(seconds * 1000)), key)
   }
 
   async find(jid: string, ms = 0, signal?: AbortSignal): Promise<string | null> {
-    const key = this.#server.keys.result(jid)
+    const key = this.server.keys.result(jid)
     const end = performance.now() + ms
     for (;;) {
       const wait = Math.min(end - performance.now(), POLL_MS)
       // Subscribe before reading, so that a result that is kept in between is not missed.
       const subscription = wait > 0 && !signal?.aborted ? await this.#subscribe(key, wait, signal) : undefined
       try {
-        const main = await this.#server.ready()
-        const text = await main.call((client) => client.get(key))
+        const text = await this.server.call((client) => client.get(key))
         if (text !== null || !subscription) return text
         await subscription.notified
       } finally {
@@ -45,15 +38,13 @@ export class Results implements ResultStore {
   }
 
   async remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null> {
-    const main = await this.#server.ready()
     const args = [value, Math.round(seconds * 1000), instead === undefined ? '' : `=${instead}`]
-    return (await main.run(lua.remember, [this.#server.keys.remembered(key)], args)) as string | null
+    return (await this.server.run(lua.remember, [this.server.keys.remembered(key)], args)) as string | null
   }
 
   async secret(name: string, proposed: string): Promise<string> {
-    const key = this.#server.keys.secret(name)
-    const main = await this.#server.ready()
-    const [, text] = await main.all((pipeline) => pipeline.setnx(key, proposed).get(key))
+    const key = this.server.keys.secret(name)
+    const [, text] = await this.server.all((pipeline) => pipeline.setnx(key, proposed).get(key))
     return text as string
   }
 
@@ -90,7 +81,7 @@ export class Results implements ResultStore {
   }
 
   async #listen(): Promise<Connection | undefined> {
-    const connection = this.#server.connect()
+    const connection = this.server.connect()
     const { client } = connection
     client.on('message', (key: string) => {
       for (const notify of this.#waiting.get(key) ?? []) notify()
@@ -98,13 +89,13 @@ export class Results implements ResultStore {
     try {
       await connection.ready()
     } catch {
-      this.#server.disconnect(connection)
+      this.server.disconnect(connection)
       setTimeout(() => this.#reset(), RETRY_MS).unref()
       return undefined
     }
     // The waits read their keys and subscribe again.
     void once(client, 'close').then(() => {
-      this.#server.disconnect(connection)
+      this.server.disconnect(connection)
       this.#reset()
     })
     return connection

@@ -3,7 +3,7 @@
 import type { Entry, Scan, ScanPage, SearchStore, SetName, WaitingJob } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { escapePattern } from '../server/keys.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 import { scoreOf } from './job-sets.ts'
 
 /** The most texts, and about the most bytes, that one call compares. */
@@ -14,24 +14,17 @@ const MIN_SCANNED = 10
 const MAX_SCANNED = 500
 const MAX_PUT_BACK = 500
 
-export class Search implements Pick<SearchStore, 'scanQueue' | 'scanSet'> {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class Search extends StorePart implements Pick<SearchStore, 'scanQueue' | 'scanSet'> {
   async scanQueue(
     name: string,
     needle: string,
     { at, after = startOf(at), limit }: ScanPage,
   ): Promise<Scan<WaitingJob>> {
-    const { keys, texts } = this.#server
+    const { keys, texts } = this.server
     const [left = '', length = '', sha = ''] = after.split(':')
-    const main = await this.#server.ready()
     const wanted = Math.min(Math.max(limit, 1), MAX_TEXTS)
     const args = [needle, wanted, MAX_TEXTS, MAX_BYTES, left, length, sha]
-    const [nowLeft, nextLength, nextSha, scanned, ...hits] = await main.runForBytes(
+    const [nowLeft, nextLength, nextSha, scanned, ...hits] = await this.server.runForBytes(
       lua.scanQueue,
       [keys.queue(name)],
       args,
@@ -46,8 +39,7 @@ export class Search implements Pick<SearchStore, 'scanQueue' | 'scanSet'> {
 
   /** The cursor is that of ZSCAN, which may be used again with another count. */
   async scanSet(set: SetName, needle: string, { after = '0', limit }: ScanPage): Promise<Scan<Entry>> {
-    const { keys, texts } = this.#server
-    const main = await this.#server.ready()
+    const { keys, texts } = this.server
     const key = keys.set(set)
     const pattern = `*${escapePattern(needle)}*`
     const items: Entry[] = []
@@ -55,7 +47,7 @@ export class Search implements Pick<SearchStore, 'scanQueue' | 'scanSet'> {
     let scanned = 0
     let count = Math.min(Math.max(limit, MIN_SCANNED), MAX_SCANNED)
     do {
-      const [next, flat] = await main.call((client) =>
+      const [next, flat] = await this.server.call((client) =>
         client.zscanBuffer(key, cursor, 'MATCH', pattern, 'COUNT', count),
       )
       for (let i = 0; i < flat.length; i += 2) {

@@ -41,15 +41,13 @@ export class OrderedQueries
 
   async queues(): Promise<string[]> {
     const { server } = this.#queues
-    const main = await server.ready()
-    return (await main.call((client) => client.smembers(server.keys.orderedQueues))).sort()
+    return (await server.call((client) => client.smembers(server.keys.orderedQueues))).sort()
   }
 
   async counts(queue: string, now: number): Promise<OrderedCounts | null> {
     const read = await this.#shards.readQueue(queue)
     if (!read) return null
-    const main = await this.#queues.server.ready()
-    const answers = await main.transaction((transaction) => {
+    const answers = await this.#queues.server.transaction((transaction) => {
       transaction.zcard(this.#key(queue, 'morgue'))
       for (const shard of allShards(read)) {
         const [due, retries, taken] = this.#queues.shardKeys(queue, shard) as [string, string, string]
@@ -67,8 +65,7 @@ export class OrderedQueries
   }
 
   async inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]> {
-    const main = await this.#queues.server.ready()
-    const [about, flights] = (await main.transaction((transaction) =>
+    const [about, flights] = (await this.#queues.server.transaction((transaction) =>
       transaction.hgetall(this.#key(queue, 'queue')).hgetall(this.#key(queue, 'flights')),
     )) as unknown as [Record<string, string>, Record<string, string>]
     return Object.entries(flights)
@@ -189,8 +186,7 @@ export class OrderedQueries
     if (limit <= 0) return []
     const key = this.#key(queue, index)
     if (index === 'names') await this.#queues.indexNames(queue)
-    const main = await this.#queues.server.ready()
-    const ids = await main.call((client) =>
+    const ids = await this.#queues.server.call((client) =>
       desc
         ? client.zrevrangebylex(key, after ? `(${after.id}` : '+', '-', 'LIMIT', 0, limit)
         : client.zrangebylex(key, after ? `(${after.id}` : '-', '+', 'LIMIT', 0, limit),
@@ -201,9 +197,12 @@ export class OrderedQueries
   /** Returns a page of several sorted sets as if they were one. */
   async #byScore(keys: readonly string[], { desc, after, limit }: OrderedPage): Promise<PageEntry[]> {
     if (limit <= 0) return []
-    const main = await this.#queues.server.ready()
     const behind = after ? [after.value, after.id] : []
-    const pages = (await main.run(lua.orderedPage, keys, [desc ? 'desc' : '', limit, ...behind])) as string[][]
+    const pages = (await this.#queues.server.run(lua.orderedPage, keys, [
+      desc ? 'desc' : '',
+      limit,
+      ...behind,
+    ])) as string[][]
     const all = pages.flatMap((flat) => pairs(flat).map(([id, score]) => ({ id, value: Number(score) })))
     all.sort((a, b) => (desc ? -1 : 1) * (a.value - b.value || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))))
     return all.slice(0, limit)

@@ -73,11 +73,10 @@ export class OrderedQueues implements Pick<OrderedStore, 'define'> {
 
   /** Creates the queue if it does not exist. Returns its number of shards. */
   async define(queue: string, shards: number): Promise<number> {
-    const main = await this.server.ready()
     // The entry by which a queue is found is written before the queue.
     await this.#list(queue)
     const [root = ''] = this.keys(queue)
-    const defined = Number(await main.run(lua.orderedDefine, [root], [shards]))
+    const defined = Number(await this.server.run(lua.orderedDefine, [root], [shards]))
     // A process that has just deleted the queue may have removed that entry since.
     await this.#list(queue)
     if (this.#known.get(queue)?.shards !== defined) this.#known.delete(queue)
@@ -91,10 +90,10 @@ export class OrderedQueues implements Pick<OrderedStore, 'define'> {
 
   /** Removes a deleted queue from the list, unless somebody has created it again since. */
   async unlist(queue: string): Promise<void> {
-    const { keys, main } = this.server
-    await main.call((client) => client.srem(keys.orderedQueues, queue))
+    const { keys } = this.server
+    await this.server.call((client) => client.srem(keys.orderedQueues, queue))
     const [root = ''] = this.keys(queue)
-    if ((await main.call((client) => client.exists(root))) === 1) await this.#list(queue)
+    if ((await this.server.call((client) => client.exists(root))) === 1) await this.#list(queue)
   }
 
   forget(queue: string): void {
@@ -104,14 +103,13 @@ export class OrderedQueues implements Pick<OrderedStore, 'define'> {
   }
 
   async #list(queue: string): Promise<void> {
-    const { keys, main } = this.server
-    await main.call((client) => client.sadd(keys.orderedQueues, queue))
+    const { keys } = this.server
+    await this.server.call((client) => client.sadd(keys.orderedQueues, queue))
   }
 
   async #learn(queue: string): Promise<Shards | undefined> {
     const [root = ''] = this.keys(queue)
-    const main = await this.server.ready()
-    const [shards, from] = await main.call((client) => client.hmget(root, 'shards', 'from'))
+    const [shards, from] = await this.server.call((client) => client.hmget(root, 'shards', 'from'))
     return this.#remember(queue, shards ?? '', from ?? '')
   }
 

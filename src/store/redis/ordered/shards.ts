@@ -46,8 +46,7 @@ export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
   async readQueue(queue: string): Promise<(ShardAssignments & { about: ReadonlyMap<string, string> }) | null> {
     const { server } = this.#queues
     const [root = '', , , , , , membersKey = '', leases = ''] = this.#queues.keys(queue)
-    const main = await server.ready()
-    const answer = await main.run(lua.orderedReadQueue, [root, membersKey, leases], [])
+    const answer = await server.run(lua.orderedReadQueue, [root, membersKey, leases], [])
     const [flat, members] = answer as [string[], string[]]
     const about = new Map(pairs(flat))
     if (!about.has('shards')) return null

@@ -7,19 +7,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { OrderedStore, ShardUpdate } from '../../contract.ts'
 import { BlockingConnections } from '../server/blocking-connections.ts'
 import { maybeDone } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 
 /** The longest wait of one command: when its client is gone it may consume a notification until then. */
 const MAX_SECONDS = 5
 /** A later answer comes over a connection that was cut. */
 const LATE_MS = 2500
 
-export class OrderedWaits implements Pick<OrderedStore, 'wait'> {
-  readonly #server: Server
+export class OrderedWaits extends StorePart implements Pick<OrderedStore, 'wait'> {
   readonly #connections: BlockingConnections
 
   constructor(server: Server) {
-    this.#server = server
+    super(server)
     this.#connections = new BlockingConnections(server)
   }
 
@@ -33,7 +32,7 @@ export class OrderedWaits implements Pick<OrderedStore, 'wait'> {
       await sleep(Math.max(ms, 0), undefined, { signal }).catch(() => {})
       return undefined
     }
-    const keys = queues.map((queue) => this.#server.keys.orderedNotifications(queue, owner))
+    const keys = queues.map((queue) => this.server.keys.orderedNotifications(queue, owner))
     const end = performance.now() + ms
     while (!signal.aborted) {
       const left = (end - performance.now()) / 1000
@@ -66,8 +65,8 @@ export class OrderedWaits implements Pick<OrderedStore, 'wait'> {
       return notified
     } catch (thrown) {
       if (!maybeDone(thrown) && connection.isReady) this.#connections.release(blocking)
-      else this.#server.disconnect(connection)
-      if (this.#server.isClosed) return null
+      else this.server.disconnect(connection)
+      if (this.server.isClosed) return null
       throw thrown
     } finally {
       waiting = false

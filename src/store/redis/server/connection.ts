@@ -13,6 +13,8 @@ const require = createRequire(import.meta.url)
 
 export type Script = (typeof lua)[keyof typeof lua]
 export type Argument = string | number | Buffer
+/** Adds commands to a pipeline or transaction. */
+export type Fill = (pipeline: ChainableCommander) => unknown
 export type Reply = string | number | null | Reply[]
 
 /** The longest pause before a connection is made again. */
@@ -181,7 +183,7 @@ export class Connection {
   }
 
   /** Sends commands together; returns their answers, or throws the first error. For `channel` see `each`. */
-  async all(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<Reply[]> {
+  async all(fill: Fill, channel?: string): Promise<Reply[]> {
     const results = await this.each(fill, channel)
     return results.map(([error, reply]) => {
       if (error) throw this.explain(error)
@@ -189,8 +191,19 @@ export class Connection {
     })
   }
 
+  /** Sends commands together. The answer for a key of the wrong type is undefined: it must not stop the others. */
+  async readable(fill: Fill): Promise<(Reply | undefined)[]> {
+    const results = await this.each(fill)
+    return results.map(([error, reply]) => {
+      if (!error) return reply
+      const explained = this.explain(error)
+      if (!hasCode(explained, 'STORE_UNUSABLE')) throw explained
+      return undefined
+    })
+  }
+
   /** Sends commands as a MULTI transaction; returns their answers, or throws the first error. */
-  async transaction(fill: (transaction: ChainableCommander) => unknown): Promise<Reply[]> {
+  async transaction(fill: Fill): Promise<Reply[]> {
     const transaction = this.client.multi()
     fill(transaction)
     const results = (await this.call(() => transaction.exec())) ?? []
@@ -204,7 +217,7 @@ export class Connection {
    * Sends commands together; returns an answer or an error for each. Then `channel` gets an empty message, whose error
    * is ignored: the Redis user may have no right to the channel, and its readers poll as well.
    */
-  async each(fill: (pipeline: ChainableCommander) => unknown, channel?: string): Promise<[Error | null, Reply][]> {
+  async each(fill: Fill, channel?: string): Promise<[Error | null, Reply][]> {
     const pipeline = this.client.pipeline()
     fill(pipeline)
     const { length } = pipeline
@@ -275,19 +288,6 @@ export class Connection {
   #changed(): void {
     for (const done of this.#waiting) done()
   }
-}
-
-/** Sends commands together. The answer for a key of the wrong type is undefined: it must not stop the others. */
-export async function readableReplies(
-  main: Connection,
-  fill: Parameters<Connection['each']>[0],
-): Promise<(Reply | undefined)[]> {
-  return (await main.each(fill)).map(([error, reply]) => {
-    if (!error) return reply
-    const explained = main.explain(error)
-    if (!hasCode(explained, 'STORE_UNUSABLE')) throw explained
-    return undefined
-  })
 }
 
 /** Returns whether a command with this error may have been carried out all the same. */

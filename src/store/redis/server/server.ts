@@ -1,8 +1,9 @@
 /** The parts of the store share this: connections, keys, and the queues of tasks. */
 
+import type { Redis } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys } from './call.ts'
-import { Connection, closedError } from './connection.ts'
+import { Connection, closedError, type Fill, type Reply } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { migrate } from './migration.ts'
@@ -83,7 +84,36 @@ export class Server {
     return this.#opening
   }
 
-  call(): Call {
+  /** Runs one command on the main connection; the methods below do the same with what `Connection` can run. */
+  async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
+    return (await this.ready()).call(work)
+  }
+
+  async run(...script: Parameters<Connection['run']>): Promise<Reply> {
+    return (await this.ready()).run(...script)
+  }
+
+  async runForBytes(...script: Parameters<Connection['runForBytes']>): Promise<Buffer[]> {
+    return (await this.ready()).runForBytes(...script)
+  }
+
+  async each(...filled: Parameters<Connection['each']>): ReturnType<Connection['each']> {
+    return (await this.ready()).each(...filled)
+  }
+
+  async all(...filled: Parameters<Connection['all']>): Promise<Reply[]> {
+    return (await this.ready()).all(...filled)
+  }
+
+  async readable(fill: Fill): Promise<(Reply | undefined)[]> {
+    return (await this.ready()).readable(fill)
+  }
+
+  async transaction(fill: Fill): Promise<Reply[]> {
+    return (await this.ready()).transaction(fill)
+  }
+
+  newCall(): Call {
     return new Call(this.keys, this.texts, (task) => this.#taskQueues.get(task))
   }
 
@@ -103,8 +133,7 @@ export class Server {
     }
     if (!unknown) return
     const ids = [...unknown]
-    const main = await this.ready()
-    const values = await main.call((client) => client.hmget(this.keys.tasks, ...ids))
+    const values = await this.call((client) => client.hmget(this.keys.tasks, ...ids))
     for (const [i, id] of ids.entries()) {
       const value = values[i]
       if (typeof value === 'string') this.#taskQueues.set(id, readTaskQueues(value))
@@ -154,6 +183,17 @@ export class Server {
       throw unsent(thrown)
     }
     this.#isOpen = true
+  }
+}
+
+/** A part of the store. */
+export abstract class StorePart {
+  protected readonly server: Server
+  protected readonly keys: Keys
+
+  constructor(server: Server) {
+    this.server = server
+    this.keys = server.keys
   }
 }
 

@@ -22,7 +22,7 @@ import {
 import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER } from '../server/call.ts'
 import type { Reply } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
 /** The size of an event's record; see ledger.lua. */
 const RECORD_BYTES = 20
@@ -43,18 +43,12 @@ interface Range {
   slot: number
 }
 
-export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMessage' | 'reasons'> {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class TaskEvents extends StorePart implements Pick<TaskStore, 'events' | 'event' | 'addMessage' | 'reasons'> {
   async events(
     id: string,
     { status, code, otherCodes, after = -1, indexes: those, limit }: EventQuery,
   ): Promise<EventRecord[]> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found || limit <= 0) return []
     const { keys } = found
     if (those) {
@@ -73,29 +67,27 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
 
   async event(jid: string): Promise<EventRecord | null> {
     const { id, index } = splitTaskJid(jid)
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found || !(index >= 0)) return null
     return (await this.#read(id, found.keys, [index]))[0] ?? null
   }
 
   async addMessage(jid: string, message: Message): Promise<void> {
     const { id, index } = splitTaskJid(jid)
-    const found = await this.#server.findTask(id)
-    const main = await this.#server.ready()
-    const answer = found && (await main.run(lua.taskAddMessage, found.keys, [index, JSON.stringify(message)]))
+    const found = await this.server.findTask(id)
+    const answer = found && (await this.server.run(lua.taskAddMessage, found.keys, [index, JSON.stringify(message)]))
     if (answer === 1) return
     throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
   }
 
   async reasons(id: string): Promise<ReasonCount[]> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return []
-    const main = await this.#server.ready()
     const all: Range[] = [
       ...(await this.#slots(found.keys)),
       ...REJECTED_STATUSES.flatMap((status) => [NO_CODE, OTHER_CODES].map((slot) => ({ status, code: null, slot }))),
     ]
-    const counts = (await main.all((pipeline) => {
+    const counts = (await this.server.all((pipeline) => {
       for (const { status, slot } of all) {
         const from = scoreOf(status, slot)
         pipeline.zcount(found.keys[3] as string, from, `(${from + BY_SLOT}`)
@@ -110,8 +102,7 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
 
   /** Returns the slots in which rejected events are listed by their code. */
   async #slots(keys: readonly string[]): Promise<Range[]> {
-    const main = await this.#server.ready()
-    const fields = await main.call((client) => client.hgetall(keys[5] as string))
+    const fields = await this.server.call((client) => client.hgetall(keys[5] as string))
     return Object.entries(fields).flatMap(([field, slot]) => {
       const [, number = '', code = ''] = /^(\d):(.*)$/s.exec(field) ?? []
       return number === ''
@@ -138,11 +129,10 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
 
   /** Reads all records in order: no index lists events that are not rejected. */
   async #scan(keys: readonly string[], status: ReadonlySet<EventStatus>, from: number, limit: number) {
-    const main = await this.#server.ready()
     const found: number[] = []
     for (let at = from; found.length < limit; at += RECORDS_AT_ONCE) {
       const end = (at + RECORDS_AT_ONCE) * RECORD_BYTES - 1
-      const bytes = await main.call((client) => client.getrangeBuffer(keys[1] as string, at * RECORD_BYTES, end))
+      const bytes = await this.server.call((client) => client.getrangeBuffer(keys[1] as string, at * RECORD_BYTES, end))
       for (let i = 0; i < bytes.length / RECORD_BYTES; i++) {
         if (status.has(EVENT_STATUSES[bytes.readUInt8(i * RECORD_BYTES) % 8] as EventStatus)) found.push(at + i)
       }
@@ -160,7 +150,6 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
     limit: number,
   ): Promise<number[]> {
     if (status.length === 0) return []
-    const main = await this.#server.ready()
     const slots = (await this.#slots(keys)).filter((one) => status.includes(one.status))
     const without = status.map((name): Range => ({ status: name, code: null, slot: NO_CODE }))
     const others = status.map((name): Range => ({ status: name, code: null, slot: OTHER_CODES }))
@@ -184,7 +173,7 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
       found.length < limit && last < BY_SLOT;
       few *= 2
     ) {
-      const pages = (await main.all((pipeline) => {
+      const pages = (await this.server.all((pipeline) => {
         for (const { status: name, slot } of ranges) {
           const first = scoreOf(name, slot)
           pipeline.zrangebyscore(keys[3] as string, first + last + 1, first + BY_SLOT - 1, 'LIMIT', 0, few)
@@ -213,17 +202,17 @@ export class TaskEvents implements Pick<TaskStore, 'events' | 'event' | 'addMess
     code: string,
   ): Promise<number[]> {
     if (indexes.length === 0) return []
-    const main = await this.#server.ready()
-    const codes = await main.call((client) => client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)))
+    const codes = await this.server.call((client) =>
+      client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)),
+    )
     return indexes.filter((_, i) => currentCode(status, codes[i] ?? null) === code)
   }
 
   async #read(id: string, keys: readonly string[], indexes: readonly number[]): Promise<EventRecord[]> {
-    const main = await this.#server.ready()
     const events: EventRecord[] = []
     for (let from = 0; from < indexes.length; from += EVENTS_AT_ONCE) {
       const some = indexes.slice(from, from + EVENTS_AT_ONCE)
-      const [created, ...values] = (await main.run(lua.taskReadEvents, keys, some)) as Reply[]
+      const [created, ...values] = (await this.server.run(lua.taskReadEvents, keys, some)) as Reply[]
       for (let i = 0; i < values.length; i += VALUES_OF_AN_EVENT) {
         events.push(eventOf(id, Number(created), values.slice(i, i + VALUES_OF_AN_EVENT) as (string | null)[]))
       }

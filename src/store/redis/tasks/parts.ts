@@ -2,15 +2,9 @@
 
 import type { AttemptRef, TaskStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
-export class TaskParts implements Pick<TaskStore, 'putPart' | 'part'> {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
+export class TaskParts extends StorePart implements Pick<TaskStore, 'putPart' | 'part'> {
   async putPart(
     id: string,
     index: number,
@@ -18,20 +12,18 @@ export class TaskParts implements Pick<TaskStore, 'putPart' | 'part'> {
     most: number,
     by?: AttemptRef,
   ): ReturnType<TaskStore['putPart']> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return 'unknown'
-    const main = await this.#server.ready()
-    const all = [...found.keys, this.#server.keys.parts(found.queue, id)]
+    const all = [...found.keys, this.server.keys.parts(found.queue, id)]
     const args = [index, Buffer.from(bytes), most, by?.run ?? '', by?.attempt ?? '']
-    return (await main.run(lua.taskPutPart, all, args)) as 'ok' | 'full' | 'unknown' | 'stale'
+    return (await this.server.run(lua.taskPutPart, all, args)) as 'ok' | 'full' | 'unknown' | 'stale'
   }
 
   async part(id: string, index: number): Promise<Uint8Array | null> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return null
-    const main = await this.#server.ready()
-    const bytes = await main.call((client) =>
-      client.hgetBuffer(this.#server.keys.parts(found.queue, id), String(index)),
+    const bytes = await this.server.call((client) =>
+      client.hgetBuffer(this.server.keys.parts(found.queue, id), String(index)),
     )
     return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
   }

@@ -17,7 +17,7 @@ import { chunksOf } from '../server/chunks.ts'
 import type { Argument } from '../server/connection.ts'
 import type { Notifier } from '../server/notifier.ts'
 import { storedInSteps } from '../server/push-steps.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import { headerOf, taskQueuesOf } from './record.ts'
 import { answerOf } from './tasks.ts'
 
@@ -30,13 +30,12 @@ const RETRIED = { o: 'ok', g: 'gone', d: 'dropped' } as const
 /** The part of the contract that TaskRows implements. */
 type RowMethods = 'addRows' | 'cancelRows' | 'retryRows' | 'changeEvents' | 'leaveWindow' | 'pushTracked'
 
-export class TaskRows implements Pick<TaskStore, RowMethods> {
-  readonly #server: Server
+export class TaskRows extends StorePart implements Pick<TaskStore, RowMethods> {
   readonly #due: Notifier
 
   /** `due`: notified when a pushed job may be due earlier than the others. */
   constructor(server: Server, due: Notifier) {
-    this.#server = server
+    super(server)
     this.#due = due
   }
 
@@ -48,7 +47,7 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
     now: number,
     last = '',
   ): Promise<AddAnswer> {
-    const found = await this.#server.findTask(task)
+    const found = await this.server.findTask(task)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
     const args: Argument[] = [now, producer, from, last, rows.length]
     for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
@@ -61,9 +60,8 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
       args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
       for (const message of messages) args.push(JSON.stringify(message))
     }
-    const main = await this.#server.ready()
-    const keys = [...found.keys, this.#server.keys.queues]
-    return answerOf(await this.#server.storing(() => main.run(lua.taskAddRows, keys, args)))
+    const keys = [...found.keys, this.server.keys.queues]
+    return answerOf(await this.server.storing(() => this.server.run(lua.taskAddRows, keys, args)))
   }
 
   async cancelRows(
@@ -71,11 +69,10 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
     most: number,
     now: number,
   ): Promise<{ cancelled: number; maybeRunning: string[]; done: boolean }> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return { cancelled: 0, maybeRunning: [], done: true }
-    const main = await this.#server.ready()
-    const all = [...found.keys, this.#server.keys.queues]
-    const [cancelled, done, ...maybeRunning] = (await main.run(lua.taskCancelRows, all, [now, most])) as string[]
+    const all = [...found.keys, this.server.keys.queues]
+    const [cancelled, done, ...maybeRunning] = (await this.server.run(lua.taskCancelRows, all, [now, most])) as string[]
     return {
       cancelled: Number(cancelled),
       maybeRunning: maybeRunning.map((index) => taskJid(id, Number(index))),
@@ -84,11 +81,10 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
   }
 
   async retryRows(id: string, run: number, rows: readonly RetryRow[], now: number) {
-    const { keys, texts } = this.#server
-    const found = await this.#server.findTask(id)
+    const { keys, texts } = this.server
+    const found = await this.server.findTask(id)
     if (!found) return rows.map(() => 'gone' as const)
     const answers: ('ok' | 'gone' | 'dropped')[] = []
-    const main = await this.#server.ready()
     const lengthOf = ({ args, source, dead }: RetryRow) =>
       (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)
     for (const some of chunksOf(rows, lengthOf, MAX_ROWS)) {
@@ -97,31 +93,29 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
         args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
       }
       const all = [...found.keys, keys.queues, keys.set('dead')]
-      const letters = (await main.run(lua.taskRetryRows, all, args)) as string
+      const letters = (await this.server.run(lua.taskRetryRows, all, args)) as string
       for (const letter of letters) answers.push(RETRIED[letter as keyof typeof RETRIED])
     }
     return answers
   }
 
   async changeEvents(effects: readonly EventEffect[], now: number): Promise<void> {
-    const server = this.#server
+    const server = this.server
     await server.loadTasks(tasksOf(effects))
-    const main = await server.ready()
     for (const some of chunksOf(effects, ({ result }) => result?.length ?? 0, MAX_ROWS)) {
-      const call = server.call()
+      const call = server.newCall()
       call.key(server.keys.queues)
       call.add(now, server.keys.dueChannel)
       call.effects(some)
-      await main.run(lua.taskChangeEvents, call.keys, call.args)
+      await server.run(lua.taskChangeEvents, call.keys, call.args)
     }
   }
 
   async leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return
-    const main = await this.#server.ready()
     for (const some of chunksOf(indexes, () => 0, MAX_LEAVING)) {
-      await main.run(lua.taskLeaveWindow, [...found.keys, this.#server.keys.queues], [now, ...some])
+      await this.server.run(lua.taskLeaveWindow, [...found.keys, this.server.keys.queues], [now, ...some])
     }
   }
 
@@ -132,19 +126,18 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
       items: piece.map(({ item }) => item),
       put: () => this.#pushSome(piece, now),
     }))
-    await storedInSteps(this.#server, steps)
+    await storedInSteps(this.server, steps)
     if (items.some(({ item: { to } }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
   }
 
   async #pushSome(items: readonly TrackedPush[], now: number): Promise<void> {
-    const server = this.#server
+    const server = this.server
     const { keys } = server
-    const main = await server.ready()
-    await main.all((pipeline) => {
+    await server.all((pipeline) => {
       for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writeTaskQueues(taskQueuesOf(task)))
     })
     await server.loadTasks(items.map(({ task }) => task.id))
-    const call = server.call()
+    const call = server.newCall()
     call.key(keys.queues)
     call.key(keys.taskQueues)
     call.add(now, keys.dueChannel, items.length)
@@ -156,6 +149,6 @@ export class TaskRows implements Pick<TaskStore, RowMethods> {
       call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
       call.item(item, item.effects)
     }
-    await main.run(lua.taskPushSingle, call.keys, call.args)
+    await server.run(lua.taskPushSingle, call.keys, call.args)
   }
 }

@@ -4,8 +4,8 @@ import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec, TaskStore } 
 import type { JobSets } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { writeTaskQueues } from '../server/call.ts'
-import { type Argument, type Reply, readableReplies, type Script } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import type { Argument, Reply, Script } from '../server/connection.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import { HEADER, headerOf, recordOf, taskQueuesOf, writeMaxFailures } from './record.ts'
 
 /** In the sorted set of a queue's tasks, ended and cancelling tasks have a lower score, the others a higher one. */
@@ -26,48 +26,45 @@ type TaskMethods =
   | 'find'
   | 'page'
 
-export class Tasks implements Pick<TaskStore, TaskMethods> {
-  readonly #server: Server
+export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
   readonly #sets: JobSets
 
   constructor(server: Server, sets: JobSets) {
-    this.#server = server
+    super(server)
     this.#sets = sets
   }
 
   async create(task: TaskSpec): Promise<boolean> {
-    const { keys } = this.#server
+    const { keys } = this.server
     const { id, queue, createdAt, producer } = task
     const queues = writeTaskQueues(taskQueuesOf(task))
-    const main = await this.#server.ready()
     // The entry by which a task is found is written before the task.
-    await main.all((pipeline) => {
+    await this.server.all((pipeline) => {
       pipeline.hsetnx(keys.tasks, id, queues)
       if (!task.single) pipeline.zadd(keys.taskAges, 'NX', createdAt, id)
     })
-    if ((await main.call((client) => client.hget(keys.tasks, id))) !== queues) return false
+    if ((await this.server.call((client) => client.hget(keys.tasks, id))) !== queues) return false
     const all = [keys.task(queue, id)[0], keys.producers(queue), keys.taskTimes(queue), keys.taskQueues]
-    return (await main.run(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])) === 1
+    return (await this.server.run(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])) === 1
   }
 
   async openAdding(id: string, producer: string, now: number, instead = ''): Promise<AddAnswer> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
     return answerOf(await this.#run(lua.taskOpenAdding, found, [now, producer, instead]))
   }
 
   async endAdding(id: string, producer: string, now: number, interrupted = false): Promise<AddAnswer> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
     return answerOf(await this.#run(lua.taskEndAdding, found, [now, producer, interrupted ? 1 : '']))
   }
 
   /** Interrupts the tasks to which these dead producers were adding rows. */
   async interrupt(producers: ReadonlySet<string>, now: number): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const queues = await main.call((client) => client.smembers(keys.taskQueues))
-    const adding = (await main.all((pipeline) => {
+    const { keys } = this.server
+    const queues = await this.server.call((client) => client.smembers(keys.taskQueues))
+    const adding = (await this.server.all((pipeline) => {
       for (const queue of queues) pipeline.hkeys(keys.producers(queue))
     })) as string[][]
     for (const field of adding.flat()) {
@@ -77,7 +74,7 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   }
 
   async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     if (!found) return null
     const { paused, reason, window, maxFailures, onMaxFailures, name } = change
     // A pause without a reason removes the one before, so the reason comes behind it.
@@ -94,14 +91,14 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   }
 
   async cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     return found
       ? ((await this.#run(lua.taskCancel, found, [now, writeReason(reason)])) as 'ok' | 'ended' | null)
       : null
   }
 
   async startRun(id: string, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     return found
       ? ((await this.#run(lua.taskStartRun, found, [now, run, producer])) as 'ok' | 'gone' | 'cancelling')
       : null
@@ -109,27 +106,29 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
 
   /** Deletes the whole task at once: the server frees its memory in the background. */
   async delete(id: string): Promise<boolean> {
-    const { keys } = this.#server
-    const found = await this.#server.findTask(id)
-    const main = await this.#server.ready()
+    const { keys } = this.server
+    const found = await this.server.findTask(id)
     if (found)
-      await main.run(lua.taskDelete, [...found.keys, keys.producers(found.queue), keys.parts(found.queue, id)], [])
+      await this.server.run(
+        lua.taskDelete,
+        [...found.keys, keys.producers(found.queue), keys.parts(found.queue, id)],
+        [],
+      )
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
-    await main.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
-    const queues = found ? [found.queue] : await main.call((client) => client.smembers(keys.taskQueues))
-    await main.all((pipeline) => {
+    await this.server.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
+    const queues = found ? [found.queue] : await this.server.call((client) => client.smembers(keys.taskQueues))
+    await this.server.all((pipeline) => {
       for (const queue of queues) pipeline.zrem(keys.taskTimes(queue), id)
     })
-    this.#server.forgetTask(id)
+    this.server.forgetTask(id)
     return true
   }
 
   async expired(now: number, limit: number): Promise<string[]> {
-    const { keys } = this.#server
+    const { keys } = this.server
     if (limit <= 0) return []
-    const main = await this.#server.ready()
-    const queues = await main.call((client) => client.smembers(keys.taskQueues))
-    const some = (await readableReplies(main, (pipeline) => {
+    const queues = await this.server.call((client) => client.smembers(keys.taskQueues))
+    const some = (await this.server.readable((pipeline) => {
       for (const queue of queues) {
         pipeline.zrevrangebyscore(keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
       }
@@ -143,11 +142,10 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   }
 
   async cancelling(limit: number): Promise<string[]> {
-    const { keys } = this.#server
+    const { keys } = this.server
     if (limit <= 0) return []
-    const main = await this.#server.ready()
-    const queues = await main.call((client) => client.smembers(keys.taskQueues))
-    const some = (await readableReplies(main, (pipeline) => {
+    const queues = await this.server.call((client) => client.smembers(keys.taskQueues))
+    const some = (await this.server.readable((pipeline) => {
       for (const queue of queues) pipeline.zrangebyscore(keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
     })) as (string[] | undefined)[]
     return some.flatMap((ids) => ids ?? []).slice(0, limit)
@@ -158,12 +156,11 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
     before: number,
     { after, limit }: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
-    const { keys } = this.#server
+    const { keys } = this.server
     const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
-    const main = await this.#server.ready()
-    const queues = (await main.call((client) => client.smembers(keys.taskQueues))).sort()
+    const queues = (await this.server.call((client) => client.smembers(keys.taskQueues))).sort()
     const rest = queues.filter((queue) => begun === undefined || queue >= begun)
-    const counts = await readableReplies(main, (pipeline) => {
+    const counts = await this.server.readable((pipeline) => {
       for (const queue of rest) pipeline.zcount(keys.taskTimes(queue), '(0', `(${before}`)
     })
     const [queue, further] = rest.filter((_, i) => Number(counts[i] ?? 0) > 0)
@@ -179,33 +176,31 @@ export class Tasks implements Pick<TaskStore, TaskMethods> {
   }
 
   async find(id: string): Promise<TaskRecord | null> {
-    const found = await this.#server.findTask(id)
+    const found = await this.server.findTask(id)
     return found ? ((await this.#records([{ queue: found.queue, id }]))[0] ?? null) : null
   }
 
   async page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
-    const { keys } = this.#server
+    const { keys } = this.server
     const after = before && { text: before.id, score: before.createdAt }
     const ids = (await this.#sets.pageOf(keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })).map(
       ({ text }) => text,
     )
-    await this.#server.loadTasks(ids)
-    const records = await this.#records(ids.map((id) => ({ queue: this.#server.queuesOf(id)?.queue ?? '', id })))
+    await this.server.loadTasks(ids)
+    const records = await this.#records(ids.map((id) => ({ queue: this.server.queuesOf(id)?.queue ?? '', id })))
     return records.filter((record) => record !== null)
   }
 
   async #records(tasks: readonly { queue: string; id: string }[]): Promise<(TaskRecord | null)[]> {
-    const main = await this.#server.ready()
-    const headers = await main.all((pipeline) => {
-      for (const { queue, id } of tasks) pipeline.hmget(this.#server.keys.task(queue, id)[0], ...HEADER)
+    const headers = await this.server.all((pipeline) => {
+      for (const { queue, id } of tasks) pipeline.hmget(this.server.keys.task(queue, id)[0], ...HEADER)
     })
     return headers.map((header) => recordOf(header as (string | null)[]))
   }
 
   async #run(script: Script, { queue, keys }: { queue: string; keys: string[] }, args: Argument[]): Promise<Reply> {
-    const names = this.#server.keys
-    const main = await this.#server.ready()
-    return main.run(script, [...keys, names.queues, names.producers(queue)], args)
+    const names = this.server.keys
+    return this.server.run(script, [...keys, names.queues, names.producers(queue)], args)
   }
 }
 

@@ -1,19 +1,17 @@
 /** Lists the jobs that belong to owners now. */
 
 import type { OwnedJob, WorkerStore } from '../../contract.ts'
-import { readableReplies } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import type { Leases } from './leases.ts'
 
 /** How many owners are read with one pipeline. */
 const OWNERS_AT_ONCE = 10
 
-export class FetchedJobs implements Pick<WorkerStore, 'fetched'> {
-  readonly #server: Server
+export class FetchedJobs extends StorePart implements Pick<WorkerStore, 'fetched'> {
   readonly #leases: Leases
 
   constructor(server: Server, leases: Leases) {
-    this.#server = server
+    super(server)
     this.#leases = leases
   }
 
@@ -25,8 +23,7 @@ export class FetchedJobs implements Pick<WorkerStore, 'fetched'> {
     after?: string | undefined
     limit: number
   }): Promise<{ items: OwnedJob[]; next: string | null }> {
-    const { keys, texts } = this.#server
-    const main = await this.#server.ready()
+    const { keys, texts } = this.server
     const all = (await this.#leases.ownedQueues())
       .filter((one) => nameOf(one) > after)
       .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
@@ -34,7 +31,7 @@ export class FetchedJobs implements Pick<WorkerStore, 'fetched'> {
     let done = 0
     while (done < all.length && items.length < limit) {
       const some = all.slice(done, done + OWNERS_AT_ONCE)
-      const replies = (await readableReplies(main, (pipeline) => {
+      const replies = (await this.server.readable((pipeline) => {
         for (const { queue, owner } of some) {
           pipeline.hvalsBuffer(keys.working(queue, owner)).lrangeBuffer(keys.arriving(queue, owner), 0, -1)
         }

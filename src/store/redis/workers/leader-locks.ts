@@ -2,18 +2,13 @@
 
 import type { WorkerStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
-export class LeaderLocks implements Pick<WorkerStore, 'acquireLock' | 'releaseLock'> {
-  readonly #server: Server
+export class LeaderLocks extends StorePart implements Pick<WorkerStore, 'acquireLock' | 'releaseLock'> {
   /** Makes each value unique. */
   #calls = 0
   /** The values of other holders, with the time on the monotonic clock since which each is unchanged. */
   readonly #seen = new Map<string, { value: string; since: number }>()
-
-  constructor(server: Server) {
-    this.#server = server
-  }
 
   /**
    * Acquires a lock for `seconds`; returns false when another process holds it. A lock is free when it has expired on
@@ -38,7 +33,6 @@ export class LeaderLocks implements Pick<WorkerStore, 'acquireLock' | 'releaseLo
   }
 
   async #run(lock: string, args: (string | number)[]) {
-    const main = await this.#server.ready()
-    return main.run(lua.leaderLock, [this.#server.keys.leaderLock(lock)], args)
+    return this.server.run(lua.leaderLock, [this.server.keys.leaderLock(lock)], args)
   }
 }

@@ -2,7 +2,7 @@
 
 import { type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 import type { Owner } from './owner.ts'
 
 /** How long a claimed owner stays listed: the server may still serve one of its waits. */
@@ -21,37 +21,33 @@ interface OwnerRecord {
   queues: string[]
 }
 
-export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' | 'ownersOn' | 'unrenewed' | 'tidy'> {
-  readonly #server: Server
+export class Leases
+  extends StorePart
+  implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' | 'ownersOn' | 'unrenewed' | 'tidy'>
+{
   /** The longest lease, in seconds, of the owners that joined in this process. */
   #seconds = 0
 
-  constructor(server: Server) {
-    this.#server = server
-  }
-
   /** Returns false for a name that is known already, claimed or not. */
   async create(owner: string, queues: readonly string[], seconds: number, host: string): Promise<boolean> {
-    const { keys } = this.#server
+    const { keys } = this.server
     this.#seconds = Math.max(this.#seconds, seconds)
-    const main = await this.#server.ready()
     const all = [keys.leases, keys.renewals, keys.owner(owner), keys.machine(machineOf(host))]
-    return (await main.run(lua.join, all, [owner, seconds, host, ...new Set(queues)])) === 1
+    return (await this.server.run(lua.join, all, [owner, seconds, host, ...new Set(queues)])) === 1
   }
 
   /** Lets an owner hold jobs of one more queue. Returns false when it has no lease. */
   async addQueue(owner: Owner, queue: string): Promise<boolean> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    if ((await main.run(lua.addQueue, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1) return false
+    const { keys } = this.server
+    if ((await this.server.run(lua.addQueue, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1)
+      return false
     owner.queues.add(queue)
     return true
   }
 
   async renew(owner: string, seconds: number): Promise<boolean> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    return (await main.run(lua.renew, [keys.leases, keys.renewals, keys.owner(owner)], [owner, seconds])) === 1
+    const { keys } = this.server
+    return (await this.server.run(lua.renew, [keys.leases, keys.renewals, keys.owner(owner)], [owner, seconds])) === 1
   }
 
   /** Removes an owner that holds no job. Returns false, and changes nothing, when it holds one. */
@@ -63,26 +59,25 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
   renewer(): Renewer {
     return {
       module: new URL('./renewer.js', import.meta.url).href,
-      options: { ...this.#server.options },
+      options: { ...this.server.options },
     }
   }
 
   async leases(): Promise<Lease[]> {
-    const main = await this.#server.ready()
-    return this.#leasesOf(await main.call((client) => client.zrange(this.#server.keys.leases, '0', '-1', 'WITHSCORES')))
+    return this.#leasesOf(
+      await this.server.call((client) => client.zrange(this.server.keys.leases, '0', '-1', 'WITHSCORES')),
+    )
   }
 
   async ownersOn(machine: string): Promise<{ owner: string; host: string }[]> {
-    const main = await this.#server.ready()
-    const hosts = await main.call((client) => client.hgetall(this.#server.keys.machine(machine)))
+    const hosts = await this.server.call((client) => client.hgetall(this.server.keys.machine(machine)))
     return Object.entries(hosts).map(([owner, host]) => ({ owner, host }))
   }
 
   /** Returns the newest stamp; with `since`, also the unclaimed owners that have not renewed since that stamp. */
   async unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const [stamp, scores] = (await main.all((pipeline) => {
+    const { keys } = this.server
+    const [stamp, scores] = (await this.server.all((pipeline) => {
       pipeline.get(keys.renewals)
       if (since !== null) pipeline.zrangebyscore(keys.leases, '0', since, 'WITHSCORES')
     })) as [string | null, string[] | undefined]
@@ -91,10 +86,10 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
 
   /** `known`: queues that the owner had, in case no key lists them any more. */
   async claimLease(owner: string, ends: number | null, known: Iterable<string> = []): Promise<boolean> {
-    const { main, keys } = this.#server
+    const { keys } = this.server
     // In an outage every lease ends. A process that has just reconnected gives the others time to reconnect as well.
     const grace = ((this.#seconds || DEFAULT_SECONDS) * 1000 * 2) / 3
-    await this.#server.ready()
+    const main = await this.server.ready()
     if (ends !== null && main.unbrokenFor < grace) return false
     const { host, queues } = await this.recordOf(owner)
     let unlisted: string[] = []
@@ -103,30 +98,29 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
       unlisted = [...new Set([...known, ...found])]
     }
     const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host))]
-    return (await main.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
+    return (await this.server.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
   }
 
   /** Returns whether the owner still has its lease. */
   async hasLease(owner: Owner): Promise<boolean> {
-    const stamp = await this.#server.main.call((client) => client.zscore(this.#server.keys.leases, owner.name))
+    const stamp = await this.server.main.call((client) => client.zscore(this.server.keys.leases, owner.name))
     return Number(stamp ?? -1) >= 0
   }
 
   async recordOf(owner: string): Promise<OwnerRecord> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    return recordIn(await main.call((client) => client.hgetall(keys.owner(owner))))
+    const { keys } = this.server
+    return recordIn(await this.server.call((client) => client.hgetall(keys.owner(owner))))
   }
 
   /** Returns every listed owner, claimed or not, with each of its queues. */
   async ownedQueues(): Promise<{ owner: string; queue: string }[]> {
-    const { keys, main } = this.#server
-    return this.queuesOf(await main.call((client) => client.zrange(keys.leases, '0', '-1')))
+    const { keys } = this.server
+    return this.queuesOf(await this.server.call((client) => client.zrange(keys.leases, '0', '-1')))
   }
 
   async claimedOwners(): Promise<string[]> {
-    const { keys, main } = this.#server
-    return main.call((client) => client.zrangebyscore(keys.leases, '-inf', '(0'))
+    const { keys } = this.server
+    return this.server.call((client) => client.zrangebyscore(keys.leases, '-inf', '(0'))
   }
 
   /**
@@ -134,10 +128,9 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
    * queues without tasks.
    */
   async tidy(): Promise<string[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    for (const queue of await main.call((client) => client.smembers(keys.taskQueues))) {
-      await main.run(
+    const { keys } = this.server
+    for (const queue of await this.server.call((client) => client.smembers(keys.taskQueues))) {
+      await this.server.run(
         lua.removeQueueName,
         [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)],
         [queue],
@@ -145,17 +138,19 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
     }
     const owners = [...new Set((await this.#findOwners()).map(({ owner }) => owner))]
     if (owners.length === 0) return []
-    const stamps = await main.call((client) => client.zmscore(keys.leases, ...owners))
+    const stamps = await this.server.call((client) => client.zmscore(keys.leases, ...owners))
     return owners.filter((_, i) => stamps[i] === null)
   }
 
   /** Finds owners by their keys, in a scan of the whole database. */
   async #findOwners(): Promise<{ queue: string; owner: string }[]> {
-    const { keys, main } = this.#server
+    const { keys } = this.server
     const found: { queue: string; owner: string }[] = []
     let cursor = '0'
     do {
-      const [next, some] = await main.call((client) => client.scan(cursor, 'MATCH', keys.ownersPattern, 'COUNT', 1000))
+      const [next, some] = await this.server.call((client) =>
+        client.scan(cursor, 'MATCH', keys.ownersPattern, 'COUNT', 1000),
+      )
       for (const key of some) {
         const parsed = keys.parseOwners(key)
         if (parsed) found.push(parsed)
@@ -168,9 +163,9 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
   /** Reads leases from a flat list of owners and their stamps. */
   async #leasesOf(flat: readonly string[]): Promise<Lease[]> {
     if (flat.length === 0) return []
-    const { keys, main } = this.#server
+    const { keys } = this.server
     const owners = flat.filter((_, i) => i % 2 === 0)
-    const [time, ...records] = (await main.all((pipeline) => {
+    const [time, ...records] = (await this.server.all((pipeline) => {
       pipeline.time()
       for (const owner of owners) pipeline.hmget(keys.owner(owner), 'seconds', 'host')
     })) as [[string, string], ...(string | null)[][]]
@@ -186,8 +181,8 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
   }
 
   async queuesOf(owners: readonly string[]): Promise<{ owner: string; queue: string }[]> {
-    const { keys, main } = this.#server
-    const fields = (await main.all((pipeline) => {
+    const { keys } = this.server
+    const fields = (await this.server.all((pipeline) => {
       for (const owner of owners) pipeline.hkeys(keys.owner(owner))
     })) as string[][]
     return owners.flatMap((owner, i) => queuesIn(fields[i] ?? []).map((queue) => ({ owner, queue })))
@@ -195,10 +190,10 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
 
   /** Removes owners that were claimed long ago and hold no jobs. */
   async removeOld(isHolding: (owner: string) => boolean): Promise<void> {
-    const { keys, main } = this.#server
-    const [seconds] = (await main.call((client) => client.time())) as unknown as [string, string]
+    const { keys } = this.server
+    const [seconds] = (await this.server.call((client) => client.time())) as unknown as [string, string]
     const until = REMEMBERED_MS - Number(seconds) * 1000
-    const old = await main.call((client) => client.zrangebyscore(keys.leases, `(${until}`, '(0'))
+    const old = await this.server.call((client) => client.zrangebyscore(keys.leases, `(${until}`, '(0'))
     for (const owner of old) {
       if (!isHolding(owner)) await this.#remove(owner, await this.recordOf(owner), until)
     }
@@ -209,15 +204,14 @@ export class Leases implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' 
     { host, queues }: Pick<OwnerRecord, 'host' | 'queues'>,
     until: number | '',
   ): Promise<boolean> {
-    const { keys } = this.#server
+    const { keys } = this.server
     const own = queues.flatMap((queue) => [
       keys.working(queue, owner),
       keys.arriving(queue, owner),
       keys.settled(queue, owner),
     ])
-    const main = await this.#server.ready()
     const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host)), ...own]
-    return (await main.run(lua.removeOwner, all, [owner, until])) === 1
+    return (await this.server.run(lua.removeOwner, all, [owner, until])) === 1
   }
 }
 

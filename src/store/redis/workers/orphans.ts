@@ -6,7 +6,7 @@ import { SWAP_ANSWERS } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
 
@@ -15,19 +15,17 @@ const MAX_JOBS = 100
 /** An orphaned job with this prefix in its ticket lies in the list of arrivals; the rest of the ticket is its text. */
 const ARRIVAL = '='
 
-export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
-  readonly #server: Server
+export class Orphans extends StorePart implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
   readonly #leases: Leases
   readonly #tasks: Tasks
 
   constructor(server: Server, leases: Leases, tasks: Tasks) {
-    this.#server = server
+    super(server)
     this.#leases = leases
     this.#tasks = tasks
   }
 
   async orphaned(limit: number): Promise<OrphanedJob[]> {
-    await this.#server.ready()
     const claimed = await this.#leases.claimedOwners()
     let broken: unknown
     // The process that claimed an owner may have died before it interrupted the owner's tasks.
@@ -44,13 +42,12 @@ export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
 
   /** Returns jobs newest first in each queue, and removes owners that were claimed long ago. */
   async #orphaned(owners: readonly string[], limit: number): Promise<OrphanedJob[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
+    const { keys } = this.server
     const orphaned: OrphanedJob[] = []
     let broken: unknown
     const claimed = await this.#leases.queuesOf(owners)
     // Most of these owners hold no job and are only remembered.
-    const holding = (await main.all((pipeline) => {
+    const holding = (await this.server.all((pipeline) => {
       for (const { owner, queue } of claimed) {
         pipeline.exists(keys.working(queue, owner), keys.arriving(queue, owner))
       }
@@ -74,17 +71,17 @@ export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
 
   /** Returns an owner's jobs in a queue, newest first, because each goes in front of the one before. */
   async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
-    const { keys, main, texts } = this.#server
+    const { keys, texts } = this.server
     const working = keys.working(queue, owner)
-    const list = await main.call((client) => client.lrangeBuffer(keys.arriving(queue, owner), 0, limit - 1))
+    const list = await this.server.call((client) => client.lrangeBuffer(keys.arriving(queue, owner), 0, limit - 1))
     const orphaned = list.map((bytes) => {
       const text = texts.read(bytes)
       return { owner, queue, ticket: ARRIVAL + text, text }
     })
-    const tickets = (await main.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
+    const tickets = (await this.server.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
     for (let from = 0; from < tickets.length && orphaned.length < limit; from += TEXTS_AT_ONCE) {
       const some = tickets.slice(from, from + TEXTS_AT_ONCE)
-      const held = await main.call((client) => client.hmgetBuffer(working, ...some))
+      const held = await this.server.call((client) => client.hmgetBuffer(working, ...some))
       for (const [i, ticket] of some.entries()) {
         const bytes = held[i]
         if (bytes && orphaned.length < limit) orphaned.push({ owner, queue, ticket, text: texts.read(bytes) })
@@ -94,13 +91,12 @@ export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
   }
 
   async rescue(items: readonly Rescue[], now: number): Promise<SwapAnswer[]> {
-    const server = this.#server
+    const server = this.server
     const { keys, texts } = server
     const answers: SwapAnswer[] = []
     await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
-    const main = await server.ready()
     for (const some of chunksOf(items, ({ to }) => 2 * (to?.text.length ?? 0), MAX_JOBS)) {
-      const call = server.call()
+      const call = server.newCall()
       call.key(keys.queues)
       call.add(now, keys.dueChannel, some.length)
       for (const { owner, queue, ticket, to, effects } of some) {
@@ -110,7 +106,7 @@ export class Orphans implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
         call.add(isArrival ? 'arrival' : 'ticket', isArrival ? texts.write(ticket.slice(1)) : ticket)
         call.item(to, effects)
       }
-      const [letters] = (await main.run(lua.rescue, call.keys, call.args)) as [string, string]
+      const [letters] = (await server.run(lua.rescue, call.keys, call.args)) as [string, string]
       for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
     }
     return answers

@@ -3,7 +3,7 @@
 import type { FetchedJob, JoinOptions, SettleAndFetch, SettleAndFetchAnswer, WorkerStore } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import type { Connection } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { JobWaits } from './job-waits.ts'
 import type { Leases } from './leases.ts'
@@ -20,8 +20,10 @@ const SERVED_MS = 5000
 /** A recovered job goes back to its queue when its owner has not fetched it by then. */
 const REQUEUE_MS = 2000
 
-export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs' | 'join' | 'release' | 'claim'> {
-  readonly #server: Server
+export class Owners
+  extends StorePart
+  implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs' | 'join' | 'release' | 'claim'>
+{
   readonly #leases: Leases
   readonly #tasks: Tasks
   readonly #script: SettleAndFetchScript
@@ -34,7 +36,7 @@ export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs
   #connection: Connection | undefined
 
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses) {
-    this.#server = server
+    super(server)
     this.#leases = leases
     this.#tasks = tasks
     const connection = () => this.#connect()
@@ -151,7 +153,7 @@ export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs
   }
 
   #connect(): Connection {
-    this.#connection ??= this.#server.connect({ onLost: () => this.#lost() })
+    this.#connection ??= this.server.connect({ onLost: () => this.#lost() })
     return this.#connection
   }
 
@@ -224,7 +226,7 @@ export class Owners implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs
   }
 
   #after(ms: number, work: () => unknown): void {
-    if (this.#server.isClosed) return
+    if (this.server.isClosed) return
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
       void work()

@@ -1,8 +1,7 @@
 /** Shows processes and their running jobs in Sidekiq's keys, and sends signals to processes. */
 
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
-import { readableReplies } from '../server/connection.ts'
-import type { Server } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 import { runningField, runningOf } from './running-jobs.ts'
 
 /** A signal that its process does not read is dropped after this time. */
@@ -11,42 +10,35 @@ const SIGNAL_SECONDS = 60
 const CLEANUP_SECONDS = 60
 
 export class Processes
+  extends StorePart
   implements Pick<WorkerStore, 'heartbeat' | 'processes' | 'removeProcess' | 'signal' | 'running' | 'leader'>
 {
-  readonly #server: Server
-
-  constructor(server: Server) {
-    this.#server = server
-  }
-
   async heartbeat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
-    const { keys } = this.#server
+    const { keys } = this.server
     const { identity, info, concurrency, busy, beat, quiet, rss } = record
-    const main = await this.#server.ready()
     const ms = Math.round(seconds * 1000)
     const work = keys.running(identity)
-    await main.transaction((transaction) => {
+    await this.server.transaction((transaction) => {
       transaction.unlink(work)
       if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(runningField))).pexpire(work, ms)
     })
     const asked = performance.now()
-    await main.call((client) => client.ping())
+    await this.server.call((client) => client.ping())
     const rtt = performance.now() - asked
     const rtt_us = Math.round(rtt * 1000)
     const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
     const key = keys.process(identity)
-    const [, exists] = await main.transaction((transaction) =>
+    const [, exists] = await this.server.transaction((transaction) =>
       transaction.sadd(keys.processes, identity).exists(key).hset(key, fields).pexpire(key, ms),
     )
-    const signal = (await main.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
+    const signal = (await this.server.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
     return { signal, known: exists === 1, rtt }
   }
 
   async processes(): Promise<ProcessRecord[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
-    const answers = await readableReplies(main, (pipeline) => {
+    const { keys } = this.server
+    const identities = (await this.server.call((client) => client.smembers(keys.processes))).sort()
+    const answers = await this.server.readable((pipeline) => {
       for (const identity of identities) pipeline.hgetall(keys.process(identity))
     })
     const gone: string[] = []
@@ -62,17 +54,15 @@ export class Processes
 
   /** Removes names of processes that no longer beat: Sidekiq polls more slowly the more names there are. */
   async #cleanUp(gone: readonly string[]): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const ours = await main.call((client) => client.set(keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'))
-    if (ours === 'OK') await main.call((client) => client.srem(keys.processes, ...gone))
+    const { keys } = this.server
+    const ours = await this.server.call((client) => client.set(keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'))
+    if (ours === 'OK') await this.server.call((client) => client.srem(keys.processes, ...gone))
   }
 
   async running(): Promise<(RunningJob & { identity: string })[]> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const identities = (await main.call((client) => client.smembers(keys.processes))).sort()
-    const answers = await readableReplies(main, (pipeline) => {
+    const { keys } = this.server
+    const identities = (await this.server.call((client) => client.smembers(keys.processes))).sort()
+    const answers = await this.server.readable((pipeline) => {
       for (const identity of identities) {
         pipeline.hgetall(keys.running(identity)).hgetall(keys.otherRunning(identity))
       }
@@ -88,15 +78,13 @@ export class Processes
   }
 
   async leader(): Promise<string | null> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    return main.call((client) => client.get(keys.leader))
+    const { keys } = this.server
+    return this.server.call((client) => client.get(keys.leader))
   }
 
   async removeProcess(identity: string): Promise<void> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    await main.all((pipeline) =>
+    const { keys } = this.server
+    await this.server.all((pipeline) =>
       pipeline
         .srem(keys.processes, identity)
         .del(keys.process(identity), keys.running(identity), keys.signals(identity)),
@@ -104,11 +92,10 @@ export class Processes
   }
 
   async signal(identity: string, signal: Signal): Promise<boolean> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    if ((await main.call((client) => client.exists(keys.process(identity)))) === 0) return false
+    const { keys } = this.server
+    if ((await this.server.call((client) => client.exists(keys.process(identity)))) === 0) return false
     const key = keys.signals(identity)
-    await main.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
+    await this.server.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
     return true
   }
 }

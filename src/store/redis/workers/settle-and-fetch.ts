@@ -205,7 +205,7 @@ export class SettleAndFetchScript {
 
     const first = reserveTickets(part.n)
     const range = [first, first + part.n - 1] as const
-    const call = this.#server.call()
+    const call = this.#server.newCall()
     // The first seven keys, and five keys for each queue, have fixed positions.
     call.keys.push(
       keys.processed(),

@@ -2,23 +2,21 @@
 
 import type { MetricStore, StoreStats } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Server } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import type { Leases } from './leases.ts'
 
-export class Totals implements Pick<MetricStore, 'totals' | 'resetTotals' | 'history'> {
-  readonly #server: Server
+export class Totals extends StorePart implements Pick<MetricStore, 'totals' | 'resetTotals' | 'history'> {
   readonly #leases: Leases
 
   constructor(server: Server, leases: Leases) {
-    this.#server = server
+    super(server)
     this.#leases = leases
   }
 
   /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
   async totals(): Promise<StoreStats> {
-    const { keys } = this.#server
-    const main = await this.#server.ready()
-    const [queues = [], ours = []] = (await main.all((pipeline) =>
+    const { keys } = this.server
+    const [queues = [], ours = []] = (await this.server.all((pipeline) =>
       pipeline.smembers(keys.queues).smembers(keys.taskQueues),
     )) as string[][]
     const owners = await this.#leases.ownedQueues()
@@ -36,7 +34,7 @@ export class Totals implements Pick<MetricStore, 'totals' | 'resetTotals' | 'his
           ] as const,
       ),
     ]
-    const counts = (await main.run(
+    const counts = (await this.server.run(
       lua.count,
       counted.map(([, key]) => key),
       counted.map(([command]) => command),
@@ -57,16 +55,14 @@ export class Totals implements Pick<MetricStore, 'totals' | 'resetTotals' | 'his
   }
 
   async resetTotals(which: 'processed' | 'failed'): Promise<void> {
-    const main = await this.#server.ready()
-    await main.call((client) => client.set(this.#server.keys[which](), 0))
+    await this.server.call((client) => client.set(this.server.keys[which](), 0))
   }
 
   async history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
     if (days.length === 0) return []
-    const { keys } = this.#server
-    const main = await this.#server.ready()
+    const { keys } = this.server
     const wanted = days.flatMap((day) => [keys.processed(day), keys.failed(day)])
-    const counts = await main.call((client) => client.mget(...wanted))
+    const counts = await this.server.call((client) => client.mget(...wanted))
     return days.map((_, i) => ({ processed: Number(counts[i * 2] ?? 0), failed: Number(counts[i * 2 + 1] ?? 0) }))
   }
 }
