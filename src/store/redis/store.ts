@@ -19,7 +19,6 @@ import { OrderedSettleAndFetchScript } from './ordered/settle-and-fetch.ts'
 import { OrderedShards } from './ordered/shards.ts'
 import { OrderedWaits } from './ordered/waits.ts'
 import { ServerAdvice } from './server/advice.ts'
-import { methods } from './server/methods.ts'
 import { Notifier } from './server/notifier.ts'
 import { Server } from './server/server.ts'
 import type { RedisStoreOptions } from './server/url.ts'
@@ -69,97 +68,32 @@ export class RedisStore implements Store {
     this.#owners = owners
     this.#notifiers = [due, pauses.notifier]
 
-    this.jobs = {
-      transaction: null,
-      ...methods(new Queues(server, due), 'push', 'queues', 'peek'),
-      ...methods(pauses, 'pauseQueue', 'pausedQueues'),
-      ...methods(new Iterations(server), 'iterations', 'saveIteration'),
-    }
+    this.jobs = { transaction: null, ...allMethods(new Queues(server, due), pauses, new Iterations(server)) }
     this.jobSets = jobSets
-    this.search = {
-      ...methods(search, 'scanQueue', 'scanSet'),
-      ...methods(new Removal(server, search, due), 'pull', 'clearQueue', 'clearSet'),
-    }
+    this.search = allMethods(search, new Removal(server, search, due))
     this.cancellations = new Cancellations(server)
     this.crons = new Crons(server)
-    this.metrics = {
-      ...methods(new Totals(server, leases), 'totals', 'resetTotals', 'history'),
-      ...methods(new Metrics(server), 'record', 'sums', 'histograms', 'recordDeploy', 'deploys'),
-    }
+    this.metrics = allMethods(new Totals(server, leases), new Metrics(server))
     this.results = new Results(server)
-    this.workers = {
-      ...methods(owners, 'settleAndFetch', 'waitForJobs', 'join', 'release', 'claim'),
-      ...methods(leases, 'renew', 'renewer', 'leases', 'ownersOn', 'unrenewed', 'tidy'),
-      ...methods(new Orphans(server, leases, tasks), 'orphaned', 'rescue'),
-      ...methods(new FetchedJobs(server, leases), 'fetched'),
-      ...methods(new LeaderLocks(server), 'acquireLock', 'releaseLock'),
-      ...methods(new Processes(server), 'heartbeat', 'processes', 'removeProcess', 'signal', 'running', 'leader'),
-      ...methods(new ServerAdvice(server), 'advice'),
-    }
-    this.tasks = {
-      ...methods(
-        tasks,
-        'create',
-        'openAdding',
-        'endAdding',
-        'change',
-        'cancel',
-        'startRun',
-        'delete',
-        'expired',
-        'cancelling',
-        'idle',
-        'find',
-        'page',
-      ),
-      ...methods(
-        new TaskRows(server, due),
-        'addRows',
-        'cancelRows',
-        'retryRows',
-        'changeEvents',
-        'leaveWindow',
-        'pushTracked',
-      ),
-      ...methods(new TaskEvents(server), 'events', 'event', 'addMessage', 'reasons'),
-      ...methods(new TaskParts(server), 'putPart', 'part'),
-    }
-    this.ordered = {
-      ...methods(orderedQueues, 'define'),
-      ...methods(new OrderedPusher(orderedQueues), 'push'),
-      ...methods(
-        shards,
-        'assignments',
-        'join',
-        'leave',
-        'acquireShard',
-        'releaseShard',
-        'pause',
-        'reshard',
-        'moveShards',
-      ),
-      ...methods(new OrderedSettleAndFetchScript(orderedQueues), 'settleAndFetch'),
-      ...methods(new OrderedWaits(server), 'wait'),
-      ...methods(
-        new OrderedQueries(orderedQueues, shards),
-        'queues',
-        'counts',
-        'inFlight',
-        'waiting',
-        'find',
-        'morgue',
-      ),
-      ...methods(
-        new OrderedActions(orderedQueues),
-        'act',
-        'deletePayload',
-        'cancel',
-        'resurrect',
-        'deleteDead',
-        'pruneMorgue',
-        'deleteQueue',
-      ),
-    }
+    this.workers = allMethods(
+      owners,
+      leases,
+      new Orphans(server, leases, tasks),
+      new FetchedJobs(server, leases),
+      new LeaderLocks(server),
+      new Processes(server),
+      new ServerAdvice(server),
+    )
+    this.tasks = allMethods(tasks, new TaskRows(server, due), new TaskEvents(server), new TaskParts(server))
+    this.ordered = allMethods(
+      orderedQueues,
+      shards,
+      new OrderedPusher(orderedQueues),
+      new OrderedSettleAndFetchScript(orderedQueues),
+      new OrderedWaits(server),
+      new OrderedQueries(orderedQueues, shards),
+      new OrderedActions(orderedQueues),
+    )
   }
 
   open(): Promise<void> {
@@ -171,4 +105,19 @@ export class RedisStore implements Store {
     this.#server.close()
     for (const notifier of this.#notifiers) notifier.notify()
   }
+}
+
+type Methods<T> = Pick<T, keyof T>
+type Intersection<T extends unknown[]> = T extends [infer First, ...infer Rest]
+  ? Methods<First> & Intersection<Rest>
+  : unknown
+
+/** Returns one object with all methods of several, each bound to its own. Together they make up one area of the contract. */
+function allMethods<T extends object[]>(...parts: T): Intersection<T> {
+  const methods = parts.flatMap((part) =>
+    Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(part)))
+      .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
+      .map(([name, { value }]) => [name, value.bind(part)]),
+  )
+  return Object.fromEntries(methods)
 }

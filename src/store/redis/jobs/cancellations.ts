@@ -20,8 +20,7 @@ const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped'
 
 export class Cancellations extends StorePart implements CancellationStore {
   async request(jid: string): Promise<void> {
-    const { keys } = this.server
-    const all = [keys.cancelled, keys.cancellationVersion, keys.iteration(jid)]
+    const all = [this.keys.cancelled, this.keys.cancellationVersion, this.keys.iteration(jid)]
     await this.server.run(lua.requestCancellation, all, [
       jid,
       CANCELLATION_LIFE_MS,
@@ -32,19 +31,21 @@ export class Cancellations extends StorePart implements CancellationStore {
   }
 
   async withdraw(jid: string): Promise<CancellationState> {
-    const { keys } = this.server
-    const letter = await this.server.run(lua.withdrawCancellation, [keys.cancelled, keys.iteration(jid)], [jid])
+    const letter = await this.server.run(
+      lua.withdrawCancellation,
+      [this.keys.cancelled, this.keys.iteration(jid)],
+      [jid],
+    )
     return STATES[letter as string] as CancellationState
   }
 
   async among(jids: readonly string[]): Promise<string[]> {
-    const { keys } = this.server
     const cancelled: string[] = []
     for (let from = 0; from < jids.length; from += CHUNK) {
       const some = jids.slice(from, from + CHUNK)
       const [ours, ...iterations] = await this.server.each((pipeline) => {
-        pipeline.zmscore(keys.cancelled, ...some)
-        for (const jid of some) pipeline.hget(keys.iteration(jid), 'cancelled')
+        pipeline.zmscore(this.keys.cancelled, ...some)
+        for (const jid of some) pipeline.hget(this.keys.iteration(jid), 'cancelled')
       })
       if (ours?.[0]) throw this.server.main.explain(ours[0])
       const versions = ours?.[1] as (string | null)[]
@@ -55,12 +56,13 @@ export class Cancellations extends StorePart implements CancellationStore {
   }
 
   async since(since: number): Promise<{ version: number; jids: string[] }> {
-    const { keys } = this.server
-    const newest = Number((await this.server.call((client) => client.get(keys.cancellationVersion))) ?? 0)
+    const newest = Number((await this.server.call((client) => client.get(this.keys.cancellationVersion))) ?? 0)
     // Workers read this number all the time, and it has hardly ever changed.
     if (newest === since) return { version: since, jids: [] }
     const page = ['WITHSCORES', 'LIMIT', 0, CANCELLATIONS_PAGE] as const
-    const flat = await this.server.call((client) => client.zrangebyscore(keys.cancelled, `(${since}`, '+inf', ...page))
+    const flat = await this.server.call((client) =>
+      client.zrangebyscore(this.keys.cancelled, `(${since}`, '+inf', ...page),
+    )
     const jids = flat.filter((_, i) => i % 2 === 0)
     const version = jids.length === CANCELLATIONS_PAGE ? flat.at(-1) : newest
     return { version: Number(version), jids }

@@ -9,12 +9,11 @@ import { StorePart } from '../server/server.ts'
 
 export class Crons extends StorePart implements CronStore {
   async list(some?: readonly string[]): Promise<CronRecord[]> {
-    const { keys } = this.server
-    const names = [...(some ?? (await this.server.call((client) => client.smembers(keys.crons))))].sort()
+    const names = [...(some ?? (await this.server.call((client) => client.smembers(this.keys.crons))))].sort()
     if (names.length === 0) return []
     const [time, ...entries] = await this.server.all((pipeline) => {
       pipeline.time()
-      for (const name of names) pipeline.hgetall(keys.cron(name))
+      for (const name of names) pipeline.hgetall(this.keys.cron(name))
     })
     const [seconds, micros] = time as [string, string]
     const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
@@ -36,9 +35,8 @@ export class Crons extends StorePart implements CronStore {
   }
 
   async define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
-    const { keys } = this.server
     const args = [seconds, name, old ?? '', text, tick ?? '']
-    return (await this.server.run(lua.cronDefine, [keys.crons, keys.cron(name)], args)) === 1
+    return (await this.server.run(lua.cronDefine, [this.keys.crons, this.keys.cron(name)], args)) === 1
   }
 
   /** @throws PushError */
@@ -63,15 +61,14 @@ export class Crons extends StorePart implements CronStore {
   }
 
   async pause(name: string, paused: boolean, now: number): Promise<boolean> {
-    return (await this.server.run(lua.cronPause, [this.server.keys.cron(name)], [now, paused ? 1 : 0])) === 1
+    return (await this.server.run(lua.cronPause, [this.keys.cron(name)], [now, paused ? 1 : 0])) === 1
   }
 
   async remove(name: string): Promise<boolean> {
-    const { keys } = this.server
-    return (await this.server.run(lua.cronRemove, [keys.crons, keys.cron(name)], [name])) === 1
+    return (await this.server.run(lua.cronRemove, [this.keys.crons, this.keys.cron(name)], [name])) === 1
   }
 
   async releaseLock(lock: string, holder: string): Promise<void> {
-    await this.server.run(lua.releaseLock, [this.server.keys.lock(lock)], [holder])
+    await this.server.run(lua.releaseLock, [this.keys.lock(lock)], [holder])
   }
 }

@@ -4,17 +4,17 @@ import type { IterationRecord, IterationState, JobStore } from '../../contract.t
 import { lua } from '../lua.generated.ts'
 import { StorePart } from '../server/server.ts'
 
-export class Iterations extends StorePart implements Pick<JobStore, 'iterations' | 'saveIteration'> {
+export class Iterations extends StorePart implements Partial<JobStore> {
   async iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
     const answers = await this.server.all((pipeline) => {
-      for (const jid of jids) pipeline.hgetall(this.server.keys.iteration(jid))
+      for (const jid of jids) pipeline.hgetall(this.keys.iteration(jid))
     })
     return answers.map((answer) => recordOf(answer as unknown as Record<string, string>))
   }
 
   async saveIteration(jid: string, { executions, cursor, runtime }: IterationState): Promise<boolean> {
     const args = [executions, cursor, runtime]
-    return (await this.server.run(lua.saveIteration, [this.server.keys.iteration(jid)], args)) === 1
+    return (await this.server.run(lua.saveIteration, [this.keys.iteration(jid)], args)) === 1
   }
 }
 

@@ -93,7 +93,7 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   #key(set: SetName): string {
-    return this.server.keys.set(set)
+    return this.keys.set(set)
   }
 
   #entries(flat: readonly (Buffer | Reply)[]): Entry[] {

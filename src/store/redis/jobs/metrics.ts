@@ -9,12 +9,9 @@ const BATCH_SECONDS = 8 * 3600
 const DEPLOY_SECONDS = 90 * 86_400
 const DEPLOY_LOCK_SECONDS = 60
 
-export class Metrics
-  extends StorePart
-  implements Pick<MetricStore, 'record' | 'sums' | 'histograms' | 'recordDeploy' | 'deploys'>
-{
+export class Metrics extends StorePart implements Partial<MetricStore> {
   async record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
-    const { metrics } = this.server.keys
+    const { metrics } = this.keys
     const call = this.server.newCall()
     call.key(metrics.lastBatch(source))
     const added = metrics.added(at)
@@ -31,7 +28,7 @@ export class Metrics
   }
 
   async sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]> {
-    const { metrics } = this.server.keys
+    const { metrics } = this.keys
     const keys = times.flatMap((at) => metrics.readable(span, at).map((key) => ({ at, key })))
     const fields = ['p', 'f', 'ms'].map((field) => `${name}|${field}`)
     const answers = await this.server.all((pipeline) => {
@@ -51,7 +48,7 @@ export class Metrics
   }
 
   async histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
-    const { metrics } = this.server.keys
+    const { metrics } = this.keys
     const keys = minutes.flatMap((at) => metrics.histograms(name, at).map((key) => ({ at, key })))
     const answers = await this.server.all((pipeline) => {
       for (const { key } of keys) pipeline.getBuffer(key)
@@ -70,7 +67,7 @@ export class Metrics
   }
 
   async recordDeploy({ at, label }: Deploy): Promise<boolean> {
-    const { metrics } = this.server.keys
+    const { metrics } = this.keys
     const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
     const keys = [metrics.deployLock(label), metrics.deploys(stamp.slice(0, 10))]
     const marked = await this.server.run(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
@@ -78,7 +75,7 @@ export class Metrics
   }
 
   async deploys(days: readonly string[]): Promise<Deploy[]> {
-    const { metrics } = this.server.keys
+    const { metrics } = this.keys
     const answers = await this.server.all((pipeline) => {
       for (const day of days) pipeline.hgetall(metrics.deploys(day))
     })

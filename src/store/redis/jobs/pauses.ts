@@ -4,7 +4,7 @@ import type { JobStore } from '../../contract.ts'
 import { Notifier } from '../server/notifier.ts'
 import { type Server, StorePart } from '../server/server.ts'
 
-export class Pauses extends StorePart implements Pick<JobStore, 'pauseQueue' | 'pausedQueues'> {
+export class Pauses extends StorePart implements Partial<JobStore> {
   /** Notified when a queue is paused or resumed. */
   readonly notifier: Notifier
   /** The queues that were paused according to the last answer of the server. */
@@ -16,16 +16,15 @@ export class Pauses extends StorePart implements Pick<JobStore, 'pauseQueue' | '
   }
 
   async pauseQueue(queue: string, on: boolean): Promise<void> {
-    const { keys } = this.server
     await this.server.all(
-      (pipeline) => (on ? pipeline.sadd(keys.paused, queue) : pipeline.srem(keys.paused, queue)),
-      keys.pausesChannel,
+      (pipeline) => (on ? pipeline.sadd(this.keys.paused, queue) : pipeline.srem(this.keys.paused, queue)),
+      this.keys.pausesChannel,
     )
     this.notifier.notify()
   }
 
   async pausedQueues(): Promise<string[]> {
-    return (await this.server.call((client) => client.smembers(this.server.keys.paused))).sort()
+    return (await this.server.call((client) => client.smembers(this.keys.paused))).sort()
   }
 
   /** Notes whether an answer of the server called a queue paused. */

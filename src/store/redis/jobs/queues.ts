@@ -16,7 +16,7 @@ const MAX_SCRIPT_JOBS = 100
 
 type Scored = Extract<PushItem, { score: number }>
 
-export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues' | 'peek'> {
+export class Queues extends StorePart implements Partial<JobStore> {
   readonly #due: Notifier
 
   /** `due`: notified when a pushed job may be due earlier than the others. */
@@ -43,10 +43,9 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
   }
 
   async queues(only?: readonly string[]): Promise<QueueInfo[]> {
-    const { keys } = this.server
-    const names = only ?? (await this.server.call((client) => client.smembers(keys.queues))).sort()
+    const names = only ?? (await this.server.call((client) => client.smembers(this.keys.queues))).sort()
     const answers = await this.server.readable((pipeline) => {
-      for (const name of names) pipeline.llen(keys.queue(name)).lindex(keys.queue(name), -1)
+      for (const name of names) pipeline.llen(this.keys.queue(name)).lindex(this.keys.queue(name), -1)
     })
     return names.map((name, i) => ({
       name,
@@ -58,7 +57,7 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
   /** Reads from the tail of the list: the job there runs next. */
   async peek(queue: string, offset: number, limit: number): Promise<string[]> {
     if (limit <= 0) return []
-    const key = this.server.keys.queue(queue)
+    const key = this.keys.queue(queue)
     const texts = await this.server.call((client) => client.lrange(key, -offset - limit, -offset - 1))
     return texts.reverse()
   }
@@ -68,7 +67,6 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
    * @throws PushError
    */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {
-    const { keys } = this.server
     const queues = new Set<string>()
     const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; items: PushItem[] }>()
     const sets = new Map<string, Scored[]>()
@@ -82,11 +80,11 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
         const list = lists.get(id)
         if (list) list.items.push(item)
         else {
-          lists.set(id, { command, key: keys.queue(item.queue), items: [item] })
+          lists.set(id, { command, key: this.keys.queue(item.queue), items: [item] })
           queues.add(item.queue)
         }
       } else {
-        const key = keys.set(item.to)
+        const key = this.keys.set(item.to)
         const entries = sets.get(key)
         if (entries) entries.push(item)
         else sets.set(key, [item])
@@ -95,7 +93,7 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
     }
     const results = await this.server.each(
       (pipeline) => {
-        if (queues.size > 0) pipeline.sadd(keys.queues, ...queues)
+        if (queues.size > 0) pipeline.sadd(this.keys.queues, ...queues)
         for (const { command, key, items: all } of lists.values()) {
           for (const some of chunksOf(all, ({ text }) => text.length)) {
             sent.push(some)
@@ -109,7 +107,7 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
           }
         }
       },
-      wakes ? keys.dueChannel : undefined,
+      wakes ? this.keys.dueChannel : undefined,
     )
     // The first command stores the names of queues, not jobs.
     const jobs = results.slice(queues.size > 0 ? 1 : 0)
@@ -139,12 +137,11 @@ export class Queues extends StorePart implements Pick<JobStore, 'push' | 'queues
   }
 
   async #pushOnce(items: readonly PushItem[], now: number): Promise<void> {
-    const { keys } = this.server
     const call = this.server.newCall()
-    call.key(keys.queues)
-    call.add(now, keys.dueChannel, ONCE_SECONDS, items.length)
+    call.key(this.keys.queues)
+    call.add(now, this.keys.dueChannel, ONCE_SECONDS, items.length)
     for (const item of items) {
-      call.add(call.key(keys.once(item.once ?? '')))
+      call.add(call.key(this.keys.once(item.once ?? '')))
       call.item(item)
     }
     await this.server.run(lua.pushOnce, call.keys, call.args)

@@ -18,7 +18,7 @@ const MAX_BYTES = 1_000_000
 /** With more tasks than this a queue or a set is never dropped at once. */
 const MAX_TASKS = 1000
 
-export class Removal extends StorePart implements Pick<SearchStore, 'pull' | 'clearQueue' | 'clearSet'> {
+export class Removal extends StorePart implements Partial<SearchStore> {
   readonly #search: Search
   readonly #due: Notifier
 
@@ -80,12 +80,12 @@ export class Removal extends StorePart implements Pick<SearchStore, 'pull' | 'cl
   }
 
   async clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
-    const { removed, done, kept } = await this.#clear(this.server.keys.queue(queue), queue, needles, limit)
+    const { removed, done, kept } = await this.#clear(this.keys.queue(queue), queue, needles, limit)
     return { removed, done, kept: kept.map(([text, at]) => ({ text, at })) }
   }
 
   async clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
-    const { removed, done, kept } = await this.#clear(this.server.keys.set(set), '', needles, MAX_DROPPED)
+    const { removed, done, kept } = await this.#clear(this.keys.set(set), '', needles, MAX_DROPPED)
     return { removed, done, kept: kept.map(([text, score]) => ({ text, score: scoreOf(score) })) }
   }
 
@@ -102,9 +102,8 @@ export class Removal extends StorePart implements Pick<SearchStore, 'pull' | 'cl
 
   /** Returns the header keys of all tasks; undefined when there are too many tasks. */
   async #headers(): Promise<string[] | undefined> {
-    const { keys } = this.server
-    if ((await this.server.call((client) => client.hlen(keys.tasks))) > MAX_TASKS) return undefined
-    const places = await this.server.call((client) => client.hgetall(keys.tasks))
-    return Object.entries(places).map(([id, place]) => keys.task(readTaskQueues(place).queue, id)[0])
+    if ((await this.server.call((client) => client.hlen(this.keys.tasks))) > MAX_TASKS) return undefined
+    const places = await this.server.call((client) => client.hgetall(this.keys.tasks))
+    return Object.entries(places).map(([id, place]) => this.keys.task(readTaskQueues(place).queue, id)[0])
   }
 }

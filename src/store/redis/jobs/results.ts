@@ -16,12 +16,12 @@ export class Results extends StorePart implements ResultStore {
   #listening: Promise<Connection | undefined> | undefined
 
   async keep(jid: string, text: string, seconds: number): Promise<void> {
-    const key = this.server.keys.result(jid)
+    const key = this.keys.result(jid)
     await this.server.all((pipeline) => pipeline.set(key, text, 'PX', Math.ceil(seconds * 1000)), key)
   }
 
   async find(jid: string, ms = 0, signal?: AbortSignal): Promise<string | null> {
-    const key = this.server.keys.result(jid)
+    const key = this.keys.result(jid)
     const end = performance.now() + ms
     for (;;) {
       const wait = Math.min(end - performance.now(), POLL_MS)
@@ -39,11 +39,11 @@ export class Results extends StorePart implements ResultStore {
 
   async remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null> {
     const args = [value, Math.round(seconds * 1000), instead === undefined ? '' : `=${instead}`]
-    return (await this.server.run(lua.remember, [this.server.keys.remembered(key)], args)) as string | null
+    return (await this.server.run(lua.remember, [this.keys.remembered(key)], args)) as string | null
   }
 
   async secret(name: string, proposed: string): Promise<string> {
-    const key = this.server.keys.secret(name)
+    const key = this.keys.secret(name)
     const [, text] = await this.server.all((pipeline) => pipeline.setnx(key, proposed).get(key))
     return text as string
   }

@@ -14,7 +14,7 @@ const MIN_SCANNED = 10
 const MAX_SCANNED = 500
 const MAX_PUT_BACK = 500
 
-export class Search extends StorePart implements Pick<SearchStore, 'scanQueue' | 'scanSet'> {
+export class Search extends StorePart implements Partial<SearchStore> {
   async scanQueue(
     name: string,
     needle: string,

@@ -13,10 +13,7 @@ const CANCELLED: Record<string, 'removed' | 'signalled' | 'not-found'> = {
   n: 'not-found',
 }
 
-/** The part of the contract that OrderedActions implements. */
-type ActionMethods = 'act' | 'deletePayload' | 'cancel' | 'resurrect' | 'deleteDead' | 'pruneMorgue' | 'deleteQueue'
-
-export class OrderedActions implements Pick<OrderedStore, ActionMethods> {
+export class OrderedActions implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues
 
   constructor(queues: OrderedQueues) {

@@ -7,7 +7,7 @@ import type { Argument } from '../server/connection.ts'
 import { pushError } from '../server/push-steps.ts'
 import { homesOf, type OrderedQueues, type Shards } from './queues.ts'
 
-export class OrderedPusher implements Pick<OrderedStore, 'push'> {
+export class OrderedPusher implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues
 
   constructor(queues: OrderedQueues) {

@@ -28,9 +28,7 @@ interface PageEntry {
   value: number
 }
 
-export class OrderedQueries
-  implements Pick<OrderedStore, 'queues' | 'counts' | 'inFlight' | 'waiting' | 'find' | 'morgue'>
-{
+export class OrderedQueries implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues
   readonly #shards: OrderedShards
 

@@ -15,7 +15,7 @@ export interface Shards {
 /** About how many ids one script adds to the index of names. */
 const NAMED_AT_ONCE = 500
 
-export class OrderedQueues implements Pick<OrderedStore, 'define'> {
+export class OrderedQueues implements Partial<OrderedStore> {
   readonly server: Server
   readonly #known = new Map<string, Shards>()
   readonly #fixed = new Map<string, readonly string[]>()

@@ -24,7 +24,7 @@ const LONG = 65
 
 const LETTERS: Record<string, OrderedSettleAndFetchAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
 
-export class OrderedSettleAndFetchScript implements Pick<OrderedStore, 'settleAndFetch'> {
+export class OrderedSettleAndFetchScript implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues
   #connection: Connection | undefined
 

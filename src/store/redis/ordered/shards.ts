@@ -15,18 +15,7 @@ import { pairs } from './settle-and-fetch.ts'
 
 const none = () => []
 
-/** The part of the contract that OrderedShards implements. */
-type ShardMethods =
-  | 'assignments'
-  | 'join'
-  | 'leave'
-  | 'acquireShard'
-  | 'releaseShard'
-  | 'pause'
-  | 'reshard'
-  | 'moveShards'
-
-export class OrderedShards implements Pick<OrderedStore, ShardMethods> {
+export class OrderedShards implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues
   readonly #owners: Owners
 

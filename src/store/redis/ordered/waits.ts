@@ -14,7 +14,7 @@ const MAX_SECONDS = 5
 /** A later answer comes over a connection that was cut. */
 const LATE_MS = 2500
 
-export class OrderedWaits extends StorePart implements Pick<OrderedStore, 'wait'> {
+export class OrderedWaits extends StorePart implements Partial<OrderedStore> {
   readonly #connections: BlockingConnections
 
   constructor(server: Server) {
@@ -32,7 +32,7 @@ export class OrderedWaits extends StorePart implements Pick<OrderedStore, 'wait'
       await sleep(Math.max(ms, 0), undefined, { signal }).catch(() => {})
       return undefined
     }
-    const keys = queues.map((queue) => this.server.keys.orderedNotifications(queue, owner))
+    const keys = queues.map((queue) => this.keys.orderedNotifications(queue, owner))
     const end = performance.now() + ms
     while (!signal.aborted) {
       const left = (end - performance.now()) / 1000

@@ -6,7 +6,7 @@ import { StorePart } from './server.ts'
 /** The maxmemory-policy with which a full server refuses writes instead of deleting keys. */
 const SAFE_POLICY = 'noeviction'
 
-export class ServerAdvice extends StorePart implements Pick<WorkerStore, 'advice'> {
+export class ServerAdvice extends StorePart implements Partial<WorkerStore> {
   /** Returns nothing for a server that hides its settings. */
   async advice(): Promise<string[]> {
     const info = await this.server.call((client) => client.info('memory')).catch(() => '')

@@ -43,7 +43,7 @@ interface Range {
   slot: number
 }
 
-export class TaskEvents extends StorePart implements Pick<TaskStore, 'events' | 'event' | 'addMessage' | 'reasons'> {
+export class TaskEvents extends StorePart implements Partial<TaskStore> {
   async events(
     id: string,
     { status, code, otherCodes, after = -1, indexes: those, limit }: EventQuery,

@@ -27,10 +27,7 @@ const MAX_LEAVING = 1000
 
 const RETRIED = { o: 'ok', g: 'gone', d: 'dropped' } as const
 
-/** The part of the contract that TaskRows implements. */
-type RowMethods = 'addRows' | 'cancelRows' | 'retryRows' | 'changeEvents' | 'leaveWindow' | 'pushTracked'
-
-export class TaskRows extends StorePart implements Pick<TaskStore, RowMethods> {
+export class TaskRows extends StorePart implements Partial<TaskStore> {
   readonly #due: Notifier
 
   /** `due`: notified when a pushed job may be due earlier than the others. */
@@ -60,7 +57,7 @@ export class TaskRows extends StorePart implements Pick<TaskStore, RowMethods> {
       args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
       for (const message of messages) args.push(JSON.stringify(message))
     }
-    const keys = [...found.keys, this.server.keys.queues]
+    const keys = [...found.keys, this.keys.queues]
     return answerOf(await this.server.storing(() => this.server.run(lua.taskAddRows, keys, args)))
   }
 
@@ -71,7 +68,7 @@ export class TaskRows extends StorePart implements Pick<TaskStore, RowMethods> {
   ): Promise<{ cancelled: number; maybeRunning: string[]; done: boolean }> {
     const found = await this.server.findTask(id)
     if (!found) return { cancelled: 0, maybeRunning: [], done: true }
-    const all = [...found.keys, this.server.keys.queues]
+    const all = [...found.keys, this.keys.queues]
     const [cancelled, done, ...maybeRunning] = (await this.server.run(lua.taskCancelRows, all, [now, most])) as string[]
     return {
       cancelled: Number(cancelled),
@@ -115,7 +112,7 @@ export class TaskRows extends StorePart implements Pick<TaskStore, RowMethods> {
     const found = await this.server.findTask(id)
     if (!found) return
     for (const some of chunksOf(indexes, () => 0, MAX_LEAVING)) {
-      await this.server.run(lua.taskLeaveWindow, [...found.keys, this.server.keys.queues], [now, ...some])
+      await this.server.run(lua.taskLeaveWindow, [...found.keys, this.keys.queues], [now, ...some])
     }
   }
 

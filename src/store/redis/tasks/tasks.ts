@@ -11,22 +11,7 @@ import { HEADER, headerOf, recordOf, taskQueuesOf, writeMaxFailures } from './re
 /** In the sorted set of a queue's tasks, ended and cancelling tasks have a lower score, the others a higher one. */
 const ENDED_BELOW = 0.5
 
-/** The part of the contract that Tasks implements. */
-type TaskMethods =
-  | 'create'
-  | 'openAdding'
-  | 'endAdding'
-  | 'change'
-  | 'cancel'
-  | 'startRun'
-  | 'delete'
-  | 'expired'
-  | 'cancelling'
-  | 'idle'
-  | 'find'
-  | 'page'
-
-export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
+export class Tasks extends StorePart implements Partial<TaskStore> {
   readonly #sets: JobSets
 
   constructor(server: Server, sets: JobSets) {
@@ -35,16 +20,20 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
   }
 
   async create(task: TaskSpec): Promise<boolean> {
-    const { keys } = this.server
     const { id, queue, createdAt, producer } = task
     const queues = writeTaskQueues(taskQueuesOf(task))
     // The entry by which a task is found is written before the task.
     await this.server.all((pipeline) => {
-      pipeline.hsetnx(keys.tasks, id, queues)
-      if (!task.single) pipeline.zadd(keys.taskAges, 'NX', createdAt, id)
+      pipeline.hsetnx(this.keys.tasks, id, queues)
+      if (!task.single) pipeline.zadd(this.keys.taskAges, 'NX', createdAt, id)
     })
-    if ((await this.server.call((client) => client.hget(keys.tasks, id))) !== queues) return false
-    const all = [keys.task(queue, id)[0], keys.producers(queue), keys.taskTimes(queue), keys.taskQueues]
+    if ((await this.server.call((client) => client.hget(this.keys.tasks, id))) !== queues) return false
+    const all = [
+      this.keys.task(queue, id)[0],
+      this.keys.producers(queue),
+      this.keys.taskTimes(queue),
+      this.keys.taskQueues,
+    ]
     return (await this.server.run(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])) === 1
   }
 
@@ -62,10 +51,9 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
 
   /** Interrupts the tasks to which these dead producers were adding rows. */
   async interrupt(producers: ReadonlySet<string>, now: number): Promise<void> {
-    const { keys } = this.server
-    const queues = await this.server.call((client) => client.smembers(keys.taskQueues))
+    const queues = await this.server.call((client) => client.smembers(this.keys.taskQueues))
     const adding = (await this.server.all((pipeline) => {
-      for (const queue of queues) pipeline.hkeys(keys.producers(queue))
+      for (const queue of queues) pipeline.hkeys(this.keys.producers(queue))
     })) as string[][]
     for (const field of adding.flat()) {
       const [, task = '', producer = ''] = /^(\S+) (.*)$/s.exec(field) ?? []
@@ -106,31 +94,29 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
 
   /** Deletes the whole task at once: the server frees its memory in the background. */
   async delete(id: string): Promise<boolean> {
-    const { keys } = this.server
     const found = await this.server.findTask(id)
     if (found)
       await this.server.run(
         lua.taskDelete,
-        [...found.keys, keys.producers(found.queue), keys.parts(found.queue, id)],
+        [...found.keys, this.keys.producers(found.queue), this.keys.parts(found.queue, id)],
         [],
       )
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
-    await this.server.all((pipeline) => pipeline.zrem(keys.taskAges, id).hdel(keys.tasks, id))
-    const queues = found ? [found.queue] : await this.server.call((client) => client.smembers(keys.taskQueues))
+    await this.server.all((pipeline) => pipeline.zrem(this.keys.taskAges, id).hdel(this.keys.tasks, id))
+    const queues = found ? [found.queue] : await this.server.call((client) => client.smembers(this.keys.taskQueues))
     await this.server.all((pipeline) => {
-      for (const queue of queues) pipeline.zrem(keys.taskTimes(queue), id)
+      for (const queue of queues) pipeline.zrem(this.keys.taskTimes(queue), id)
     })
     this.server.forgetTask(id)
     return true
   }
 
   async expired(now: number, limit: number): Promise<string[]> {
-    const { keys } = this.server
     if (limit <= 0) return []
-    const queues = await this.server.call((client) => client.smembers(keys.taskQueues))
+    const queues = await this.server.call((client) => client.smembers(this.keys.taskQueues))
     const some = (await this.server.readable((pipeline) => {
       for (const queue of queues) {
-        pipeline.zrevrangebyscore(keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
+        pipeline.zrevrangebyscore(this.keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
       }
     })) as (string[] | undefined)[]
     const ids: { id: string; ends: number }[] = []
@@ -142,11 +128,10 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
   }
 
   async cancelling(limit: number): Promise<string[]> {
-    const { keys } = this.server
     if (limit <= 0) return []
-    const queues = await this.server.call((client) => client.smembers(keys.taskQueues))
+    const queues = await this.server.call((client) => client.smembers(this.keys.taskQueues))
     const some = (await this.server.readable((pipeline) => {
-      for (const queue of queues) pipeline.zrangebyscore(keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
+      for (const queue of queues) pipeline.zrangebyscore(this.keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
     })) as (string[] | undefined)[]
     return some.flatMap((ids) => ids ?? []).slice(0, limit)
   }
@@ -156,17 +141,16 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
     before: number,
     { after, limit }: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
-    const { keys } = this.server
     const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
-    const queues = (await this.server.call((client) => client.smembers(keys.taskQueues))).sort()
+    const queues = (await this.server.call((client) => client.smembers(this.keys.taskQueues))).sort()
     const rest = queues.filter((queue) => begun === undefined || queue >= begun)
     const counts = await this.server.readable((pipeline) => {
-      for (const queue of rest) pipeline.zcount(keys.taskTimes(queue), '(0', `(${before}`)
+      for (const queue of rest) pipeline.zcount(this.keys.taskTimes(queue), '(0', `(${before}`)
     })
     const [queue, further] = rest.filter((_, i) => Number(counts[i] ?? 0) > 0)
     if (queue === undefined) return { tasks: [], next: null }
     const from = queue === begun ? { score, text } : { score: ENDED_BELOW, text: '' }
-    const page = await this.#sets.pageOf(keys.taskTimes(queue), { after: from, limit })
+    const page = await this.#sets.pageOf(this.keys.taskTimes(queue), { after: from, limit })
     const old = page.filter((entry) => entry.score < before)
     const records = await this.#records(old.map(({ text: id }) => ({ queue, id })))
     const tasks = records.filter((record) => record !== null).filter((record) => isIdle(record, before))
@@ -181,9 +165,8 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
   }
 
   async page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
-    const { keys } = this.server
     const after = before && { text: before.id, score: before.createdAt }
-    const ids = (await this.#sets.pageOf(keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })).map(
+    const ids = (await this.#sets.pageOf(this.keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })).map(
       ({ text }) => text,
     )
     await this.server.loadTasks(ids)
@@ -193,13 +176,13 @@ export class Tasks extends StorePart implements Pick<TaskStore, TaskMethods> {
 
   async #records(tasks: readonly { queue: string; id: string }[]): Promise<(TaskRecord | null)[]> {
     const headers = await this.server.all((pipeline) => {
-      for (const { queue, id } of tasks) pipeline.hmget(this.server.keys.task(queue, id)[0], ...HEADER)
+      for (const { queue, id } of tasks) pipeline.hmget(this.keys.task(queue, id)[0], ...HEADER)
     })
     return headers.map((header) => recordOf(header as (string | null)[]))
   }
 
   async #run(script: Script, { queue, keys }: { queue: string; keys: string[] }, args: Argument[]): Promise<Reply> {
-    const names = this.server.keys
+    const names = this.keys
     return this.server.run(script, [...keys, names.queues, names.producers(queue)], args)
   }
 }

@@ -7,7 +7,7 @@ import type { Leases } from './leases.ts'
 /** How many owners are read with one pipeline. */
 const OWNERS_AT_ONCE = 10
 
-export class FetchedJobs extends StorePart implements Pick<WorkerStore, 'fetched'> {
+export class FetchedJobs extends StorePart implements Partial<WorkerStore> {
   readonly #leases: Leases
 
   constructor(server: Server, leases: Leases) {

@@ -4,7 +4,7 @@ import type { WorkerStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { StorePart } from '../server/server.ts'
 
-export class LeaderLocks extends StorePart implements Pick<WorkerStore, 'acquireLock' | 'releaseLock'> {
+export class LeaderLocks extends StorePart implements Partial<WorkerStore> {
   /** Makes each value unique. */
   #calls = 0
   /** The values of other holders, with the time on the monotonic clock since which each is unchanged. */
@@ -33,6 +33,6 @@ export class LeaderLocks extends StorePart implements Pick<WorkerStore, 'acquire
   }
 
   async #run(lock: string, args: (string | number)[]) {
-    return this.server.run(lua.leaderLock, [this.server.keys.leaderLock(lock)], args)
+    return this.server.run(lua.leaderLock, [this.keys.leaderLock(lock)], args)
   }
 }

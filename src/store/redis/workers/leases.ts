@@ -21,33 +21,35 @@ interface OwnerRecord {
   queues: string[]
 }
 
-export class Leases
-  extends StorePart
-  implements Pick<WorkerStore, 'renew' | 'renewer' | 'leases' | 'ownersOn' | 'unrenewed' | 'tidy'>
-{
+export class Leases extends StorePart implements Partial<WorkerStore> {
   /** The longest lease, in seconds, of the owners that joined in this process. */
   #seconds = 0
 
   /** Returns false for a name that is known already, claimed or not. */
   async create(owner: string, queues: readonly string[], seconds: number, host: string): Promise<boolean> {
-    const { keys } = this.server
     this.#seconds = Math.max(this.#seconds, seconds)
-    const all = [keys.leases, keys.renewals, keys.owner(owner), keys.machine(machineOf(host))]
+    const all = [this.keys.leases, this.keys.renewals, this.keys.owner(owner), this.keys.machine(machineOf(host))]
     return (await this.server.run(lua.join, all, [owner, seconds, host, ...new Set(queues)])) === 1
   }
 
   /** Lets an owner hold jobs of one more queue. Returns false when it has no lease. */
   async addQueue(owner: Owner, queue: string): Promise<boolean> {
-    const { keys } = this.server
-    if ((await this.server.run(lua.addQueue, [keys.leases, keys.owner(owner.name)], [owner.name, queue])) !== 1)
+    if (
+      (await this.server.run(lua.addQueue, [this.keys.leases, this.keys.owner(owner.name)], [owner.name, queue])) !== 1
+    )
       return false
     owner.queues.add(queue)
     return true
   }
 
   async renew(owner: string, seconds: number): Promise<boolean> {
-    const { keys } = this.server
-    return (await this.server.run(lua.renew, [keys.leases, keys.renewals, keys.owner(owner)], [owner, seconds])) === 1
+    return (
+      (await this.server.run(
+        lua.renew,
+        [this.keys.leases, this.keys.renewals, this.keys.owner(owner)],
+        [owner, seconds],
+      )) === 1
+    )
   }
 
   /** Removes an owner that holds no job. Returns false, and changes nothing, when it holds one. */
@@ -64,29 +66,25 @@ export class Leases
   }
 
   async leases(): Promise<Lease[]> {
-    return this.#leasesOf(
-      await this.server.call((client) => client.zrange(this.server.keys.leases, '0', '-1', 'WITHSCORES')),
-    )
+    return this.#leasesOf(await this.server.call((client) => client.zrange(this.keys.leases, '0', '-1', 'WITHSCORES')))
   }
 
   async ownersOn(machine: string): Promise<{ owner: string; host: string }[]> {
-    const hosts = await this.server.call((client) => client.hgetall(this.server.keys.machine(machine)))
+    const hosts = await this.server.call((client) => client.hgetall(this.keys.machine(machine)))
     return Object.entries(hosts).map(([owner, host]) => ({ owner, host }))
   }
 
   /** Returns the newest stamp; with `since`, also the unclaimed owners that have not renewed since that stamp. */
   async unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
-    const { keys } = this.server
     const [stamp, scores] = (await this.server.all((pipeline) => {
-      pipeline.get(keys.renewals)
-      if (since !== null) pipeline.zrangebyscore(keys.leases, '0', since, 'WITHSCORES')
+      pipeline.get(this.keys.renewals)
+      if (since !== null) pipeline.zrangebyscore(this.keys.leases, '0', since, 'WITHSCORES')
     })) as [string | null, string[] | undefined]
     return { stamp: Number(stamp ?? 0), leases: scores ? await this.#leasesOf(scores) : [] }
   }
 
   /** `known`: queues that the owner had, in case no key lists them any more. */
   async claimLease(owner: string, ends: number | null, known: Iterable<string> = []): Promise<boolean> {
-    const { keys } = this.server
     // In an outage every lease ends. A process that has just reconnected gives the others time to reconnect as well.
     const grace = ((this.#seconds || DEFAULT_SECONDS) * 1000 * 2) / 3
     const main = await this.server.ready()
@@ -97,30 +95,27 @@ export class Leases
       const found = (await this.#findOwners()).filter((one) => one.owner === owner).map(({ queue }) => queue)
       unlisted = [...new Set([...known, ...found])]
     }
-    const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host))]
+    const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host))]
     return (await this.server.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
   }
 
   /** Returns whether the owner still has its lease. */
   async hasLease(owner: Owner): Promise<boolean> {
-    const stamp = await this.server.main.call((client) => client.zscore(this.server.keys.leases, owner.name))
+    const stamp = await this.server.main.call((client) => client.zscore(this.keys.leases, owner.name))
     return Number(stamp ?? -1) >= 0
   }
 
   async recordOf(owner: string): Promise<OwnerRecord> {
-    const { keys } = this.server
-    return recordIn(await this.server.call((client) => client.hgetall(keys.owner(owner))))
+    return recordIn(await this.server.call((client) => client.hgetall(this.keys.owner(owner))))
   }
 
   /** Returns every listed owner, claimed or not, with each of its queues. */
   async ownedQueues(): Promise<{ owner: string; queue: string }[]> {
-    const { keys } = this.server
-    return this.queuesOf(await this.server.call((client) => client.zrange(keys.leases, '0', '-1')))
+    return this.queuesOf(await this.server.call((client) => client.zrange(this.keys.leases, '0', '-1')))
   }
 
   async claimedOwners(): Promise<string[]> {
-    const { keys } = this.server
-    return this.server.call((client) => client.zrangebyscore(keys.leases, '-inf', '(0'))
+    return this.server.call((client) => client.zrangebyscore(this.keys.leases, '-inf', '(0'))
   }
 
   /**
@@ -128,31 +123,29 @@ export class Leases
    * queues without tasks.
    */
   async tidy(): Promise<string[]> {
-    const { keys } = this.server
-    for (const queue of await this.server.call((client) => client.smembers(keys.taskQueues))) {
+    for (const queue of await this.server.call((client) => client.smembers(this.keys.taskQueues))) {
       await this.server.run(
         lua.removeQueueName,
-        [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)],
+        [this.keys.taskQueues, this.keys.taskTimes(queue), this.keys.producers(queue), this.keys.backlog(queue)],
         [queue],
       )
     }
     const owners = [...new Set((await this.#findOwners()).map(({ owner }) => owner))]
     if (owners.length === 0) return []
-    const stamps = await this.server.call((client) => client.zmscore(keys.leases, ...owners))
+    const stamps = await this.server.call((client) => client.zmscore(this.keys.leases, ...owners))
     return owners.filter((_, i) => stamps[i] === null)
   }
 
   /** Finds owners by their keys, in a scan of the whole database. */
   async #findOwners(): Promise<{ queue: string; owner: string }[]> {
-    const { keys } = this.server
     const found: { queue: string; owner: string }[] = []
     let cursor = '0'
     do {
       const [next, some] = await this.server.call((client) =>
-        client.scan(cursor, 'MATCH', keys.ownersPattern, 'COUNT', 1000),
+        client.scan(cursor, 'MATCH', this.keys.ownersPattern, 'COUNT', 1000),
       )
       for (const key of some) {
-        const parsed = keys.parseOwners(key)
+        const parsed = this.keys.parseOwners(key)
         if (parsed) found.push(parsed)
       }
       cursor = next
@@ -163,11 +156,10 @@ export class Leases
   /** Reads leases from a flat list of owners and their stamps. */
   async #leasesOf(flat: readonly string[]): Promise<Lease[]> {
     if (flat.length === 0) return []
-    const { keys } = this.server
     const owners = flat.filter((_, i) => i % 2 === 0)
     const [time, ...records] = (await this.server.all((pipeline) => {
       pipeline.time()
-      for (const owner of owners) pipeline.hmget(keys.owner(owner), 'seconds', 'host')
+      for (const owner of owners) pipeline.hmget(this.keys.owner(owner), 'seconds', 'host')
     })) as [[string, string], ...(string | null)[][]]
     const now = Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000)
     return owners.map((owner, i) => {
@@ -181,19 +173,17 @@ export class Leases
   }
 
   async queuesOf(owners: readonly string[]): Promise<{ owner: string; queue: string }[]> {
-    const { keys } = this.server
     const fields = (await this.server.all((pipeline) => {
-      for (const owner of owners) pipeline.hkeys(keys.owner(owner))
+      for (const owner of owners) pipeline.hkeys(this.keys.owner(owner))
     })) as string[][]
     return owners.flatMap((owner, i) => queuesIn(fields[i] ?? []).map((queue) => ({ owner, queue })))
   }
 
   /** Removes owners that were claimed long ago and hold no jobs. */
   async removeOld(isHolding: (owner: string) => boolean): Promise<void> {
-    const { keys } = this.server
     const [seconds] = (await this.server.call((client) => client.time())) as unknown as [string, string]
     const until = REMEMBERED_MS - Number(seconds) * 1000
-    const old = await this.server.call((client) => client.zrangebyscore(keys.leases, `(${until}`, '(0'))
+    const old = await this.server.call((client) => client.zrangebyscore(this.keys.leases, `(${until}`, '(0'))
     for (const owner of old) {
       if (!isHolding(owner)) await this.#remove(owner, await this.recordOf(owner), until)
     }
@@ -204,13 +194,12 @@ export class Leases
     { host, queues }: Pick<OwnerRecord, 'host' | 'queues'>,
     until: number | '',
   ): Promise<boolean> {
-    const { keys } = this.server
     const own = queues.flatMap((queue) => [
-      keys.working(queue, owner),
-      keys.arriving(queue, owner),
-      keys.settled(queue, owner),
+      this.keys.working(queue, owner),
+      this.keys.arriving(queue, owner),
+      this.keys.settled(queue, owner),
     ])
-    const all = [keys.leases, keys.owner(owner), keys.machine(machineOf(host)), ...own]
+    const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host)), ...own]
     return (await this.server.run(lua.removeOwner, all, [owner, until])) === 1
   }
 }

@@ -15,7 +15,7 @@ const MAX_JOBS = 100
 /** An orphaned job with this prefix in its ticket lies in the list of arrivals; the rest of the ticket is its text. */
 const ARRIVAL = '='
 
-export class Orphans extends StorePart implements Pick<WorkerStore, 'orphaned' | 'rescue'> {
+export class Orphans extends StorePart implements Partial<WorkerStore> {
   readonly #leases: Leases
   readonly #tasks: Tasks
 
@@ -42,14 +42,13 @@ export class Orphans extends StorePart implements Pick<WorkerStore, 'orphaned' |
 
   /** Returns jobs newest first in each queue, and removes owners that were claimed long ago. */
   async #orphaned(owners: readonly string[], limit: number): Promise<OrphanedJob[]> {
-    const { keys } = this.server
     const orphaned: OrphanedJob[] = []
     let broken: unknown
     const claimed = await this.#leases.queuesOf(owners)
     // Most of these owners hold no job and are only remembered.
     const holding = (await this.server.all((pipeline) => {
       for (const { owner, queue } of claimed) {
-        pipeline.exists(keys.working(queue, owner), keys.arriving(queue, owner))
+        pipeline.exists(this.keys.working(queue, owner), this.keys.arriving(queue, owner))
       }
     })) as number[]
     const holders = new Set(claimed.filter((_, i) => holding[i] !== 0).map(({ owner }) => owner))

@@ -20,10 +20,7 @@ const SERVED_MS = 5000
 /** A recovered job goes back to its queue when its owner has not fetched it by then. */
 const REQUEUE_MS = 2000
 
-export class Owners
-  extends StorePart
-  implements Pick<WorkerStore, 'settleAndFetch' | 'waitForJobs' | 'join' | 'release' | 'claim'>
-{
+export class Owners extends StorePart implements Partial<WorkerStore> {
   readonly #leases: Leases
   readonly #tasks: Tasks
   readonly #script: SettleAndFetchScript

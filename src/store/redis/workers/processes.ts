@@ -9,15 +9,11 @@ const SIGNAL_SECONDS = 60
 /** Of all processes one a minute removes the names of dead processes, as in Sidekiq. */
 const CLEANUP_SECONDS = 60
 
-export class Processes
-  extends StorePart
-  implements Pick<WorkerStore, 'heartbeat' | 'processes' | 'removeProcess' | 'signal' | 'running' | 'leader'>
-{
+export class Processes extends StorePart implements Partial<WorkerStore> {
   async heartbeat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
-    const { keys } = this.server
     const { identity, info, concurrency, busy, beat, quiet, rss } = record
     const ms = Math.round(seconds * 1000)
-    const work = keys.running(identity)
+    const work = this.keys.running(identity)
     await this.server.transaction((transaction) => {
       transaction.unlink(work)
       if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(runningField))).pexpire(work, ms)
@@ -27,19 +23,18 @@ export class Processes
     const rtt = performance.now() - asked
     const rtt_us = Math.round(rtt * 1000)
     const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
-    const key = keys.process(identity)
+    const key = this.keys.process(identity)
     const [, exists] = await this.server.transaction((transaction) =>
-      transaction.sadd(keys.processes, identity).exists(key).hset(key, fields).pexpire(key, ms),
+      transaction.sadd(this.keys.processes, identity).exists(key).hset(key, fields).pexpire(key, ms),
     )
-    const signal = (await this.server.call((client) => client.rpop(keys.signals(identity)))) as Signal | null
+    const signal = (await this.server.call((client) => client.rpop(this.keys.signals(identity)))) as Signal | null
     return { signal, known: exists === 1, rtt }
   }
 
   async processes(): Promise<ProcessRecord[]> {
-    const { keys } = this.server
-    const identities = (await this.server.call((client) => client.smembers(keys.processes))).sort()
+    const identities = (await this.server.call((client) => client.smembers(this.keys.processes))).sort()
     const answers = await this.server.readable((pipeline) => {
-      for (const identity of identities) pipeline.hgetall(keys.process(identity))
+      for (const identity of identities) pipeline.hgetall(this.keys.process(identity))
     })
     const gone: string[] = []
     const records = identities.flatMap((identity, i) => {
@@ -54,17 +49,17 @@ export class Processes
 
   /** Removes names of processes that no longer beat: Sidekiq polls more slowly the more names there are. */
   async #cleanUp(gone: readonly string[]): Promise<void> {
-    const { keys } = this.server
-    const ours = await this.server.call((client) => client.set(keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'))
-    if (ours === 'OK') await this.server.call((client) => client.srem(keys.processes, ...gone))
+    const ours = await this.server.call((client) =>
+      client.set(this.keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'),
+    )
+    if (ours === 'OK') await this.server.call((client) => client.srem(this.keys.processes, ...gone))
   }
 
   async running(): Promise<(RunningJob & { identity: string })[]> {
-    const { keys } = this.server
-    const identities = (await this.server.call((client) => client.smembers(keys.processes))).sort()
+    const identities = (await this.server.call((client) => client.smembers(this.keys.processes))).sort()
     const answers = await this.server.readable((pipeline) => {
       for (const identity of identities) {
-        pipeline.hgetall(keys.running(identity)).hgetall(keys.otherRunning(identity))
+        pipeline.hgetall(this.keys.running(identity)).hgetall(this.keys.otherRunning(identity))
       }
     })
     return identities.flatMap((identity, i) =>
@@ -78,23 +73,20 @@ export class Processes
   }
 
   async leader(): Promise<string | null> {
-    const { keys } = this.server
-    return this.server.call((client) => client.get(keys.leader))
+    return this.server.call((client) => client.get(this.keys.leader))
   }
 
   async removeProcess(identity: string): Promise<void> {
-    const { keys } = this.server
     await this.server.all((pipeline) =>
       pipeline
-        .srem(keys.processes, identity)
-        .del(keys.process(identity), keys.running(identity), keys.signals(identity)),
+        .srem(this.keys.processes, identity)
+        .del(this.keys.process(identity), this.keys.running(identity), this.keys.signals(identity)),
     )
   }
 
   async signal(identity: string, signal: Signal): Promise<boolean> {
-    const { keys } = this.server
-    if ((await this.server.call((client) => client.exists(keys.process(identity)))) === 0) return false
-    const key = keys.signals(identity)
+    if ((await this.server.call((client) => client.exists(this.keys.process(identity)))) === 0) return false
+    const key = this.keys.signals(identity)
     await this.server.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
     return true
   }

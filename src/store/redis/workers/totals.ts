@@ -5,7 +5,7 @@ import { lua } from '../lua.generated.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Leases } from './leases.ts'
 
-export class Totals extends StorePart implements Pick<MetricStore, 'totals' | 'resetTotals' | 'history'> {
+export class Totals extends StorePart implements Partial<MetricStore> {
   readonly #leases: Leases
 
   constructor(server: Server, leases: Leases) {
@@ -15,22 +15,21 @@ export class Totals extends StorePart implements Pick<MetricStore, 'totals' | 'r
 
   /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
   async totals(): Promise<StoreStats> {
-    const { keys } = this.server
     const [queues = [], ours = []] = (await this.server.all((pipeline) =>
-      pipeline.smembers(keys.queues).smembers(keys.taskQueues),
+      pipeline.smembers(this.keys.queues).smembers(this.keys.taskQueues),
     )) as string[][]
     const owners = await this.#leases.ownedQueues()
     const counted: (readonly [command: string, key: string])[] = [
-      ['GET', keys.processed()],
-      ['GET', keys.failed()],
-      ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', keys.set(set)] as const),
-      ...queues.map((queue) => ['LLEN', keys.queue(queue)] as const),
-      ...ours.map((queue) => ['GET', keys.backlog(queue)] as const),
+      ['GET', this.keys.processed()],
+      ['GET', this.keys.failed()],
+      ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', this.keys.set(set)] as const),
+      ...queues.map((queue) => ['LLEN', this.keys.queue(queue)] as const),
+      ...ours.map((queue) => ['GET', this.keys.backlog(queue)] as const),
       ...owners.flatMap(
         ({ owner, queue }) =>
           [
-            ['HLEN', keys.working(queue, owner)],
-            ['LLEN', keys.arriving(queue, owner)],
+            ['HLEN', this.keys.working(queue, owner)],
+            ['LLEN', this.keys.arriving(queue, owner)],
           ] as const,
       ),
     ]
@@ -55,13 +54,12 @@ export class Totals extends StorePart implements Pick<MetricStore, 'totals' | 'r
   }
 
   async resetTotals(which: 'processed' | 'failed'): Promise<void> {
-    await this.server.call((client) => client.set(this.server.keys[which](), 0))
+    await this.server.call((client) => client.set(this.keys[which](), 0))
   }
 
   async history(days: readonly string[]): Promise<{ processed: number; failed: number }[]> {
     if (days.length === 0) return []
-    const { keys } = this.server
-    const wanted = days.flatMap((day) => [keys.processed(day), keys.failed(day)])
+    const wanted = days.flatMap((day) => [this.keys.processed(day), this.keys.failed(day)])
     const counts = await this.server.call((client) => client.mget(...wanted))
     return days.map((_, i) => ({ processed: Number(counts[i * 2] ?? 0), failed: Number(counts[i * 2 + 1] ?? 0) }))
   }
