@@ -228,9 +228,9 @@ export class Membership extends Periodic {
     const { maxCrashes } = this.#definition.options
     const answer = await store.ordered.acquireShard(this.#queue, number, owner, maxCrashes, now())
     if (!answer) return false
-    const { token, restored, died } = answer
-    if (restored > 0) {
-      log.warn({ queue: this.#queue, shard: number, ids: restored }, 'rescued ordered jobs of a process that died')
+    const { token, rescued, died } = answer
+    if (rescued > 0) {
+      log.warn({ queue: this.#queue, shard: number, ids: rescued }, 'rescued ordered jobs of a process that died')
     }
     if (died.length > 0) this.#emit({ kind: 'died', deaths: died.map(deathIn) })
     if (this.#joined === owner) this.#add(number, token)

@@ -314,12 +314,12 @@ onRedis('ordered queues', () => {
     try {
       const first = sure(await store.ordered.acquireShard('o', 1, 'B', 1, MS))
       expect(first.died).toMatchObject([{ id: ONE[0], error: 'crashed 1 times', deaths: 1 }])
-      expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({ ...first, restored: 0 })
+      expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({ ...first, rescued: 0 })
       expect(await store.ordered.acquireShard('o', 1, 'A', 1, MS)).toBe(null)
       await store.ordered.settleAndFetch('o', 'B', turn([], [{ shard: 1, token: first.token, n: 1 }]))
       expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({
         token: first.token,
-        restored: 0,
+        rescued: 0,
         died: [],
       })
     } finally {

@@ -142,6 +142,14 @@ export interface ShardOwner {
   token: number
 }
 
+/** The answer to `acquireShard`. `rescued`: the number of ids that the previous owner left in flight and that wait again. */
+export interface AcquiredShard {
+  token: number
+  rescued: number
+  /** The ids that went to the morgue. */
+  died: MorgueEntry[]
+}
+
 export interface ShardAssignments {
   shards: number
   /** While the queue is resharded, the number of shards before; ids may still be in any of them. null: no resharding. */
@@ -228,7 +236,7 @@ export interface OrderedStore {
    *
    * What the previous owner left in flight waits again in the same step, with its state before the fetch. If that was one
    * id, it has crashed once more; at `maxCrashes` all its fetched payloads go to the morgue ("crashed 3 times"). If they
-   * were several ids, all become suspects, and no crash is counted. `died`: the ids that went to the morgue.
+   * were several ids, all become suspects, and no crash is counted.
    *
    * A caller that lost the answer asks again: it gets its token and, in a store that can lose an answer, the same deaths,
    * until it has fetched something. The first token of a shard is not 1, because no token of a queue name is used twice,
@@ -240,7 +248,7 @@ export interface OrderedStore {
     owner: string,
     maxCrashes: number,
     now: number,
-  ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null>
+  ): Promise<AcquiredShard | null>
   /** Releases a shard. Its ids in flight wait again with their state before the fetch. False: the owner lost it before. */
   releaseShard(queue: string, shard: number, owner: string, token: number, now: number): Promise<boolean>
   /**

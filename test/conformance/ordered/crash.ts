@@ -22,7 +22,7 @@ export const orderedCrash: Case[] = [
     await owner.die()
     expect(await o.busy()).toEqual(['1'])
     const heir = await o.member()
-    expect(await heir.own()).toEqual({ token: sure(owner.tokens.get(0)) + 1, restored: 1, died: [] })
+    expect(await heir.own()).toEqual({ token: sure(owner.tokens.get(0)) + 1, rescued: 1, died: [] })
     expect(await o.waiting()).toEqual(['1{900,-1,{v1:10}}'])
     const [again] = await heir.fetch()
     expect(again).toMatchObject({ crashes: 1, suspect: false, retryCount: -1 })
@@ -68,8 +68,8 @@ export const orderedCrash: Case[] = [
       if (crash === 3) await o.push(item('1', 'v3', 3))
       await owner.die()
     }
-    const { died, restored } = await (await o.member()).own()
-    expect(restored).toBeLessThanOrEqual(1)
+    const { died, rescued } = await (await o.member()).own()
+    expect(rescued).toBeLessThanOrEqual(1)
     expect(died.map(({ id, payloads, error, deaths }) => [id, textOf(payloads), error, deaths])).toEqual([
       ['1', '{v1:1,v2:2}', 'crashed 3 times', 1],
     ])

@@ -119,10 +119,10 @@ class Life {
     const answer = await owner.ask(shard, MOST_STALLS)
     if (had) return expect(answer).toBe(null)
     const deaths = this.deaths()
-    const restored = this.model.crash(shard, MOST_STALLS)
+    const rescued = this.model.crash(shard, MOST_STALLS)
     expect(sure(answer).token).toBeGreaterThan(token)
     expect(answer?.died).toHaveLength(this.deaths() - deaths)
-    expect(sure(answer).restored + sure(answer).died.length).toBeLessThanOrEqual(restored + died.size)
+    expect(sure(answer).rescued + sure(answer).died.length).toBeLessThanOrEqual(rescued + died.size)
     this.lose(shard)
     this.owners.set(shard, owner)
   }

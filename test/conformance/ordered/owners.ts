@@ -29,7 +29,7 @@ export const orderedOwners: Case[] = [
     const token = sure(owner.tokens.get(0))
     const again = await o.store.ordered.acquireShard(o.name, 0, owner.name, 3, o.ms)
     expect([null, token]).toContain(again?.token ?? null)
-    expect(again?.restored ?? 0).toBe(0)
+    expect(again?.rescued ?? 0).toBe(0)
     expect(await o.busy()).toEqual(['1'])
     await owner.settle(done, taken)
   }),
@@ -43,7 +43,7 @@ export const orderedOwners: Case[] = [
         const answers = await Promise.all(members.map((member) => member.ask()))
         const { token } = sure(answers.find(Boolean))
         expect(answers.filter(Boolean)).toEqual([
-          { token: last === undefined ? token : last + 1, restored: 0, died: [] },
+          { token: last === undefined ? token : last + 1, rescued: 0, died: [] },
         ])
         last = token
         const winner = sure(members[answers.findIndex(Boolean)])
@@ -60,7 +60,7 @@ export const orderedOwners: Case[] = [
     const held = await owner.fetch()
     await owner.die()
     const heir = await o.member()
-    expect(await heir.own()).toEqual({ token: sure(owner.tokens.get(0)) + 1, restored: 2, died: [] })
+    expect(await heir.own()).toEqual({ token: sure(owner.tokens.get(0)) + 1, rescued: 2, died: [] })
     // They were in flight together: each comes alone.
     const [first] = await heir.fetch(5)
     const before = await everything(o)
@@ -143,7 +143,7 @@ export const orderedOwners: Case[] = [
       const heir = await o.member()
       for (let shard = 0; shard < 3; shard++) {
         const token = sure(owner.tokens.get(shard)) + 1
-        expect(await heir.own(shard)).toEqual({ token, restored: 0, died: [] })
+        expect(await heir.own(shard)).toEqual({ token, rescued: 0, died: [] })
       }
       const taken = await heir.takeAll(10)
       expect(taken.map(({ suspect, crashes }) => [suspect, crashes])).toEqual(taken.map(() => [false, 0]))
@@ -164,7 +164,7 @@ export const orderedOwners: Case[] = [
       const [left, gone] = [held.filter(({ shard }) => shard === 0), held.filter(({ shard }) => shard === 1)]
       expect(await owner.answers(done, ...gone)).toEqual(gone.map(() => 'fenced'))
       const other = await o.member()
-      expect(await other.own(1)).toEqual({ token: token + 1, restored: 0, died: [] })
+      expect(await other.own(1)).toEqual({ token: token + 1, rescued: 0, died: [] })
       const taken = await other.fetch(12, 1)
       expect(taken.map(({ id }) => id)).toEqual(expect.arrayContaining(gone.map(({ id }) => id)))
       expect(taken.every(({ suspect, crashes }) => !suspect && crashes === 0)).toBe(true)
@@ -215,7 +215,7 @@ export const orderedOwners: Case[] = [
     const token = sure(owner.tokens.get(0))
     await o.push(item('1'))
     await owner.fetch()
-    expect(await owner.ask()).toEqual({ token, restored: 0, died: [] })
+    expect(await owner.ask()).toEqual({ token, rescued: 0, died: [] })
     expect(await (await o.member()).ask()).toBe(null)
     expect(await o.busy()).toEqual(['1'])
   }),

@@ -1,7 +1,7 @@
 /** Shard assignments: members, owners of shards, and changes of their number. */
 
 import {
-  type MorgueEntry,
+  type AcquiredShard,
   type OrderedStore,
   RESHARD_PAGE,
   type ScoredPayload,
@@ -76,15 +76,15 @@ export class OrderedShards implements Partial<OrderedStore> {
     owner: string,
     maxCrashes: number,
     now: number,
-  ): Promise<{ token: number; restored: number; died: MorgueEntry[] } | null> {
+  ): Promise<AcquiredShard | null> {
     const error = `crashed ${maxCrashes} times`
     const args = [shard, owner, maxCrashes, now / 1000, writeError(error)]
     const answer = await this.#queues.run(queue, lua.orderedAcquireShard, allShards, () => args)
     if (!answer) return null
-    const [token, restored, died] = answer as [number, number, [string, number, string[]][]]
+    const [token, rescued, died] = answer as [number, number, [string, number, string[]][]]
     return {
       token,
-      restored,
+      rescued,
       died: died.map(([id, deaths, flat]) => ({
         id,
         payloads: pairs(flat).map(([score, payload]): ScoredPayload => [payload, Number(score)]),

@@ -7,7 +7,7 @@ import { InFlightTable } from './in-flight.ts'
 import { inOneStep, type Step } from './limits.ts'
 import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { newRow, type WaitingRow, WaitingTable } from './waiting.ts'
+import { newRow, WaitingTable } from './waiting.ts'
 
 export class OrderedActions extends Tables {
   readonly #waiting = this.db.get(WaitingTable)
@@ -33,20 +33,17 @@ export class OrderedActions extends Tables {
       }
       return { n: rows.length, rest: [] }
     }
-    const { some, rest } = inOneStep(rows, ({ size }) => size)
-    const [large] = rest
-    if (some.length === 0 && large) {
-      if (act === 'kill') this.#morgue.enterSome(open, large, error ?? large.error, now, begun.has(large.id))
-      else this.#waiting.dropSome(open.id, large)
-      this.#waiting.change(open.id, large)
-      return { n: 0, rest: rest.map(({ id }) => id), begun: large.id }
-    }
+    const { some, rest, isPart } = inOneStep(rows, ({ size }) => size)
     for (const row of some) {
-      open.removeWaiting(row)
-      if (act === 'kill') this.#morgue.enterAll(open, row, error ?? row.error, now, begun.has(row.id))
+      if (act === 'kill') this.#morgue.move(open, row, error ?? row.error, now, begun.has(row.id))
+      else if (isPart) this.#waiting.dropLowest(open.id, row)
+      if (isPart) this.#waiting.change(open.id, row)
+      else open.removeWaiting(row)
     }
+    const left = rest.map(({ id }) => id)
+    if (isPart) return { n: 0, rest: left, begun: left[0] as string }
     this.#waiting.remove(open.id, some)
-    return { n: some.length, rest: rest.map(({ id }) => id) }
+    return { n: some.length, rest: left }
   }
 
   deletePayload(open: OpenQueue, id: string, payload: string): boolean {
@@ -65,18 +62,13 @@ export class OrderedActions extends Tables {
   /** Moves dead ids back to the waiting ones, merged. */
   resurrect(open: OpenQueue, ids: readonly string[], now: number): Step {
     const dead = [...new Set(ids)].filter((id) => this.#morgue.reason(open.id, id) !== undefined)
-    const { some, rest } = inOneStep(dead, (id) => this.#waiting.deadSize(open.id, id))
-    const [large] = rest
-    if (some.length === 0 && large !== undefined) {
-      this.#moveBack(open, [large], now, (row) => this.#waiting.resurrectSome(open.id, row))
-      return { n: 0, rest }
-    }
-    this.#moveBack(open, some, now, (row) => this.#waiting.resurrect(open.id, row))
-    return { n: this.#morgue.delete(open, some).n, rest }
+    const { some, rest, isPart } = inOneStep(dead, (id) => this.#waiting.deadSize(open.id, id))
+    this.#moveBack(open, some, now)
+    return isPart ? { n: 0, rest } : { n: this.#morgue.delete(open, some).n, rest }
   }
 
-  /** Puts dead ids back into the queue; `add` moves their payloads. */
-  #moveBack(open: OpenQueue, ids: readonly string[], now: number, add: (row: WaitingRow) => void): void {
+  /** Puts dead ids back into the queue, each with as many payloads as one step may move. */
+  #moveBack(open: OpenQueue, ids: readonly string[], now: number): void {
     const inFlight = this.#flights.among(open.id, ids)
     const waiting = this.#waiting.find(open.id, ids)
     for (const id of ids) {
@@ -84,7 +76,7 @@ export class OrderedActions extends Tables {
       if (there) open.removeWaiting(there)
       const position = { shard: shardOf(id, open.queue.shards), inFlight: inFlight.has(id) ? 1 : 0 }
       const row = there ?? newRow(id, { ...position, performIn: 0, retryCount: -1 })
-      add(row)
+      this.#waiting.resurrect(open.id, row)
       const error = this.#morgue.reason(open.id, id)?.error ?? null
       Object.assign(row, { performIn: now / 1000, retryCount: -1, error })
       if (there) this.#waiting.change(open.id, row)
@@ -94,21 +86,16 @@ export class OrderedActions extends Tables {
     }
   }
 
-  /**
-   * Deletes a part of an id with very many payloads, if these ids include one.
-   * @returns whether they did
-   */
-  cancelSome(open: OpenQueue, ids: readonly string[]): boolean {
-    const large = [...this.#waiting.find(open.id, ids).values()].find(({ size }) => size > ORDERED_STEP)
-    if (!large) return false
-    this.#waiting.dropSome(open.id, large)
-    this.#waiting.change(open.id, large)
-    return true
-  }
-
-  cancel(open: OpenQueue, ids: readonly string[]): ('removed' | 'signalled' | 'not-found')[] {
+  /** Returns null when only a part of an id with very many payloads was deleted: call it again. */
+  cancel(open: OpenQueue, ids: readonly string[]): ('removed' | 'signalled' | 'not-found')[] | null {
     const inFlight = this.#flights.among(open.id, ids)
     const rows = this.#waiting.find(open.id, ids)
+    const large = [...rows.values()].find(({ size }) => size > ORDERED_STEP)
+    if (large) {
+      this.#waiting.dropLowest(open.id, large)
+      this.#waiting.change(open.id, large)
+      return null
+    }
     for (const row of rows.values()) open.removeWaiting(row)
     this.#waiting.remove(open.id, [...rows.values()])
     if (inFlight.size > 0) {

@@ -40,16 +40,11 @@ FROM ordered_in_flight AS f INDEXED BY ordered_cancelled
 CROSS JOIN ordered_shard AS s ON s.queue = f.queue AND s.shard = f.shard
 WHERE f.queue = ?1 AND cancelled = 1 AND owner = ?2;
 
--- list: returns the ids in flight, of one owner or of all, in order.
+-- list: returns the ids in flight, in order: of the owner ?2 or of all, and from the id ?3 to the id ?4.
 SELECT json_group_array(json_array(id, shard, fetch_number, token, name, fetched_at)) AS json
 FROM (
   SELECT f.id, f.shard, f.fetch_number, token, owner.name, fetched_at
   FROM ordered_in_flight AS f JOIN ordered_shard AS s ON s.queue = f.queue AND s.shard = f.shard
   LEFT JOIN owner ON owner.id = s.owner
-  WHERE f.queue = ?1 AND (?2 IS NULL OR owner.name = ?2) ORDER BY f.id LIMIT -1
+  WHERE f.queue = ?1 AND (?2 IS NULL OR owner.name = ?2) AND f.id BETWEEN ?3 AND ?4 ORDER BY f.id LIMIT -1
 );
-
--- one: returns one id in flight.
-SELECT json_array(f.id, f.shard, f.fetch_number, token, owner.name, fetched_at) AS json
-FROM ordered_in_flight AS f JOIN ordered_shard AS s ON s.queue = f.queue AND s.shard = f.shard
-LEFT JOIN owner ON owner.id = s.owner WHERE f.queue = ? AND f.id = ?;

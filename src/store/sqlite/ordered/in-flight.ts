@@ -1,7 +1,7 @@
 /** Ids in flight: reading them, and moving them back to the queue or to the morgue. */
 
 import {
-  type MorgueEntry,
+  type AcquiredShard,
   type OrderedInFlight,
   type OrderedState,
   type ScoredPayload,
@@ -9,6 +9,7 @@ import {
 } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
+import { BEHIND_ALL } from './limits.ts'
 import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { type Change, newRow, type WaitingRow, WaitingTable } from './waiting.ts'
@@ -116,15 +117,10 @@ export class InFlightTable extends Tables {
    * Puts all ids of a shard back with their state at the fetch, except cancelled ones. With `maxCrashes` the owner has
    * crashed, and an id that was alone in flight is counted as the cause.
    */
-  requeueShard(
-    open: OpenQueue,
-    number: number,
-    now: number,
-    maxCrashes?: number,
-  ): { restored: number; died: MorgueEntry[] } {
+  requeueShard(open: OpenQueue, number: number, now: number, maxCrashes?: number): Omit<AcquiredShard, 'token'> {
     const shard = open.changeShard(number)
     shard.alone = 0
-    if (shard.busy === 0) return { restored: 0, died: [] }
+    if (shard.busy === 0) return { rescued: 0, died: [] }
     shard.busy = 0
     const ids = this.db.list<string>(sql.inFlight.ofShard, open.id, number)
     const flights = [...this.find(open.id, ids).values()]
@@ -143,16 +139,21 @@ export class InFlightTable extends Tables {
     this.releaseWaiting(open, dead)
     const saved = left.filter((flight) => !dead.includes(flight))
     this.requeue(open, saved)
-    return { restored: saved.length, died }
+    return { rescued: saved.length, died }
   }
 
-  list(queue: number, owner: string | null): OrderedInFlight[] {
-    return this.db.list<InFlightColumns>(sql.inFlight.list, queue, owner).map(inFlightOf)
-  }
-
-  one(queue: number, id: string): OrderedInFlight | null {
-    const row = this.db.json<InFlightColumns>(sql.inFlight.one, queue, id)
-    return row ? inFlightOf(row) : null
+  /** Returns the ids in flight of one owner or of all; with `only`, at most this id. */
+  list(queue: number, owner: string | null, only?: string): OrderedInFlight[] {
+    const range = [only ?? '', only ?? BEHIND_ALL] as const
+    const rows = this.db.list<InFlightColumns>(sql.inFlight.list, queue, owner, ...range)
+    return rows.map(([id, shard, fetchNumber, token, name, fetchedAt]) => ({
+      id,
+      ticket: ticketOf(shard, fetchNumber, id),
+      shard,
+      token,
+      owner: name ?? '',
+      fetchedAt,
+    }))
   }
 }
 
@@ -179,8 +180,4 @@ function blame(flights: readonly InFlight[]): void {
 function fetchedOf([performIn, retryCount, crashes, suspect, error, text, score]: Content): FetchedState {
   const payloads: ScoredPayload[] = score === null ? JSON.parse(text) : [[text, Number(score)]]
   return { performIn: Number(performIn), retryCount, crashes, suspect, error, payloads }
-}
-
-function inFlightOf([id, shard, fetchNumber, token, owner, fetchedAt]: InFlightColumns): OrderedInFlight {
-  return { id, ticket: ticketOf(shard, fetchNumber, id), shard, token, owner: owner ?? '', fetchedAt }
 }

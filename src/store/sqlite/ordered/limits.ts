@@ -4,7 +4,7 @@ import { ORDERED_STEP, type OrderedPage } from '../../contract.ts'
 import type { Value } from '../file/driver.ts'
 
 /** Sorts behind every text. */
-const BEHIND_ALL = new Uint8Array(0)
+export const BEHIND_ALL = new Uint8Array(0)
 
 /** Returns the bound of a page after (value, id), or the bound of the first page. */
 export function behind(desc: boolean, after: OrderedPage['after']): [number, Value] {
@@ -29,11 +29,14 @@ export interface Step {
   begun?: string
 }
 
-/** Returns the first items that fit into one step together; none when the first one alone is too large. */
+/**
+ * Returns the first items that fit into one step together, and the others. With `isPart`, the first one alone is too large:
+ * the step moves a part of it, and the item stays in `rest`.
+ */
 export function inOneStep<Item>(
   items: readonly Item[],
   sizeOf: (item: Item) => number,
-): { some: Item[]; rest: Item[] } {
+): { some: Item[]; rest: Item[]; isPart: boolean } {
   let room = ORDERED_STEP
   let n = 0
   for (const item of items) {
@@ -41,5 +44,6 @@ export function inOneStep<Item>(
     if (room < 0) break
     n++
   }
-  return { some: items.slice(0, n), rest: items.slice(n) }
+  const isPart = n === 0 && items.length > 0
+  return { some: items.slice(0, isPart ? 1 : n), rest: items.slice(n), isPart }
 }

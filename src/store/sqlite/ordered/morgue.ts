@@ -22,17 +22,11 @@ export class MorgueTable extends Tables {
   }
 
   /**
-   * Moves all waiting payloads of an id to the morgue; the caller deletes the row. `isCounted` is true when an earlier
-   * step has moved a part.
+   * Moves the waiting payloads of an id here, at most as many as one step may; the caller stores or deletes the row.
+   * `isCounted` is true when an earlier step has moved a part.
    */
-  enterAll(open: OpenQueue, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
+  move(open: OpenQueue, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
     this.#waiting.kill(open.id, row)
-    if (!isCounted) this.#count(open, row.id, error, now)
-  }
-
-  /** Moves as many payloads of an id as one step may move; the caller writes the row. */
-  enterSome(open: OpenQueue, row: WaitingRow, error: string | null, now: number, isCounted: boolean): void {
-    this.#waiting.killSome(open.id, row)
     if (!isCounted) this.#count(open, row.id, error, now)
   }
 
@@ -56,12 +50,12 @@ export class MorgueTable extends Tables {
   }
 
   delete(open: OpenQueue, ids: readonly string[]): Step {
-    const { some, rest } = inOneStep(ids, (id) => this.#waiting.deadSize(open.id, id))
-    if (some.length === 0 && rest[0] !== undefined) {
-      this.#waiting.dropSomeDead(open.id, rest[0])
-      return { n: 0, rest }
-    }
-    return { n: some.filter((id) => this.#drop(open, id)).length, rest }
+    const { some, rest, isPart } = inOneStep(ids, (id) => this.#waiting.deadSize(open.id, id))
+    for (const id of some) this.#waiting.dropDead(open.id, id)
+    if (isPart) return { n: 0, rest }
+    const n = some.filter((id) => this.db.run(sql.morgue.remove, open.id, id) > 0).length
+    open.changeQueue({ morgue: open.queue.morgue - n })
+    return { n, rest }
   }
 
   /** Returns the oldest ids that are too many or too old. */
@@ -72,21 +66,13 @@ export class MorgueTable extends Tables {
   }
 
   #count(open: OpenQueue, id: string, error: string | null, now: number): number {
-    const { deaths } = this.db.first<{ deaths: number }>(
-      ...([sql.morgue.enter, open.id, id, now / 1000, error?.toWellFormed() ?? null] as const),
-    ) as { deaths: number }
+    const values = [open.id, id, now / 1000, error?.toWellFormed() ?? null] as const
+    const { deaths } = this.db.first(sql.morgue.enter, ...values) as { deaths: number }
     if (deaths === 1) open.changeQueue({ morgue: open.queue.morgue + 1 })
     return deaths
   }
 
-  #drop(open: OpenQueue, id: string): boolean {
-    if (this.db.run(sql.morgue.remove, open.id, id) === 0) return false
-    this.#waiting.dropDead(open.id, id)
-    open.changeQueue({ morgue: open.queue.morgue - 1 })
-    return true
-  }
-
   #entry(queue: number, [id, updatedAt, deaths, error]: Listed): MorgueEntry {
-    return { id, payloads: this.#waiting.dead(queue, id), updatedAt: Number(updatedAt), error, deaths }
+    return { id, payloads: this.#waiting.lowestPayloads(queue, id, -1, 1), updatedAt: Number(updatedAt), error, deaths }
   }
 }

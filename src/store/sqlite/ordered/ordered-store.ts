@@ -2,9 +2,9 @@ import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
 import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
+import { sql } from '../sql.generated.ts'
 import type { Step } from './limits.ts'
-import type { OpenQueue } from './open-queue.ts'
-import { queueChannel } from './open-queue.ts'
+import { type OpenQueue, queueChannel } from './open-queue.ts'
 import { beginReshard, moveShards } from './reshard.ts'
 import { UnclearBulkSettlement } from './settle-and-fetch.ts'
 import { OrderedTables } from './tables.ts'
@@ -15,7 +15,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
 
   readonly define: OrderedStore['define'] = (queue, shards) =>
     this.file.write((db) => db.get(OrderedTables).define(queue, shards).queue.shards, ANSWER_SECONDS)
-  readonly queues: OrderedStore['queues'] = () => this.file.read((db) => db.get(OrderedTables).names())
+  readonly queues: OrderedStore['queues'] = () => this.file.read((db) => db.list(sql.ordered.names))
   readonly assignments: OrderedStore['assignments'] = (queue) =>
     this.#read(queue, null, (open, tables) => tables.queries.assignments(open))
   readonly counts: OrderedStore['counts'] = (queue, now) =>
@@ -35,24 +35,17 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   }
 
   readonly join: OrderedStore['join'] = (queue, owner) =>
-    this.#change(queue, false, (open, tables) => {
-      const id = tables.ownerId(owner)
-      if (id !== undefined) tables.owners.join(open, id)
-      return id !== undefined
-    })
+    this.#change(queue, false, (open, tables) => tables.join(open, owner))
 
   readonly leave: OrderedStore['leave'] = (queue, owner, now) => {
     this.#seenVersions.delete(owner)
-    return this.#change(queue, undefined, (open, tables) => tables.owners.leave(open, owner, now), ANSWER_SECONDS)
+    return this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
   }
 
   readonly acquireShard: OrderedStore['acquireShard'] = (queue, shard, owner, maxCrashes, now) =>
-    this.#change(queue, null, (open, tables) => tables.owners.acquire(open, shard, owner, maxCrashes, now))
+    this.#change(queue, null, (open, tables) => tables.acquire(open, shard, owner, maxCrashes, now))
   readonly releaseShard: OrderedStore['releaseShard'] = (queue, shard, owner, token, now) =>
-    this.#change(queue, false, (open, tables) => {
-      const id = tables.ownerId(owner)
-      return id !== undefined && tables.owners.release(open, shard, id, token, now)
-    })
+    this.#change(queue, false, (open, tables) => tables.release(open, shard, owner, token, now))
 
   async settleAndFetch(
     queue: string,
@@ -113,7 +106,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   readonly find: OrderedStore['find'] = (queue, id) =>
     this.#read(queue, { waiting: null, inFlight: null, dead: null }, (open, tables) => ({
       waiting: tables.queries.find(open, id),
-      inFlight: tables.flights.one(open.id, id),
+      inFlight: tables.flights.list(open.id, null, id)[0] ?? null,
       dead: tables.morgue.find(open.id, id),
     }))
 
@@ -126,7 +119,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
       const answer = await this.#change(
         queue,
         ids.map(() => 'not-found' as const),
-        (open, tables) => (tables.actions.cancelSome(open, ids) ? null : tables.actions.cancel(open, ids)),
+        (open, tables) => tables.actions.cancel(open, ids),
       )
       if (answer) return answer
     }
@@ -150,11 +143,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     })
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
-    this.file.write((db) => {
-      const tables = db.get(OrderedTables)
-      const open = tables.open(queue)
-      return open !== undefined && tables.delete(open)
-    }, ANSWER_SECONDS)
+    this.#change(queue, false, (open, tables) => tables.delete(open), ANSWER_SECONDS)
 
   /** Returns whether a queue has changed since the last wait of this owner, and stores the versions. */
   #isChanged(owner: string, queues: readonly string[], versions: readonly number[]): boolean {
@@ -240,11 +229,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   ): Promise<T> {
     return this.file.write((db) => {
       const tables = db.get(OrderedTables)
-      const open = tables.open(queue)
-      if (!open) return none
-      const answer = work(open, tables, db)
-      open.close()
-      return answer
+      return tables.change(queue, none, (open) => work(open, tables, db))
     }, seconds)
   }
 }

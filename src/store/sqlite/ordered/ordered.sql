@@ -40,18 +40,13 @@ WHERE queue = ?1 AND shard = ?2;
 -- growShard: counts ?3 more ids without failures. No change: one of them may be due earlier than known.
 UPDATE ordered_shard SET fresh = fresh + ?3 WHERE queue = ?1 AND shard = ?2 AND next_due <= ?4;
 
--- assignments: returns the first ?2 shards in order, with the names of owners that have a lease.
-SELECT json_group_array(json_array(shard, name, token)) AS json
+-- shards: returns the first ?2 shards in order, with the names of owners that have a lease, and the time (or null) at which
+-- the first id is due.
+SELECT json_group_array(json_array(
+  shard, name, token, fresh, retries, busy, processed, failed, CASE WHEN next IS NOT NULL THEN format('%!.17g', next) END
+)) AS json
 FROM (
-  SELECT shard, owner.name, token FROM ordered_shard
-  LEFT JOIN owner ON owner.id = ordered_shard.owner AND claimed = 0
-  WHERE queue = ?1 AND shard < ?2 ORDER BY shard LIMIT -1
-);
-
--- counts: returns the same, with counts and the time at which the first id is due.
-SELECT json_group_array(json_array(shard, name, fresh, retries, busy, processed, failed, format('%!.17g', next), next IS NULL)) AS json
-FROM (
-  SELECT shard, owner.name, fresh, retries, busy, processed, failed, (
+  SELECT shard, owner.name, token, fresh, retries, busy, processed, failed, (
     SELECT perform_in FROM ordered_waiting AS w
     WHERE w.queue = ?1 AND w.shard = ordered_shard.shard AND in_flight = 0 ORDER BY perform_in LIMIT 1
   ) AS next

@@ -17,29 +17,11 @@ FROM (
   ORDER BY score, text LIMIT ?
 );
 
--- dropTo: deletes waiting payloads up to (score, text).
-DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 AND (score, text) <= (?, ?);
-
--- drop: deletes all payloads of an id.
-DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ?;
-
 -- dropOne: deletes one waiting payload.
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 AND text = ?;
 
--- kill: copies the waiting payloads of an id to the dead ones. Those that are dead already keep their scores.
-INSERT INTO ordered_payload (queue, id, dead, score, text)
-SELECT queue, id, 1, score, text FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 0 ON CONFLICT DO NOTHING;
-
--- resurrect: copies the dead payloads of an id to the waiting ones, each with the smaller score.
-INSERT INTO ordered_payload (queue, id, dead, score, text)
-SELECT queue, id, 0, score, text FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 1
-ON CONFLICT (queue, id, dead, text) DO UPDATE SET score = min(score, excluded.score);
-
--- count: counts payloads.
-SELECT count(*) AS n FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ?;
-
--- countTo: counts payloads, up to a number.
-SELECT count(*) AS n FROM (SELECT 1 FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ? LIMIT ?);
+-- countDead: counts dead payloads, up to a number.
+SELECT count(*) AS n FROM (SELECT 1 FROM ordered_payload WHERE queue = ? AND id = ? AND dead = 1 LIMIT ?);
 
 -- at: reads the payload of a rank by (score, text).
 SELECT json_group_array(json_array(text, format('%!.17g', score))) AS json
@@ -48,21 +30,21 @@ FROM (
   ORDER BY score, text LIMIT 1 OFFSET ?4
 );
 
--- dropUpTo: deletes the payloads up to (score, text).
+-- drop: deletes the payloads up to (score, text).
 DELETE FROM ordered_payload WHERE queue = ? AND id = ? AND dead = ? AND (score, text) <= (?, ?);
 
--- killUpTo: does the same as kill for the payloads up to (score, text).
+-- kill: copies the waiting payloads up to (score, text) to the dead ones. Those that are dead already keep their scores.
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 1, score, text FROM ordered_payload
 WHERE queue = ? AND id = ? AND dead = 0 AND (score, text) <= (?, ?) ON CONFLICT DO NOTHING;
 
--- resurrectUpTo: does the same as resurrect for the payloads up to (score, text).
+-- resurrect: copies the dead payloads up to (score, text) to the waiting ones, each with the smaller score.
 INSERT INTO ordered_payload (queue, id, dead, score, text)
 SELECT queue, id, 0, score, text FROM ordered_payload
 WHERE queue = ? AND id = ? AND dead = 1 AND (score, text) <= (?, ?)
 ON CONFLICT (queue, id, dead, text) DO UPDATE SET score = min(score, excluded.score);
 
--- newUpTo: counts the dead payloads up to (score, text) that do not wait.
+-- countNew: counts the dead payloads up to (score, text) that do not wait.
 SELECT count(*) AS n FROM ordered_payload AS d
 WHERE queue = ? AND id = ? AND dead = 1 AND (score, text) <= (?, ?) AND NOT EXISTS (
   SELECT 1 FROM ordered_payload AS w WHERE w.queue = d.queue AND w.id = d.id AND w.dead = 0 AND w.text = d.text

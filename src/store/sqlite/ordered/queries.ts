@@ -7,6 +7,8 @@ import { behind, idFrom } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { type WaitingRow, WaitingTable } from './waiting.ts'
 
+/** shard, owner, token, fresh, retries, busy, processed, failed, when the first id is due. */
+type ShardColumns = [number, string | null, number, number, number, number, number, number, string | null]
 /** performIn, id. */
 type Position = [number, string]
 
@@ -15,24 +17,21 @@ export class OrderedQueries extends Tables {
 
   assignments(open: OpenQueue): ShardAssignments {
     const { shards, from, paused } = open.queue
-    const rows = this.db.list<[number, string | null, number]>(sql.ordered.assignments, open.id, open.width)
     return {
       shards,
       from,
       paused: paused === 1,
       members: this.db.list(sql.ordered.members, open.id),
-      owners: rows.map(([shard, owner, token]) => ({ shard, owner, token })),
+      owners: this.#shards(open).map(([shard, owner, token]) => ({ shard, owner, token })),
     }
   }
 
   counts(open: OpenQueue, now: number): OrderedCounts {
-    type Row = [number, string | null, number, number, number, number, number, string, number]
-    const rows = this.db.list<Row>(sql.ordered.counts, open.id, open.width)
     return {
       name: open.name,
       paused: open.queue.paused === 1,
-      shards: rows.map(([shard, owner, fresh, retries, busy, processed, failed, next, isEmpty]) => {
-        const lag = isEmpty ? 0 : Math.max(0, now / 1000 - Number(next))
+      shards: this.#shards(open).map(([shard, owner, , fresh, retries, busy, processed, failed, next]) => {
+        const lag = next === null ? 0 : Math.max(0, now / 1000 - Number(next))
         return { shard, owner, length: fresh + retries, fresh, retries, busy, processed, failed, lag }
       }),
       morgueLength: open.queue.morgue,
@@ -42,7 +41,11 @@ export class OrderedQueries extends Tables {
   waiting(open: OpenQueue, by: 'id' | 'performIn' | 'retryCount', page: OrderedPage & { payloads: number }): Waiting[] {
     if (page.limit <= 0) return []
     const ids =
-      by === 'id' ? this.#byId(open, page) : by === 'performIn' ? this.#byTime(open, page) : this.#byRetry(open, page)
+      by === 'id'
+        ? this.#byId(open, page, Number.MAX_SAFE_INTEGER)
+        : by === 'performIn'
+          ? this.#byTime(open, page)
+          : this.#byRetry(open, page)
     const rows = this.#waiting.find(open.id, ids)
     return ids.flatMap((id) => {
       const row = rows.get(id)
@@ -55,8 +58,13 @@ export class OrderedQueries extends Tables {
     return row ? this.#recordOf(open, row, -1) : null
   }
 
-  #byId(open: OpenQueue, { desc = false, after, limit }: OrderedPage): string[] {
-    return this.db.list(desc ? sql.waiting.idDown : sql.waiting.idUp, open.id, idFrom(desc, after?.id), limit)
+  #shards(open: OpenQueue): ShardColumns[] {
+    return this.db.list(sql.ordered.shards, open.id, open.width)
+  }
+
+  /** Returns ids with fewer retries than `below`. */
+  #byId(open: OpenQueue, { desc = false, after, limit }: OrderedPage, below: number): string[] {
+    return this.db.list(desc ? sql.waiting.idDown : sql.waiting.idUp, open.id, idFrom(desc, after?.id), below, limit)
   }
 
   /** Reads a page of each shard and all ids in flight, and returns the first of them. */
@@ -82,9 +90,8 @@ export class OrderedQueries extends Tables {
       ids.push(...this.db.list<string>(statement, open.id, ...start, limit - ids.length))
     }
     const fresh = () => {
-      const id = after?.value === -1 ? after.id : undefined
-      const statement = desc ? sql.waiting.freshDown : sql.waiting.freshUp
-      ids.push(...this.db.list<string>(statement, open.id, idFrom(desc, id), limit - ids.length))
+      const from = after?.value === -1 ? { after } : {}
+      ids.push(...this.#byId(open, { desc, ...from, limit: limit - ids.length }, 0))
     }
     if (desc) {
       if (!after || after.value >= 0) failed()

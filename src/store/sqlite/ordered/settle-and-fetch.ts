@@ -166,7 +166,7 @@ export class SettleAndFetchStep extends Tables {
       if (bytes === null) {
         const { n, sum, isCut } = this.#fitting(open, id, request.maxPayloads, budget)
         if (isCut && budget.left !== undefined) break
-        batch.payloads = this.#several(open, id, n)
+        batch.payloads = this.#waiting.lowestPayloads(open.id, id, n)
         spend(budget, sum)
       } else {
         batch.payloads = [[text ?? this.#text(open, id), Number(row[4])]]
@@ -210,11 +210,6 @@ export class SettleAndFetchStep extends Tables {
       sum += size
     }
     return { n, sum, isCut: n < sizes.length || sum > room }
-  }
-
-  #several(open: OpenQueue, id: string, most: number): ScoredPayload[] {
-    const rows = this.db.list<[string, string]>(sql.payload.lowest, open.id, id, 0, most)
-    return rows.map(([text, score]) => [text, Number(score)])
   }
 
   /** Puts an id with several payloads in flight with the lowest ones. The others wait without failures. */

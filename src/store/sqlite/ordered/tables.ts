@@ -1,6 +1,6 @@
-/** The tables of ordered queues, as one transaction uses them. */
+/** Defining, pushing to and deleting ordered queues, and the owners of their shards. */
 
-import type { OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer } from '../../contract.ts'
+import type { AcquiredShard, OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from '../workers/leases.ts'
@@ -8,7 +8,6 @@ import { OrderedActions } from './actions.ts'
 import { InFlightTable } from './in-flight.ts'
 import { MorgueTable } from './morgue.ts'
 import { nextNumber, OpenQueue } from './open-queue.ts'
-import { OrderedOwners } from './owners.ts'
 import { checkItems, pushItems } from './push.ts'
 import { OrderedQueries } from './queries.ts'
 import { SettleAndFetchStep } from './settle-and-fetch.ts'
@@ -18,14 +17,9 @@ export class OrderedTables extends Tables {
   readonly waiting = this.db.get(WaitingTable)
   readonly morgue = this.db.get(MorgueTable)
   readonly flights = this.db.get(InFlightTable)
-  readonly owners = this.db.get(OrderedOwners)
   readonly actions = this.db.get(OrderedActions)
   readonly queries = this.db.get(OrderedQueries)
   readonly #step = this.db.get(SettleAndFetchStep)
-
-  names(): string[] {
-    return this.db.list(sql.ordered.names)
-  }
 
   /** Opens a queue; undefined: there is no such queue. Close it after a change. */
   open(queue: string): OpenQueue | undefined {
@@ -42,10 +36,10 @@ export class OrderedTables extends Tables {
     return open
   }
 
-  /** Opens a queue, runs `work`, and writes the changes; undefined: there is no such queue. */
-  change<T>(queue: string, work: (open: OpenQueue) => T): T | undefined {
+  /** Opens a queue, runs `work`, and writes the changes; returns `none` if there is no such queue. */
+  change<T>(queue: string, none: T, work: (open: OpenQueue) => T): T {
     const open = this.open(queue)
-    if (!open) return undefined
+    if (!open) return none
     const answer = work(open)
     open.close()
     return answer
@@ -58,9 +52,41 @@ export class OrderedTables extends Tables {
     open.close()
   }
 
-  /** Returns the id of an owner; undefined: it has no lease. */
-  ownerId(owner: string): number | undefined {
-    return this.db.get(Leases).current(owner)?.owner
+  /** Makes an owner a member. Returns false if it has no lease. */
+  join(open: OpenQueue, owner: string): boolean {
+    const id = this.#ownerId(owner)
+    if (id !== undefined && this.db.run(sql.ordered.join, open.id, id) > 0) open.notify()
+    return id !== undefined
+  }
+
+  leave(open: OpenQueue, owner: string, now: number): void {
+    for (const number of this.db.list<number>(sql.ordered.owned, open.id, owner)) this.#release(open, number, now)
+    if (this.db.run(sql.ordered.removeMember, open.id, owner) > 0) open.notify()
+  }
+
+  acquire(open: OpenQueue, number: number, owner: string, maxCrashes: number, now: number): AcquiredShard | null {
+    if (!(number < open.width)) return null
+    const member = this.db.first<{ id: number }>(sql.ordered.member, open.id, owner)
+    const before = open.readShard(number)
+    if (!member || !before) return null
+    if (this.db.first(sql.ordered.hasLease, before.owner)) {
+      return before.owner === member.id ? { token: before.token, rescued: 0, died: [] } : null
+    }
+    const shard = open.changeShard(number)
+    const ended = this.flights.requeueShard(open, number, now, maxCrashes)
+    shard.owner = member.id
+    // An owner of a deleted queue of this name may still have a token of it.
+    shard.token = shard.token === 0 ? nextNumber(this.db) : shard.token + 1
+    open.setNextDue(shard, null)
+    return { token: shard.token, ...ended }
+  }
+
+  release(open: OpenQueue, number: number, owner: string, token: number, now: number): boolean {
+    const shard = open.readShard(number)
+    if (!shard || shard.owner !== this.#ownerId(owner) || shard.token !== token) return false
+    this.#release(open, number, now)
+    open.notify()
+    return true
   }
 
   settleAndFetch(
@@ -69,9 +95,9 @@ export class OrderedTables extends Tables {
     request: OrderedSettleAndFetch,
     oneByOne: boolean,
   ): OrderedSettleAndFetchAnswer {
-    const id = this.ownerId(owner)
+    const id = this.#ownerId(owner)
     const answer =
-      id === undefined ? undefined : this.change(queue, (open) => this.#step.run(open, id, request, oneByOne))
+      id === undefined ? null : this.change(queue, null, (open) => this.#step.run(open, id, request, oneByOne))
     if (answer) return answer
     const { paused, shards } = this.open(queue)?.queue ?? { paused: 0, shards: 0 }
     return {
@@ -85,13 +111,22 @@ export class OrderedTables extends Tables {
 
   /** Deletes a queue. Returns false if it has ids, morgue entries or members. */
   delete(open: OpenQueue): boolean {
-    const { busy } = this.queries
-      .counts(open, 0)
-      .shards.reduce((sum, { busy }) => ({ busy: sum.busy + busy }), { busy: 0 })
-    if (busy > 0 || open.queue.morgue > 0 || this.owners.members(open).length > 0) return false
+    const { shards, morgueLength } = this.queries.counts(open, 0)
+    const { members } = this.queries.assignments(open)
+    if (shards.some(({ busy }) => busy > 0) || morgueLength > 0 || members.length > 0) return false
     if (this.db.first(sql.waiting.some, open.id)) return false
     const { keepNumbers, deleteMembers, deleteShards, delete: deleteQueue } = sql.ordered
     for (const statement of [keepNumbers, deleteMembers, deleteShards, deleteQueue]) this.db.run(statement, open.id)
     return true
+  }
+
+  /** Returns the id of an owner; undefined: it has no lease. */
+  #ownerId(owner: string): number | undefined {
+    return this.db.get(Leases).current(owner)?.owner
+  }
+
+  #release(open: OpenQueue, number: number, now: number): void {
+    this.flights.requeueShard(open, number, now)
+    open.changeShard(number).owner = 0
   }
 }

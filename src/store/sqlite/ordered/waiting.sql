@@ -65,21 +65,13 @@ FROM (
 -- move: moves the ids of a JSON array to another shard.
 UPDATE ordered_waiting SET shard = ?2 WHERE queue = ?1 AND id IN (SELECT value FROM json_each(?3));
 
--- idUp: returns ids from one on.
+-- idUp: returns ids from one on, with fewer than ?3 retries.
 SELECT json_group_array(id) AS json
-FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 ORDER BY id LIMIT ?3);
+FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 AND retry_count < ?3 ORDER BY id LIMIT ?4);
 
--- idDown: returns ids before one.
+-- idDown: returns ids before one, with fewer than ?3 retries.
 SELECT json_group_array(id) AS json
-FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3);
-
--- freshUp: returns ids without failures, from one on.
-SELECT json_group_array(id) AS json
-FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id >= ?2 AND retry_count < 0 ORDER BY id LIMIT ?3);
-
--- freshDown: returns ids without failures, before one.
-SELECT json_group_array(id) AS json
-FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 AND retry_count < 0 ORDER BY id DESC LIMIT ?3);
+FROM (SELECT id FROM ordered_waiting WHERE queue = ?1 AND id < ?2 AND retry_count < ?3 ORDER BY id DESC LIMIT ?4);
 
 -- retryUp: returns failed ids, from behind (retry_count, id) on.
 SELECT json_group_array(id) AS json

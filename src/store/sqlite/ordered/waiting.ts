@@ -18,6 +18,9 @@ export interface WaitingRow extends WaitingPosition {
   text: string | null
 }
 
+/** The bound of all payloads of an id. */
+const ALL: [score: number, text: string] = [Number.POSITIVE_INFINITY, '']
+
 /** A row, and payloads to add to it. */
 export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload[]]
 
@@ -82,7 +85,7 @@ export class WaitingTable extends Tables {
   remove(queue: number, rows: readonly WaitingRow[]): void {
     if (rows.length === 0) return
     this.db.run(sql.waiting.remove, queue, JSON.stringify(rows.map(({ id }) => id)))
-    for (const { id, text } of rows) if (text === null) this.db.run(sql.payload.drop, queue, id, 0)
+    for (const { id, text } of rows) if (text === null) this.db.run(sql.payload.drop, queue, id, 0, ...ALL)
   }
 
   /**
@@ -122,13 +125,13 @@ export class WaitingTable extends Tables {
 
   /** Returns the lowest payloads of a row, in order. */
   lowest(queue: number, { id, text, score }: WaitingRow, n: number): ScoredPayload[] {
-    if (text === null) return this.#lowest(queue, id, 0, n)
+    if (text === null) return this.lowestPayloads(queue, id, n)
     return n > 0 ? [[text, score as number]] : []
   }
 
   /** Deletes the lowest payloads of a row, up to this one. */
   dropTo(queue: number, row: WaitingRow, n: number, [text, score]: ScoredPayload): void {
-    this.db.run(sql.payload.dropTo, queue, row.id, score, text)
+    this.db.run(sql.payload.drop, queue, row.id, 0, score, text)
     row.size -= n
   }
 
@@ -140,68 +143,47 @@ export class WaitingTable extends Tables {
     return row.size === 0 ? 'last' : true
   }
 
-  /** Deletes the lowest payloads of a row, as many as one step may; there must be more of them. */
-  dropSome(queue: number, row: WaitingRow): void {
-    this.db.run(sql.payload.dropUpTo, queue, row.id, 0, ...this.#bound(queue, row.id, 0))
-    row.size -= ORDERED_STEP
+  /** Deletes the lowest payloads of a row that are in their table, at most as many as one step may. */
+  dropLowest(queue: number, row: WaitingRow, upTo = this.#bound(queue, row.id, 0)): void {
+    row.size -= this.db.run(sql.payload.drop, queue, row.id, 0, ...upTo)
   }
 
-  /** Moves the lowest payloads of a row to the dead ones, as many as one step may; there must be more of them. */
-  killSome(queue: number, row: WaitingRow): void {
-    this.db.run(sql.payload.killUpTo, queue, row.id, ...this.#bound(queue, row.id, 0))
-    this.dropSome(queue, row)
-  }
-
-  /** Moves the lowest dead payloads of an id to a row, as many as one step may; there must be more of them. */
-  resurrectSome(queue: number, row: WaitingRow): void {
+  /** Moves the lowest payloads of a row to the dead ones, at most as many as one step may. */
+  kill(queue: number, row: WaitingRow): void {
     this.#spread(queue, row)
-    const upTo = [queue, row.id, ...this.#bound(queue, row.id, 1)] as const
-    row.size += this.db.first<{ n: number }>(sql.payload.newUpTo, ...upTo)?.n ?? 0
-    this.db.run(sql.payload.resurrectUpTo, ...upTo)
-    this.dropSomeDead(queue, row.id)
+    const upTo = this.#bound(queue, row.id, 0)
+    this.db.run(sql.payload.kill, queue, row.id, ...upTo)
+    this.dropLowest(queue, row, upTo)
   }
 
-  /** Deletes the lowest dead payloads of an id, as many as one step may; there must be more of them. */
-  dropSomeDead(queue: number, id: string): void {
-    this.db.run(sql.payload.dropUpTo, queue, id, 1, ...this.#bound(queue, id, 1))
+  /** Moves the lowest dead payloads of an id to a row, which the caller then stores, at most as many as one step may. */
+  resurrect(queue: number, row: WaitingRow): void {
+    this.#spread(queue, row)
+    const upTo = this.#bound(queue, row.id, 1)
+    row.size += this.db.first<{ n: number }>(sql.payload.countNew, queue, row.id, ...upTo)?.n ?? 0
+    this.db.run(sql.payload.resurrect, queue, row.id, ...upTo)
+    this.dropDead(queue, row.id, upTo)
+  }
+
+  /** Deletes the lowest dead payloads of an id, at most as many as one step may. */
+  dropDead(queue: number, id: string, upTo = this.#bound(queue, id, 1)): void {
+    this.db.run(sql.payload.drop, queue, id, 1, ...upTo)
   }
 
   /** Counts the dead payloads of an id: exactly up to ORDERED_STEP; a larger number only means that there are more. */
   deadSize(queue: number, id: string): number {
-    return this.db.first<{ n: number }>(sql.payload.countTo, queue, id, 1, ORDERED_STEP + 1)?.n ?? 0
+    return this.db.first<{ n: number }>(sql.payload.countDead, queue, id, ORDERED_STEP + 1)?.n ?? 0
   }
 
-  /** Returns the last payload of one step. */
+  /** Returns the last payload that one step may move; with fewer payloads, a bound behind all of them. */
   #bound(queue: number, id: string, dead: 0 | 1): [score: number, text: string] {
     const [last] = this.db.list<[string, string]>(sql.payload.at, queue, id, dead, ORDERED_STEP - 1)
-    if (!last) throw new RangeError(`the ordered id ${id} has no more payloads than one step moves`)
-    return [Number(last[1]), last[0]]
-  }
-
-  /** Copies the waiting payloads of an id to the dead ones. */
-  kill(queue: number, row: WaitingRow): void {
-    this.#spread(queue, row)
-    this.db.run(sql.payload.kill, queue, row.id)
+    return last ? [Number(last[1]), last[0]] : ALL
   }
 
   /** Adds dead payloads. Those that are dead already keep their scores. */
   killPayloads(queue: number, id: string, payloads: readonly ScoredPayload[]): void {
     this.#insert(queue, id, 1, payloads)
-  }
-
-  /** Copies the dead payloads of an id to a row, which the caller then stores. */
-  resurrect(queue: number, row: WaitingRow): void {
-    this.#spread(queue, row)
-    this.db.run(sql.payload.resurrect, queue, row.id)
-    row.size = this.db.first<{ n: number }>(sql.payload.count, queue, row.id, 0)?.n ?? 0
-  }
-
-  dead(queue: number, id: string): ScoredPayload[] {
-    return this.#lowest(queue, id, 1, -1)
-  }
-
-  dropDead(queue: number, id: string): void {
-    this.db.run(sql.payload.drop, queue, id, 1)
   }
 
   /** Moves the payload of the row to the payloads' table. */
@@ -217,7 +199,8 @@ export class WaitingTable extends Tables {
     return this.db.insert(sql.payload.add, [queue, dead], 3, values)
   }
 
-  #lowest(queue: number, id: string, dead: 0 | 1, n: number): ScoredPayload[] {
+  /** Returns the lowest waiting or dead payloads in the payloads' table, in order; -1: all of them. */
+  lowestPayloads(queue: number, id: string, n: number, dead: 0 | 1 = 0): ScoredPayload[] {
     const rows = this.db.list<[string, string]>(sql.payload.lowest, queue, id, dead, n)
     return rows.map(([text, score]) => [text, Number(score)])
   }
