@@ -8,6 +8,10 @@ export function monotonicNow(): number {
   return Math.round(Number(process.hrtime.bigint() / 1000n) / 1000)
 }
 
+export function endIn(seconds: number): number {
+  return monotonicNow() + Math.round(seconds * 1000)
+}
+
 /** The id of this start of the machine, because a time of another start means nothing now; '' if the system has none. */
 export const bootId: string = readBootId()
 

@@ -1,12 +1,6 @@
--- list: returns all entries by name.
-SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM cron ORDER BY name;
-
--- some: returns the entries of a JSON array of names.
+-- list: returns the entries of a JSON array of names (NULL: all entries), in order.
 SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM cron
-WHERE name IN (SELECT value FROM json_each(?)) ORDER BY name;
-
--- find: returns an entry.
-SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM cron WHERE name = ?;
+WHERE ?1 IS NULL OR name IN (SELECT value FROM json_each(?1)) ORDER BY name;
 
 -- create: creates an entry. No row: there is one of this name.
 INSERT INTO cron (name, text, tick, boot, ends) VALUES (?, ?, coalesce(?, 0), ?, ?) ON CONFLICT DO NOTHING RETURNING name;

@@ -1,6 +1,6 @@
 import { HighkiqError, PushError } from '../../../job/errors.ts'
 import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
-import { bootId, isPast, monotonicNow } from '../file/clock.ts'
+import { bootId, endIn, isPast } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
@@ -19,7 +19,7 @@ const MAX_SECONDS = 3600
 export class SqliteCronStore extends SqliteArea implements CronStore {
   list(names?: readonly string[]): Promise<CronRecord[]> {
     return this.file.read((db) => {
-      const rows = names ? db.all<CronRow>(sql.cron.some, JSON.stringify(names)) : db.all<CronRow>(sql.cron.list)
+      const rows = db.all<CronRow>(sql.cron.list, names ? JSON.stringify(names) : null)
       return rows.map(({ paused, boot, ends, ...row }) => ({
         ...row,
         paused: paused === 1,
@@ -30,7 +30,7 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
 
   define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
     return this.file.write((db) => {
-      const ends = monotonicNow() + Math.round(seconds * 1000)
+      const ends = endIn(seconds)
       if (old === null) return db.first(sql.cron.create, name, text, tick, bootId, ends) !== undefined
       if (old === text) return db.first(sql.cron.keepAlive, bootId, ends, name, text) !== undefined
       return db.first(sql.cron.change, text, tick, bootId, ends, name, old) !== undefined
@@ -66,7 +66,7 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
 
 /** @throws STORE_FULL */
 function decideTick(db: Database, name: string, { text, from, to, push }: CronTick, now: number): CronTickAnswer {
-  const row = db.first<CronRow>(sql.cron.find, name)
+  const row = db.first<CronRow>(sql.cron.list, JSON.stringify([name]))
   if (!row || row.text !== text || row.tick !== from || (row.paused === 1 && to !== from)) return 'gone'
   if (!push) {
     db.run(sql.cron.skip, to, name)

@@ -7,9 +7,7 @@ import {
   type MetricsBatch,
   type StoreStats,
 } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
-import { JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 
 const MINUTE = 60_000
@@ -31,19 +29,7 @@ interface Total {
 
 export class SqliteMetricStore extends SqliteArea implements MetricStore {
   totals(): Promise<StoreStats> {
-    return this.file.read((db) => {
-      const ready = db.first<{ enqueued: number; backlog: number }>(sql.stat.totals)
-      const sets = db.get(JobSets)
-      return {
-        ...totalOf(db, ''),
-        enqueued: ready?.enqueued ?? 0,
-        backlog: ready?.backlog ?? 0,
-        fetched: db.first<{ n: number }>(sql.owner.countFetched)?.n ?? 0,
-        scheduled: sets.size('schedule'),
-        retries: sets.size('retry'),
-        dead: sets.size('dead'),
-      }
-    })
+    return this.file.read((db) => db.first<StoreStats>(sql.stat.totals) as StoreStats)
   }
 
   resetTotals(which: 'processed' | 'failed'): Promise<void> {
@@ -53,7 +39,7 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
   }
 
   history(days: readonly string[]): Promise<Total[]> {
-    return this.file.read((db) => days.map((day) => totalOf(db, day)))
+    return this.file.read((db) => days.map((day) => db.first<Total>(sql.stat.day, day) ?? { processed: 0, failed: 0 }))
   }
 
   record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
@@ -113,10 +99,4 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
         .sort((a, b) => a.at - b.at),
     )
   }
-}
-
-/** Returns the figures of a day `YYYY-MM-DD`; '': the totals. */
-function totalOf(db: Database, day: string): Total {
-  const { processed = 0, failed = 0 } = db.first<Total>(sql.stat.day, day) ?? {}
-  return { processed, failed }
 }

@@ -18,8 +18,5 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value, ends = excluded.ends;
 -- remembered: returns the value of a key.
 SELECT value FROM memory WHERE key = ?;
 
--- proposeSecret: stores a secret if there is none of this name.
-INSERT INTO secret (name, text) VALUES (?, ?) ON CONFLICT DO NOTHING;
-
--- findSecret: returns a secret.
-SELECT text FROM secret WHERE name = ?;
+-- secret: stores a secret if there is none of this name, and returns the stored one.
+INSERT INTO secret (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = text RETURNING text;

@@ -14,15 +14,13 @@ import type {
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
-import { ID } from '../queues/job-sets.ts'
+import { HIGHEST, ID, JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { applyEach, move } from './moves.ts'
 
 /** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
 const MAX_COMPARED = 2000
-/** Sorts behind every text. */
-const LAST_TEXT = '\u{10ffff}'
 
 /** The state of a search for jobs to pull. */
 interface PullSearch {
@@ -62,9 +60,9 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
   scanSet(set: SetName, needle: string, { after, limit }: ScanPage): Promise<Scan<Entry>> {
     return this.file.read((db) => {
       const id = ID[set]
-      const [, score = Number.POSITIVE_INFINITY, text = LAST_TEXT] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
+      const [, score = HIGHEST.score, text = HIGHEST.text] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
       const from = [Number(score), text] as const
-      const sizes = db.all<Sized & { score: number }>(sql.set.lengthsDown, id, ...from, MAX_COMPARED)
+      const sizes = db.all<Sized>(sql.set.lengthsDown, id, ...from, MAX_COMPARED)
       const compared = howManyFit(sizes)
       if (compared === 0) return { items: [], next: null, scanned: 0 }
       const [last] = db.all<Entry>(sql.set.atDown, id, ...from, compared - 1) as [Entry]
@@ -101,9 +99,9 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       let removed = 0
       let kept: WaitingJob[] = []
       if (last && isFree) {
-        removed = db.all(sql.queue.clearAllTo, id, last.position).length
+        removed = db.run(sql.queue.removeTo, id, last.position)
       } else if (last) {
-        removed = db.all(sql.queue.clearTo, id, last.position, JSON.stringify(needles)).length
+        removed = db.run(sql.queue.clearTo, id, last.position, JSON.stringify(needles))
         const left = db.all<{ position: number; text: string }>(sql.queue.leftTo, id, last.position)
         kept = left.map(({ position, text }) => ({ text, at: String(position) }))
       }
@@ -119,7 +117,7 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
       const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
       const sizes = db.all<Sized>(sql.set.lengthsUp, ID[set], MAX_COMPARED)
-      const lowest = db.all<Entry>(sql.set.firstUp, ID[set], howManyFit(sizes))
+      const lowest = db.get(JobSets).page(set, { limit: howManyFit(sizes) })
       const kept = lowest.filter(isKept)
       const removed = lowest.filter((entry) => !isKept(entry))
       for (const { score, text } of removed) db.first(sql.set.remove, ID[set], score, text)

@@ -2,11 +2,18 @@
 INSERT INTO stat (day, processed, failed) VALUES (?, ?, ?)
 ON CONFLICT (day) DO UPDATE SET processed = processed + excluded.processed, failed = failed + excluded.failed;
 
--- day: returns the figures of a day ('' = totals).
+-- day: returns the figures of a day.
 SELECT processed, failed FROM stat WHERE day = ?;
 
--- totals: returns the number of jobs in queues and the number of rows in backlogs.
-SELECT (SELECT coalesce(sum(size), 0) FROM queue) AS enqueued, (SELECT coalesce(sum(backlog), 0) FROM task) AS backlog;
+-- totals: returns the totals, and the numbers of jobs by where they are.
+SELECT processed, failed,
+  (SELECT coalesce(sum(size), 0) FROM queue) AS enqueued,
+  (SELECT coalesce(sum(backlog), 0) FROM task) AS backlog,
+  (SELECT count(*) FROM fetched) AS fetched,
+  (SELECT size FROM job_set WHERE name = 'schedule') AS scheduled,
+  (SELECT size FROM job_set WHERE name = 'retry') AS retries,
+  (SELECT size FROM job_set WHERE name = 'dead') AS dead
+FROM stat WHERE day = '';
 
 -- reset: multiplies the totals by 0 or 1.
 UPDATE stat SET processed = processed * ?1, failed = failed * ?2 WHERE day = '';

@@ -6,6 +6,10 @@ import { sql } from '../sql.generated.ts'
 
 export const ID: Record<SetName, number> = { retry: 1, schedule: 2, dead: 3 }
 
+/** The bounds behind the last entry and before the first one. */
+export const HIGHEST: Entry = { score: Number.POSITIVE_INFINITY, text: '\u{10ffff}' }
+const LOWEST: Entry = { score: Number.NEGATIVE_INFINITY, text: '' }
+
 /** Notified when an entry may be due earlier than known. */
 export const DUE_CHANNEL = ' due'
 
@@ -30,7 +34,7 @@ export class JobSets extends Tables {
   }
 
   page(set: SetName, { after, desc, limit }: { after?: Entry; desc?: boolean; limit: number }): Entry[] {
-    if (!after) return this.db.all<Entry>(desc ? sql.set.firstDown : sql.set.firstUp, ID[set], limit)
-    return this.db.all<Entry>(desc ? sql.set.pageDown : sql.set.pageUp, ID[set], after.score, after.text, limit)
+    const { score, text } = after ?? (desc ? HIGHEST : LOWEST)
+    return this.db.all<Entry>(desc ? sql.set.pageDown : sql.set.pageUp, ID[set], score, text, limit)
   }
 }

@@ -61,10 +61,7 @@ DELETE FROM ready WHERE queue = ? AND position = ? AND text = ? RETURNING positi
 
 -- clearTo: deletes the jobs up to a position that contain no text of a JSON array.
 DELETE FROM ready WHERE queue = ? AND position <= ?
-AND NOT EXISTS (SELECT 1 FROM json_each(?) AS needle WHERE instr(ready.text, needle.value) > 0) RETURNING position;
-
--- clearAllTo: deletes the jobs up to a position.
-DELETE FROM ready WHERE queue = ? AND position <= ? RETURNING position;
+AND NOT EXISTS (SELECT 1 FROM json_each(?) AS needle WHERE instr(ready.text, needle.value) > 0);
 
 -- leftTo: returns the jobs up to a position, in order.
 SELECT position, text FROM ready WHERE queue = ? AND position <= ? ORDER BY position;

@@ -23,14 +23,8 @@ SELECT score, text FROM entry WHERE "set" = ?1 AND (score, text) > (?2, ?3) ORDE
 SELECT score, text FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3)
 ORDER BY score DESC, text DESC LIMIT ?4;
 
--- firstUp: returns entries from the lowest on.
-SELECT score, text FROM entry WHERE "set" = ? ORDER BY score, text LIMIT ?;
-
--- firstDown: returns entries from the highest on.
-SELECT score, text FROM entry WHERE "set" = ? ORDER BY score DESC, text DESC LIMIT ?;
-
--- lengthsDown: returns scores and sizes of the entries before (score, text), highest first.
-SELECT score, octet_length(text) AS bytes FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3)
+-- lengthsDown: returns the sizes of the entries before (score, text), highest first.
+SELECT octet_length(text) AS bytes FROM entry WHERE "set" = ?1 AND (score, text) < (?2, ?3)
 ORDER BY score DESC, text DESC LIMIT ?4;
 
 -- atDown: returns the entry at a rank before (score, text).

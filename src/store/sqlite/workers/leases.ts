@@ -1,7 +1,7 @@
-/** The leases of owners, and locks. All times are on the machine's monotonic clock. */
+/** The leases of owners. All times are on the machine's monotonic clock. */
 
 import { type Lease, machineOf } from '../../contract.ts'
-import { bootId, isPast, monotonicNow } from '../file/clock.ts'
+import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -12,10 +12,6 @@ interface LeaseRow extends Pick<Lease, 'owner' | 'host' | 'ends' | 'seconds'> {
 
 /** The name of a claimed owner can't be used again for this long. */
 const REMEMBERED_MS = 3_600_000
-/** The most seconds for which a lock is held without a renewal. */
-const MAX_LOCK_SECONDS = 3600
-
-const endIn = (seconds: number) => monotonicNow() + Math.round(seconds * 1000)
 
 export class Leases extends Tables {
   join(owner: string, seconds: number, host: string): boolean {
@@ -67,16 +63,5 @@ export class Leases extends Tables {
     }
     this.db.run(sql.owner.claim, monotonicNow(), row.id)
     return true
-  }
-
-  acquireLock(name: string, holder: string, seconds: number): boolean {
-    const row = this.db.first<{ holder: string; boot: string; ends: number }>(sql.owner.lock, name)
-    if (row && row.holder !== holder && !isPast(row.ends, row.boot, MAX_LOCK_SECONDS)) return false
-    this.db.run(sql.owner.acquireLock, name, holder, bootId, endIn(seconds))
-    return true
-  }
-
-  releaseLock(name: string, holder: string): void {
-    this.db.run(sql.owner.releaseLock, name, holder)
   }
 }

@@ -39,9 +39,6 @@ WHERE owner = (SELECT id FROM owner WHERE name = ? AND claimed = 1) AND queue = 
 DELETE FROM owner
 WHERE claimed = 1 AND (ends < ? OR boot <> ?) AND NOT EXISTS (SELECT 1 FROM fetched WHERE fetched.owner = owner.id);
 
--- countFetched: counts the fetched jobs.
-SELECT count(*) AS n FROM fetched;
-
 -- lock: returns the holder of a lock.
 SELECT holder, boot, ends FROM leader_lock WHERE name = ?;
 

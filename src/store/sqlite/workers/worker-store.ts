@@ -1,18 +1,23 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import type {
+  BeatAnswer,
   FetchedJob,
   JoinOptions,
   Lease,
   OrphanedJob,
   OwnedJob,
+  ProcessRecord,
   Renewer,
   Rescue,
+  RunningJob,
   SettleAndFetch,
   SettleAndFetchAnswer,
+  Signal,
   SwapAnswer,
   WorkerStore,
 } from '../../contract.ts'
-import { monotonicNow } from '../file/clock.ts'
+import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
+import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { applyEach, move } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
@@ -20,8 +25,16 @@ import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding } from '../tasks/adding.ts'
 import { Leases } from './leases.ts'
-import { Processes } from './processes.ts'
 import { settleAndFetch } from './settle-and-fetch.ts'
+
+/** The end of a lock, or the time until which a process is listed. */
+interface End {
+  boot: string
+  ends: number
+}
+
+/** The most seconds for which a process is listed without a heartbeat, and a lock is held without a renewal. */
+const MAX_SECONDS = 3600
 
 export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   async settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
@@ -115,30 +128,65 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   }
 
   acquireLock(name: string, holder: string, seconds: number): Promise<boolean> {
-    return this.file.write((db) => db.get(Leases).acquireLock(name, holder, seconds))
+    return this.file.write((db) => {
+      const row = db.first<End & { holder: string }>(sql.owner.lock, name)
+      if (row && row.holder !== holder && isCurrent(row)) return false
+      db.run(sql.owner.acquireLock, name, holder, bootId, endIn(seconds))
+      return true
+    })
   }
 
   releaseLock(name: string, holder: string): Promise<void> {
-    return this.file.write((db) => db.get(Leases).releaseLock(name, holder), ANSWER_SECONDS)
+    return this.file.write((db) => void db.run(sql.owner.releaseLock, name, holder), ANSWER_SECONDS)
   }
 
   async advice(): Promise<string[]> {
     return []
   }
 
-  readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running) =>
-    this.file.write((db) => db.get(Processes).heartbeat(process, seconds, running), ANSWER_SECONDS)
-
-  readonly processes: WorkerStore['processes'] = () => this.file.read((db) => db.get(Processes).list())
-
-  removeProcess(identity: string): Promise<void> {
-    return this.file.write((db) => db.get(Processes).remove(identity), ANSWER_SECONDS)
+  heartbeat(process: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
+    const { identity, info, concurrency, busy, beat, quiet, rss } = process
+    const jobs = running.map(({ slot, queue, text, startedAt, progress = null }) => [
+      ...[slot, queue, text.toWellFormed(), startedAt, progress],
+    ])
+    return this.file.write((db) => {
+      const ends = endIn(seconds)
+      const known = isAlive(db, identity)
+      db.run(sql.process.heartbeat, identity, info, concurrency, busy, beat, quiet ? 1 : 0, rss, bootId, ends)
+      db.run(sql.process.deleteDead, bootId, monotonicNow())
+      db.run(sql.process.dropSignals)
+      db.run(sql.process.dropRunning)
+      db.run(sql.process.deleteRunning, identity)
+      if (jobs.length > 0) db.run(sql.process.addRunning, identity, JSON.stringify(jobs))
+      const signal = db.first<{ name: Signal }>(sql.process.receive, identity)?.name ?? null
+      return { signal, known, rtt: null }
+    }, ANSWER_SECONDS)
   }
 
-  readonly signal: WorkerStore['signal'] = (identity, signal) =>
-    this.file.write((db) => db.get(Processes).signal(identity, signal))
+  async processes(): Promise<ProcessRecord[]> {
+    type Row = ProcessRecord & End
+    const rows = await this.file.read((db) => db.all<Row>(sql.process.processes))
+    return rows.filter(isCurrent).map(({ boot, ends, ...process }) => ({ ...process, quiet: Boolean(process.quiet) }))
+  }
 
-  readonly running: WorkerStore['running'] = () => this.file.read((db) => db.get(Processes).running())
+  removeProcess(identity: string): Promise<void> {
+    const { deleteRunning, delete: deleteProcess, deleteSignals } = sql.process
+    return this.file.write((db) => {
+      for (const statement of [deleteRunning, deleteProcess, deleteSignals]) db.run(statement, identity)
+    }, ANSWER_SECONDS)
+  }
+
+  signal(identity: string, signal: Signal): Promise<boolean> {
+    return this.file.write((db) => isAlive(db, identity) && db.run(sql.process.send, identity, signal) > 0)
+  }
+
+  async running(): Promise<(RunningJob & { identity: string })[]> {
+    type Row = Omit<RunningJob, 'progress'> & End & { identity: string; progress: string | null }
+    const rows = await this.file.read((db) => db.all<Row>(sql.process.running))
+    return rows
+      .filter(isCurrent)
+      .map(({ progress, boot, ends, ...job }) => (progress === null ? job : { ...job, progress: JSON.parse(progress) }))
+  }
 
   fetched({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
     type Row = OwnedJob & { ownerId: number; queueId: number; position: number }
@@ -178,4 +226,14 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     answer.fetched = (await alone({ fetch: request.fetch })).fetched
     return answer
   }
+}
+
+/** Returns whether the process is still listed, or the lock is still held. */
+function isCurrent({ boot, ends }: End): boolean {
+  return !isPast(ends, boot, MAX_SECONDS)
+}
+
+function isAlive(db: Database, identity: string): boolean {
+  const row = db.first<End>(sql.process.process, identity)
+  return row !== undefined && isCurrent(row)
 }
