@@ -31,7 +31,7 @@ export function errorMessage(at: number, error: unknown): Message {
 
 /** Returns the message of an error in a call with several rows, each of which now runs alone. */
 export function splitMessage(at: number, error: unknown): Message {
-  return { at, code: 'apart', params: { text: cut(messageOf(error)) } }
+  return { at, code: 'split', params: { text: cut(messageOf(error)) } }
 }
 
 /** Returns a message as text. The app's own messages are not translated. */

@@ -164,14 +164,14 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
       return {
         status: 'enqueued',
         window: 'keep',
-        messages: [{ at, code: 'restored', params: { stalls: outcome.crashes } }],
+        messages: [{ at, code: 'rescued', params: { crashes: outcome.crashes } }],
       }
     case 'crashed-out':
       return {
         status: 'error',
         window: 'leave',
-        code: 'stalled',
-        messages: [{ at, code: 'stalled', params: { stalls: outcome.crashes } }],
+        code: 'crashed',
+        messages: [{ at, code: 'crashed', params: { crashes: outcome.crashes } }],
       }
     case 'promoted':
       return { status: 'enqueued', window: 'enter' }

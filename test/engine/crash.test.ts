@@ -47,7 +47,7 @@ test('after the third crash in a row the job is dead with the reason, and death 
   const message = 'its process died 3 times in a row while it held the job'
   expect(await deaths.atLeast(1)).toEqual([[jid, 3, message]])
   await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
-  expect(await t.set('dead')).toMatchObject([{ jid, hk_crashes: 3, error_class: 'Stalled', error_message: message }])
+  expect(await t.set('dead')).toMatchObject([{ jid, hk_crashes: 3, error_class: 'Crashed', error_message: message }])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 

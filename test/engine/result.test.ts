@@ -232,7 +232,7 @@ test('hq.result rejects for a job whose process crashed too often', async () => 
   await hq.store.workers.settleAndFetch('gone', turn)
   await hq.store.workers.claim('gone', null)
   await work()
-  await expect(hq.result('victim')).rejects.toMatchObject({ code: 'JOB_FAILED', details: { class: 'Stalled' } })
+  await expect(hq.result('victim')).rejects.toMatchObject({ code: 'JOB_FAILED', details: { class: 'Crashed' } })
 })
 
 test("hq.result of a task's row returns the result of its event", async () => {

@@ -161,7 +161,7 @@ test.each(['obeys', 'is deaf'])(
     expect(await second.exited).toEqual({ code: 1, signal: null })
     expect(second.all('began')).toMatchObject([{ stalls: 1 }])
     expect(second.all('death')).toMatchObject([{ jid: keeper, stalls: 2 }])
-    expect(await t.set('dead')).toMatchObject([{ jid: keeper, hk_crashes: 2, error_class: 'Stalled' }])
+    expect(await t.set('dead')).toMatchObject([{ jid: keeper, hk_crashes: 2, error_class: 'Crashed' }])
     expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
   },
 )

@@ -44,6 +44,6 @@ besideRuby('a process of ours that is killed beside Ruby', (world) => {
     const seen = await ruby.run(
       'Sidekiq::DeadSet.new.map { |job| [job.jid, job.klass, job["error_class"], job["error_message"]] }',
     )
-    expect(seen).toEqual([[jid, 'Long', 'Stalled', expect.stringContaining('died 3 times')]])
+    expect(seen).toEqual([[jid, 'Long', 'Crashed', expect.stringContaining('died 3 times')]])
   })
 })

@@ -109,6 +109,84 @@ onRedis('a database of version 0.1', () => {
     }
   })
 
+  test('gets today’s names for the codes of events, and equal codes of the app’s errors stay', async () => {
+    const url = server.url(++databases)
+    const redis = new Redis(url)
+    onTestFinished(() => redis.disconnect())
+    const t = bench({ url })
+    const { store } = t.hq
+    const J = t.hq.job('J', async (_ctx, _n: number) => {})
+    const { id } = await t.hq.tasks.create(
+      J,
+      Array.from({ length: 1200 }, (_, n) => [n]),
+      { window: 1 },
+    )
+    const told = (code: string, params = {}) => ({ at: 1, code, params })
+    const own = [
+      {
+        status: 'error',
+        code: 'foreign',
+        messages: [told('apart', { text: 'x' }), told('foreign'), told('message', { text: 'y' })],
+      },
+      { status: 'error', code: 'ran-elsewhere', messages: [told('ran-elsewhere')] },
+      { status: 'cancelled', code: 'stopped', messages: [told('stopped')] },
+      { status: 'failed', code: 'foreign', messages: [told('failed', { text: 'x' })] },
+      { status: 'error', code: 'stopped', messages: [told('restored', { stalls: 1 }), told('error', { text: 'x' })] },
+      { status: 'error', code: 'stalled', messages: [told('stalled', { stalls: 3 })] },
+    ] as const
+    const effects = Array.from({ length: 1200 }, (_, index) => {
+      const { messages, ...change } = own[index % own.length] as (typeof own)[number]
+      const attempt = {
+        kind: 'event' as const,
+        jid: jidOf(id, index),
+        run: 1,
+        attempt: 0,
+        at: 1,
+        window: 'leave' as const,
+      }
+      return { ...attempt, ...change, messages: [...messages] }
+    })
+    await store.tasks.changeEvents(effects, 1)
+    const header = (await redis.keys(`*:task:${id}`))[0] as string
+    await redis.hset(header, 'reason', JSON.stringify(told('tolerance', { rejected: 1, ended: 1 })))
+    await redis.del('hk:schema')
+
+    const migrating = openStore(url)
+    onTestFinished(() => migrating.close())
+    await migrating.open()
+    const events = await migrating.tasks.events(id, { limit: 2000 })
+    const shown = events.map(({ code, messages }) =>
+      [code, ...messages.map((one) => `${one.code} ${JSON.stringify(one.params)}`)].join(),
+    )
+    const expected = [
+      'ran-elsewhere,split {"text":"x"},ran-elsewhere {},message {"text":"y"}',
+      'ran-elsewhere,ran-elsewhere {}',
+      'filtered,filtered {}',
+      'foreign,failed {"text":"x"}',
+      'stopped,rescued {"crashes":1},error {"text":"x"}',
+      'crashed,crashed {"crashes":3}',
+    ]
+    expect(shown).toEqual(events.map((_, i) => expected[i % expected.length]))
+    expect(await migrating.tasks.reasons(id)).toEqual([
+      { status: 'failed', code: 'foreign', count: 200 },
+      { status: 'error', code: 'crashed', count: 200 },
+      { status: 'error', code: 'ran-elsewhere', count: 400 },
+      { status: 'error', code: 'stopped', count: 200 },
+      { status: 'cancelled', code: 'filtered', count: 200 },
+    ])
+    const indexes = async (code: string, limit = 9, after = -1) =>
+      (await migrating.tasks.events(id, { code, limit, after })).map(({ index }) => index)
+    expect(await indexes('ran-elsewhere', 4)).toEqual([0, 1, 6, 7])
+    expect(await indexes('ran-elsewhere', 1, 0)).toEqual([1])
+    expect(await indexes('filtered', 2)).toEqual([2, 8])
+    expect(await indexes('foreign', 2)).toEqual([3, 9])
+    expect(await indexes('stopped', 2)).toEqual([4, 10])
+    expect(await migrating.tasks.find(id)).toMatchObject({ reason: { code: 'too-many-failures' } })
+    // The jobs of ended rows.
+    await redis.del('queue:default')
+    expect(faultsOf(await contents(redis))).toEqual([])
+  })
+
   test('is migrated the same by several processes at once', async () => {
     const expected = await openedOnce()
     const { url, redis } = await restored()

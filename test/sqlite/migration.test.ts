@@ -156,6 +156,80 @@ test('all work of a file of version 0.1 is there after the migration', async () 
   expect(await hq.store.metrics.deploys([day])).toMatchObject([{ label: 'v0.1' }])
 })
 
+test('codes that version 0.1 gave to events are renamed, and equal codes of the app’s errors stay', async () => {
+  const path = fileOf01()
+  const old = await openDriver(path)
+  const taskOf = (name: string) =>
+    (old.prepare('SELECT key FROM task WHERE name = ?').all(name)[0] as { key: number }).key
+  const [prices, cancelled] = [taskOf('prices'), taskOf('cancelled')]
+  const [dropped] = old.prepare('SELECT idx FROM event WHERE task = ? AND status = 5').all(cancelled) as {
+    idx: number
+  }[]
+  const events = [
+    { task: prices, idx: 3, code: 'stalled', messages: { failed: { text: 'no price' } } },
+    { task: prices, idx: 8, code: 'ran-elsewhere', messages: { failed: { text: 'no price' } } },
+    {
+      task: prices,
+      idx: 4,
+      code: 'foreign',
+      messages: { apart: { text: 'broken' }, foreign: {}, message: { text: 'saw' } },
+    },
+    {
+      task: prices,
+      idx: 9,
+      code: 'foreign',
+      messages: { restored: { stalls: 1 }, stalled: { stalls: 3 }, error: { text: 'x' } },
+    },
+    { task: cancelled, idx: dropped?.idx as number, code: 'stopped', messages: { stopped: {} } },
+  ]
+  for (const { task, idx, code, messages } of events) {
+    old.prepare('UPDATE event SET code = ? WHERE task = ? AND idx = ?').run(code, task, idx)
+    old.prepare('DELETE FROM message WHERE task = ? AND idx = ?').run(task, idx)
+    for (const [i, [code, params]] of Object.entries(messages).entries()) {
+      const add = old.prepare('INSERT INTO message (task, idx, n, at, code, params) VALUES (?, ?, ?, 1, ?, ?)')
+      add.run(task, idx, i + 1, code, JSON.stringify(params))
+    }
+  }
+  const counts = 'SELECT task, status, code, count(*) FROM event WHERE status >= 3 GROUP BY task, status, code'
+  old.exec(
+    `DELETE FROM reason; INSERT INTO reason SELECT task, status, coalesce(code, ''), n FROM (${counts.replace('count(*)', 'count(*) AS n')})`,
+  )
+  const reason = JSON.stringify({ at: 1, code: 'tolerance', params: { rejected: 1, ended: 1 } })
+  old.prepare('UPDATE task SET reason = ? WHERE key = ?').run(reason, cancelled)
+  old.close()
+
+  const { hq } = bench({ url: `sqlite:${path}` })
+  const { items } = await hq.tasks.list()
+  const eventsOf = async (name: string) => {
+    const { id } = items.find((task) => task.name === name) ?? {}
+    return { id: id as string, events: await hq.store.tasks.events(id as string, { limit: 99 }) }
+  }
+  const of = await eventsOf('prices')
+  const shown = of.events.map(({ code, messages }) => [
+    code,
+    ...messages.map((one) => `${one.code} ${JSON.stringify(one.params)}`),
+  ])
+  expect(shown[3]).toEqual(['stalled', 'failed {"text":"no price"}'])
+  expect(shown[8]).toEqual(['ran-elsewhere', 'failed {"text":"no price"}'])
+  expect(shown[4]).toEqual(['ran-elsewhere', 'split {"text":"broken"}', 'ran-elsewhere {}', 'message {"text":"saw"}'])
+  expect(shown[9]).toEqual(['foreign', 'rescued {"crashes":1}', 'crashed {"crashes":3}', 'error {"text":"x"}'])
+  expect(await hq.store.tasks.reasons(of.id)).toEqual([
+    { status: 'failed', code: 'ran-elsewhere', count: 1 },
+    { status: 'failed', code: 'stalled', count: 1 },
+    { status: 'error', code: 'foreign', count: 1 },
+    { status: 'error', code: 'ran-elsewhere', count: 1 },
+  ])
+  const indexes = async (code: string) =>
+    (await hq.store.tasks.events(of.id, { code, limit: 9 })).map(({ index }) => index)
+  expect(await indexes('ran-elsewhere')).toEqual([4, 8])
+  expect(await indexes('foreign')).toEqual([9])
+  expect(await indexes('stalled')).toEqual([3])
+  const other = await eventsOf('cancelled')
+  expect(other.events.filter(({ code }) => code === 'filtered')).toMatchObject([{ messages: [{ code: 'filtered' }] }])
+  expect(await hq.store.tasks.find(other.id)).toMatchObject({ reason: { code: 'too-many-failures' } })
+  for (const one of items) await expectExact(hq, one)
+})
+
 test('today’s workers do each job of a file of version 0.1 once', async () => {
   const path = fileOf01()
   const t = bench({ url: `sqlite:${path}` })

@@ -57,46 +57,6 @@ export interface EventRecord {
   messages: Message[]
 }
 
-/** Codes that version 0.1 wrote under another name, each with the status of its rows. */
-const RENAMED_CODES = [
-  { status: 'error', before: 'foreign', code: 'ran-elsewhere' },
-  { status: 'cancelled', before: 'stopped', code: 'filtered' },
-]
-
-/** Returns the present name of a stored code. */
-export function currentCode(status: EventStatus, code: string | null): string | null {
-  return RENAMED_CODES.find((one) => one.status === status && one.before === code)?.code ?? code
-}
-
-/** Returns all codes that rows of this status and code may have in a store: more than one after a rename. */
-export function storedCodes(status: EventStatus, code: string | null): (string | null)[] {
-  if (currentCode(status, code) !== code) return []
-  const { before } = RENAMED_CODES.find((one) => one.status === status && one.code === code) ?? {}
-  return before === undefined ? [code] : [code, before]
-}
-
-/** Returns a stored event with the present names of all codes. */
-export function withCurrentCodes(event: EventRecord): EventRecord {
-  const messages = event.messages.map((message) => {
-    // Only a store writes these: the app's own messages all have the code `message`.
-    const code = RENAMED_CODES.find(({ before }) => before === message.code)?.code
-    return code === undefined ? message : { ...message, code }
-  })
-  return { ...event, code: currentCode(event.status, event.code), messages }
-}
-
-/** Returns counts by stored code as counts by present code, sorted by status and code. */
-export function currentReasons(counts: readonly ReasonCount[]): ReasonCount[] {
-  const reasons = new Map<string, ReasonCount>()
-  for (const one of counts) {
-    const code = currentCode(one.status, one.code)
-    const key = JSON.stringify([one.status, code, one.otherCodes])
-    reasons.set(key, { ...one, code, count: one.count + (reasons.get(key)?.count ?? 0) })
-  }
-  const order = ({ status }: ReasonCount) => EVENT_STATUSES.indexOf(status)
-  return [...reasons.values()].sort((a, b) => order(a) - order(b) || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
-}
-
 /** Names one attempt of a row. */
 export interface AttemptRef {
   run: number
@@ -116,7 +76,7 @@ export function isInAttempt(
   if (run !== by.run) return false
   const isDead = isJudged && code === 'dead'
   const isBegun = status === 'working' || isDead || (isJudged && code === 'lost')
-  const isAwaited = status === 'enqueued' || isDead || (isJudged && currentCode(status, code) === 'ran-elsewhere')
+  const isAwaited = status === 'enqueued' || isDead || (isJudged && code === 'ran-elsewhere')
   return (isBegun && attempts === by.attempt) || (isAwaited && attempts === by.attempt - 1)
 }
 

@@ -49,7 +49,7 @@ export interface RetryRow {
 export interface TaskChange {
   /**
    * True: no more rows enter the queue; adding continues. False: the task continues. A pause ends by itself when all rows
-   * and adding have ended; its reason is removed with it, unless its code is `tolerance`.
+   * and adding have ended; its reason is removed with it, unless its code is `too-many-failures`.
    */
   paused?: boolean
   /** Why the task is paused; null: no reason. */

@@ -8,7 +8,7 @@ import { keepOutcome } from './results.ts'
 
 const MAX_CRASHES = 3
 /** The error class that is stored with such a job. */
-const STALLED = 'Stalled'
+const CRASHED = 'Crashed'
 
 export interface Crash {
   to: NonNullable<Settlement['move']>
@@ -25,7 +25,7 @@ export function crashOf(engine: Engine, { queue, text }: { queue: string; text: 
     return { to, outcome: { kind: 'rescued', crashes } }
   }
   const error_message = `its process died ${crashes} times in a row while it held the job`
-  const last = { ...changes, error_class: STALLED, error_message, failed_at: timeOf(now(), wire) }
+  const last = { ...changes, error_class: CRASHED, error_message, failed_at: timeOf(now(), wire) }
   const to = { to: 'dead', text: editPayload(text, last, wire), score: now() / 1000 } as const
   return { to, outcome: { kind: 'crashed-out', crashes } }
 }
@@ -33,8 +33,8 @@ export function crashOf(engine: Engine, { queue, text }: { queue: string; text: 
 /** Calls the app's death handlers and keeps the result of a job that went to the dead set by its last crash. */
 export async function reportCrashedOut(engine: Engine, queue: string, to: Settlement['move']): Promise<void> {
   const payload = to?.to === 'dead' ? readPayload(to.text) : undefined
-  if (payload?.error_class !== STALLED) return
-  const error = Object.assign(new Error(payload.error_message), { name: STALLED })
+  if (payload?.error_class !== CRASHED) return
+  const error = Object.assign(new Error(payload.error_message), { name: CRASHED })
   await engine.died(payload, error)
   await keepOutcome(engine, payload, definitionOf(engine, payload, queue), { kind: 'dead', error })
 }

@@ -412,7 +412,7 @@ export const taskRuns: Case[] = [
       expect(await record(t, task)).toMatchObject({ state: 'paused' })
       await run(t, task, indexes(0))
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', backlog: 2, inWindow: 0, run: 2 })
-      expect((await record(t, task)).reason).toMatchObject({ code: 'tolerance' })
+      expect((await record(t, task)).reason).toMatchObject({ code: 'too-many-failures' })
       await t.store.tasks.change(task.id, { paused: false }, NOW)
       expect(await argsIn(t)).toEqual([[1]])
     },

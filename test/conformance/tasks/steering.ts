@@ -119,7 +119,11 @@ export const taskSteering: Case[] = [
       const onDone = { queue: 'calls', template: '{"class":"Done"}' }
       const task = await taskWith(t, 1, 2, { onDone, maxFailures: { rows: 0 } })
       await work(t, await t.owner(), { status: 'failed', n: 2 })
-      const beyond = (rejected: number, ended: number) => ({ at: NOW, code: 'tolerance', params: { rejected, ended } })
+      const beyond = (rejected: number, ended: number) => ({
+        at: NOW,
+        code: 'too-many-failures',
+        params: { rejected, ended },
+      })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', reason: beyond(2, 2), finishedAt: NOW })
       expect(await t.waiting('calls')).toHaveLength(1)
 
@@ -242,7 +246,7 @@ export const taskSteering: Case[] = [
       const [third] = await t.fetch(owner, 'q')
       const at = NOW + 7 * SECOND
       await t.settleAndFetch(owner, { now: at, settlements: [finish(third, { status: 'error', at })] })
-      const reason = { at, code: 'tolerance', params: { rejected: 3, ended: 3 } }
+      const reason = { at, code: 'too-many-failures', params: { rejected: 3, ended: 3 } }
       expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason, inWindow: 2, backlog: 4 })
       await work(t, owner)
       expect(await t.waiting('q')).toEqual([])
@@ -264,7 +268,10 @@ export const taskSteering: Case[] = [
       expect(await record(t, task)).toMatchObject({ state: 'running' })
       await work(t, owner, { status: 'failed' })
       const params = { rejected: 2, ended: 3 }
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
+      expect(await expectExact(t, task)).toMatchObject({
+        state: 'paused',
+        reason: { code: 'too-many-failures', params },
+      })
     },
   },
   {
@@ -273,7 +280,7 @@ export const taskSteering: Case[] = [
       const task = await taskWith(t, 1, 6, { window: 2, maxFailures: { rows: 0 }, onMaxFailures: 'cancel', open: true })
       const owner = await t.owner()
       await work(t, owner, { status: 'error', n: 1 })
-      const reason = { at: NOW, code: 'tolerance', params: { rejected: 1, ended: 1 } }
+      const reason = { at: NOW, code: 'too-many-failures', params: { rejected: 1, ended: 1 } }
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelling',
         adding: false,
@@ -306,7 +313,10 @@ export const taskSteering: Case[] = [
       expect(await record(t, task)).toMatchObject({ state: 'running', counts: { finished: 114, failed: 6 } })
       await work(t, owner, { status: 'error', n: 1 })
       const params = { rejected: 7, ended: 121 }
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
+      expect(await expectExact(t, task)).toMatchObject({
+        state: 'paused',
+        reason: { code: 'too-many-failures', params },
+      })
     },
   },
   {
@@ -319,7 +329,10 @@ export const taskSteering: Case[] = [
       expect(await record(t, task)).toMatchObject({ state: 'adding', reason: null })
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
       const params = { rejected: 3, ended: 10 }
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
+      expect(await expectExact(t, task)).toMatchObject({
+        state: 'paused',
+        reason: { code: 'too-many-failures', params },
+      })
     },
   },
   {
@@ -336,7 +349,10 @@ export const taskSteering: Case[] = [
       await work(t, owner, { n: 1 })
       await work(t, owner, { status: 'failed', n: 1 })
       const params = { rejected: 4, ended: 101 }
-      expect(await expectExact(t, task)).toMatchObject({ state: 'paused', reason: { code: 'tolerance', params } })
+      expect(await expectExact(t, task)).toMatchObject({
+        state: 'paused',
+        reason: { code: 'too-many-failures', params },
+      })
     },
   },
   {

@@ -101,39 +101,6 @@ export const taskSweeping: Case[] = [
     },
   },
   {
-    name: 'codes of version 0.1 are read, counted and filtered by their present names',
-    async run(t) {
-      const task = await taskWith(t, 1, 6, { window: 6 })
-      const taken = await t.fetch(await t.owner(), 'q', 6)
-      const codes = ['foreign', 'ran-elsewhere', 'stopped', 'filtered', 'foreign', 'stopped']
-      const statuses = ['error', 'error', 'cancelled', 'cancelled', 'failed', 'error'] as const
-      const effects = taken.map((one, i) => {
-        const code = codes[i] as string
-        return change(one, { attempt: 0, status: statuses[i], code, messages: [{ at: NOW, code, params: {} }] })
-      })
-      await t.store.tasks.changeEvents(effects, NOW + SECOND)
-      const events = await t.store.tasks.events(task.id, { limit: 9 })
-      const current = ['ran-elsewhere', 'ran-elsewhere', 'filtered', 'filtered', 'foreign', 'stopped']
-      expect(events.map(({ code }) => code)).toEqual(current)
-      expect(await eventOf(t, task, 0)).toMatchObject({ code: 'ran-elsewhere', messages: [{ code: 'ran-elsewhere' }] })
-      expect(await eventOf(t, task, 2)).toMatchObject({ code: 'filtered', messages: [{ code: 'filtered' }] })
-      expect(await t.store.tasks.reasons(task.id)).toEqual([
-        { status: 'failed', code: 'foreign', count: 1 },
-        { status: 'error', code: 'ran-elsewhere', count: 2 },
-        { status: 'error', code: 'stopped', count: 1 },
-        { status: 'cancelled', code: 'filtered', count: 2 },
-      ])
-      const indexes = async (code: string, limit = 9, after = -1) =>
-        (await t.store.tasks.events(task.id, { code, limit, after })).map(({ index }) => index)
-      expect(await indexes('ran-elsewhere')).toEqual([0, 1])
-      expect(await indexes('ran-elsewhere', 1)).toEqual([0])
-      expect(await indexes('ran-elsewhere', 1, 0)).toEqual([1])
-      expect(await indexes('filtered')).toEqual([2, 3])
-      expect(await indexes('foreign')).toEqual([4])
-      expect(await indexes('stopped')).toEqual([5])
-    },
-  },
-  {
     name: 'a lost row is rejected and frees its slot; a late end replaces that',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 2 })

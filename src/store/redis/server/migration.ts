@@ -69,12 +69,20 @@ async function migrateTasks(main: Connection, keys: Keys): Promise<void> {
   let cursor = '0'
   do {
     const [next, found] = await main.call((client) => client.hscan(keys.tasks, cursor, 'COUNT', AT_ONCE))
-    const headers: string[] = []
+    let tasks: { all: readonly string[]; cursor: string }[] = []
     for (let i = 0; i < found.length; i += 2) {
       const { queue } = readTaskQueues(found[i + 1] as string)
-      headers.push(keys.task(queue, found[i] as string)[0])
+      tasks.push({ all: keys.task(queue, found[i] as string), cursor: '0' })
     }
-    if (headers.length > 0) await main.run(lua.migrateTasks, headers, [])
+    while (tasks.length > 0) {
+      const cursors = tasks.map((task) => task.cursor)
+      const left = (await main.run(
+        lua.migrateTasks,
+        tasks.flatMap(({ all }) => all),
+        cursors,
+      )) as string[]
+      tasks = tasks.map(({ all }, i) => ({ all, cursor: left[i] as string })).filter((task) => task.cursor !== '0')
+    }
     cursor = next
   } while (cursor !== '0')
 }

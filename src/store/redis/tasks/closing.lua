@@ -31,7 +31,7 @@ local function checkMaxFailures(ledger, isAtEnd)
     isBeyond = (ended >= 100 or isAtEnd) and rejected * 100 > most * of
   end
   if not isBeyond then return end
-  local reason = string.format('{"at":%d,"code":"tolerance","params":{"rejected":%d,"ended":%d}}', now, rejected, of)
+  local reason = string.format('{"at":%d,"code":"too-many-failures","params":{"rejected":%d,"ended":%d}}', now, rejected, of)
   if fields[2] == 'cancel' then return stop(ledger, reason) end
   ledger.paused = '1'
   redis.call('HSET', KEYS[ledger.base], 'reason', reason)
@@ -66,7 +66,7 @@ local function moveOn(ledger)
     announce(ledger, 'done', ledger.run)
   elseif ledger.state == 'open' and open == 0 and ledger.producers == '' and ledger.broken == '' then
     -- The task is done, so the pause ends. The reason stays if too many rows were rejected.
-    if ledger.paused ~= '' and not string.find(header(ledger, 'reason')[1] or '', '"code":"tolerance"', 1, true) then
+    if ledger.paused ~= '' and not string.find(header(ledger, 'reason')[1] or '', '"code":"too-many-failures"', 1, true) then
       redis.call('HSET', KEYS[ledger.base], 'reason', '')
     end
     ledger.state, ledger.paused, ledger.finishedAt = 'done', '', now

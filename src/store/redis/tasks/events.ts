@@ -4,8 +4,6 @@ import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import {
   type CodeFilter,
-  currentCode,
-  currentReasons,
   EVENT_STATUSES,
   type EventQuery,
   type EventRecord,
@@ -15,9 +13,7 @@ import {
   REJECTED_STATUSES,
   type ReasonCount,
   type RejectedStatus,
-  storedCodes,
   type TaskStore,
-  withCurrentCodes,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER } from '../server/call.ts'
@@ -93,11 +89,13 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
         pipeline.zcount(found.keys[3] as string, from, `(${from + BY_SLOT}`)
       }
     })) as number[]
-    const reasons = all.map(({ status, code, slot }, i) => {
-      const others = slot === OTHER_CODES ? { otherCodes: true as const } : {}
-      return { status, code, ...others, count: counts[i] as number }
-    })
-    return currentReasons(reasons.filter(({ count }) => count > 0))
+    return all
+      .map(({ status, code, slot }, i) => {
+        const others = slot === OTHER_CODES ? { otherCodes: true as const } : {}
+        return { status, code, ...others, count: counts[i] as number }
+      })
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => STATUS_NUMBER[a.status] - STATUS_NUMBER[b.status] || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
   }
 
   /** Returns the slots in which rejected events are listed by their code. */
@@ -153,18 +151,15 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     const slots = (await this.#slots(keys)).filter((one) => status.includes(one.status))
     const without = status.map((name): Range => ({ status: name, code: null, slot: NO_CODE }))
     const others = status.map((name): Range => ({ status: name, code: null, slot: OTHER_CODES }))
-    const hasCode = (one: Range) => code !== undefined && storedCodes(one.status, code).includes(one.code)
-    // Some of the codes that are stored for this one have no slot of their own.
-    const isSlotless = ({ status: name }: Range) =>
-      code !== undefined &&
-      storedCodes(name, code).some((stored) => !slots.some((one) => one.status === name && one.code === stored))
+    // The code has no slot of its own.
+    const isSlotless = ({ status: name }: Range) => !slots.some((one) => one.status === name && one.code === code)
     const ranges = otherCodes
       ? others
       : code === undefined
         ? [...slots, ...without, ...others]
         : code === null
           ? without
-          : [...slots.filter(hasCode), ...others.filter(isSlotless)]
+          : [...slots.filter((one) => one.code === code), ...others.filter(isSlotless)]
     const found: number[] = []
     // Each round reads some indexes of each range, and is complete up to the last index of the shortest page.
     let last = after
@@ -184,9 +179,7 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
       const known = indexes.map((page) => page.filter((index) => index <= last))
       const right = await Promise.all(
         known.map((page, i) =>
-          typeof code === 'string' && ranges[i]?.slot === OTHER_CODES
-            ? this.#ofCode(keys, page, ranges[i].status, code)
-            : page,
+          typeof code === 'string' && ranges[i]?.slot === OTHER_CODES ? this.#ofCode(keys, page, code) : page,
         ),
       )
       found.push(...right.flat().sort((a, b) => a - b))
@@ -195,17 +188,12 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     return found
   }
 
-  async #ofCode(
-    keys: readonly string[],
-    indexes: readonly number[],
-    status: RejectedStatus,
-    code: string,
-  ): Promise<number[]> {
+  async #ofCode(keys: readonly string[], indexes: readonly number[], code: string): Promise<number[]> {
     if (indexes.length === 0) return []
     const codes = await this.server.call((client) =>
       client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)),
     )
-    return indexes.filter((_, i) => currentCode(status, codes[i] ?? null) === code)
+    return indexes.filter((_, i) => codes[i] === code)
   }
 
   async #read(id: string, keys: readonly string[], indexes: readonly number[]): Promise<EventRecord[]> {
@@ -233,7 +221,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     .map(Number)
   const [args = null, source = null, code = null, result = null, messages = null, job = null] = texts
   const at = (time: number) => (time === 0 ? null : created + time - 1)
-  return withCurrentCodes({
+  return {
     index,
     jid: taskJid(id, index),
     number: number === 0 ? null : number - 1,
@@ -249,7 +237,7 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     finishedAt: at(finished),
     result,
     messages: messagesOf(messages),
-  })
+  }
 }
 
 /** Reads messages. A gap in their numbers becomes a message that tells how many were dropped there. */

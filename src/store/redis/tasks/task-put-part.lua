@@ -12,13 +12,13 @@ local index, bytes, most, run, attempt = text(), text(), number(), number(), num
 local ledger = ledgerOf(1)
 if not ledger then return 'unknown' end
 if run then
-  -- The same condition as isInAttempt in store/contract/task-events.ts. Version 0.1 wrote foreign for ran-elsewhere.
+  -- The same condition as isInAttempt in store/contract/task-events.ts.
   local event = eventOf(ledger, tonumber(index))
   local status = event and event.run == run and event.status
   local judged = status == 4 and redis.call('HGET', KEYS[3], 'c' .. index)
   local attempts = event and math.floor(event.step / 2)
   local isIn = (status == 1 or judged == 'lost' or judged == 'dead') and attempts == attempt
-    or (status == 0 or judged == 'ran-elsewhere' or judged == 'foreign' or judged == 'dead') and attempts == attempt - 1
+    or (status == 0 or judged == 'ran-elsewhere' or judged == 'dead') and attempts == attempt - 1
   if not isIn then return 'stale' end
 end
 local all = tonumber(redis.call('HGET', KEYS[12], 'bytes') or 0) - redis.call('HSTRLEN', KEYS[12], index) + #bytes

@@ -5,7 +5,7 @@ import { type Callback, endedOf, type MaxFailures, type Message, type TaskState 
 import { type EventState, hasEnded, isStopped, parsed, type TaskRow, written } from './task-row.ts'
 
 /** The code of the reason of a task with more failures than `maxFailures`. */
-const TOO_MANY_FAILURES = 'tolerance'
+const TOO_MANY_FAILURES = 'too-many-failures'
 /** A share is checked only from this number of ended rows on. */
 const ENOUGH_FOR_PERCENT = 100
 

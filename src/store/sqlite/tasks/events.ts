@@ -3,15 +3,12 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import {
-  currentReasons,
   EVENT_STATUSES,
   type EventQuery,
   type EventRecord,
   type EventStatus,
   type Message,
   type ReasonCount,
-  storedCodes,
-  withCurrentCodes,
 } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
@@ -60,13 +57,11 @@ export class Events extends Tables {
     const task = this.db.first<TaskRow>(sql.task.load, id)
     if (!task) return []
     const rows = this.db.all<{ status: number; code: string; count: number }>(sql.event.reasons, task.key)
-    return currentReasons(
-      rows.map(({ status, code, count }) => ({
-        status: STATUS_NAME[status] as EventStatus,
-        code: code === '' ? null : code,
-        count,
-      })),
-    )
+    return rows.map(({ status, code, count }) => ({
+      status: STATUS_NAME[status] as EventStatus,
+      code: code === '' ? null : code,
+      count,
+    }))
   }
 
   addMessage(ledgers: Ledgers, jid: string, message: Message): void {
@@ -79,17 +74,8 @@ export class Events extends Tables {
   }
 
   #codedOf(key: number, code: string | null, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
-    const stored = new Map<string | null, number[]>()
-    for (const name of status) {
-      for (const one of storedCodes(name, code)) stored.set(one, [...(stored.get(one) ?? []), STATUS_CODE[name]])
-    }
-    return Array.from(stored)
-      .flatMap(([one, statuses]) => {
-        const some = JSON.stringify(statuses)
-        return this.db.all<EventRow>(sql.event.codedOf, key, one?.toWellFormed() ?? null, after, some, limit)
-      })
-      .sort((a, b) => a.idx - b.idx)
-      .slice(0, limit)
+    const some = JSON.stringify(status.map((name) => STATUS_CODE[name]))
+    return this.db.all<EventRow>(sql.event.codedOf, key, code?.toWellFormed() ?? null, after, some, limit)
   }
 
   #eventsOf(key: number, status: readonly EventStatus[], after: number, limit: number): EventRow[] {
@@ -103,7 +89,7 @@ export class Events extends Tables {
   }
 
   #recordOf(task: TaskRow, row: EventRow): EventRecord {
-    return withCurrentCodes({
+    return {
       index: row.idx,
       jid: taskJid(task.id, row.idx),
       number: row.number,
@@ -119,7 +105,7 @@ export class Events extends Tables {
       finishedAt: row.finished_at,
       result: row.result,
       messages: this.#messages(task.key, row.idx),
-    })
+    }
   }
 
   /** Returns the messages of an event. A gap in their numbers becomes a message about the dropped ones. */

@@ -1,5 +1,5 @@
--- Tables and columns get the names of docs/glossary.md. Only the schema changes, not the rows, so that this is quick in a
--- file of any size. Jobs are read with the old names of their members.
+-- Tables, columns and the codes of events get the names of docs/glossary.md. Of the rows only those with such a code
+-- change, so that this is quick in a file of any size. Jobs are read with the old names of their members.
 ALTER TABLE ready RENAME COLUMN place TO position;
 ALTER TABLE working RENAME COLUMN place TO position;
 ALTER TABLE working RENAME TO fetched;
@@ -53,3 +53,25 @@ ALTER TABLE ordered_in_flight RENAME COLUMN take TO fetch_number;
 ALTER TABLE ordered_in_flight RENAME COLUMN taken_at TO fetched_at;
 ALTER TABLE ordered_in_flight RENAME COLUMN more TO has_waiting;
 ALTER TABLE ordered_in_flight RENAME COLUMN stalls TO crashes;
+
+-- An error of the app may have the same code as an event of Highkiq's own. Then its last message, but for those of
+-- ctx.message, is that error.
+UPDATE event SET code = CASE code WHEN 'foreign' THEN 'ran-elsewhere' WHEN 'stalled' THEN 'crashed' ELSE 'filtered' END
+WHERE task IN (SELECT task FROM reason WHERE code IN ('foreign', 'stalled', 'stopped'))
+  AND code IN ('foreign', 'stalled', 'stopped') AND status >= 3
+  AND code = (SELECT code FROM message WHERE task = event.task AND idx = event.idx AND code <> 'message'
+    ORDER BY n DESC LIMIT 1);
+INSERT OR REPLACE INTO reason
+SELECT task, status, code, count(*) FROM event
+WHERE task IN (SELECT task FROM reason WHERE code IN ('foreign', 'stalled', 'stopped'))
+  AND code IN ('foreign', 'stalled', 'stopped', 'ran-elsewhere', 'crashed', 'filtered') AND status >= 3
+GROUP BY task, status, code;
+DELETE FROM reason WHERE code IN ('foreign', 'stalled', 'stopped') AND NOT EXISTS (
+  SELECT 1 FROM event AS e WHERE e.task = reason.task AND e.code = reason.code AND e.status = reason.status AND e.status >= 3
+);
+UPDATE message SET
+  code = CASE code WHEN 'foreign' THEN 'ran-elsewhere' WHEN 'stalled' THEN 'crashed' WHEN 'stopped' THEN 'filtered'
+    WHEN 'restored' THEN 'rescued' ELSE 'split' END,
+  params = replace(params, '"stalls":', '"crashes":')
+WHERE code IN ('foreign', 'stalled', 'stopped', 'restored', 'apart');
+UPDATE task SET reason = replace(reason, '"code":"tolerance"', '"code":"too-many-failures"') WHERE reason IS NOT NULL;
