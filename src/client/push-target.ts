@@ -84,7 +84,7 @@ export interface PushTarget {
   readonly collected?: FakeQueues | undefined
 }
 
-/** A target that gets each job as soon as it is ready. */
+/** A target that gets each job once middleware and checks have passed it, in contrast to one that keeps jobs for later. */
 export abstract class DirectTarget implements PushTarget {
   get orderedNames(): OrderedNames | undefined {
     return undefined
@@ -106,7 +106,7 @@ export abstract class DirectTarget implements PushTarget {
     try {
       await this.put(prepared)
     } catch (thrown) {
-      const failure = unconfirmed(thrown, [prepared])
+      const failure = withJobIds(thrown, [prepared])
       if (failure !== undefined) throw failure
     }
     return prepared.jid
@@ -125,7 +125,7 @@ export abstract class DirectTarget implements PushTarget {
       try {
         await this.putAll(prepared)
       } catch (thrown) {
-        const failure = unconfirmed(thrown, prepared, jids)
+        const failure = withJobIds(thrown, prepared, jids)
         if (failure !== undefined) throw failure
       }
     }
@@ -161,10 +161,10 @@ export function idsOf(batches: readonly OrderedPushes[]): string[] {
 }
 
 /**
- * Returns the error of a push with the ids of its jobs, which the store does not know; undefined when all of them are
- * stored. `all` holds the ids of the whole call.
+ * Adds the ids of the jobs to a store's PushError, which names payloads only. Returns undefined when all of `prepared` are
+ * stored after all. `all` holds the ids of the whole call.
  */
-function unconfirmed(thrown: unknown, prepared: PreparedPush[], all: readonly (string | null)[] = []): unknown {
+function withJobIds(thrown: unknown, prepared: PreparedPush[], all: readonly (string | null)[] = []): unknown {
   if (!(thrown instanceof PushError)) return thrown
   const { message, maybePushed, parts, cause } = thrown
   const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))

@@ -291,7 +291,7 @@ function jsonOf(field: string, value: unknown, wire: Wire): string {
 export function attemptEnded(payload: Payload, crashed = false): Partial<Payload> {
   const changes: Partial<Payload> = {}
   if (payload.hk_task !== undefined) changes.hk_attempt = (payload.hk_attempt ?? 0) + 1
-  // A deadline applies to the first start only.
+  // A deadline applies to the first start only. After a crash nobody knows whether the job had started.
   if (payload.expires_in !== undefined) changes.expires_in = undefined
   if (payload.hk_expires !== undefined) changes.hk_expires = undefined
   if (payload.hk_stalls !== undefined) changes.hk_stalls = undefined

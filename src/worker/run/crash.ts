@@ -1,4 +1,4 @@
-/** Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. Whether the job had started is not known. */
+/** Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. It counts as started, because nobody knows. */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
 import type { Settlement } from '../../store/contract.ts'

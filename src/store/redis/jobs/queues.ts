@@ -29,10 +29,10 @@ export class Queues extends StorePart implements Partial<JobStore> {
   async push(items: readonly PushItem[], now: number): Promise<void> {
     if (items.length === 0) return
     const plain = items.filter(({ effects, once }) => !effects?.length && !once)
-    const tracked = items.filter(({ effects }) => effects?.length)
+    const withEffects = items.filter(({ effects }) => effects?.length)
     const once = items.filter(({ effects, once }) => once && !effects?.length)
     const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
-    for (const some of chunksOf(tracked, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
+    for (const some of chunksOf(withEffects, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushWithEffects(some, now) })
     }
     for (const some of chunksOf(once, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {

@@ -1,4 +1,4 @@
-/** One step of a worker: reports attempts that began, settles attempts that ended, and fetches jobs. */
+/** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
 import type { SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
