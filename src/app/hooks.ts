@@ -67,10 +67,19 @@ export class Hooks {
     // The arguments of a job are not logged.
     const about = jobstr === undefined ? rest : { ...rest, jobstr: String(jobstr).slice(0, 200) }
     if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
-      this.#log().error({ ...about, err: error }, messageOf(error))
+      this.#write('error', { ...about, err: error }, messageOf(error))
     } else if (performance.now() >= this.#logOutageAt) {
       this.#logOutageAt = performance.now() + OUTAGE_MS
-      this.#log().warn({ ...about }, `${messageOf(error)}: waiting until the store answers`)
+      this.#write('warn', about, `${messageOf(error)}: waiting until the store answers`)
+    }
+  }
+
+  /** Writes to standard error what the app's logger refuses. */
+  #write(level: 'error' | 'warn', about: object, message: string): void {
+    try {
+      this.#log()[level](about, message)
+    } catch (thrown) {
+      console.error(`${message} (the logger threw: ${messageOf(thrown)})`)
     }
   }
 
@@ -96,7 +105,7 @@ export class Hooks {
     try {
       await work()
     } catch (thrown) {
-      this.#log().error({ err: thrown, during }, messageOf(thrown))
+      this.#write('error', { err: thrown, during }, messageOf(thrown))
     }
   }
 }

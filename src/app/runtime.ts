@@ -26,12 +26,12 @@ import { VERSION } from '../version.generated.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import { Cancellations } from '../worker/cancellations.ts'
 import { definitionOf, type Engine, effectsOf, type WorkerAbout } from '../worker/engine.ts'
+import { jobLogOf } from '../worker/job-log.ts'
 import { StoreAdvice } from '../worker/lifecycle/store-advice.ts'
 import { WireCheck } from '../worker/lifecycle/wire-check.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import type { Outcome } from '../worker/plugin.ts'
-import { jobLogOf } from '../worker/run/job-log.ts'
 import { keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
 import { threadApps } from '../worker/threads/inside.ts'
@@ -108,7 +108,7 @@ export class Runtime implements AppPort {
     const { setup, registry } = this
     for (const definition of registry.all) checkThread(definition, setup.files)
     const plain = this.engine()
-    const engine = { ...plain, jobLog: jobLogOf(setup.log, options.logJobs ?? false, plain.isBusiness) }
+    const engine = { ...plain, jobLog: jobLogOf(setup.log, options.logJobs ?? false, plain) }
     const { bindings } = registry
     const services = this.#services(engine, options)
     const threads = () => setup.threadSource

@@ -5,22 +5,10 @@ import type { Logger } from '../job/logger.ts'
 import type { Payload, Wire } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Cancellations } from './cancellations.ts'
+import type { JobLog } from './job-log.ts'
 import type { Outcome, Plugin } from './plugin.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
-
-/** Writes the log lines of a job's start and end. */
-export interface JobLog {
-  start(attempt: LoggedAttempt): void
-  done(attempt: LoggedAttempt): void
-  threw(attempt: LoggedAttempt, thrown: unknown): void
-}
-
-export interface LoggedAttempt {
-  ctx: JobContext
-  /** When its handler was called, on the monotonic clock. */
-  began: number
-}
 
 /** The properties of the worker that handlers of `hq.on` and `hq.onFatal` get. */
 export interface WorkerAbout {

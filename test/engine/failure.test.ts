@@ -409,6 +409,23 @@ test('without an error handler errors are logged, but not what their jobs carry'
   expect(JSON.stringify(line)).not.toContain('password')
 })
 
+test('an error whose code can not be read is reported, and its row fails all the same', async () => {
+  const t = bench()
+  const unreadable = Object.defineProperty(new Error('odd'), 'code', {
+    get() {
+      throw new Error('no code')
+    },
+  })
+  const J = t.hq.job('J', { retry: false }, async (_ctx, _row: number) => {
+    throw unreadable
+  })
+  const task = await t.hq.tasks.create(J, [[1]])
+  await t.work()
+  await t.settled()
+  expect((await task.status())?.counts).toMatchObject({ error: 1 })
+  expect(t.errors).toContainEqual(expect.objectContaining({ error: expect.objectContaining({ message: 'no code' }) }))
+})
+
 // ------------------------------------------------------------------------------------------------------ what is stored
 
 test('an error’s message is cut at 10,000 characters, never inside one', async () => {

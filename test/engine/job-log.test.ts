@@ -1,6 +1,6 @@
-import { BusinessFailure, type Logger, Snooze } from 'highkiq'
-import { expect, test } from 'vitest'
-import { bench, type Line, recorder } from './bench.ts'
+import { BusinessFailure, Highkiq, type Logger, Snooze } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { bench, type Line, recorder, until } from './bench.ts'
 
 /** Of jobs alone, without what the worker says of itself. */
 const ofJobs = (lines: readonly Line[]) => lines.filter(({ about }) => about.jid && !about.next)
@@ -127,4 +127,52 @@ test('console works as a logger, for the app and in ctx.log', async () => {
     ['warn', 'a text alone', about],
     ['info', 'done', { ...about, elapsed: expect.any(Number) }],
   ])
+})
+
+test.each(['start', 'done', 'fail', 'all'])('a logger that throws at %s changes no job', async (broken) => {
+  const lines: Line[] = []
+  const breaking = (fields: object): Logger => {
+    const log = recorder(lines, fields)
+    const info: Logger['info'] = (what: object | string, text?: string) => {
+      if (text === broken || broken === 'all') throw new Error(`no ${text}`)
+      log.info(what as object, text)
+    }
+    const error: Logger['error'] = (what: object | string, text?: string) => {
+      if (broken === 'all') throw new Error('no error')
+      log.error(what as object, text)
+    }
+    return { ...log, info, error, child: (more) => breaking({ ...fields, ...more }) }
+  }
+  const t = bench({ logger: breaking({}) })
+  const ran: string[] = []
+  t.hq.job('Good', async () => void ran.push('good'))
+  t.hq.job('Bad', { retry: 2 }, async () => {
+    ran.push('bad')
+    throw new Error('no')
+  })
+  await t.hq.pushBulk({ class: 'Good', args: [[]] })
+  const bad = await t.hq.push({ class: 'Bad', args: [] })
+  await t.work({ logJobs: true, concurrency: 1 })
+  await t.settled()
+  expect(ran).toEqual(['good', 'bad'])
+  expect(await t.set('dead')).toEqual([])
+  expect(await t.set('retry')).toMatchObject([{ jid: bad, error_class: 'Error', error_message: 'no' }])
+  const logging = t.errors.filter(({ about }) => about.during === 'logging a job')
+  expect(logging.length).toBe({ start: 2, done: 1, fail: 1, all: 4 }[broken])
+})
+
+test('without an error handler, too, a logger that throws changes no job', async () => {
+  const broken = () => {
+    throw new Error('no log')
+  }
+  const log: Logger = { debug: broken, info: broken, warn: broken, error: broken, child: () => log }
+  const hq = new Highkiq({ url: 'sqlite::memory:', logger: log })
+  onTestFinished(() => hq.close())
+  const Bad = hq.job('Bad', async () => {
+    throw new Error('no')
+  })
+  await Bad.performAsync()
+  await hq.worker({ logJobs: true }).start()
+  await until(async () => (await hq.store.jobSets.size('retry')) === 1)
+  expect(await hq.store.jobSets.size('dead')).toBe(0)
 })

@@ -51,8 +51,9 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
   try {
     jobLog?.threw(attempt, error)
     return await settlementOf(engine, attempt, error)
-  } catch {
-    // Reading the members of the error throws: the job fails like any other.
+  } catch (reading) {
+    // The members of the error can not be read: the job fails like any other.
+    engine.report(reading, { jid: attempt.payload.jid, during: 'settling a job' })
     return settlementOf(engine, attempt, new Error('the handler threw an error whose members can not be read'))
   }
 }

@@ -1,20 +1,33 @@
 /** Logs one line when a job starts and one when it ends, like Sidekiq: `start`, then `done` or `fail` with the seconds. */
 
-import { messageOf, type Verdict, verdictOf } from '../../job/errors.ts'
-import type { Logger } from '../../job/logger.ts'
-import type { JobLog, LoggedAttempt } from '../engine.ts'
+import type { JobContext } from '../job/context.ts'
+import { messageOf, type Verdict, verdictOf } from '../job/errors.ts'
+import type { Logger } from '../job/logger.ts'
+import type { Report } from './background-service.ts'
 
-export class LineJobLog implements JobLog {
+interface Needs {
+  isBusiness(error: unknown): boolean
+  report: Report
+}
+
+interface LoggedAttempt {
+  ctx: JobContext
+  /** When its handler was called, on the monotonic clock. */
+  began: number
+}
+
+/** The app's logger may throw: that is reported, and changes nothing for the job. */
+export class JobLog {
   readonly #level: 'info' | 'debug'
-  readonly #isBusiness: (thrown: unknown) => boolean
+  readonly #needs: Needs
 
-  constructor(level: 'info' | 'debug', isBusiness: (thrown: unknown) => boolean) {
+  constructor(level: 'info' | 'debug', needs: Needs) {
     this.#level = level
-    this.#isBusiness = isBusiness
+    this.#needs = needs
   }
 
   start({ ctx }: LoggedAttempt): void {
-    ctx.log[this.#level]({}, 'start')
+    this.#log(ctx, {}, 'start')
   }
 
   done(attempt: LoggedAttempt): void {
@@ -33,13 +46,21 @@ export class LineJobLog implements JobLog {
   }
 
   #reasonOf(thrown: unknown, verdict: Verdict | undefined): object {
-    if (verdict !== 'business-failure' && (verdict !== undefined || !this.#isBusiness(thrown))) return {}
+    if (verdict !== 'business-failure' && (verdict !== undefined || !this.#needs.isBusiness(thrown))) return {}
     const { code } = thrown as { code?: unknown }
     return { ...(code === undefined ? {} : { code }), message: messageOf(thrown) }
   }
 
   #end({ ctx, began }: LoggedAttempt, word: string, reason: object = {}): void {
-    ctx.log[this.#level]({ elapsed: Math.round(performance.now() - began) / 1000, ...reason }, word)
+    this.#log(ctx, { elapsed: Math.round(performance.now() - began) / 1000, ...reason }, word)
+  }
+
+  #log(ctx: JobContext, fields: object, word: string): void {
+    try {
+      ctx.log[this.#level](fields, word)
+    } catch (thrown) {
+      this.#needs.report(thrown, { jid: ctx.jid, during: 'logging a job' })
+    }
   }
 }
 
@@ -47,7 +68,7 @@ export class LineJobLog implements JobLog {
  * Returns a log at level info if `wanted`, else at debug. Returns undefined when the logger would drop the lines, so that
  * they cost nothing.
  */
-export function jobLogOf(log: Logger, wanted: boolean, isBusiness: (thrown: unknown) => boolean): JobLog | undefined {
-  if (wanted) return log.isLevelEnabled?.('info') === false ? undefined : new LineJobLog('info', isBusiness)
-  return log.isLevelEnabled?.('debug') ? new LineJobLog('debug', isBusiness) : undefined
+export function jobLogOf(log: Logger, wanted: boolean, needs: Needs): JobLog | undefined {
+  if (wanted) return log.isLevelEnabled?.('info') === false ? undefined : new JobLog('info', needs)
+  return log.isLevelEnabled?.('debug') ? new JobLog('debug', needs) : undefined
 }
