@@ -10,7 +10,7 @@ import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
-import { type Rows, RowWriter, refuse, retryTransient, templateOf, unknownTask } from './rows.ts'
+import { findTask, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
 
 /** The smallest default window. A queue needs twice its slots so that it never runs dry. */
 const WINDOW = 100
@@ -36,9 +36,8 @@ export async function createTask(
   rows: Rows,
   options: CreateTask = {},
 ): Promise<string> {
-  const { store, now } = app
   const id = options.id ?? newTaskId()
-  const producer = new Producer(app.store)
+  const producer = new Producer(app)
   const lists = options.rowsPerJob === undefined ? {} : LISTS
   const payload = { ...payloadOf(app, job, id, options.queue), ...lists, ...options.members }
   const writer = new RowWriter(app, {
@@ -54,8 +53,8 @@ export async function createTask(
     const isFirst = !created
     if (isFirst) {
       const spec = await specOf(app, payload, producer.token, options)
-      await retryTransient(() => producer.join(spec.queue))
-      await retryTransient(() => store.tasks.create(spec))
+      await producer.join(spec.queue)
+      await retryTransient(() => app.store.tasks.create(spec))
       created = true
     }
     await writer.flush()
@@ -63,8 +62,7 @@ export async function createTask(
   }
   try {
     await addAll(writer, rows, flush)
-    refuse(await retryTransient(() => store.tasks.endAdding(id, producer.token, now())), id)
-    await producer.release()
+    refuse(await producer.end(id), id)
     return id
   } catch (thrown) {
     // Without stored rows there is no task. Otherwise it stays, with every row before the error.
@@ -72,60 +70,46 @@ export async function createTask(
       await producer.release()
       throw thrown
     }
-    await interrupt(app, id, producer, writer)
+    await writer.flush().catch(() => {})
+    await producer.interrupt(id)
     throw withTask(thrown, id)
   }
 }
 
 /**
- * Adds rows of the same or another job to a task that has not ended.
- * @returns how many. @throws TASK_ENDED, UNKNOWN_TASK, and what `rows` throws: the rows before it stay
+ * Adds rows of the same or another job to a task that has not ended. With `isResumed` it resumes the adding of the task's
+ * producer, which may no longer add: `rows` are all rows, from the first, and those already stored are skipped.
+ * @returns how many it added. @throws TASK_ENDED, UNKNOWN_TASK, and what `rows` throws: the rows before it stay
  */
-export async function addToTask(app: AppPort, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
+export async function addToTask(
+  app: AppPort,
+  record: TaskRecord,
+  job: Job<never[]>,
+  rows: Rows,
+  { isResumed = false } = {},
+): Promise<number> {
   const { store, now } = app
   const { id, queue } = record
-  const producer = new Producer(app.store)
-  await retryTransient(() => producer.join(queue))
-  const writer = rowsOf(app, record, job, producer.token)
-  try {
-    refuse(await retryTransient(() => store.tasks.openAdding(id, producer.token, now())), id)
-    await addAll(writer, rows, () => writer.flush())
-    refuse(await retryTransient(() => store.tasks.endAdding(id, producer.token, now())), id)
-    await producer.release()
-    return writer.cursor
-  } catch (thrown) {
-    // The caller gets the error. The rows read before it are stored, and the task goes on.
-    await writer.flush().catch(() => {})
-    await producer.interrupt(id, now(), false)
-    throw writer.cursor > 0 ? withTask(thrown, id) : thrown
-  }
-}
-
-/** Resumes adding after the last row of another producer, which loses its right to add. `rows` are all rows, from the first. */
-export async function resumeAdding(app: AppPort, record: TaskRecord, job: Job<never[]>, rows: Rows): Promise<number> {
-  const { store, now } = app
-  const { id, queue, producer: previous } = record
-  const producer = new Producer(app.store)
-  await retryTransient(() => producer.join(queue))
+  const producer = new Producer(app)
+  const { token } = producer
+  await producer.join(queue)
   let writer: RowWriter | undefined
   try {
-    refuse(await retryTransient(() => store.tasks.openAdding(id, producer.token, now(), previous)), id)
-    const cursor = await cursorOf(app, id, producer.token)
+    const previous = isResumed ? record.producer : undefined
+    refuse(await retryTransient(() => store.tasks.openAdding(id, token, now(), previous)), id)
+    const cursor = isResumed ? await cursorOf(app, id, token) : 0
     // The store is asked only now, since another producer may have added rows before.
-    const stored = await retryTransient(() => store.tasks.find(id))
-    const adding = rowsOf(app, record, job, producer.token, cursor)
+    const missing = isResumed ? rowsBehind(rows, cursor, await retryTransient(() => findTask(app, id))) : rows
+    const adding = rowsOf(app, record, job, token, cursor)
     writer = adding
-    await addAll(adding, rowsBehind(rows, cursor, stored ?? record), () => adding.flush())
-    refuse(await retryTransient(() => store.tasks.endAdding(id, producer.token, now())), id)
-    await producer.release()
+    await addAll(adding, missing, () => adding.flush())
+    refuse(await producer.end(id), id)
     return adding.cursor - cursor
   } catch (thrown) {
-    if (!writer) {
-      await producer.interrupt(id, now())
-      throw thrown
-    }
-    await interrupt(app, id, producer, writer)
-    throw withTask(thrown, id)
+    // The rows read before the error are stored.
+    await writer?.flush().catch(() => {})
+    await producer.interrupt(id, isResumed)
+    throw writer && (isResumed || writer.cursor > 0) ? withTask(thrown, id) : thrown
   }
 }
 
@@ -138,8 +122,7 @@ export function rowProducer(
   let cursor = 0
   let busy: Promise<unknown> = Promise.resolve()
   const add = async (job: Job<never[]>, rows: Rows) => {
-    const record = await retryTransient(() => app.store.tasks.find(id))
-    if (!record) throw unknownTask(id)
+    const record = await retryTransient(() => findTask(app, id))
     const writer = rowsOf(app, record, job, `row:${index}`, cursor)
     const before = cursor
     try {
@@ -252,12 +235,6 @@ async function defaultWindow(app: AppPort, queue: string): Promise<number> {
     if (queues?.includes(queue)) slots += process.concurrency
   }
   return Math.max(WINDOW, 2 * slots)
-}
-
-/** Interrupts the task after an error. Errors of the interruption itself are ignored. */
-async function interrupt({ now }: AppPort, id: string, producer: Producer, writer: RowWriter): Promise<void> {
-  await writer.flush().catch(() => {})
-  await producer.interrupt(id, now())
 }
 
 /** Returns the error with the id of the task that holds the rows stored before it. */

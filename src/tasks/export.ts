@@ -4,12 +4,12 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { shown } from '../job/options.ts'
+import type { OptionKind } from '../job/options.ts'
 import type { EventRecord, TaskRecord } from '../store/contract.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
 import { type PageRows, partsOf } from './parts.ts'
-import { retryTransient, unknownTask } from './rows.ts'
-import { checkFormat, type FileFormat } from './spreadsheet/format.ts'
+import { findTask, retryTransient } from './rows.ts'
+import { FILE_FORMATS, type FileFormat } from './spreadsheet/format.ts'
 
 /** The options of an export's file. */
 export interface ExportFileOptions {
@@ -34,36 +34,22 @@ export interface DownloadOptions {
 const PAGE = 200
 const POLL_MS = 200
 
-/** @throws INVALID_OPTION */
-export function exportMeta({
-  format = 'csv',
-  columns,
-  artifacts = 'store',
-}: ExportFileOptions): NonNullable<TaskMeta['export']> {
-  checkFormat(format)
-  if (
-    columns !== undefined &&
-    !(
-      Array.isArray(columns) &&
-      columns.length > 0 &&
-      columns.every((column) => typeof column === 'string' && column !== '')
-    )
-  ) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `tasks.export: columns must be a list of field names (got ${shown(columns)})`,
-    )
-  }
-  if (columns && new Set(columns).size < columns.length) {
-    throw new HighkiqError('INVALID_OPTION', `tasks.export: columns must name each field once (got ${shown(columns)})`)
-  }
-  if (typeof artifacts !== 'string' || artifacts === '') {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `tasks.export: artifacts must be 'store' or the path of a folder (got ${shown(artifacts)})`,
-    )
-  }
-  return { format, ...(columns ? { columns } : {}), ...(artifacts === 'store' ? {} : { dir: resolve(artifacts) }) }
+/** The checks of the options. */
+export const EXPORT_FILE: Record<keyof ExportFileOptions, OptionKind> = {
+  format: FILE_FORMATS,
+  columns: [areColumns, 'a list of field names, each once'],
+  artifacts: [(folder) => typeof folder === 'string' && folder !== '', "'store' or the path of a folder"],
+}
+
+function areColumns(columns: unknown): boolean {
+  if (!Array.isArray(columns) || columns.length === 0 || new Set(columns).size < columns.length) return false
+  return columns.every((column) => typeof column === 'string' && column !== '')
+}
+
+/** Returns the meta of a task with these options, which were checked. */
+export function exportMeta({ format = 'csv', columns, artifacts = 'store' }: ExportFileOptions): TaskMeta {
+  const dir = artifacts === 'store' ? {} : { dir: resolve(artifacts) }
+  return { export: { format, ...(columns ? { columns } : {}), ...dir } }
 }
 
 /**
@@ -139,8 +125,7 @@ async function* endedInOrder(
   for (let after = -1; ; ) {
     signal?.throwIfAborted()
     // Read before the events, so that no row added meanwhile is missed.
-    const record = await retryTransient(() => app.store.tasks.find(id))
-    if (!record) throw unknownTask(id)
+    const record = await retryTransient(() => findTask(app, id))
     const events = await retryTransient(() => app.store.tasks.events(id, { after, limit: PAGE }))
     let open = false
     for (const event of events) {

@@ -107,9 +107,9 @@ export const NEW_TASK_OPTIONS = {
     meaning: 'rows whose arguments are kept after their end, for retries and the report; also `all`, `none`',
     flag: '--keep-args <which>',
   },
-  keep: { kind: 'seconds', default: '30 days', meaning: 'time after its end until a worker deletes the task' },
+  keep: { kind: null, default: '30 days', meaning: 'time after its end until a worker deletes the task' },
   lostAfter: {
-    kind: 'seconds',
+    kind: null,
     default: 'an hour',
     meaning: 'time without progress after which a worker looks for lost rows',
   },

@@ -29,13 +29,14 @@ export interface ImportRows extends ReadFileOptions {
 }
 
 /** The options of `ImportRows` with their kinds. */
-const READING: Record<keyof ImportRows, OptionKind> = {
+export const READING: Record<keyof ImportRows, OptionKind> = {
   ...kindsOf(READING_OPTIONS),
+  sheet: [isSheet, 'the name of a sheet, or its number from 0'],
   validate: null,
   artifacts: 'text',
 }
 
-export const IMPORT_OPTIONS = Object.keys(READING) as (keyof ImportRows)[]
+export const READING_NAMES = Object.keys(READING) as (keyof ImportRows)[]
 
 export interface OpenImport extends Pick<OpenFile, 'digest' | 'encoding' | 'close'> {
   format: FileFormat
@@ -47,12 +48,16 @@ export interface OpenImport extends Pick<OpenFile, 'digest' | 'encoding' | 'clos
 /** @throws INVALID_OPTION */
 export function checkImport(where: string, options: ImportRows): ImportRows {
   checkOptions(where, options, READING)
-  const { validate, columns, sheet } = options
+  const { validate, columns } = options
   if (validate !== undefined) checkSchema(where, validate)
   if (columns !== undefined) checkColumns(columns)
-  const isSheet = typeof sheet === 'number' ? Number.isSafeInteger(sheet) && sheet >= 0 : sheet !== ''
-  if (sheet === undefined || (isSheet && ['string', 'number'].includes(typeof sheet))) return options
-  throw invalid(`${where}: sheet must be the name of a sheet, or its number from 0 (got ${shown(sheet)})`)
+  return options
+}
+
+function isSheet(sheet: unknown): boolean {
+  return typeof sheet === 'number'
+    ? Number.isSafeInteger(sheet) && sheet >= 0
+    : typeof sheet === 'string' && sheet !== ''
 }
 
 /** Checks that a source can be read. @throws INVALID_OPTION */
@@ -60,11 +65,8 @@ export function checkSource(where: string, source: unknown): void {
   if (typeof source === 'string' && source !== '') return
   const isStream = typeof source === 'object' && source !== null && ('getReader' in source || 'pipe' in source)
   if (source instanceof Uint8Array || isStream) return
-  throw invalid(`${where} must be the path of a file, a Buffer, or a stream (got ${shown(source)})`)
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
+  const message = `${where} must be the path of a file, a Buffer, or a stream (got ${shown(source)})`
+  throw new HighkiqError('INVALID_OPTION', message)
 }
 
 /** @throws INVALID_FILE, INVALID_OPTION; while iterating also TOO_MANY_ROWS and VALIDATE_FAILED */

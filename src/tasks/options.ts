@@ -4,10 +4,10 @@ import type { Job } from '../client/job.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { shown } from '../job/options.ts'
+import { checkOptions, given, type OptionKind, type OptionRule, shown } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
-import { NEW_TASK_OPTIONS } from './import-options.ts'
+import { kindsOf, NEW_TASK_OPTIONS } from './import-options.ts'
 
 /** A job of `onDone` and `onFailure`, with its arguments. */
 export type CallbackJob = Job<[task: string, run: number]>
@@ -32,7 +32,7 @@ export interface TaskOptions {
   onMaxFailures?: 'pause' | 'cancel'
   /** Which rows keep their arguments after they ended; default: `rejected`. */
   keepArgs?: 'rejected' | 'all' | 'none'
-  /** How long the task is kept after it ended: seconds, or a text such as `'30d'`; default: 30 days. */
+  /** How long the task is kept after it ended: seconds, or a string such as `'30d'`; default: 30 days. */
   keep?: number | Duration
   /** After this long without progress, open rows whose jobs are nowhere end as `lost`; default: one hour. */
   lostAfter?: number | Duration
@@ -44,73 +44,62 @@ export interface TaskOptions {
   maxRows?: number
 }
 
-/** The compiler refuses this table when an option is missing. */
-const OPTIONS: Record<keyof TaskOptions, unknown> = {
-  ...NEW_TASK_OPTIONS,
-  onDone: null,
-  onFailure: null,
-  maxRows: null,
+const JOB: OptionRule = [
+  (job) => typeof (job as CallbackJob | null)?.request === 'function',
+  'a job, as returned by hq.job(…)',
+]
+const TIME: OptionRule = [(time) => millisecondsOf(time) > 0, "a time above 0, in seconds or a string such as '30d'"]
+
+/** The checks of the options. The compiler refuses this table when an option is missing. */
+export const TASK_OPTIONS: Record<keyof TaskOptions, OptionKind> = {
+  ...kindsOf(NEW_TASK_OPTIONS),
+  rowsPerJob: [
+    (n) => Number.isInteger(n) && Number(n) >= 1 && Number(n) <= MOST_ROWS,
+    `a whole number from 1 to ${MOST_ROWS}`,
+  ],
+  maxFailures: [(limit) => parseMaxFailures(limit) !== undefined, "a number of rows, or a share such as '5%'"],
+  keep: TIME,
+  lostAfter: TIME,
+  onDone: JOB,
+  onFailure: JOB,
+  maxRows: 'count',
 }
-export const TASK_OPTIONS = Object.keys(OPTIONS) as (keyof TaskOptions & string)[]
 
-const KEPT: readonly unknown[] = ['rejected', 'all', 'none'] satisfies TaskOptions['keepArgs'][]
-
-/** Checks the options before any row is read. @throws INVALID_OPTION */
-export function checkTaskOptions(options: TaskOptions): void {
-  const { keepArgs, onDone, onFailure, rowsPerJob } = options
-  checkName(options.name)
+/** Checks the options before any row is read. `more` are the checks of other options. @throws INVALID_OPTION */
+export function checkTaskOptions(
+  where: string,
+  options: TaskOptions,
+  more: Readonly<Record<string, OptionKind>>,
+): void {
+  checkOptions(where, options, { ...TASK_OPTIONS, ...more })
   if (options.queue !== undefined) checkQueueName(options.queue)
-  checkMaxRows(options.maxRows)
-  windowOf(options)
-  policyOf(options)
-  if (keepArgs !== undefined && !KEPT.includes(keepArgs)) {
-    throw invalid(`keepArgs must be one of ${KEPT.join(', ')} (got ${shown(keepArgs)})`)
-  }
-  if (rowsPerJob !== undefined && !(Number.isInteger(rowsPerJob) && rowsPerJob >= 1 && rowsPerJob <= MOST_ROWS)) {
-    throw invalid(`rowsPerJob must be a whole number from 1 to ${MOST_ROWS} (got ${shown(rowsPerJob)})`)
-  }
-  for (const [name, job] of Object.entries({ onDone, onFailure })) {
-    if (job === undefined || typeof job?.request === 'function') continue
-    throw invalid(`${name} must be a job, as returned by hq.job(…) (got ${shown(job)})`)
-  }
 }
 
 /** @throws INVALID_OPTION */
 export function checkJob(where: string, job: unknown): void {
-  if (typeof (job as CallbackJob | null)?.request === 'function') return
-  throw invalid(`${where}: the first argument must be a job, as returned by hq.job(…) (got ${shown(job)})`)
+  if (JOB[0](job)) return
+  throw new HighkiqError('INVALID_OPTION', `${where}: the first argument must be ${JOB[1]} (got ${shown(job)})`)
 }
 
-/** @throws INVALID_OPTION */
-export function checkMaxRows(maxRows: unknown): void {
-  if (maxRows === undefined || (Number.isSafeInteger(maxRows) && (maxRows as number) > 0)) return
-  throw invalid(`maxRows must be a whole number above 0 (got ${shown(maxRows)})`)
-}
-
-/** @throws INVALID_OPTION */
-export function checkName(name: unknown): void {
-  if (name === undefined || (typeof name === 'string' && name !== '')) return
-  throw invalid(`name must be a string that is not empty (got ${shown(name)})`)
-}
-
-/** Returns the limits and times of a task for the store. @throws INVALID_OPTION */
-export function policyOf(options: TaskOptions): Pick<TaskSpec, 'maxFailures' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
-  const { maxFailures, onMaxFailures, keep, lostAfter } = options
+/** Returns the limits and times of checked options for the store. */
+export function policyOf(
+  options: Omit<TaskOptions, 'maxFailures'> & { maxFailures?: TaskOptions['maxFailures'] | null },
+): Pick<TaskSpec, 'maxFailures' | 'onMaxFailures' | 'keep' | 'lostAfter'> {
+  const { maxFailures, keep, lostAfter } = options
   return {
+    ...given(options, ['onMaxFailures']),
     ...(maxFailures === undefined ? {} : { maxFailures: parseMaxFailures(maxFailures) }),
-    ...(onMaxFailures === undefined ? {} : { onMaxFailures: parseOnMaxFailures(onMaxFailures) }),
-    ...(keep === undefined ? {} : { keep: milliseconds('keep', keep) }),
-    ...(lostAfter === undefined ? {} : { lostAfter: milliseconds('lostAfter', lostAfter) }),
+    ...(keep === undefined ? {} : { keep: millisecondsOf(keep) }),
+    ...(lostAfter === undefined ? {} : { lostAfter: millisecondsOf(lostAfter) }),
   }
 }
 
-/** @throws INVALID_OPTION */
-export function parseMaxFailures(value: number | string | null): MaxFailures | null {
+/** Returns `maxFailures` as the store has it; null: no limit; undefined: the value is not allowed. */
+function parseMaxFailures(value: unknown): MaxFailures | null | undefined {
   if (value === null || value === Number.POSITIVE_INFINITY) return null
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return { rows: value }
   const percent = typeof value === 'string' ? Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(value)?.[1]) : Number.NaN
-  if (percent >= 0 && percent <= 100) return { percent }
-  throw invalid(`maxFailures must be a number of rows, or a share such as '5%' (got ${shown(value)})`)
+  return percent >= 0 && percent <= 100 ? { percent } : undefined
 }
 
 /** Returns `maxFailures` as options write it; null: no limit. */
@@ -119,27 +108,15 @@ export function formatMaxFailures(limit: MaxFailures | null): number | `${number
   return 'rows' in limit ? limit.rows : `${limit.percent}%`
 }
 
-/** @throws INVALID_OPTION */
-export function parseOnMaxFailures(onMaxFailures: unknown): 'pause' | 'cancel' {
-  if (onMaxFailures === 'pause' || onMaxFailures === 'cancel') return onMaxFailures
-  throw invalid(`onMaxFailures must be 'pause' or 'cancel' (got ${shown(onMaxFailures)})`)
-}
-
-/** Returns the smaller of `window` and `concurrency`; undefined without both. @throws INVALID_OPTION */
+/** Returns the smaller of `window` and `concurrency`; undefined without both. */
 export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | 'concurrency'>): number | undefined {
-  for (const [name, value] of Object.entries({ window, concurrency })) {
-    if (value === undefined || (Number.isSafeInteger(value) && value > 0)) continue
-    throw invalid(`${name} must be a whole number above 0 (got ${shown(value)})`)
-  }
   return window === undefined || concurrency === undefined ? (concurrency ?? window) : Math.min(window, concurrency)
 }
 
-function milliseconds(name: string, duration: number | Duration): number {
-  const ms = Math.round(seconds(duration) * 1000)
-  if (ms > 0) return ms
-  throw invalid(`${name} must be a time above 0, in seconds or as a string such as '30d' (got ${shown(duration)})`)
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
+function millisecondsOf(duration: unknown): number {
+  try {
+    return Math.round(seconds(duration as Duration) * 1000)
+  } catch {
+    return Number.NaN
+  }
 }

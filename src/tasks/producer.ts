@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import type { Store, TaskRecord } from '../store/contract.ts'
+import type { AddAnswer, Store, TaskRecord } from '../store/contract.ts'
 import { isGone, thisHost, thisHostText } from '../worker/lease/host.ts'
+import { retryTransient, type StoreOfTasks } from './rows.ts'
 
 const LEASE_SECONDS = 30
 
@@ -9,42 +10,46 @@ const LEASE_SECONDS = 30
  */
 export class Producer {
   readonly token = `producer:${randomBytes(8).toString('hex')}`
-  readonly #store: Store
+  readonly #app: StoreOfTasks
   #timer: NodeJS.Timeout | undefined
 
-  constructor(store: Store) {
-    this.#store = store
+  constructor(app: StoreOfTasks) {
+    this.#app = app
   }
 
   async join(queue: string): Promise<void> {
-    await this.#store.workers.join(this.token, { queues: [queue], seconds: LEASE_SECONDS, host: thisHostText() })
-    this.#timer = setInterval(() => this.#renew(), (LEASE_SECONDS * 1000) / 3).unref()
+    const { workers } = this.#app.store
+    const lease = { queues: [queue], seconds: LEASE_SECONDS, host: thisHostText() }
+    await retryTransient(() => workers.join(this.token, lease))
+    // A failed renewal is ignored: the next one may succeed, and otherwise the task becomes `interrupted`.
+    const renew = () => void workers.renew(this.token, LEASE_SECONDS).catch(() => {})
+    this.#timer = setInterval(renew, (LEASE_SECONDS * 1000) / 3).unref()
+  }
+
+  /** Ends adding when all rows are stored. */
+  async end(task: string): Promise<AddAnswer> {
+    const { store, now } = this.#app
+    const answer = await retryTransient(() => store.tasks.endAdding(task, this.token, now()))
+    await this.release()
+    return answer
   }
 
   async release(): Promise<void> {
     if (!this.#timer) return
-    this.#stopRenewing()
-    await this.#store.workers.release(this.token).catch(() => {})
+    clearInterval(this.#timer)
+    await this.#app.store.workers.release(this.token).catch(() => {})
   }
 
   /** Ends adding before all rows are stored. With `interrupted` the task's state says so. */
-  async interrupt(task: string, now: number, interrupted = true): Promise<void> {
+  async interrupt(task: string, interrupted = true): Promise<void> {
+    const { store, now } = this.#app
     try {
-      await this.#store.tasks.endAdding(task, this.token, now, interrupted)
+      await store.tasks.endAdding(task, this.token, now(), interrupted)
       await this.release()
     } catch {
       // The lease runs out, and a worker that claims it interrupts the task.
-      this.#stopRenewing()
+      clearInterval(this.#timer)
     }
-  }
-
-  #stopRenewing(): void {
-    clearInterval(this.#timer)
-  }
-
-  /** A failed renewal is ignored: the next one may succeed, and otherwise the task becomes `interrupted`. */
-  #renew(): void {
-    this.#store.workers.renew(this.token, LEASE_SECONDS).catch(() => {})
   }
 }
 

@@ -37,11 +37,11 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
     if (chunk.done) return retried
     first = await rejectedStill(app, record, chunk.value, retried)
   }
-  const producer = new Producer(app.store)
+  const producer = new Producer(app)
   const { store, now } = app
   const { id, queue, run } = record
   try {
-    await retryTransient(() => producer.join(queue))
+    await producer.join(queue)
     const started = await store.tasks.startRun(id, run, producer.token, now())
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
@@ -63,11 +63,10 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
     // Another run may have begun meanwhile, if a report was sent slowly or the task is large.
     const then = await retryTransient(() => store.tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
-    await retryTransient(() => store.tasks.endAdding(id, producer.token, now()))
-    await producer.release()
+    await producer.end(id)
     return retried
   } catch (thrown) {
-    await producer.interrupt(id, now())
+    await producer.interrupt(id)
     throw thrown
   } finally {
     // Closes a report of which not all was read.

@@ -8,7 +8,7 @@ import { checkReadable } from '../job/args.ts'
 import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
-import type { AddAnswer, NewRow } from '../store/contract.ts'
+import type { AddAnswer, NewRow, TaskRecord } from '../store/contract.ts'
 
 /** A row before it is stored. A row with `rejected` is stored as rejected, without a job. */
 export interface Row {
@@ -234,6 +234,13 @@ export function refuse(answer: AddAnswer, id: string): void {
   }
   if (answer.reason === 'unknown') throw unknownTask(id)
   throw new HighkiqError('TASK_ENDED', `task ${id} has ended: nothing can be added`)
+}
+
+/** @throws UNKNOWN_TASK */
+export async function findTask({ store }: Pick<AppPort, 'store'>, id: string): Promise<TaskRecord> {
+  const record = await store.tasks.find(id)
+  if (!record) throw unknownTask(id)
+  return record
 }
 
 export function unknownTask(id: string): HighkiqError {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkOptions, given } from '../job/options.ts'
+import { checkOptions, given, type OptionKind } from '../job/options.ts'
 import {
   type CodeFilter,
   EVENT_STATUSES,
@@ -15,23 +15,15 @@ import {
   type TaskRecord,
   type TaskState,
 } from '../store/contract.ts'
-import { addToTask, resumeAdding } from './create.ts'
+import { addToTask } from './create.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { appMessage, messageText } from './messages.ts'
-import {
-  checkJob,
-  checkName,
-  formatMaxFailures,
-  parseMaxFailures,
-  parseOnMaxFailures,
-  type TaskOptions,
-  windowOf,
-} from './options.ts'
+import { checkJob, formatMaxFailures, policyOf, TASK_OPTIONS, type TaskOptions, windowOf } from './options.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
-import { asRows, retryTransient, unknownTask } from './rows.ts'
+import { asRows, findTask, retryTransient, unknownTask } from './rows.ts'
 import type { FileFormat } from './spreadsheet/format.ts'
 
 export interface TaskStatus {
@@ -93,13 +85,8 @@ export type TaskSettings = Pick<TaskOptions, 'name' | 'window' | 'concurrency' |
   maxFailures?: TaskOptions['maxFailures'] | null
 }
 
-const SETTINGS: Record<keyof TaskSettings, null> = {
-  name: null,
-  window: null,
-  concurrency: null,
-  maxFailures: null,
-  onMaxFailures: null,
-}
+const { name, window, concurrency, maxFailures, onMaxFailures } = TASK_OPTIONS
+const SETTINGS: Record<keyof TaskSettings, OptionKind> = { name, window, concurrency, maxFailures, onMaxFailures }
 
 export { endedOf }
 
@@ -200,7 +187,8 @@ export class Task {
     rows: Iterable<Args> | AsyncIterable<Args>,
   ): Promise<number> {
     checkJob('task.resumeAdding', job)
-    return resumeAdding(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows))
+    const about = { isResumed: true }
+    return addToTask(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows), about)
   }
 
   /** Stops queueing rows; queued rows still run, and rows may be added. @throws UNKNOWN_TASK, TASK_ENDED */
@@ -216,15 +204,8 @@ export class Task {
   /** Changes limits while the task runs; `maxFailures: null` allows every failure. @throws UNKNOWN_TASK, TASK_ENDED, INVALID_OPTION */
   async set(options: TaskSettings): Promise<void> {
     checkOptions('task.set', options, SETTINGS)
-    const { name, maxFailures, onMaxFailures } = options
-    checkName(name)
-    const window = windowOf(options)
-    await this.#change({
-      ...(name === undefined ? {} : { name }),
-      ...(window === undefined ? {} : { window }),
-      ...(maxFailures === undefined ? {} : { maxFailures: parseMaxFailures(maxFailures) }),
-      ...(onMaxFailures === undefined ? {} : { onMaxFailures: parseOnMaxFailures(onMaxFailures) }),
-    })
+    const change = given({ name: options.name, window: windowOf(options) }) as TaskChange
+    await this.#change({ ...change, ...policyOf(options) })
   }
 
   /**
@@ -309,10 +290,8 @@ export class Task {
     }
   }
 
-  async #record(): Promise<TaskRecord> {
-    const record = await this.#store.tasks.find(this.id)
-    if (!record) throw unknownTask(this.id)
-    return record
+  #record(): Promise<TaskRecord> {
+    return findTask(this.#app, this.id)
   }
 }
 

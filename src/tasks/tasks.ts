@@ -4,18 +4,18 @@ import type { Job } from '../client/job.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
-import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
-import { type CreateTask, createTask, resumeAdding } from './create.ts'
+import { TASK_STATES, type TaskState } from '../store/contract.ts'
+import { addToTask, type CreateTask, createTask } from './create.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
 import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
-import { type ExportFileOptions, exportMeta } from './export.ts'
-import { checkSource, IMPORT_OPTIONS, type ImportRows, type OpenImport, openImport } from './import.ts'
+import { EXPORT_FILE, type ExportFileOptions, exportMeta } from './export.ts'
+import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from './import.ts'
 import { appMessage } from './messages.ts'
-import { metaOf, type TaskMeta } from './meta.ts'
+import { metaOf } from './meta.ts'
 import { checkJob, checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { checkSameTable } from './resumed-file.ts'
-import { asRows, isIterable, type Rows, unknownTask } from './rows.ts'
+import { asRows, findTask, isIterable, type Rows } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 
@@ -24,15 +24,12 @@ export interface CreateOptions extends TaskOptions {
   onStart?: (task: Task) => void
 }
 
-const CREATE_OPTIONS = [...TASK_OPTIONS, 'onStart'] as const
-const EXPORT_OPTIONS = ['format', 'columns', 'artifacts'] as const
-const EXPORTED = Object.fromEntries(EXPORT_OPTIONS.map((name) => [name, null]))
-const IMPORTED: Readonly<Record<string, OptionKind>> = {
-  ...Object.fromEntries(IMPORT_OPTIONS.map((name) => [name, null])),
-  dryRun: 'flag',
-  allowDuplicate: 'flag',
-  resume: 'text',
-  id: 'text',
+const CREATE_NAMES = [...Object.keys(TASK_OPTIONS), 'onStart'] as (keyof CreateOptions)[]
+const ID: OptionKind = [(id) => typeof id === 'string' && /^[0-9a-f]{16}$/.test(id), '16 hex digits in lower case']
+const IMPORT_OPTIONS = { ...READING, dryRun: 'flag', allowDuplicate: 'flag', resume: 'text', id: ID } as const
+const EXPORT_OPTIONS: Readonly<Record<string, OptionKind>> = {
+  ...EXPORT_FILE,
+  rowsPerJob: [() => false, 'left out: each page is a job of its own'],
 }
 
 export type ExportOptions = CreateOptions & { rowsPerJob?: undefined } & ExportFileOptions
@@ -83,15 +80,8 @@ export class Tasks {
     options: CreateOptions & { id?: string } = {},
   ): Promise<Task> {
     return this.#app.client.target.apart('tasks.create', async () => {
-      checkCreate('tasks.create', job, options, { id: 'text' })
-      const { id, ...rest } = options
-      checkId('tasks.create', id)
-      return this.#create(
-        job as unknown as Job<never[]>,
-        asRows(rows, options.maxRows),
-        rest,
-        id === undefined ? {} : { id },
-      )
+      checkCreate('tasks.create', job, options, { id: ID })
+      return this.#create(job as unknown as Job<never[]>, asRows(rows, options.maxRows), options)
     })
   }
 
@@ -122,78 +112,48 @@ export class Tasks {
   }
 
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
-    checkCreate('tasks.import', job, options, IMPORTED)
+    checkCreate('tasks.import', job, options, IMPORT_OPTIONS)
     checkSource('tasks.import: the second argument', source)
     const { dryRun: only = false, allowDuplicate = false, resume, id = newTaskId(), ...rest } = options
-    checkId('tasks.import', id)
+    const interrupted = resume === undefined ? undefined : await findTask(this.#app, resume)
     const { validate } = job.definition.options
-    const interrupted = resume === undefined ? undefined : await this.#record(resume)
-    const mapping = interrupted && metaOf(interrupted).mapping
-    const reading = {
-      ...(validate ? { validate } : {}),
-      ...(mapping ? { columns: mapping } : {}),
-      ...given(rest, IMPORT_OPTIONS),
-    }
-    const file = await openImport(source, reading, this.#app.now)
+    const columns = interrupted && metaOf(interrupted).mapping
+    const reading = { ...given({ validate, columns }), ...given(rest, READING_NAMES) } as ImportRows
+    const { store, now } = this.#app
+    const file = await openImport(source, reading, now)
     if (only) return dryRun(file)
-    const name = typeof source === 'string' ? { name: basename(source) } : {}
-    const { header, format } = file
-    const meta: TaskMeta = {
-      format,
-      ...(header ? { columns: header } : {}),
-      ...(typeof source === 'string' ? { source: basename(source) } : {}),
-      ...(rest.columns ? { mapping: rest.columns } : {}),
+    const { header, format, encoding } = file
+    const name = typeof source === 'string' ? basename(source) : undefined
+    const meta = {
+      ...{ format, columns: header, source: name, mapping: rest.columns },
       ...given(rest, ['rowKey', 'maxRows']),
       ...(reading.validate ? { validated: true as const } : {}),
     }
     let releaseClaim: (() => Promise<void>) | undefined
     try {
-      if (interrupted) return await this.#resume(interrupted, job, file)
-      releaseClaim = await this.#claim(id, job.name, file, { sheet: rest.sheet, allowDuplicate })
-      await this.#create(
-        job,
-        file.rows,
-        { ...name, ...given(rest, CREATE_OPTIONS) },
-        { id, meta: () => ({ ...meta, encoding: file.encoding() }) },
-      )
-      return new Task(this.#app, id, file.encoding())
+      if (interrupted) {
+        checkSameTable(interrupted, file)
+        await addToTask(this.#app, interrupted, job, file.rows, { isResumed: true })
+        return this.get(interrupted.id)
+      }
+      const digest = await file.digest()
+      const key = `import:${job.name}:${digest}:${rest.sheet ?? ''}`
+      if (digest) releaseClaim = await claimFile(store, { key, id, now: now(), allowDuplicate })
+      await this.#create(job, file.rows, {
+        ...given({ name }),
+        ...given(rest, CREATE_NAMES),
+        id,
+        meta: () => given({ ...meta, encoding: encoding() }),
+      } as CreateOptions & CreateTask)
+      return new Task(this.#app, id, encoding())
     } catch (thrown) {
       // The claim of the bytes stays only if the task exists.
-      const made = releaseClaim && (await this.#store.tasks.find(id).catch(() => undefined))
+      const made = releaseClaim && (await store.tasks.find(id).catch(() => undefined))
       if (made === null) await releaseClaim?.().catch(() => {})
       throw thrown
     } finally {
       await file.close()
     }
-  }
-
-  async #resume(record: TaskRecord, job: Job<never[]>, file: OpenImport): Promise<Task> {
-    checkSameTable(record, file)
-    await resumeAdding(this.#app, record, job, file.rows)
-    return this.get(record.id)
-  }
-
-  /** @throws UNKNOWN_TASK */
-  async #record(id: string): Promise<TaskRecord> {
-    const record = await this.#store.tasks.find(id)
-    if (!record) throw unknownTask(id)
-    return record
-  }
-
-  async #claim(
-    id: string,
-    job: string,
-    file: OpenImport,
-    { sheet = '', allowDuplicate }: Pick<ImportOptions, 'sheet' | 'allowDuplicate'>,
-  ): Promise<() => Promise<void>> {
-    const digest = await file.digest()
-    if (!digest) return async () => {}
-    return claimFile(this.#store, {
-      key: `import:${job}:${digest}:${sheet}`,
-      id,
-      now: this.#app.now(),
-      allowDuplicate,
-    })
   }
 
   /**
@@ -209,17 +169,14 @@ export class Tasks {
     options: ExportOptions = {},
   ): Promise<Task> {
     return this.#app.client.target.apart('tasks.export', async () => {
-      checkCreate('tasks.export', job, options, EXPORTED)
-      if (options.rowsPerJob !== undefined)
-        throw invalid('tasks.export: rowsPerJob is not allowed: each page is a job of its own')
-      const file = exportMeta(given(options, EXPORT_OPTIONS))
-      const about = { meta: () => ({ export: file }), members: { hk_part: true as const } }
-      return this.#create(
-        job as unknown as Job<never[]>,
-        asRows(listed(pages), options.maxRows),
-        given(options, CREATE_OPTIONS),
-        about,
-      )
+      checkCreate('tasks.export', job, options, EXPORT_OPTIONS)
+      const { format, columns, artifacts, ...rest } = options
+      const file = given({ format, columns, artifacts }) as ExportFileOptions
+      return this.#create(job as unknown as Job<never[]>, asRows(listed(pages), options.maxRows), {
+        ...rest,
+        meta: () => exportMeta(file),
+        members: { hk_part: true },
+      })
     })
   }
 
@@ -232,7 +189,7 @@ export class Tasks {
   /** Returns the event with this jid, or null. */
   async event(jid: string): Promise<TaskEvent | null> {
     checkText('tasks.event: a jid', jid)
-    const store = this.#store
+    const { store } = this.#app
     const event = await store.tasks.event(jid)
     const task = event && (await store.tasks.find(jid.slice(0, 16)))
     return event && task ? eventOf(task.job, event) : null
@@ -245,18 +202,9 @@ export class Tasks {
     await this.#app.store.tasks.addMessage(jid, appMessage(this.#app.now(), text))
   }
 
-  get #store(): Store {
-    return this.#app.store
-  }
-
-  async #create(
-    job: Job<never[]>,
-    rows: Rows,
-    { onStart, ...options }: CreateOptions,
-    about: Pick<CreateTask, 'id' | 'meta' | 'members'> = {},
-  ): Promise<Task> {
+  async #create(job: Job<never[]>, rows: Rows, { onStart, ...options }: CreateOptions & CreateTask): Promise<Task> {
     const started = onStart && ((id: string) => onStart(this.get(id)))
-    return this.get(await createTask(this.#app, job, rows, { ...options, ...about, started }))
+    return this.get(await createTask(this.#app, job, rows, { ...options, started }))
   }
 
   /** Lists tasks, newest first. `next` is the cursor of the next page. @throws INVALID_OPTION */
@@ -282,17 +230,10 @@ function checkCreate(
   where: string,
   job: unknown,
   options: CreateOptions,
-  more: Readonly<Record<string, OptionKind>> = {},
+  more: Readonly<Record<string, OptionKind>>,
 ): void {
   checkJob(where, job)
-  const own = Object.fromEntries(CREATE_OPTIONS.map((name): [string, OptionKind] => [name, null]))
-  checkOptions(where, options, { ...own, onStart: 'function', ...more })
-  checkTaskOptions(options)
-}
-
-function checkId(where: string, id: string | undefined): void {
-  if (id === undefined || /^[0-9a-f]{16}$/.test(id)) return
-  throw invalid(`${where}: id must be 16 hex digits in lower case (got ${shown(id)})`)
+  checkTaskOptions(where, options, { onStart: 'function', ...more })
 }
 
 function invalid(message: string): HighkiqError {
