@@ -43,7 +43,7 @@ export function mapper(columns: Columns | undefined, header: readonly string[] |
   if (!header) return pickFields(pairs)
   const missing = pairs.map(([name]) => name).filter((name) => !header.includes(name))
   if (missing.length === 0) return pickFields(pairs)
-  const near = missing.flatMap((name) => header.filter((other) => simple(other) === simple(name)))
+  const near = missing.flatMap((name) => header.filter((other) => areAlike(other, name)))
   const hint = near.length > 0 ? `; did you mean ${quoted(near)}?` : ''
   const message = `the file has no column ${quoted(missing)}: its columns are ${quoted(header.slice(0, 30))}${hint}`
   throw new HighkiqError('INVALID_FILE', message, { missing, header: header.slice(0, 30) })
@@ -58,6 +58,8 @@ function pickFields(pairs: (readonly [name: string, field: string])[]) {
 }
 
 const simple = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+/** Returns whether two names differ only in capitals, spaces and punctuation. */
+export const areAlike = (a: string, b: string) => simple(a) === simple(b)
 const quoted = (names: readonly string[]) => names.map(shown).join(', ')
 
 function invalid(message: string): HighkiqError {

@@ -27,18 +27,12 @@ export interface ReportedRow {
   isSame?: boolean
 }
 
-export interface OpenReport {
-  /** Can be iterated once; ending or leaving the loop closes the file. */
-  rows: AsyncGenerator<ReportedRow, void, void>
-  close(): Promise<void>
-}
-
 type About = Pick<TaskRecord, 'id' | 'meta' | 'job' | 'total'>
 
 /**
  * Opens a corrected report of a task, in any format, with its rows and columns in any order. Rows that are missing from
  * it stay as they are. The others pass through `columns` and `validate` again; their defaults are those of the import
- * and of the job.
+ * and of the job. Ending or leaving the loop over the rows closes the file.
  * @throws INVALID_FILE when the file is not a report of this task or lacks a column; also while iterating, with row and
  *   column, when a row key is wrong, repeated or unknown, or a row's cells give no arguments
  */
@@ -47,7 +41,7 @@ export async function openReport(
   task: About,
   options: ImportRows,
   app: Pick<AppPort, 'store' | 'now' | 'registry'>,
-): Promise<OpenReport> {
+): Promise<AsyncGenerator<ReportedRow, void, void>> {
   const meta = metaOf(task)
   const told = checkImport('task.retry: as', options)
   const {
@@ -62,7 +56,7 @@ export async function openReport(
   try {
     const layout = layoutOf(file, meta, rowKey)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: app.now })
-    return { rows: reportedRows(file, new ReportReader(app, task, layout, check, rowKey)), close: file.close }
+    return reportedRows(file, new ReportReader({ store: app.store, task, layout, check, rowKey }))
   } catch (error) {
     await file.close()
     throw error
@@ -169,49 +163,44 @@ async function* reportedRows({ rows, close }: OpenFile, reader: ReportReader): A
   }
 }
 
+interface Reading {
+  store: Store
+  task: About
+  layout: Layout
+  check: RowCheck | undefined
+  rowKey: string | undefined
+}
+
 /** Finds the task's row for each row of the report. */
 class ReportReader {
-  readonly #app: Pick<AppPort, 'store'>
-  readonly #task: About
-  readonly #layout: Layout
-  readonly #check: RowCheck | undefined
-  readonly #rowKey: string | undefined
+  readonly #reading: Reading
   /** Rows of the report by the index of their row in the task. */
   readonly #seen = new Map<number, number>()
   #byKey: ReturnType<typeof indexesByKey> | undefined
 
-  constructor(
-    app: Pick<AppPort, 'store'>,
-    task: About,
-    layout: Layout,
-    check: RowCheck | undefined,
-    rowKey: string | undefined,
-  ) {
-    this.#app = app
-    this.#task = task
-    this.#layout = layout
-    this.#check = check
-    this.#rowKey = rowKey
+  constructor(reading: Reading) {
+    this.#reading = reading
   }
 
   async *read(page: readonly FileRow[]): AsyncGenerator<ReportedRow, void, void> {
     const indexes: number[] = []
     for (const row of page) indexes.push(await this.#indexOf(row))
-    const { store } = this.#app
-    const found = await retryTransient(() => store.tasks.events(this.#task.id, { indexes, limit: indexes.length }))
+    const { store, task } = this.#reading
+    const found = await retryTransient(() => store.tasks.events(task.id, { indexes, limit: indexes.length }))
     const events = new Map(found.map((event) => [event.index, event]))
     for (const [i, row] of page.entries()) {
       const event = events.get(indexes[i] as number)
       // The task was deleted meanwhile.
-      if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${this.#task.id}`)
+      if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${task.id}`)
       yield isRejected(event.status) ? await this.#again(event, row) : { event, number: row.number }
     }
   }
 
   async #indexOf({ number, values }: FileRow): Promise<number> {
-    const column = this.#layout.column('row key', values)
+    const { layout, rowKey } = this.#reading
+    const column = layout.column('row key', values)
     const cell = values[column] ?? ''
-    const byKey = cell === '' ? this.#rowKey : undefined
+    const byKey = cell === '' ? rowKey : undefined
     const index = byKey === undefined ? this.#keyed(cell, number, column) : await this.#found(values, number, byKey)
     const first = this.#seen.get(index)
     if (first !== undefined) throw wrong(number, byKey ?? column, `its row key stands in row ${first} too`, { first })
@@ -220,7 +209,7 @@ class ReportReader {
   }
 
   #keyed(cell: unknown, number: number, column: string): number {
-    const { id, total } = this.#task
+    const { id, total } = this.#reading.task
     if (cell === HIDDEN_ROW) {
       throw wrong(
         number,
@@ -236,34 +225,36 @@ class ReportReader {
   }
 
   async #found(values: Values, number: number, rowKey: string): Promise<number> {
-    this.#byKey ??= indexesByKey(this.#app.store, this.#task.id, rowKey)
-    const key = String(this.#layout.row(values, {})[rowKey] ?? '')
+    const { store, task, layout } = this.#reading
+    this.#byKey ??= indexesByKey(store, task.id, rowKey)
+    const key = String(layout.row(values, {})[rowKey] ?? '')
     const indexes = (await this.#byKey).get(key)
-    if (!indexes) throw wrong(number, rowKey, `no rejected row of task ${this.#task.id} has ${shown(key)} there`)
+    if (!indexes) throw wrong(number, rowKey, `no rejected row of task ${task.id} has ${shown(key)} there`)
     const [index, other] = indexes
     if (other === undefined) return index
     const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`
-    const column = shown(this.#layout.column('row key', values))
+    const column = shown(layout.column('row key', values))
     throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${column}`, { indexes })
   }
 
   async #again(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
-    if (!this.#check || event.job !== null) return this.#asArgs(event, { number, values })
-    const row = this.#layout.row(values, rowOf(event))
-    const file = { number, values: row }
-    const again = this.#check.unvalidated(file) ?? (await this.#check.validated(file))
+    const { check, layout } = this.#reading
+    if (!check || event.job !== null) return this.#asArgs(event, { number, values })
+    const row = layout.row(values, rowOf(event))
+    const again = await check.read({ number, values: row })
     const isSame = stringifyJson(row) === (event.source ?? stringifyJson(rowOf(event)))
     return { event, number, row: again, isSame }
   }
 
   /** Reads the row's arguments, or the fields of its only argument. */
   #asArgs(event: EventRecord, { number, values }: FileRow): ReportedRow {
-    const job = event.job ?? this.#task.job
-    const [named, column] = [this.#layout.column('job', values), this.#layout.column('arguments', values)]
+    const { task, layout } = this.#reading
+    const job = event.job ?? task.job
+    const [named, column] = [layout.column('job', values), layout.column('arguments', values)]
     const told = values[named] ?? ''
     if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
     const cell = values[column] ?? ''
-    const row = cell === '' && event.job === null && isOneObject(event) ? this.#layout.row(values, rowOf(event)) : {}
+    const row = cell === '' && event.job === null && isOneObject(event) ? layout.row(values, rowOf(event)) : {}
     const isRow = Object.keys(row).length > 0
     if (cell === '' && !isRow) {
       throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)

@@ -31,7 +31,7 @@ export interface ImportRows extends ReadFileOptions {
 /** The options of `ImportRows` with their kinds. */
 export const READING: Record<keyof ImportRows, OptionKind> = {
   ...kindsOf(READING_OPTIONS),
-  sheet: [isSheet, 'the name of a sheet, or its number from 0'],
+  sheet: [isNameOrIndex, 'the name of a sheet, or its number from 0'],
   validate: null,
   artifacts: 'text',
 }
@@ -54,7 +54,7 @@ export function checkImport(where: string, options: ImportRows): ImportRows {
   return options
 }
 
-function isSheet(sheet: unknown): boolean {
+function isNameOrIndex(sheet: unknown): boolean {
   return typeof sheet === 'number'
     ? Number.isSafeInteger(sheet) && sheet >= 0
     : typeof sheet === 'string' && sheet !== ''
@@ -94,7 +94,7 @@ function noKey(rowKey: string, header: readonly string[]): HighkiqError {
 
 async function* rowsOf({ rows, close }: OpenFile, check: RowCheck): AsyncGenerator<Row, void, void> {
   try {
-    for await (const row of rows) yield check.unvalidated(row) ?? (await check.validated(row))
+    for await (const row of rows) yield check.read(row)
   } finally {
     await close()
   }
@@ -122,18 +122,19 @@ export class RowCheck {
     this.#now = now
   }
 
-  /** Returns the row, unless a schema must validate it: then undefined. */
-  unvalidated({ number, values }: FileRow): Row | undefined {
+  /** Returns the row, or a promise of it while a schema validates it. @throws VALIDATE_FAILED */
+  read(row: FileRow): Row | Promise<Row> {
+    const { number, values } = row
     const messages = this.#faults(values)
     if (messages.length > 0) {
       const code = this.#format === 'xlsx' ? 'formula_error' : 'invalid'
       return { args: [this.#storable(values)], number, rejected: { status: 'failed', code, messages } }
     }
-    if (this.#schema) return undefined
+    if (this.#schema) return this.#validated(row)
     return this.#map ? { args: [this.#map(values)], number, source: values } : { args: [values], number }
   }
 
-  async validated({ number, values }: FileRow): Promise<Row> {
+  async #validated({ number, values }: FileRow): Promise<Row> {
     const checked = await this.#runSchema(this.#map ? this.#map(values) : values, number)
     const messages = checked.issues
       ? checked.issues.map((issue) => problem(issue, this.#now()))

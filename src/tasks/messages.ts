@@ -14,24 +14,13 @@ export function appMessage(at: number, text: string): Message {
   return { at, code: 'message', params: { text: cut(text) } }
 }
 
-/** Returns the message of a BusinessFailure. */
-export function failureMessage(at: number, error: unknown): Message {
-  const { field } = error as { field?: unknown }
-  return {
-    at,
-    code: 'failed',
-    params: { text: cut(messageOf(error)), ...(typeof field === 'string' ? { field } : {}) },
-  }
-}
-
-/** Returns the message of any other error. */
-export function errorMessage(at: number, error: unknown): Message {
-  return { at, code: 'error', params: { text: cut(messageOf(error)) } }
-}
-
-/** Returns the message of an error in a call with several rows, each of which now runs alone. */
-export function splitMessage(at: number, error: unknown): Message {
-  return { at, code: 'split', params: { text: cut(messageOf(error)) } }
+/**
+ * Returns the message of an error: `failed` for a BusinessFailure, `discarded` for a Discard, `split` in a call with several
+ * rows, each of which now runs alone; otherwise `error`.
+ */
+export function errorMessage(at: number, code: 'failed' | 'error' | 'discarded' | 'split', error: unknown): Message {
+  const { field } = (code === 'failed' ? error : {}) as { field?: unknown }
+  return { at, code, params: { text: cut(messageOf(error)), ...(typeof field === 'string' ? { field } : {}) } }
 }
 
 /** Returns a message as text. The app's own messages are not translated. */

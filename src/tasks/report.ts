@@ -136,7 +136,7 @@ async function* reportRows(
     yield [
       ...cells(event, columns),
       number ?? '',
-      event.isHidden ? HIDDEN_ROW : rowKey({ task: task.id, index, run }),
+      event.isHidden ? HIDDEN_ROW : `${task.id}:${index}:${run}`,
       TASK_TEXTS[lang].statuses[status],
       code ?? '',
       reasons,
@@ -174,20 +174,10 @@ function cut(text: string): string {
   return text.length <= CELL_CHARACTERS ? text : `${text.slice(0, CELL_CHARACTERS)}… (cut)`
 }
 
-/** Identifies a row of a task in a run. */
-export interface RowKey {
-  task: string
-  index: number
-  run: number
-}
-
-export function rowKey({ task, index, run }: RowKey): string {
-  return `${task}:${index}:${run}`
-}
-
-export function parseRowKey(text: string): RowKey | undefined {
-  const [, task, index, run] = /^([0-9a-f]{16}):(\d{1,10}):(\d{1,5})$/.exec(text.trim()) ?? []
-  return task === undefined ? undefined : { task, index: Number(index), run: Number(run) }
+/** Parses a row key: the task, the index of the row, and the run in which the report was written. */
+export function parseRowKey(text: string): { task: string; index: number } | undefined {
+  const [, task, index] = /^([0-9a-f]{16}):(\d{1,10}):\d{1,5}$/.exec(text.trim()) ?? []
+  return task === undefined ? undefined : { task, index: Number(index) }
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Selects the rejected rows that a retry runs again, and their arguments. */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
@@ -17,9 +18,8 @@ import {
 } from '../store/contract.ts'
 import type { ReportedRow } from './corrected-report.ts'
 import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages } from './event.ts'
-import { checkImport, checkSource, type ImportRows } from './import.ts'
+import { checkImport, checkSource, type ImportRows, RowCheck } from './import.ts'
 import { metaOf } from './meta.ts'
-import { Revalidation } from './revalidation.ts'
 import { asOneValue, checkReadableArgs, isIterable, type Row, retryTransient, unknownTask } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 
@@ -104,7 +104,7 @@ export async function selectRows(
 ): Promise<AsyncGenerator<SelectedRow, void, void>> {
   const { rows, report, as = {} } = options
   const { validate = app.registry.get(record.job)?.options.validate } = as
-  const unchangedRow = asKept(app, record, new Revalidation(record, validate, app.now), retried)
+  const unchangedRow = asKept(app, record, validate, retried)
   if (rows) return chosen(app, record, givenRows(app, record, rows), retried, unchangedRow)
   if (report === undefined) return rejectedRows(app, record, options, unchangedRow)
   if (metaOf(record).validated && !validate) throw unvalidated(record)
@@ -112,33 +112,42 @@ export async function selectRows(
   // A path or Buffer can be read twice, so its faults are found before any row runs again.
   if (typeof report === 'string' || report instanceof Uint8Array) {
     const { validate: _, ...unchecked } = as
-    const check = await openReport(report, record, unchecked, {
-      ...{ store: app.store, now: app.now, registry: { get: () => undefined } },
-    })
-    for await (const { event, row, number } of check.rows)
-      if (row) inPayload(app.client, record, event, row.args, number)
+    const registry = { get: () => undefined }
+    const checked = await openReport(report, record, unchecked, { store: app.store, now: app.now, registry })
+    for await (const { event, row, number } of checked) if (row) inPayload(app.client, record, event, row.args, number)
   }
-  return chosen(app, record, (await openReport(report, record, as, app)).rows, retried)
+  return chosen(app, record, await openReport(report, record, as, app), retried)
 }
 
 /** Returns a rejected row with its stored arguments. Undefined, and counted, if it can't run with them. */
 type Unchanged = (event: EventRecord) => Promise<SelectedRow | undefined>
 
+/** The codes of rows that were refused before they became a job. */
+const REFUSALS: readonly (string | null)[] = ['invalid', 'formula_error']
+
 function asKept(
-  { client }: Pick<AppPort, 'client'>,
+  { client, now }: AppPort,
   record: TaskRecord,
-  validation: Revalidation,
+  validate: StandardSchemaV1 | undefined,
   retried: Retried,
 ): Unchanged {
+  const { format, mapping, columns, validated = false } = metaOf(record)
+  const check = format && validate && new RowCheck(format, { columns: mapping, header: columns, validate, now })
   return async (event) => {
-    const { index, args, status } = event
+    const { index, args, status, code, attempts, job, number } = event
     if (args === null) {
       retried.dropped++
       return undefined
     }
-    if (!validation.isNeeded(event)) return { index, isDead: status === 'error' }
-    const row = await validation.validate(event)
-    if (row) return asCorrected(client, record, event, row)
+    // A row that no schema accepted is stored as its file had it.
+    const isOfFile = format !== undefined && (validated || validate !== undefined)
+    const wasRefused = isOfFile && status === 'failed' && attempts === 0 && job === null && REFUSALS.includes(code)
+    if (!wasRefused) return { index, isDead: status === 'error' }
+    const [values = {}] = argsOfEvent(event) as [Record<string, unknown>?]
+    // A row that no job can carry was not stored.
+    const isStored = Object.keys(values).length > 0
+    const row = check && isStored ? await check.read({ number: number ?? index + 1, values }) : undefined
+    if (row && !row.rejected) return asCorrected(client, record, event, row)
     retried.refused++
     return undefined
   }

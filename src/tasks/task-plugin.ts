@@ -4,14 +4,15 @@ import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
 import { classOf, HighkiqError, Kill } from '../job/errors.ts'
+import { meantBy } from '../job/options.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import { jidsOf, resultOfRow } from '../job/rows.ts'
 import type { EventEffect, Message } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
+import { areAlike } from './columns.ts'
 import { rowProducer } from './create.ts'
-import { checkPage } from './export-page.ts'
-import { appMessage, errorMessage, failureMessage, splitMessage } from './messages.ts'
+import { appMessage, errorMessage } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
 import { asRows, retryTransient } from './rows.ts'
@@ -69,6 +70,36 @@ async function keepPage({ store }: AppPort, payload: Payload, rows: unknown): Pr
   return { rows: rows.length, ...(missing ? { missing } : {}) }
 }
 
+/**
+ * Checks a page when its job returns it, so that faults do not first show at the download.
+ * @returns `problem`: why no file can be made of it; `missing`: columns that no row of this page has
+ */
+function checkPage(
+  rows: readonly unknown[],
+  columns: readonly string[] | undefined,
+): { problem?: string; missing?: string[] } {
+  const seen = new Set<string>()
+  for (const [i, row] of rows.entries()) {
+    const which = `row ${i + 1} of the page`
+    if (typeof row !== 'object' || row === null) return { problem: `${which} is neither an object nor a list of cells` }
+    if (!Array.isArray(row)) {
+      for (const name of Object.keys(row)) seen.add(name)
+    } else if (!columns) {
+      return { problem: `${which} is a list: name its cells in the option columns of tasks.export` }
+    } else if (row.length > columns.length) {
+      return { problem: `${which} has ${row.length} cells, and the export ${columns.length} columns` }
+    }
+  }
+  // Lists have no names.
+  const missing = seen.size === 0 ? [] : (columns ?? []).filter((name) => !seen.has(name))
+  const others = [...seen].filter((name) => !columns?.includes(name))
+  for (const name of missing) {
+    const meant = others.find((other) => areAlike(other, name)) ?? meantBy(name, others)
+    if (meant) return { problem: `no row has ${JSON.stringify(name)}, a column of the export; did you mean ${meant}?` }
+  }
+  return missing.length > 0 ? { missing } : {}
+}
+
 /** Returns the attempt that runs a job with this payload. */
 function attemptOf({ hk_attempt = 0 }: Payload): number {
   return hk_attempt + 1
@@ -122,32 +153,25 @@ function betweenAttempts(outcome: Outcome): boolean {
 const BETWEEN = new Set<Outcome['kind']>(['promoted', 'filtered', 'deleted', 'killed', 'requeued', 'expired'])
 
 function changeOf(outcome: Outcome, at: number): Change | undefined {
+  const noted = (code: string, params: Message['params'] = {}) => ({ messages: [{ at, code, params }] })
   switch (outcome.kind) {
     case 'started':
       return { status: 'working', window: 'keep' }
     case 'done':
       return { status: 'finished', window: 'leave', ...resultOf(outcome.result, at) }
     case 'business-failure':
-      return {
-        status: 'failed',
-        window: 'leave',
-        code: codeOf(outcome.error),
-        messages: [failureMessage(at, outcome.error)],
-      }
+    case 'dead': {
+      const status = outcome.kind === 'dead' ? 'error' : 'failed'
+      const messages = [errorMessage(at, status, outcome.error)]
+      return { status, window: 'leave', code: codeOf(outcome.error), messages }
+    }
     case 'retry': {
       const retry = { at, code: 'retry', params: { count: outcome.count + 1, at: Math.round(outcome.at) } }
-      return { status: 'enqueued', window: 'leave', messages: [errorMessage(at, outcome.error), retry] }
+      return { status: 'enqueued', window: 'leave', messages: [errorMessage(at, 'error', outcome.error), retry] }
     }
-    case 'dead':
-      return {
-        status: 'error',
-        window: 'leave',
-        code: codeOf(outcome.error),
-        messages: [errorMessage(at, outcome.error)],
-      }
     case 'discarded': {
-      const { params } = errorMessage(at, outcome.error)
-      return { status: 'cancelled', window: 'leave', code: 'discarded', messages: [{ at, code: 'discarded', params }] }
+      const messages = [errorMessage(at, 'discarded', outcome.error)]
+      return { status: 'cancelled', window: 'leave', code: 'discarded', messages }
     }
     case 'snoozed':
       return { status: 'enqueued', window: 'leave' }
@@ -155,37 +179,26 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
       return { status: 'enqueued', window: 'keep' }
     case 'paused':
     case 'interrupted':
-      return { status: 'enqueued', window: 'keep', messages: [{ at, code: 'interrupted', params: {} }] }
+      return { status: 'enqueued', window: 'keep', ...noted('interrupted') }
     case 'split': {
-      const messages = 'error' in outcome ? [splitMessage(at, outcome.error)] : []
+      const messages = 'error' in outcome ? [errorMessage(at, 'split', outcome.error)] : []
       return { status: 'enqueued', window: 'enter', messages }
     }
     case 'rescued':
-      return {
-        status: 'enqueued',
-        window: 'keep',
-        messages: [{ at, code: 'rescued', params: { crashes: outcome.crashes } }],
-      }
+      return { status: 'enqueued', window: 'keep', ...noted('rescued', { crashes: outcome.crashes }) }
     case 'crashed-out':
-      return {
-        status: 'error',
-        window: 'leave',
-        code: 'crashed',
-        messages: [{ at, code: 'crashed', params: { crashes: outcome.crashes } }],
-      }
+      return { status: 'error', window: 'leave', code: 'crashed', ...noted('crashed', { crashes: outcome.crashes }) }
     case 'promoted':
       return { status: 'enqueued', window: 'enter' }
     case 'filtered':
     case 'deleted':
     case 'cancelled':
-    case 'expired': {
-      const code = outcome.kind
-      return { status: 'cancelled', window: 'leave', code, messages: [{ at, code, params: {} }] }
-    }
+    case 'expired':
+      return { status: 'cancelled', window: 'leave', code: outcome.kind, ...noted(outcome.kind) }
     case 'killed':
-      return { status: 'error', window: 'leave', code: 'killed', messages: [{ at, code: 'killed', params: {} }] }
+      return { status: 'error', window: 'leave', code: 'killed', ...noted('killed') }
     case 'requeued':
-      return { status: 'enqueued', window: 'enter', messages: [{ at, code: 'requeued', params: {} }] }
+      return { status: 'enqueued', window: 'enter', ...noted('requeued') }
     case 'not-started':
       return undefined
   }

@@ -35,7 +35,7 @@ async function bytes(stream: ReadableStream<Uint8Array>): Promise<Buffer> {
 
 async function corrected(source: Parameters<typeof openReport>[0], hq: Highkiq, task: Task, options = {}) {
   const app = { store: hq.store, now: Date.now, registry: { get: () => undefined } }
-  const { rows } = await openReport(source, await recordOf(hq, task), options, app)
+  const rows = await openReport(source, await recordOf(hq, task), options, app)
   const all = await collect(rows)
   return all.map(({ event: { index, run }, number, row: again }) => ({ index, run, number, ...again }))
 }
