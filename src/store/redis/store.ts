@@ -23,7 +23,6 @@ import { Notifier } from './server/notifier.ts'
 import { Server } from './server/server.ts'
 import type { RedisStoreOptions } from './server/url.ts'
 import { TaskEvents } from './tasks/events.ts'
-import { TaskParts } from './tasks/parts.ts'
 import { TaskRows } from './tasks/rows.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { FetchedJobs } from './workers/fetched-jobs.ts'
@@ -84,7 +83,7 @@ export class RedisStore implements Store {
       new Processes(server),
       new ServerAdvice(server),
     )
-    this.tasks = allMethods(tasks, new TaskRows(server, due), new TaskEvents(server), new TaskParts(server))
+    this.tasks = allMethods(tasks, new TaskRows(server, due), new TaskEvents(server))
     this.ordered = allMethods(
       orderedQueues,
       shards,

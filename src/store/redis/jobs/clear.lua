@@ -15,8 +15,8 @@ local queue, known, most, mostBytes = text(), number(), number(), number()
 local needles = {}
 for i = 1, number() do needles[i] = text() end
 local kind = queue == '' and 'zset' or 'list'
-if wrong(key, kind) then return redis.error_reply(unusable(key)) end
-if kind == 'list' and wrong(queues, 'set') then return redis.error_reply(unusable(queues)) end
+refuse(wrong(key, kind))
+refuse(kind == 'list' and wrong(queues, 'set'))
 
 local function isFree()
   if #needles == 0 then return true end

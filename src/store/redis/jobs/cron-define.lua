@@ -8,8 +8,7 @@
 
 local ends = string.format('%d', clock() + math.floor(number() * 1000))
 local name, old, new, tick = text(), text(), text(), text()
-if wrong(KEYS[1], 'set') then return redis.error_reply(unusable(KEYS[1])) end
-if wrong(KEYS[2], 'hash') then return redis.error_reply(unusable(KEYS[2])) end
+expect('set', 'hash')
 if (redis.call('HGET', KEYS[2], 'text') or '') ~= old then return 0 end
 -- A server at its memory limit allows this script, because the first write is a removal.
 redis.call('SREM', KEYS[1], '')

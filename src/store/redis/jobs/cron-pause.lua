@@ -6,7 +6,7 @@
 -- include: arguments
 
 local now, paused = number(), text()
-if wrong(KEYS[1], 'hash') then return redis.error_reply(unusable(KEYS[1])) end
+expect('hash')
 local stored = redis.call('HMGET', KEYS[1], 'tick', 'paused')
 if not stored[1] then return 0 end
 -- A server at its memory limit allows this script, because the first write is a removal.

@@ -10,7 +10,7 @@ QUEUES = KEYS[2]
 now = number()
 local channel, expected, from, to, jid = text(), text(), text(), text(), text()
 local item = readItem()
-local key = (wrong(entry, 'hash') and entry) or (lock and wrong(lock, 'string') and lock)
+local key = wrong(entry, 'hash') or (lock and wrong(lock, 'string'))
 local problem = key and unusable(key) or obstacle(item)
 if problem then return redis.error_reply(problem) end
 

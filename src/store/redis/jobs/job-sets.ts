@@ -51,7 +51,7 @@ export class JobSets extends StorePart implements JobSetStore {
         call.add(server.texts.write(text), score)
         call.item(to, effects)
       }
-      const [letters] = (await server.run(lua.swap, call.keys, call.args)) as [string, string]
+      const letters = (await server.run(lua.swap, call.keys, call.args)) as string
       for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
     }
     return answers

@@ -5,7 +5,7 @@
 -- Returns the number of removed entries.
 -- include: arguments
 
-if wrong(KEYS[1], 'zset') then return redis.error_reply(unusable(KEYS[1])) end
+expect('zset')
 local most, since, limit = number(), text(), number()
 local excess = redis.call('ZCARD', KEYS[1]) - most
 local removed = math.min(math.max(excess, redis.call('ZCOUNT', KEYS[1], '-inf', '(' .. since)), limit)

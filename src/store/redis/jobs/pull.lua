@@ -5,7 +5,7 @@
 -- ARGV  are now (ms), the channel for due jobs, the most texts to pass, number of jobs; of each: text, about how many
 --       jobs are before it or "", item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, f too far away for this script, e error), for at least one job and
--- as many as there was time for; and the problems as lines.
+-- as many as there was time for.
 -- include: arguments ledger backlog closing iteration clock cancellations moves
 
 -- No command removes an element of a list by its index. Elements are overwritten with this text, and then all of them
@@ -24,7 +24,7 @@ local queue = KEYS[1]
 QUEUES = KEYS[2]
 now = number()
 local channel, most, count = text(), number(), number()
-if wrong(queue, 'list') then return redis.error_reply(unusable(queue)) end
+refuse(wrong(queue, 'list'))
 
 local length = redis.call('LLEN', queue)
 local passed = 0
@@ -51,36 +51,27 @@ local gone, first, last = 0, length, 0
 
 -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
 redis.pcall('SREM', QUEUES, '')
-local answers, problems = {}, {}
+local answers = {}
 for i = 1, count do
   if passed > most then break end
   local job, before, item = text(), number(), readItem()
-  local problem = obstacle(item)
-  local index, isCertain
-  if not problem then index, isCertain = find(job, before) end
-  if problem then
-    problems[#problems + 1] = problem
-    answers[i] = 'e'
-  elseif not index then
-    answers[i] = isCertain and 'g' or 'f'
-  else
+  -- A job that moves to the back of this queue shifts all indexes.
+  local function shift() return item.kind == 'b' and redis.call('LLEN', queue) - length or 0 end
+  local index, isCertain, isMoved
+  answers[i], isMoved = move({ item }, function()
+    index, isCertain = find(job, before)
+    if not index then return nil, isCertain and 'g' or 'f' end
     redis.call('LSET', queue, index, GONE)
-    local ok, err = pcall(apply, item)
-    -- A job that moves to the back of this queue shifts all indexes.
-    local grown = redis.call('LLEN', queue) - length
-    length = length + grown
-    local shift = item.kind == 'b' and grown or 0
-    first, last = first + shift, last + shift
-    if ok then
-      gone, first, last = gone + 1, math.min(first, index + shift), math.max(last, index + shift)
-      answers[i] = 'o'
-    else
-      redis.call('LSET', queue, index + shift, job)
-      problems[#problems + 1] = messageOf(err)
-      answers[i] = 'e'
+    return function() redis.call('LSET', queue, index + shift(), job) end
+  end)
+  if index then
+    local shifted = shift()
+    length, first, last = redis.call('LLEN', queue), first + shifted, last + shifted
+    if isMoved then
+      gone, first, last = gone + 1, math.min(first, index + shifted), math.max(last, index + shifted)
     end
   end
 end
 if gone > 0 then redis.call('LREM', queue, last < length - first and gone or -gone, GONE) end
-finish(channel, function(problem) problems[#problems + 1] = problem end)
-return { table.concat(answers), table.concat(problems, '\n') }
+finish(channel, report)
+return table.concat(answers)

@@ -5,9 +5,7 @@
 -- Returns 1; 0 when another process was faster.
 -- include: arguments
 
-for i, kind in ipairs({ 'string', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('string', 'hash')
 local minute, label = text(), text()
 if not redis.call('SET', KEYS[1], minute, 'EX', text(), 'NX') then return 0 end
 local first = redis.call('HSETNX', KEYS[2], minute, label)

@@ -12,7 +12,7 @@ local batch, kept = number(), number()
 local sums = {}
 for i = 1, number() do sums[i] = { key = KEYS[number()], seconds = number() } end
 for i, key in ipairs(KEYS) do
-  if wrong(key, i <= #sums + 1 and i > 1 and 'hash' or 'string') then return redis.error_reply(unusable(key)) end
+  refuse(wrong(key, i <= #sums + 1 and i > 1 and 'hash' or 'string'))
 end
 
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= batch then return '' end

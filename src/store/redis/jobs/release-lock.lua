@@ -4,6 +4,6 @@
 -- ARGV  is the holder.
 -- include: arguments
 
-if wrong(KEYS[1], 'string') then return redis.error_reply(unusable(KEYS[1])) end
+expect('string')
 if redis.call('GET', KEYS[1]) == text() then redis.call('DEL', KEYS[1]) end
 return 1

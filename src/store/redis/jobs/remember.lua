@@ -5,7 +5,7 @@
 -- Returns nothing; or the value that is there and stays.
 -- include: arguments
 
-if wrong(KEYS[1], 'string') then return redis.error_reply(unusable(KEYS[1])) end
+expect('string')
 local value, life, instead = text(), number(), text()
 local known = redis.call('GET', KEYS[1])
 if known and '=' .. known ~= instead then return known end

@@ -71,7 +71,7 @@ export class Removal extends StorePart implements Partial<SearchStore> {
           call.add(server.texts.write(text), at)
           call.item(to, effects)
         }
-        const [letters] = (await server.run(lua.pull, call.keys, call.args)) as [string, string]
+        const letters = (await server.run(lua.pull, call.keys, call.args)) as string
         for (const letter of letters) answers.push(letter === 'f' ? 'far' : (SWAP_ANSWERS[letter] as SwapAnswer))
         done += letters.length
       }

@@ -6,9 +6,7 @@
 -- include: arguments clock
 
 local cancelled, newest, iteration = KEYS[1], KEYS[2], KEYS[3]
-for i, kind in ipairs({ 'zset', 'string', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('zset', 'string', 'hash')
 -- The clock of the server counts: a caller's clock that is ahead would expire all cancellations.
 local now, jid = clock(), text()
 local function whole(n) return string.format('%d', n) end

@@ -6,5 +6,5 @@
 -- include: arguments iteration
 
 local key = KEYS[1]
-if wrong(key, 'hash') then return redis.error_reply(unusable(key)) end
+refuse(wrong(key, 'hash'))
 return saveIteration(key, number(), text(), text()) and 1 or 0

@@ -11,7 +11,7 @@
 -- do not change it. The text at the position shows how many jobs were fetched since.
 local FEW = 16
 
-if wrong(KEYS[1], 'list') then return redis.error_reply(unusable(KEYS[1])) end
+expect('list')
 local needle, mostHits, most, mostBytes = text(), number(), number(), number()
 local left, nextLength, nextSha = number(), number(), text()
 

@@ -8,7 +8,7 @@
 -- Returns texts and scores by turns.
 -- include: arguments
 
-if wrong(KEYS[1], 'zset') then return redis.error_reply(unusable(KEYS[1])) end
+expect('zset')
 local score, entry, isDesc, limit = text(), text(), text() == 'desc', number()
 
 -- Compares byte by byte, as Redis sorts. Lua's own comparison depends on the locale of the server.

@@ -5,5 +5,5 @@
 -- Returns what it was: m (requested), d (dropped) or n (none).
 -- include: arguments clock cancellations
 
-if wrong(KEYS[1], 'zset') then return redis.error_reply(unusable(KEYS[1])) end
+expect('zset')
 return withdrawCancellation(KEYS[1], KEYS[2], text(), false)

@@ -7,10 +7,8 @@
 -- Returns nothing; or the token, the number of ids that went back, and of each id that went to the morgue its id, how
 -- often it died, and its payloads as score, payload, … The owner of the shard gets the same deaths again until it
 -- fetches.
--- include: arguments ordered-open ordered-notify ordered-state ordered-restore clock
+-- include: arguments ordered-open ordered-notify ordered-state ordered-restore clock ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local shard, owner, mostCrashes, seconds, err = number(), text(), number(), text(), text()
 if not DUE[shard] or not holds(owner) or redis.call('SISMEMBER', MEMBERS, owner) == 0 then return false end
 local before = redis.call('HGET', QUEUE, 'owner:' .. shard)
@@ -19,8 +17,7 @@ if before and holds(before) then
   local deaths = redis.call('HGET', QUEUE, 'died:' .. shard)
   return { tonumber(redis.call('HGET', QUEUE, 'token:' .. shard)), 0, deaths and cmsgpack.unpack(deaths) or {} }
 end
-local key = wrongFlights(shard)
-if key then return redis.error_reply(unusable(key)) end
+refuse(wrongFlights(shard))
 
 redis.call('HDEL', QUEUE, 'owner:' .. shard, 'died:' .. shard)
 if before then removeMember(before) end

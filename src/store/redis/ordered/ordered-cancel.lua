@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there, with all shards; then come ids.
 -- Returns for each id r (removed), s (signalled) or n (not found).
--- include: arguments ordered-open ordered-notify ordered-state
+-- include: arguments ordered-open ordered-notify ordered-state ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local answers = {}
 redis.call('HDEL', CANCELLED, '')
 for i = cursor + 1, #ARGV do

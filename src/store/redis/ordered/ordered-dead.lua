@@ -5,14 +5,11 @@
 --       are moved one by one, ids.
 -- Returns the number of finished ids, and the number of the first id that is not finished, or 0. The caller calls
 -- again from that id on.
--- include: arguments ordered-open ordered-notify ordered-state
+-- include: arguments ordered-open ordered-notify ordered-state ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local act, seconds, room = text(), text(), number()
 for i = cursor + 1, #ARGV do
-  local key = wrongId(ARGV[i])
-  if key then return redis.error_reply(unusable(key)) end
+  refuse(wrongId(ARGV[i]))
 end
 
 -- Puts the dead payloads of an id back into the queue. Returns false when only a part of them went back. Payloads are

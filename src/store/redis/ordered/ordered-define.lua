@@ -5,7 +5,7 @@
 -- Returns its number of shards.
 -- include: arguments clock
 
-if wrong(KEYS[1], 'hash') then return redis.error_reply(unusable(KEYS[1])) end
+expect('hash')
 local LONG = 'A hash with a value of more than 64 bytes is one where the server finds fields without going through all of them.'
 if redis.call('HSETNX', KEYS[1], 'shards', text()) == 1 then
   redis.call('HSET', KEYS[1], 'long', LONG)

@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there, with all shards; then come the id, the payload.
 -- Returns 1; 0 when there is no such payload.
--- include: arguments ordered-open ordered-state
+-- include: arguments ordered-open ordered-state ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local id, payload = text(), text()
 local record = redis.call('HGET', IDS, id)
 if not record then return 0 end
@@ -18,7 +16,7 @@ if body ~= '' then
   return 1
 end
 local key = PAYLOADS .. id
-if wrong(key, 'zset') then return redis.error_reply(unusable(key)) end
+refuse(wrong(key, 'zset'))
 local n = redis.call('ZREM', key, payload)
 if n == 1 and redis.call('EXISTS', key) == 0 then deleteWaiting(id) end
 return n

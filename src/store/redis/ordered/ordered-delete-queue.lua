@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there, with all shards.
 -- Returns 1; 0 when the queue is not empty, or has members or dead ids.
--- include: arguments ordered-open
+-- include: arguments ordered-open ordered-opened
 
-local refused = opened()
-if refused then return refused end
 if redis.call('EXISTS', IDS, FLIGHTS, MORGUE) > 0 then return 0 end
 local members = redis.call('SMEMBERS', MEMBERS)
 for _, member in ipairs(members) do

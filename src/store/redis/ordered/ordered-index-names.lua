@@ -4,10 +4,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there; then comes about how many ids a step reads.
 -- Returns 1; 0 when there is more to do.
--- include: arguments ordered-open clock ordered-names
+-- include: arguments ordered-open clock ordered-names ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local most = number()
 if named and redis.call('HEXISTS', QUEUE, 'naming') == 0 then
   keepNames()

@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there; then comes the owner.
 -- Returns 1; 0 when the owner has no lease.
--- include: arguments ordered-open ordered-notify
+-- include: arguments ordered-open ordered-notify ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local owner = text()
 if not holds(owner) then return 0 end
 for _, member in ipairs(redis.call('SMEMBERS', MEMBERS)) do

@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there, with all shards; then comes the owner.
 -- Returns 1; 0 when it owns a shard.
--- include: arguments ordered-open ordered-notify
+-- include: arguments ordered-open ordered-notify ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local owner = text()
 for shard in pairs(DUE) do
   if redis.call('HGET', QUEUE, 'owner:' .. shard) == owner then return 0 end

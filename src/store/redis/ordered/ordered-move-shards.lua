@@ -5,10 +5,8 @@
 -- ARGV  begin as there; then comes the most ids to check.
 -- Returns the number of moved ids, and 1 when there is more to do at once, or 2 when the ids must be indexed by name
 -- first.
--- include: arguments ordered-open ordered-notify clock ordered-names
+-- include: arguments ordered-open ordered-notify clock ordered-names ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local most = number()
 if not from then return { 0, 0 } end
 

@@ -1,4 +1,4 @@
--- The beginning of every script of an ordered queue.
+-- What every script of an ordered queue begins with.
 --
 -- KEYS are those named here; then three of each shard that the script may touch: due ids, retries, fetched ids. ARGV
 -- begins with the number of shards that the caller believes in, the number before if the caller believes that the
@@ -40,22 +40,18 @@ local function wrongKey(keys)
   end
 end
 
--- Checks the keys and the number of shards. Returns the answer of the script when it can do nothing: an error, or the
--- right number of shards. A script that does not touch all keys can name those that it does: fixed keys (`touched`),
--- and types of the keys of each shard.
+-- Checks the keys and the number of shards. Returns the answer of the script when that number is outdated. A script that
+-- does not touch all keys can name those that it does: fixed keys (`touched`), and types of the keys of each shard.
 local function opened(touched, ofShard)
   if not touched then
     touched = {}
     for key in pairs(KINDS) do touched[#touched + 1] = key end
   end
-  local key = wrongKey(touched)
-  if key then return redis.error_reply(unusable(key)) end
+  refuse(wrongKey(touched))
   local believed, before, at = text(), text(), FIXED
   for i = 1, number() do
     local shard = number()
-    for j, kind in ipairs(ofShard or SHARD_KINDS) do
-      if wrong(KEYS[at + j], kind) then return redis.error_reply(unusable(KEYS[at + j])) end
-    end
+    for j, kind in ipairs(ofShard or SHARD_KINDS) do refuse(wrong(KEYS[at + j], kind)) end
     DUE[shard], RETRIES[shard], FETCHED[shard] = KEYS[at + 1], KEYS[at + 2], KEYS[at + 3]
     at = at + 3
   end

@@ -33,7 +33,7 @@ end
 
 local pages = {}
 for i, key in ipairs(KEYS) do
-  if wrong(key, 'zset') then return redis.error_reply(unusable(key)) end
+  refuse(wrong(key, 'zset'))
   local first = rank(key)
   pages[i] = redis.call(isDesc and 'ZREVRANGE' or 'ZRANGE', key, first, first + most - 1, 'WITHSCORES')
 end

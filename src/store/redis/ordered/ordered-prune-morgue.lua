@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there; then come the most ids that stay, the oldest updatedAt that stays, most ids to remove.
 -- Returns the number of removed ids.
--- include: arguments ordered-open
+-- include: arguments ordered-open ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local max, since, most = number(), text(), number()
 local n = math.max(redis.call('ZCARD', MORGUE) - max, redis.call('ZCOUNT', MORGUE, '-inf', '(' .. since))
 n = math.min(n, most)

@@ -92,9 +92,7 @@ for _ = 1, number() do
   end
 end
 for _, entry in ipairs(changed) do
-  if entry.more and wrong(PAYLOADS .. entry.id, 'zset') then
-    return redis.error_reply(unusable(PAYLOADS .. entry.id))
-  end
+  refuse(entry.more and wrong(PAYLOADS .. entry.id, 'zset'))
   local record = entry.more and entry.line or entry.line .. entry.score .. ' ' .. entry.payload
   if entry.due then
     enter(entry.id, record, entry.isFlying and behind or due[entry.home], entry.due)

@@ -5,10 +5,8 @@
 -- Returns "ok"; then for each id its flight, the shard where it waits, performIn, state, number of payloads, some as
 -- payload, score, …; and, if asked for, its entry in the morgue: updatedAt, state, payloads. A missing value is
 -- empty.
--- include: arguments ordered-open ordered-state
+-- include: arguments ordered-open ordered-state ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local most, isDead = number(), text() ~= ''
 
 local function waiting(id)

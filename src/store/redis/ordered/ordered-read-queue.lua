@@ -4,9 +4,7 @@
 -- include: arguments
 
 local members = {}
-for i, kind in ipairs({ 'hash', 'set', 'zset' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('hash', 'set', 'zset')
 for _, member in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   if tonumber(redis.call('ZSCORE', KEYS[3], member) or -1) >= 0 then members[#members + 1] = member end
 end

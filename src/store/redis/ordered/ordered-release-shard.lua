@@ -4,15 +4,12 @@
 -- ARGV  begin as there, with all shards; then come shard, owner, token ("": any token, whether the lease holds or
 --       not).
 -- Returns 1; 0 when the shard has another owner.
--- include: arguments ordered-open ordered-notify ordered-state ordered-restore
+-- include: arguments ordered-open ordered-notify ordered-state ordered-restore ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local shard, owner, token = number(), text(), text()
 if not DUE[shard] or redis.call('HGET', QUEUE, 'owner:' .. shard) ~= owner then return 0 end
 if token ~= '' and not (holds(owner) and redis.call('HGET', QUEUE, 'token:' .. shard) == token) then return 0 end
-local key = wrongFlights(shard)
-if key then return redis.error_reply(unusable(key)) end
+refuse(wrongFlights(shard))
 redis.call('HDEL', QUEUE, 'owner:' .. shard, 'died:' .. shard)
 restore(shard)
 notifyMembers()

@@ -3,10 +3,8 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there; then comes the new number.
 -- Returns 1; 0 when the queue is being resharded to another number.
--- include: arguments ordered-open ordered-notify
+-- include: arguments ordered-open ordered-notify ordered-opened
 
-local refused = opened()
-if refused then return refused end
 local wanted = number()
 if wanted == shards then return 1 end
 if from then return 0 end

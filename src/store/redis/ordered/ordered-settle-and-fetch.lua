@@ -19,14 +19,6 @@ local seconds = tonumber(nowSeconds)
 local isHere = holds(owner)
 forgetNames()
 
-local problems = {}
-local function report(problem)
-  if not problems[problem] then
-    problems[problem] = true
-    problems[#problems + 1] = problem
-  end
-end
-
 local owned = {}
 local function owns(shard, token)
   if not isHere or not DUE[shard] then return false end
@@ -117,7 +109,7 @@ local function settle(id, shard, kind, performIn, retryCount, err)
     return 'o'
   end
   undo()
-  report(tostring(type(problem) == 'table' and problem.err or problem))
+  report(messageOf(problem))
   return 'e'
 end
 

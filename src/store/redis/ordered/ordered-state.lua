@@ -68,8 +68,7 @@ end
 
 -- Returns the first key of the wrong type among the payloads and the dead payloads of an id.
 local function wrongId(id)
-  if wrong(PAYLOADS .. id, 'zset') then return PAYLOADS .. id end
-  if wrong(MORGUE_PAYLOADS .. id, 'zset') then return MORGUE_PAYLOADS .. id end
+  return wrong(PAYLOADS .. id, 'zset') or wrong(MORGUE_PAYLOADS .. id, 'zset')
 end
 
 -- Removes a waiting id from its shard, or from behind its flight. Returns its performIn.

@@ -1,4 +1,4 @@
--- Reads ARGV in order, checks the types of keys before anything is written, and formats errors.
+-- Reads ARGV in order, checks the types of keys before anything is written, and collects problems.
 
 local cursor = 0
 
@@ -14,20 +14,39 @@ end
 
 local types = {}
 
--- Returns true when a key holds another type than `kind`: a write to it would fail half-way.
+-- Returns `key` when it holds another type than `kind`: a write to it would fail half-way.
 local function wrong(key, kind)
   local found = types[key]
   if not found then
     found = redis.call('TYPE', key).ok
     types[key] = found
   end
-  return found ~= 'none' and found ~= kind
+  return found ~= 'none' and found ~= kind and key
 end
 
 local function unusable(key)
   return 'WRONGTYPE the key ' .. key .. ' holds something else than what belongs there'
 end
 
+-- Ends the script with an error that names `key`, if there is one.
+local function refuse(key)
+  if key then error(unusable(key), 0) end
+end
+
+-- Ends the script with an error when a key has another type than the one in its position of this list.
+local function expect(...)
+  for i, kind in ipairs({ ... }) do refuse(wrong(KEYS[i], kind)) end
+end
+
 local function messageOf(thrown)
   return tostring(type(thrown) == 'table' and thrown.err or thrown)
+end
+
+-- Problems that do not end the script, each once.
+local problems = {}
+local function report(problem)
+  if not problems[problem] then
+    problems[problem] = true
+    problems[#problems + 1] = problem
+  end
 end

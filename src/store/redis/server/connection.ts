@@ -245,7 +245,7 @@ export class Connection {
     if (message === 'Command timed out') {
       // Destroyed instead of closed in order, because the server does not answer.
       this.client.stream?.destroy()
-      return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout} ms`)
+      return say('STORE_TIMEOUT', `no answer within ${this.#about.commandTimeout / 1000} s`)
     }
     return say('STORE_UNREACHABLE', `the connection was lost${this.#failure ? `: ${this.#failure}` : ''}`)
   }
@@ -300,8 +300,8 @@ export function maybeDone(thrown: unknown): boolean {
 /** Returns the server's message; for a key of the wrong type it adds the key. */
 function messageOf(thrown: unknown): string {
   const { message: said = String(thrown), command } = thrown as Error & { command?: { name: string; args: unknown[] } }
-  // Before version 7 the reason comes after the position in the script.
-  const message = /^ERR Error running script.*?: -?([A-Z]+ .*)$/s.exec(said)?.[1] ?? said
+  // Before version 7 the reason of an error that a script raises comes after the position in the script.
+  const message = said.replace(/^ERR (Error running script.*?: -?(?=[A-Z]+ )|(?=WRONGTYPE))/s, '')
   if (!message.startsWith('WRONGTYPE Operation') || !command) return message.replace(/ script: [0-9a-f]{40}.*$/s, '')
   const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
   return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`

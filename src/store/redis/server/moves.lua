@@ -52,10 +52,10 @@ end
 
 -- Returns the first key of an effect that has the wrong type.
 local function wrongEffect(effect)
-  if effect.lock then return wrong(effect.lock, 'string') and effect.lock end
+  if effect.lock then return wrong(effect.lock, 'string') end
   if effect.base then return wrongTask(effect.base) end
-  if effect.cancelled then return wrong(effect.cancelled, 'zset') and effect.cancelled end
-  return wrong(effect.iteration, 'hash') and effect.iteration
+  if effect.cancelled then return wrong(effect.cancelled, 'zset') end
+  return wrong(effect.iteration, 'hash')
 end
 
 -- Returns false when the effect is outdated.
@@ -147,6 +147,26 @@ end
 
 local function applyAll(items)
   for _, item in ipairs(items) do apply(item) end
+end
+
+-- Moves a job to one item, or to the several into which it is split. `remove` gets the further arguments and removes
+-- the job from where it is. It returns a function that undoes this; or nothing, and the answer (default: g, gone).
+-- Returns o (ok) and true; or e (error: the job is where it was), or that answer.
+local function move(items, remove, ...)
+  -- One item that cannot be applied keeps the job where it is.
+  local problem
+  for _, item in ipairs(items) do problem = problem or obstacle(item) end
+  if problem then
+    report(problem)
+    return 'e'
+  end
+  local undo, answer = remove(...)
+  if not undo then return answer or 'g' end
+  local ok, err = pcall(applyAll, items)
+  if ok then return 'o', true end
+  undo()
+  report(messageOf(err))
+  return 'e'
 end
 
 -- The message goes out after all writes. The Redis user may have no right to the channel, so its readers poll as

@@ -3,7 +3,7 @@
 import type { Redis } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys } from './call.ts'
-import { Connection, closedError, type Fill, type Reply } from './connection.ts'
+import { type Argument, Connection, closedError, type Fill, type Reply, type Script } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { migrate } from './migration.ts'
@@ -153,6 +153,13 @@ export class Server {
     await this.loadTasks([id])
     const queues = this.#taskQueues.get(id)
     return queues && { queue: queues.queue, keys: taskKeys(this.keys, queues, id) }
+  }
+
+  /** Runs a script that begins with task-open.lua. Returns undefined when there is no such task. */
+  async runOnTask(id: string, script: Script, args: readonly Argument[], ...more: string[]) {
+    const found = await this.findTask(id)
+    if (!found) return undefined
+    return this.run(script, [...found.keys, this.keys.queues, this.keys.producers(found.queue), ...more], args)
   }
 
   /** Forgets the queues of a deleted task: another task may get its id. */

@@ -1,9 +1,10 @@
-/** Rows of tasks: adding, cancelling and retrying them, and changing their events. */
+/** Rows of tasks: adding, cancelling and retrying them, changing their events, and the parts of files that they produce. */
 
 import { memberText } from '../../../job/json.ts'
 import { taskJid } from '../../../job/payload.ts'
 import {
   type AddAnswer,
+  type AttemptRef,
   dueOf,
   type EventEffect,
   type NewRow,
@@ -44,8 +45,6 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
     now: number,
     last = '',
   ): Promise<AddAnswer> {
-    const found = await this.server.findTask(task)
-    if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
     const args: Argument[] = [now, producer, from, last, rows.length]
     for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
       args.push(text, number)
@@ -57,8 +56,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
       args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
       for (const message of messages) args.push(JSON.stringify(message))
     }
-    const keys = [...found.keys, this.keys.queues]
-    return answerOf(await this.server.storing(() => this.server.run(lua.taskAddRows, keys, args)))
+    return answerOf(await this.server.storing(() => this.server.runOnTask(task, lua.taskAddRows, args)))
   }
 
   async cancelRows(
@@ -66,10 +64,8 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
     most: number,
     now: number,
   ): Promise<{ cancelled: number; maybeRunning: string[]; done: boolean }> {
-    const found = await this.server.findTask(id)
-    if (!found) return { cancelled: 0, maybeRunning: [], done: true }
-    const all = [...found.keys, this.keys.queues]
-    const [cancelled, done, ...maybeRunning] = (await this.server.run(lua.taskCancelRows, all, [now, most])) as string[]
+    const answer = (await this.server.runOnTask(id, lua.taskCancelRows, [now, most])) ?? ['0', '1']
+    const [cancelled, done, ...maybeRunning] = answer as string[]
     return {
       cancelled: Number(cancelled),
       maybeRunning: maybeRunning.map((index) => taskJid(id, Number(index))),
@@ -78,9 +74,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   }
 
   async retryRows(id: string, run: number, rows: readonly RetryRow[], now: number) {
-    const { keys, texts } = this.server
-    const found = await this.server.findTask(id)
-    if (!found) return rows.map(() => 'gone' as const)
+    const { texts } = this.server
     const answers: ('ok' | 'gone' | 'dropped')[] = []
     const lengthOf = ({ args, source, dead }: RetryRow) =>
       (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)
@@ -89,9 +83,9 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
       for (const { index, args: text = '', source = '', dead } of some) {
         args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
       }
-      const all = [...found.keys, keys.queues, keys.set('dead')]
-      const letters = (await this.server.run(lua.taskRetryRows, all, args)) as string
-      for (const letter of letters) answers.push(RETRIED[letter as keyof typeof RETRIED])
+      const letters = await this.server.runOnTask(id, lua.taskRetryRows, args, this.keys.set('dead'))
+      for (const letter of (letters as string | undefined) ?? 'g'.repeat(some.length))
+        answers.push(RETRIED[letter as keyof typeof RETRIED])
     }
     return answers
   }
@@ -109,10 +103,8 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   }
 
   async leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void> {
-    const found = await this.server.findTask(id)
-    if (!found) return
     for (const some of chunksOf(indexes, () => 0, MAX_LEAVING)) {
-      await this.server.run(lua.taskLeaveWindow, [...found.keys, this.keys.queues], [now, ...some])
+      await this.server.runOnTask(id, lua.taskLeaveWindow, [now, ...some])
     }
   }
 
@@ -147,5 +139,26 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
       call.item(item, item.effects)
     }
     await server.run(lua.taskPushSingle, call.keys, call.args)
+  }
+
+  async putPart(
+    id: string,
+    index: number,
+    bytes: Uint8Array,
+    most: number,
+    by?: AttemptRef,
+  ): ReturnType<TaskStore['putPart']> {
+    const found = await this.server.findTask(id)
+    if (!found) return 'unknown'
+    const all = [...found.keys, this.keys.parts(found.queue, id)]
+    const args = [index, Buffer.from(bytes), most, by?.run ?? '', by?.attempt ?? '']
+    return (await this.server.run(lua.taskPutPart, all, args)) as 'ok' | 'full' | 'unknown' | 'stale'
+  }
+
+  async part(id: string, index: number): Promise<Uint8Array | null> {
+    const found = await this.server.findTask(id)
+    if (!found) return null
+    const bytes = await this.server.call((client) => client.hgetBuffer(this.keys.parts(found.queue, id), String(index)))
+    return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 }

@@ -5,8 +5,7 @@
 -- Returns 1; 0 when there is no such event.
 -- include: arguments ledger backlog closing
 
-local key = wrongTask(1)
-if key then return redis.error_reply(unusable(key)) end
+refuse(wrongTask(1))
 local index, message = number(), text()
 local ledger = ledgerOf(1)
 if not ledger or not eventOf(ledger, index) then return 0 end

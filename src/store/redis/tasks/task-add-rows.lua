@@ -1,22 +1,16 @@
 -- Adds rows, if the producer's cursor is where the chunk begins. Rows, events, counts, cursor and first jobs come in
 -- one step.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues.
--- ARGV  are now (ms), producer, expected cursor, what the task keeps about the last row or "", number of rows; of
---       each: arguments, number in the source or "", and "" if that is all; otherwise "+", source or "", class or "",
---       status (0, or that of a rejected row), code or "", number of messages, messages.
+-- KEYS  as in task-open.lua.
+-- ARGV  begin as there; then come producer, expected cursor, what the task keeps about the last row or "", number of
+--       rows; of each: arguments, number in the source or "", and "" if that is all; otherwise "+", source or "", class
+--       or "", status (0, or that of a rejected row), code or "", number of messages, messages.
 -- Returns "ok" and the total; or the reason why not, and the cursor.
--- include: arguments ledger backlog closing producers
+-- include: arguments ledger backlog closing producers task-open
 
 local MANY = 50
 
-QUEUES = KEYS[12]
-now = number()
 local producer, from, last, count = text(), number(), text(), number()
-local key = wrongTask(1)
-if key then return redis.error_reply(unusable(key)) end
-
-local ledger = ledgerOf(1)
 if not ledger then return { 'unknown', 0 } end
 local isRow = string.match(producer, '^row:(%d+)$')
 local at

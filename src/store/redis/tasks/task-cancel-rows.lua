@@ -1,20 +1,14 @@
 -- Cancels rows of a task that is being cancelled: first those in the backlog, then those whose jobs are elsewhere.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues.
--- ARGV  are now (ms), about how many rows.
+-- KEYS  as in task-open.lua.
+-- ARGV  begin as there; then come about how many rows.
 -- Returns the number of cancelled rows, "1" when none is left, then the indexes of rows whose jobs are in the queue
 -- or with an owner.
--- include: arguments ledger backlog closing
+-- include: arguments ledger backlog closing task-open
 
 local READ_PER_ROW = 10
 
-QUEUES = KEYS[12]
-now = number()
 local most = math.min(number(), MOST_AT_ONCE)
-local key = wrongTask(1)
-if key then return redis.error_reply(unusable(key)) end
-
-local ledger = ledgerOf(1)
 if not ledger or ledger.state ~= 'cancelling' then return { '0', '1' } end
 redis.call('HDEL', KEYS[1], '')
 local cancelled, bytes, queued = 0, 0, {}

@@ -1,16 +1,10 @@
--- Changes settings of a task.
+-- Changes settings of a task, or begins to cancel it: no further row comes into the queue.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues.
--- ARGV  are now (ms), then fields of the header with their values.
+-- KEYS  as in task-open.lua.
+-- ARGV  begin as there; then come fields of the header with their values; or "cancelling" and the reason (JSON text) or "".
 -- Returns "ok" or "ended"; nothing when there is no such task.
--- include: arguments ledger backlog closing
+-- include: arguments ledger backlog closing task-open
 
-QUEUES = KEYS[12]
-now = number()
-local key = wrongTask(1)
-if key then return redis.error_reply(unusable(key)) end
-
-local ledger = ledgerOf(1)
 if not ledger then return false end
 if ledger.state == 'done' or ledger.state == 'cancelled' then return 'ended' end
 -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
@@ -23,6 +17,8 @@ while cursor < #ARGV do
       ledger.paused = value
       redis.call('HSET', KEYS[1], 'reason', '')
     end
+  elseif field == 'cancelling' then
+    if ledger.state == 'open' then stop(ledger, value) end
   elseif field == 'window' then
     ledger.window = tonumber(value)
   else

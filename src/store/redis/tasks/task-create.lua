@@ -7,9 +7,7 @@
 -- include: arguments
 
 local header, producers, tasks = KEYS[1], KEYS[2], KEYS[3]
-for i, kind in ipairs({ 'hash', 'hash', 'zset', 'set' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('hash', 'hash', 'zset', 'set')
 local queue, producer, id, created = text(), text(), text(), text()
 if redis.call('EXISTS', header) == 1 then return 0 end
 redis.call('HSET', header, 'id', id, 'state', 'open', 'producer', producer, 'producers', 'a' .. producer, 'cursor:' .. producer, 0, 'run', 1,

@@ -4,8 +4,7 @@
 --       parts of its files.
 -- include: arguments ledger
 
-local key = wrongTask(1) or wrong(KEYS[12], 'hash') and KEYS[12] or wrong(KEYS[13], 'hash') and KEYS[13]
-if key then return redis.error_reply(unusable(key)) end
+refuse(wrongTask(1) or wrong(KEYS[12], 'hash') or wrong(KEYS[13], 'hash'))
 local ledger = ledgerOf(1)
 if ledger then
   local fields = redis.call('HKEYS', KEYS[1])

@@ -1,14 +1,9 @@
 -- Removes rows from the window of a task whose jobs have left the queue, so that backlog rows come in.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues.
--- ARGV  are now (ms), indexes.
--- include: arguments ledger backlog closing
+-- KEYS  as in task-open.lua.
+-- ARGV  begin as there; then come indexes.
+-- include: arguments ledger backlog closing task-open
 
-QUEUES = KEYS[12]
-now = number()
-local key = wrongTask(1)
-if key then return redis.error_reply(unusable(key)) end
-local ledger = ledgerOf(1)
 if not ledger then return end
 -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
 redis.call('HDEL', KEYS[1], '')

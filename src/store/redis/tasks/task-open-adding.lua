@@ -1,17 +1,12 @@
 -- Opens adding for one more producer, or for one that takes over from another.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues, 13 is the producers (task and producer → kind).
--- ARGV  are now (ms), producer, the producer that it takes over from or "".
+-- KEYS  as in task-open.lua.
+-- ARGV  begin as there; then come producer, the producer that it takes over from or "".
 -- Returns "ok" and the total; or the reason why not, and the cursor.
--- include: arguments ledger backlog closing producers
+-- include: arguments ledger backlog closing producers task-open
 
-QUEUES = KEYS[12]
-now = number()
 local producer, instead = text(), text()
-local key = wrongTask(1) or wrong(KEYS[13], 'hash') and KEYS[13]
-if key then return redis.error_reply(unusable(key)) end
-
-local ledger = ledgerOf(1)
+refuse(wrong(KEYS[13], 'hash'))
 if not ledger then return { 'unknown', 0 } end
 local at, isGone = cursorOf(ledger, producer)
 if producerLine(ledger, producer) then return { 'ok', ledger.total } end

@@ -11,7 +11,7 @@ QUEUES = KEYS[1]
 now = number()
 local channel = text()
 local singles = {}
-if wrong(KEYS[2], 'set') then return redis.error_reply(unusable(KEYS[2])) end
+refuse(wrong(KEYS[2], 'set'))
 for i = 1, number() do
   local one = {
     base = number(), queue = text(), id = text(), created = text(), due = text(), args = text(), queued = number(),

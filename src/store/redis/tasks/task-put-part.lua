@@ -6,8 +6,7 @@
 -- Returns "ok", "full", "unknown", or "stale" when the row is in another attempt.
 -- include: arguments ledger
 
-local key = wrongTask(1) or wrong(KEYS[12], 'hash') and KEYS[12]
-if key then return redis.error_reply(unusable(key)) end
+refuse(wrongTask(1) or wrong(KEYS[12], 'hash'))
 local index, bytes, most, run, attempt = text(), text(), number(), number(), number()
 local ledger = ledgerOf(1)
 if not ledger then return 'unknown' end

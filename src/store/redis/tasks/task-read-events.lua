@@ -8,8 +8,7 @@
 
 local LETTERS = { 'a', 's', 'c', 'r', 'm', 'j' }
 
-local key = wrongTask(1)
-if key then return redis.error_reply(unusable(key)) end
+refuse(wrongTask(1))
 local ledger = ledgerOf(1)
 if not ledger then return {} end
 local found, fields = {}, {}

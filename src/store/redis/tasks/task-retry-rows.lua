@@ -1,20 +1,15 @@
 -- Puts rejected rows into the backlog again, and removes their entries from the dead set.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues, 13 is the dead set.
--- ARGV  are now (ms), run, number of rows; of each: index, arguments or "", source or "", score and text of its dead
---       entry or "".
+-- KEYS  as in task-open.lua; 14 is the dead set.
+-- ARGV  begin as there; then come run, number of rows; of each: index, arguments or "", source or "", score and text of
+--       its dead entry or "".
 -- Returns the answers as one text: o ok, g gone, d dropped.
--- include: arguments ledger backlog closing
+-- include: arguments ledger backlog closing task-open
 
-QUEUES = KEYS[12]
-now = number()
 local run, count = number(), number()
-local key = wrongTask(1) or wrong(KEYS[13], 'zset') and KEYS[13]
-if key then return redis.error_reply(unusable(key)) end
-
-local ledger = ledgerOf(1)
+refuse(wrong(KEYS[14], 'zset'))
 local isOpen = ledger and ledger.run == run and (ledger.state == 'open' or ledger.state == 'done')
-local answers, entries, fields, deadEntries, rows = {}, {}, {}, {}, {}
+local answers, entries, fields, deadEntries = {}, {}, {}, {}
 for i = 1, count do
   local index, args, source, score, dead = number(), text(), text(), text(), text()
   local event = isOpen and eventOf(ledger, index)
@@ -57,7 +52,7 @@ if #entries > 0 then
   each('HSET', KEYS[3], fields)
   redis.call('HINCRBY', KEYS[1], 'endedBefore', -#entries)
   for _, one in ipairs(deadEntries) do
-    if tonumber(redis.call('ZSCORE', KEYS[13], one[1]) or 'nan') == one[2] then redis.call('ZREM', KEYS[13], one[1]) end
+    if tonumber(redis.call('ZSCORE', KEYS[14], one[1]) or 'nan') == one[2] then redis.call('ZREM', KEYS[14], one[1]) end
   end
   closeLedgers()
 end

@@ -1,17 +1,12 @@
 -- Begins the next run of a task.
 --
--- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues, 13 is the producers (task and producer → kind).
--- ARGV  are now (ms), the current run, producer.
+-- KEYS  as in task-open.lua.
+-- ARGV  begin as there; then come the current run, producer.
 -- Returns "ok", "gone" or "cancelling"; nothing when there is no such task.
--- include: arguments ledger backlog closing producers
+-- include: arguments ledger backlog closing producers task-open
 
-QUEUES = KEYS[12]
-now = number()
 local run, producer = number(), text()
-local key = wrongTask(1) or wrong(KEYS[13], 'hash') and KEYS[13]
-if key then return redis.error_reply(unusable(key)) end
-
-local ledger = ledgerOf(1)
+refuse(wrong(KEYS[13], 'hash'))
 if not ledger then return false end
 if ledger.run == run + 1 and producerLine(ledger, producer) then return 'ok' end
 if ledger.run ~= run then return 'gone' end

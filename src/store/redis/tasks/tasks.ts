@@ -4,7 +4,7 @@ import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec, TaskStore } 
 import type { JobSets } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { writeTaskQueues } from '../server/call.ts'
-import type { Argument, Reply, Script } from '../server/connection.ts'
+import type { Argument, Reply } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import { HEADER, headerOf, recordOf, taskQueuesOf, writeMaxFailures } from './record.ts'
 
@@ -38,15 +38,11 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   async openAdding(id: string, producer: string, now: number, instead = ''): Promise<AddAnswer> {
-    const found = await this.server.findTask(id)
-    if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return answerOf(await this.#run(lua.taskOpenAdding, found, [now, producer, instead]))
+    return answerOf(await this.server.runOnTask(id, lua.taskOpenAdding, [now, producer, instead]))
   }
 
   async endAdding(id: string, producer: string, now: number, interrupted = false): Promise<AddAnswer> {
-    const found = await this.server.findTask(id)
-    if (!found) return { ok: false, reason: 'unknown', cursor: 0 }
-    return answerOf(await this.#run(lua.taskEndAdding, found, [now, producer, interrupted ? 1 : '']))
+    return answerOf(await this.server.runOnTask(id, lua.taskEndAdding, [now, producer, interrupted ? 1 : '']))
   }
 
   /** Interrupts the tasks to which these dead producers were adding rows. */
@@ -62,8 +58,6 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
-    const found = await this.server.findTask(id)
-    if (!found) return null
     const { paused, reason, window, maxFailures, onMaxFailures, name } = change
     // A pause without a reason removes the one before, so the reason comes behind it.
     const fields = {
@@ -75,21 +69,16 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
       name,
     }
     const args = Object.entries(fields).flatMap(([field, value]) => (value === undefined ? [] : [field, value]))
-    return (await this.#run(lua.taskChange, found, [now, ...args])) as 'ok' | 'ended' | null
+    return this.#change(id, [now, ...args])
   }
 
   async cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
-    const found = await this.server.findTask(id)
-    return found
-      ? ((await this.#run(lua.taskCancel, found, [now, writeReason(reason)])) as 'ok' | 'ended' | null)
-      : null
+    return this.#change(id, [now, 'cancelling', writeReason(reason)])
   }
 
   async startRun(id: string, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
-    const found = await this.server.findTask(id)
-    return found
-      ? ((await this.#run(lua.taskStartRun, found, [now, run, producer])) as 'ok' | 'gone' | 'cancelling')
-      : null
+    const answer = await this.server.runOnTask(id, lua.taskStartRun, [now, run, producer])
+    return (answer ?? null) as 'ok' | 'gone' | 'cancelling' | null
   }
 
   /** Deletes the whole task at once: the server frees its memory in the background. */
@@ -181,9 +170,8 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return headers.map((header) => recordOf(header as (string | null)[]))
   }
 
-  async #run(script: Script, { queue, keys }: { queue: string; keys: string[] }, args: Argument[]): Promise<Reply> {
-    const names = this.keys
-    return this.server.run(script, [...keys, names.queues, names.producers(queue)], args)
+  async #change(id: string, args: readonly Argument[]): Promise<'ok' | 'ended' | null> {
+    return ((await this.server.runOnTask(id, lua.taskChange, args)) ?? null) as 'ok' | 'ended' | null
   }
 }
 
@@ -195,8 +183,9 @@ function writeReason(reason: Message | null): string {
   return reason ? JSON.stringify(reason) : ''
 }
 
-export function answerOf(reply: Reply): AddAnswer {
-  const [word, number] = reply as [string, number]
+/** `reply` is undefined when there is no such task. */
+export function answerOf(reply: Reply | undefined): AddAnswer {
+  const [word, number] = (reply ?? ['unknown', 0]) as [string, number]
   if (word === 'ok') return { ok: true, total: number }
   return { ok: false, reason: word as 'unknown' | 'ended' | 'taken-over' | 'gap', cursor: number }
 }

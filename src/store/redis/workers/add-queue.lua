@@ -6,9 +6,7 @@
 -- include: arguments
 
 local owner, queue = text(), text()
-for i, kind in ipairs({ 'zset', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('zset', 'hash')
 if tonumber(redis.call('ZSCORE', KEYS[1], owner) or -1) < 0 then return 0 end
 redis.call('HDEL', KEYS[2], '')
 redis.call('HSET', KEYS[2], 'q ' .. queue, '')

@@ -7,9 +7,7 @@
 -- include: arguments clock
 
 local owner, expected = text(), number()
-for i, kind in ipairs({ 'zset', 'hash', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('zset', 'hash', 'hash')
 local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or nil)
 if stamp and stamp < 0 then return 0 end
 if not stamp and cursor == #ARGV then return 0 end

@@ -6,9 +6,7 @@
 -- include: arguments clock stamp
 
 local owner, seconds, host = text(), text(), text()
-for i, kind in ipairs({ 'zset', 'string', 'hash', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('zset', 'string', 'hash', 'hash')
 if redis.call('ZSCORE', KEYS[1], owner) then return 0 end
 redis.call('DEL', KEYS[3])
 redis.call('ZADD', KEYS[1], nextStamp(KEYS[2]), owner)

@@ -10,7 +10,7 @@
 -- include: arguments
 
 local holder, value, overdue, ms = text(), text(), text(), number()
-if wrong(KEYS[1], 'string') then return redis.error_reply(unusable(KEYS[1])) end
+expect('string')
 local has = redis.call('GET', KEYS[1])
 if has and has ~= overdue and string.match(has, '^(.*) %d+$') ~= holder then return has end
 if not ms then return redis.call('DEL', KEYS[1]) end

@@ -105,7 +105,7 @@ export class Orphans extends StorePart implements Partial<WorkerStore> {
         call.add(isArrival ? 'arrival' : 'ticket', isArrival ? texts.write(ticket.slice(1)) : ticket)
         call.item(to, effects)
       }
-      const [letters] = (await server.run(lua.rescue, call.keys, call.args)) as [string, string]
+      const letters = (await server.run(lua.rescue, call.keys, call.args)) as string
       for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
     }
     return answers

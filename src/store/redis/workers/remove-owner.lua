@@ -6,13 +6,9 @@
 -- include: arguments
 
 local owner, claimedUntil = text(), number()
-for i, kind in ipairs({ 'zset', 'hash', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('zset', 'hash', 'hash')
 for i = 4, #KEYS, 3 do
-  for j, kind in ipairs({ 'hash', 'list', 'set' }) do
-    if wrong(KEYS[i + j - 1], kind) then return redis.error_reply(unusable(KEYS[i + j - 1])) end
-  end
+  for j, kind in ipairs({ 'hash', 'list', 'set' }) do refuse(wrong(KEYS[i + j - 1], kind)) end
 end
 local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or 'nan')
 local may = claimedUntil and stamp > claimedUntil and stamp < 0 or (not claimedUntil and stamp >= 0)

@@ -6,9 +6,7 @@
 -- Returns 1; 0 when the queue has a task, a producer or a backlog.
 -- include: arguments
 
-for i, kind in ipairs({ 'set', 'zset', 'hash', 'string' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('set', 'zset', 'hash', 'string')
 if redis.call('EXISTS', KEYS[2], KEYS[3]) > 0 or (tonumber(redis.call('GET', KEYS[4]) or 0) or 1) ~= 0 then return 0 end
 redis.call('DEL', KEYS[4])
 redis.call('SREM', KEYS[1], text())

@@ -6,9 +6,7 @@
 -- include: arguments clock stamp
 
 local owner, seconds = text(), text()
-for i, kind in ipairs({ 'zset', 'string', 'hash' }) do
-  if wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
-end
+expect('zset', 'string', 'hash')
 if tonumber(redis.call('ZSCORE', KEYS[1], owner) or -1) < 0 then return 0 end
 -- A server at its memory limit allows this script, because the first write is a removal.
 redis.call('ZREM', KEYS[1], '')

@@ -3,25 +3,16 @@
 -- KEYS  1 is queues; then the keys that ARGV names.
 -- ARGV  are now (ms), the channel for due jobs, number of jobs; of each: owner, numbers of the keys of leases,
 --       working and arriving, "ticket" or "arrival", ticket or text, item (moves.lua).
--- Returns the answers as one text (o ok, g gone, e error), and the problems as lines.
+-- Returns the answers as one text (o ok, g gone, e error).
 -- include: arguments ledger backlog closing iteration clock cancellations moves
 
 QUEUES = KEYS[1]
 now = number()
 local channel = text()
 
-local answers, problems = {}, {}
-local function refuse(i, problem)
-  problems[#problems + 1] = problem
-  answers[i] = 'e'
-end
-
-local function isClaimed(leases, owner)
-  local ends = redis.call('ZSCORE', leases, owner)
-  return ends and tonumber(ends) < 0
-end
-
-local function removeFromOwner(working, arriving, source, name)
+local function remove(leases, owner, working, arriving, source, name)
+  local stamp = redis.call('ZSCORE', leases, owner)
+  if not stamp or tonumber(stamp) >= 0 then return end
   if source == 'ticket' then
     local job = redis.call('HGET', working, name)
     if job and redis.call('HDEL', working, name) == 1 then
@@ -32,27 +23,17 @@ local function removeFromOwner(working, arriving, source, name)
   end
 end
 
+local answers = {}
 for i = 1, number() do
   local owner, leases, working, arriving = text(), KEYS[number()], KEYS[number()], KEYS[number()]
   local source, name, item = text(), text(), readItem()
-  local key = (wrong(leases, 'zset') and leases) or (wrong(working, 'hash') and working)
-    or (wrong(arriving, 'list') and arriving)
-  local problem = key and unusable(key) or obstacle(item)
-  if problem then
-    refuse(i, problem)
-  elseif not isClaimed(leases, owner) then
-    answers[i] = 'g'
+  local key = wrong(leases, 'zset') or wrong(working, 'hash') or wrong(arriving, 'list')
+  if key then
+    report(unusable(key))
+    answers[i] = 'e'
   else
-    local putBack = removeFromOwner(working, arriving, source, name)
-    answers[i] = putBack and 'o' or 'g'
-    if putBack then
-      local ok, err = pcall(apply, item)
-      if not ok then
-        putBack()
-        refuse(i, messageOf(err))
-      end
-    end
+    answers[i] = move({ item }, remove, leases, owner, working, arriving, source, name)
   end
 end
-finish(channel, function(problem) problems[#problems + 1] = problem end)
-return { table.concat(answers), table.concat(problems, '\n') }
+finish(channel, report)
+return table.concat(answers)

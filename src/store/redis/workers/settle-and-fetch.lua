@@ -28,14 +28,6 @@ local count, asked = number(), number()
 local firstName = cursor + 1
 cursor = cursor + asked
 
-local problems = {}
-local function report(problem)
-  if not problems[problem] then
-    problems[problem] = true
-    problems[#problems + 1] = problem
-  end
-end
-
 local queues = {}
 for i = 1, count do
   local base = 7 + (i - 1) * 5
@@ -44,7 +36,7 @@ for i = 1, count do
     settled = KEYS[base + 5],
   }
   for field, kind in pairs({ working = 'hash', arriving = 'list', leases = 'zset', settled = 'set' }) do
-    if wrong(queue[field], kind) then return redis.error_reply(unusable(queue[field])) end
+    refuse(wrong(queue[field], kind))
   end
   local ends = redis.call('ZSCORE', queue.leases, owner)
   if not ends or tonumber(ends) < 0 then return 'fenced' end
@@ -127,28 +119,12 @@ for _ = 1, number() do
   local counts, fails = number(), number()
   local items = { readItem() }
   for j = 1, number() do items[j + 1] = readItem() end
-  -- One item that cannot move keeps all of them here.
-  local problem
-  for _, item in ipairs(items) do problem = problem or obstacle(item) end
-  if problem then
-    report(problem)
-    settled[#settled + 1] = 'e'
-  else
-    local putBack, answer = removeFromOwner(queue, source, name, arrival)
-    if putBack then
-      local ok, err = pcall(applyAll, items)
-      if ok then
-        answer = 'o'
-        processed = processed + counts
-        failed = failed + fails
-      else
-        putBack()
-        report(messageOf(err))
-        answer = 'e'
-      end
-    end
-    settled[#settled + 1] = answer
+  local answer, isMoved = move(items, removeFromOwner, queue, source, name, arrival)
+  if isMoved then
+    processed = processed + counts
+    failed = failed + fails
   end
+  settled[#settled + 1] = answer
 end
 
 -- Rows that this call lets into the queue can be fetched by it.

@@ -20,22 +20,22 @@ local moved = {
 }
 for _, one in ipairs(moved) do
   local kind, old, new = unpack(one)
-  if wrong(old, 'list') and wrong(old, kind) then return redis.error_reply(unusable(old)) end
-  if not wrong(old, kind) and wrong(new, kind) then return redis.error_reply(unusable(new)) end
+  refuse(wrong(old, 'list') and wrong(old, kind))
+  refuse(not wrong(old, kind) and wrong(new, kind))
 end
-if wrong(leases, 'zset') then return redis.error_reply(unusable(leases)) end
+refuse(wrong(leases, 'zset'))
 
 local queues = wrong(moved[1][2], 'set') and {} or redis.call('SMEMBERS', moved[1][2])
 local found, last = {}, nil
 for i, queue in ipairs(queues) do
   local root = prefix .. 'hk:{queue:' .. queue .. '}:'
   local one = { leases = root .. 'leases', hosts = root .. 'hosts' }
-  if wrong(one.leases, 'zset') then return redis.error_reply(unusable(one.leases)) end
-  if wrong(one.hosts, 'hash') then return redis.error_reply(unusable(one.hosts)) end
+  refuse(wrong(one.leases, 'zset'))
+  refuse(wrong(one.hosts, 'hash'))
   one.owners = redis.call('ZRANGE', one.leases, 0, -1, 'WITHSCORES')
   for j = 1, #one.owners, 2 do
     local owner, left = one.owners[j], tonumber(one.owners[j + 1]) - time
-    if wrong(ownerKey .. owner, 'hash') then return redis.error_reply(unusable(ownerKey .. owner)) end
+    refuse(wrong(ownerKey .. owner, 'hash'))
     if left > 0 and (not last or left > last[3]) then last = { owner, queue, left } end
   end
   found[i] = one

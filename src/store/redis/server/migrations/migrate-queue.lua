@@ -12,9 +12,9 @@
 local note, seconds = text(), text()
 local kinds = { 'hash', 'hash', false, 'string', 'hash' }
 for i, kind in ipairs(kinds) do
-  if kind and wrong(KEYS[i], kind) then return redis.error_reply(unusable(KEYS[i])) end
+  if kind then refuse(wrong(KEYS[i], kind)) end
 end
-if wrong(KEYS[3], 'string') and wrong(KEYS[3], 'list') then return redis.error_reply(unusable(KEYS[3])) end
+refuse(wrong(KEYS[3], 'string') and wrong(KEYS[3], 'list'))
 
 -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
 redis.call('HDEL', KEYS[2], '')

@@ -67,9 +67,7 @@ local function renameMessages(base, field, value)
 end
 
 for base = 1, #KEYS, 6 do
-  for i = 0, 5 do
-    if wrong(KEYS[base + i], TASK_KINDS[i]) then return redis.error_reply(unusable(KEYS[base + i])) end
-  end
+  for i = 0, 5 do refuse(wrong(KEYS[base + i], TASK_KINDS[i])) end
 end
 local cursors = {}
 for base = 1, #KEYS, 6 do
