@@ -73,17 +73,9 @@ export class JobSets extends StorePart implements JobSetStore {
   async pageOf(key: string, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
     const { after, desc = false, limit } = page
     if (limit <= 0) return []
-    if (after) {
-      const args = [after.score, this.server.texts.write(after.text), desc ? 'desc' : '', limit]
-      return this.#entries(await this.server.runForBytes(lua.setPage, [key], args))
-    }
-    return this.#entries(
-      await this.server.call((client) =>
-        desc
-          ? client.zrevrangeBuffer(key, 0, limit - 1, 'WITHSCORES')
-          : client.zrangeBuffer(key, '0', String(limit - 1), 'WITHSCORES'),
-      ),
-    )
+    const from = after ? [after.score, this.server.texts.write(after.text)] : []
+    const [entries] = await this.server.runForBytes(lua.page, [key], [desc ? 'desc' : '', limit, ...from])
+    return this.#entries(entries as unknown as Buffer[])
   }
 
   async prune(set: SetName, max: number, since: number): Promise<void> {

@@ -196,11 +196,7 @@ export class OrderedQueries implements Partial<OrderedStore> {
   async #byScore(keys: readonly string[], { desc, after, limit }: OrderedPage): Promise<PageEntry[]> {
     if (limit <= 0) return []
     const behind = after ? [after.value, after.id] : []
-    const pages = (await this.#queues.server.run(lua.orderedPage, keys, [
-      desc ? 'desc' : '',
-      limit,
-      ...behind,
-    ])) as string[][]
+    const pages = (await this.#queues.server.run(lua.page, keys, [desc ? 'desc' : '', limit, ...behind])) as string[][]
     const all = pages.flatMap((flat) => pairs(flat).map(([id, score]) => ({ id, value: Number(score) })))
     all.sort((a, b) => (desc ? -1 : 1) * (a.value - b.value || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))))
     return all.slice(0, limit)
@@ -209,7 +205,7 @@ export class OrderedQueries implements Partial<OrderedStore> {
   async #readIds(queue: string, entries: readonly PageEntry[], payloads: number, dead: boolean): Promise<StoredId[]> {
     if (entries.length === 0) return []
     const args = [payloads, dead ? 'dead' : '', ...entries.map(({ id }) => id)]
-    const answer = await this.#queues.run(queue, lua.orderedReadIds, allShards, () => args)
+    const answer = await this.#queues.run(queue, lua.orderedReadIds, allShards, args)
     return ((answer ?? ['none']) as Reply[]).slice(1) as unknown as StoredId[]
   }
 

@@ -33,7 +33,7 @@ export class OrderedQueues implements Partial<OrderedStore> {
     queue: string,
     script: Script,
     shardsOf: (known: Shards) => Iterable<number>,
-    argsOf: (known: Shards) => readonly Argument[],
+    args: readonly Argument[] | ((known: Shards) => readonly Argument[]),
     connection?: Connection,
   ): Promise<Reply | undefined> {
     const used = connection ?? (await this.server.ready())
@@ -44,7 +44,7 @@ export class OrderedQueues implements Partial<OrderedStore> {
       const before = known.from ?? ''
       const answer: Reply = await used.run(script, keys, [
         ...[known.shards, before, shards.length, ...shards],
-        ...argsOf(known),
+        ...(typeof args === 'function' ? args(known) : args),
       ])
       if (!Array.isArray(answer) || answer[0] !== 'moved') return answer
       known = this.#remember(queue, answer[1] as string, answer[2] as string)
@@ -85,7 +85,7 @@ export class OrderedQueues implements Partial<OrderedStore> {
 
   /** Indexes all waiting ids by name; the index is kept for some minutes. */
   async indexNames(queue: string): Promise<void> {
-    while ((await this.run(queue, lua.orderedIndexNames, allShards, () => [NAMED_AT_ONCE])) === 0);
+    while ((await this.run(queue, lua.orderedIndexNames, allShards, [NAMED_AT_ONCE])) === 0);
   }
 
   /** Removes a deleted queue from the list, unless somebody has created it again since. */
@@ -127,6 +127,10 @@ export class OrderedQueues implements Partial<OrderedStore> {
 /** Yields all shards: while a queue is resharded also those of the number before. */
 export function* allShards({ shards, from }: Shards): Generator<number> {
   for (let shard = 0; shard < Math.max(shards, from ?? 0); shard++) yield shard
+}
+
+export function noShards(): number[] {
+  return []
 }
 
 /** Returns the shard of an id, and while the queue is resharded the shard where it may still be. */

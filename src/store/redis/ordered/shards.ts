@@ -10,10 +10,8 @@ import {
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import type { Owners } from '../workers/owners.ts'
-import { allShards, type OrderedQueues, writeError } from './queues.ts'
+import { allShards, noShards, type OrderedQueues, writeError } from './queues.ts'
 import { pairs } from './settle-and-fetch.ts'
-
-const none = () => []
 
 export class OrderedShards implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues
@@ -55,7 +53,7 @@ export class OrderedShards implements Partial<OrderedStore> {
 
   async join(queue: string, owner: string): Promise<boolean> {
     if (!(await this.#owners.addQueue(owner, queue))) return false
-    return (await this.#queues.run(queue, lua.orderedJoin, none, () => [owner])) === 1
+    return (await this.#queues.run(queue, lua.orderedJoin, noShards, [owner])) === 1
   }
 
   /** Releases shard by shard, so that each script is short; a repeated call releases the rest. */
@@ -66,7 +64,7 @@ export class OrderedShards implements Partial<OrderedStore> {
       for (const shard of allShards(read)) {
         if (read.about.get(`owner:${shard}`) === owner) await this.#release(queue, shard, owner, '')
       }
-      if ((await this.#queues.run(queue, lua.orderedLeave, allShards, () => [owner])) !== 0) return
+      if ((await this.#queues.run(queue, lua.orderedLeave, allShards, [owner])) !== 0) return
     }
   }
 
@@ -79,7 +77,7 @@ export class OrderedShards implements Partial<OrderedStore> {
   ): Promise<AcquiredShard | null> {
     const error = `crashed ${maxCrashes} times`
     const args = [shard, owner, maxCrashes, now / 1000, writeError(error)]
-    const answer = await this.#queues.run(queue, lua.orderedAcquireShard, allShards, () => args)
+    const answer = await this.#queues.run(queue, lua.orderedAcquireShard, allShards, args)
     if (!answer) return null
     const [token, rescued, died] = answer as [number, number, [string, number, string[]][]]
     return {
@@ -100,17 +98,17 @@ export class OrderedShards implements Partial<OrderedStore> {
   }
 
   async pause(queue: string, on: boolean): Promise<void> {
-    await this.#queues.run(queue, lua.orderedPause, none, () => [on ? '1' : ''])
+    await this.#queues.run(queue, lua.orderedPause, noShards, [on ? '1' : ''])
   }
 
   async reshard(queue: string, shards: number): Promise<boolean> {
-    return (await this.#queues.run(queue, lua.orderedReshard, none, () => [shards])) === 1
+    return (await this.#queues.run(queue, lua.orderedReshard, noShards, [shards])) === 1
   }
 
   /** One script may find nothing to move although ids further on have to move. */
   async moveShards(queue: string): Promise<number> {
     for (;;) {
-      const answer = await this.#queues.run(queue, lua.orderedMoveShards, allShards, () => [RESHARD_PAGE])
+      const answer = await this.#queues.run(queue, lua.orderedMoveShards, allShards, [RESHARD_PAGE])
       const [moved, goesOn] = (answer ?? [0, 0]) as [number, number]
       if (goesOn === 2) await this.#queues.indexNames(queue)
       else if (moved > 0 || goesOn === 0) return moved
@@ -118,6 +116,6 @@ export class OrderedShards implements Partial<OrderedStore> {
   }
 
   async #release(queue: string, shard: number, owner: string, token: number | ''): Promise<boolean> {
-    return (await this.#queues.run(queue, lua.orderedReleaseShard, allShards, () => [shard, owner, token])) === 1
+    return (await this.#queues.run(queue, lua.orderedReleaseShard, allShards, [shard, owner, token])) === 1
   }
 }

@@ -1,13 +1,15 @@
--- Reads a page of each of several sorted sets, for one order of (score, id).
+-- Reads a page of each of several sorted sets, in one order of (score, text).
+--
+-- One script does this: between two commands other clients may remove entries, and a page by rank would then skip as
+-- many.
 --
 -- KEYS  are the sets.
--- ARGV  are "desc" or "", most entries, and score and id of the entry after which the page begins, which may be gone;
+-- ARGV  are "desc" or "", most entries, and score and text of the entry after which the page begins, which may be gone;
 --       without them the page begins with the first entry.
--- Returns id, score, id, … of each set.
+-- Returns text, score, text, … of each set.
 -- include: arguments
 
-local order, most, score, id = text(), number(), text(), text()
-local isDesc = order == 'desc'
+local isDesc, most, score, entry = text() == 'desc', number(), text(), text()
 
 -- Compares byte by byte, as Redis sorts. Lua's own comparison depends on the locale of the server.
 local function isBefore(a, b)
@@ -26,7 +28,7 @@ local function rank(key)
   while low < high do
     local middle = math.floor((low + high) / 2)
     local other = redis.call('ZRANGE', key, middle, middle)[1]
-    if isBefore(other, id) or not isDesc and other == id then low = middle + 1 else high = middle end
+    if isBefore(other, entry) or not isDesc and other == entry then low = middle + 1 else high = middle end
   end
   return isDesc and redis.call('ZCARD', key) - low or low
 end
