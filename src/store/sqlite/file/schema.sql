@@ -228,7 +228,7 @@ CREATE TABLE task (
   -- 1: the task of a single tracked job, which lists do not show. due_at: when that job is due, if it was scheduled.
   single          INTEGER NOT NULL DEFAULT 0 CHECK (single IN (0, 1)),
   due_at          INTEGER,
-  -- Who created the task or resumed its adding; how many producers add rows, and how many broke off.
+  -- The producer (a process) that created the task or resumed its adding; how many add rows, and how many broke off.
   producer        TEXT NOT NULL,
   producers       INTEGER NOT NULL DEFAULT 0 CHECK (producers >= 0),
   broken          INTEGER NOT NULL DEFAULT 0 CHECK (broken >= 0),
