@@ -1,29 +1,38 @@
 import { type ContextParts, JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
-import type { FetchedBatch } from '../store/contract.ts'
-import { scoredValue } from './entry.ts'
+import type { FetchedBatch, OrderedState } from '../store/contract.ts'
+import { type ScoredValue, scoredValue } from './entry.ts'
 
 /** An id of a batch with its payloads and its state. */
-export interface OrderedEntry {
+export interface OrderedEntry extends OrderedState {
   id: string
   /** The payloads in the order of their scores. */
-  payloads: { payload: unknown; score: number }[]
-  /** The time at which the id was due, in seconds since the epoch. */
-  performIn: number
-  /** The number of failures in a row minus one: -1 for a fresh id, 0 after the first failure. */
-  retryCount: number
-  /** The error of the last failure. */
-  error: string | null
+  payloads: ScoredValue[]
 }
 
 /** The queue, the shard and the ids of a batch. */
-export interface OrderedBatchInfo {
+export class OrderedBatchInfo {
   /** The name of the ordered queue. */
-  name: string
-  shard: number
-  /** Its ids, with scores, retries and errors; read when it is first asked for. */
-  readonly batch: readonly OrderedEntry[]
+  readonly name: string
+  readonly shard: number
+  readonly #ids: readonly FetchedBatch[]
+  #batch: OrderedEntry[] | undefined
+
+  constructor({ name, shard, ids }: BatchParts) {
+    this.name = name
+    this.shard = shard
+    this.#ids = ids
+  }
+
+  /** The ids, with scores, retries and errors; read when it is first asked for. */
+  get batch(): readonly OrderedEntry[] {
+    this.#batch ??= this.#ids.map(({ id, payloads, performIn, retryCount, error }) => ({
+      ...{ id, performIn, retryCount, error },
+      payloads: payloads.map(scoredValue),
+    }))
+    return this.#batch
+  }
 }
 
 /** The context of one batch, for the handler of an ordered queue. Each batch has a `jid` of its own. */
@@ -37,11 +46,11 @@ export class OrderedContext extends JobContext {
   readonly #ids: readonly FetchedBatch[]
   #failures: Map<string, unknown> | undefined
 
-  constructor(payload: Payload, place: BatchParts, parts: ContextParts) {
-    super(payload, payload.queue, parts)
-    this.fence = place.token
-    this.ordered = new LazyBatchInfo(place)
-    this.#ids = place.ids
+  constructor(payload: Payload, parts: BatchParts, contextParts: ContextParts) {
+    super(payload, payload.queue, contextParts)
+    this.fence = parts.token
+    this.ordered = new OrderedBatchInfo(parts)
+    this.#ids = parts.ids
   }
 
   /** This id failed, with this error; the others of the batch are done when the handler returns. @throws INVALID_OPTION */
@@ -77,25 +86,4 @@ interface BatchParts {
   shard: number
   token: number
   ids: readonly FetchedBatch[]
-}
-
-class LazyBatchInfo implements OrderedBatchInfo {
-  readonly name: string
-  readonly shard: number
-  readonly #ids: readonly FetchedBatch[]
-  #batch: OrderedEntry[] | undefined
-
-  constructor({ name, shard, ids }: BatchParts) {
-    this.name = name
-    this.shard = shard
-    this.#ids = ids
-  }
-
-  get batch(): OrderedEntry[] {
-    this.#batch ??= this.#ids.map(({ id, payloads, performIn, retryCount, error }) => ({
-      ...{ id, performIn, retryCount, error },
-      payloads: payloads.map(scoredValue),
-    }))
-    return this.#batch
-  }
 }

@@ -11,30 +11,14 @@ export interface ScoredValue {
 }
 
 /** An id that waits. It may be in flight at the same time. */
-export interface WaitingId {
-  id: string
-  shard: number
-  /** When the id is due, in seconds since the epoch. */
-  performIn: number
-  /** The number of failures in a row minus one: -1 for a fresh id, 0 after the first failure. */
-  retryCount: number
-  /** The error of the last failure. */
-  error: string | null
+export interface WaitingId extends Omit<OrderedWaiting, 'payloads'> {
   /** The payloads with the lowest scores, sorted by score, at most as many as the caller asked for. */
   payloads: ScoredValue[]
-  /** The number of payloads. */
-  size: number
 }
 
 /** An id in the morgue. */
-export interface DeadId {
-  id: string
+export interface DeadId extends Omit<MorgueEntry, 'payloads'> {
   payloads: ScoredValue[]
-  /** When a payload of the id died last, in seconds since the epoch. */
-  updatedAt: number
-  error: string | null
-  /** How often a payload of the id died since its entry in the morgue was last empty. */
-  deaths: number
 }
 
 /** One page of a list. Pass `next` as `after` to get the next page; it is null at the end. */
@@ -69,8 +53,8 @@ export function pageOf<By extends string>(
   refuseUnknown(where, options, ['by', 'desc', 'after', 'from', 'limit', ...extra])
   const { by = sorts[0] as By, desc = false, after, from, limit = PAGE } = options
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
-  if (!sorts.includes(by)) throw wrong(`by is one of ${sorts.join(', ')}`)
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) throw wrong('limit is a whole number, 1 to 1,000')
+  if (!sorts.includes(by)) throw wrong(`by must be one of ${sorts.join(', ')}`)
+  if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) throw wrong('limit must be a whole number, 1 to 1,000')
   const cursor = after ? cursorOf(after, wrong) : from === undefined ? undefined : cursorBefore(by, desc, from, wrong)
   return { by, page: { desc, limit, ...(cursor ? { after: cursor } : {}) } }
 }
@@ -79,7 +63,7 @@ export function pageOf<By extends string>(
 function cursorBefore(by: string, desc: boolean, from: string | number, wrong: (what: string) => Error) {
   if (by === 'id') return { value: 0, id: before(String(from), desc) }
   const value = Number(from)
-  if (!Number.isFinite(value)) throw wrong(`from is a number, for it is sorted by ${by}`)
+  if (!Number.isFinite(value)) throw wrong(`from must be a number when sorted by ${by}`)
   return { value, id: desc ? LAST : '' }
 }
 
@@ -114,7 +98,7 @@ export async function listOf<Stored extends { id: string }, Item>(
 function cursorOf(cursor: string, wrong: (what: string) => Error): { value: number; id: string } {
   const at = String(cursor).indexOf(':')
   const value = Number(String(cursor).slice(0, at))
-  if (at < 1 || Number.isNaN(value)) throw wrong('after is the `next` of the page before')
+  if (at < 1 || Number.isNaN(value)) throw wrong('after must be the `next` of the page before')
   return { value, id: String(cursor).slice(at + 1) }
 }
 

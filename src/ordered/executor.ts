@@ -2,6 +2,7 @@
  * Runs the ordered queues of one worker: starts batches while slots are free, and waits for work when there is none.
  */
 
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { within } from '../job/wait.ts'
 import type { ShardUpdate } from '../store/contract.ts'
@@ -10,7 +11,7 @@ import type { Executor, WorkerHandle } from '../worker/executor.ts'
 import type { ShardScheduler, Splitter } from '../worker/options.ts'
 import type { Batch } from './batch.ts'
 import type { OrderedDefinition } from './definition.ts'
-import { type QueueEvent, QueueRunner } from './runner.ts'
+import { QueueRunner, type RunnerEvent } from './runner.ts'
 import { Scheduler } from './scheduler.ts'
 import type { Shard } from './shard.ts'
 import { ShardPlan } from './shard-assignments.ts'
@@ -23,8 +24,6 @@ export interface ExecutorOptions {
   leaseSeconds: number
 }
 
-/** Milliseconds between two searches for ids that a lost answer assigned to this process. */
-const RECONCILE_MS = 30_000
 /** Milliseconds after which a wait is started again. */
 const WAIT_MS = 10_000
 /** Milliseconds that `stop` waits for a store that does not answer. */
@@ -45,10 +44,7 @@ export class OrderedExecutor implements Executor {
   #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
   #waitLoop: Promise<void> | undefined
   /** The current wait, and the runners it is for. */
-  #currentWait: { queues: ReadonlySet<QueueRunner>; controller: AbortController; until: number } | undefined
-  #wakeWaitLoop: (() => void) | undefined
-  #reconcileTimer: NodeJS.Timeout | undefined
-  #pollTimer: NodeJS.Timeout | undefined
+  #wait = { runners: [] as readonly QueueRunner[], controller: new AbortController(), until: 0 }
   #waitFailing = false
 
   constructor(
@@ -65,9 +61,9 @@ export class OrderedExecutor implements Executor {
       engine.report(thrown, { during: 'scheduler; the shard that has waited longest is next' }),
     )
     const plan = new ShardPlan(engine, definitions, options)
-    const times = { pollMs: options.pollSeconds * 1000, leaseMs: options.leaseSeconds * 1000 }
-    const act = (event: QueueEvent, runner: QueueRunner) => this.#act(event, runner)
-    this.#runners = definitions.map((definition) => new QueueRunner(engine, definition, worker, plan, times, act))
+    const shared = { engine, worker, plan, pollMs: options.pollSeconds * 1000, leaseMs: options.leaseSeconds * 1000 }
+    const act = (event: RunnerEvent, runner: QueueRunner) => this.#act(event, runner)
+    this.#runners = definitions.map((definition) => new QueueRunner({ ...shared, definition }, act))
   }
 
   get busy(): number {
@@ -82,14 +78,6 @@ export class OrderedExecutor implements Executor {
     if (this.#state !== 'new') return
     this.#state = 'open'
     for (const runner of this.#runners) runner.start()
-    this.#reconcileTimer = setInterval(() => {
-      for (const runner of this.#runners) runner.reconcile()
-    }, RECONCILE_MS)
-    // A notification may be lost. With the waits and the rebalancing this makes about one call a second.
-    const pollMs = this.#options.pollSeconds * 1500
-    this.#pollTimer = setInterval(() => {
-      for (const runner of this.#runners) if (runner.isWaiting) runner.poll(false)
-    }, pollMs)
     this.#waitLoop = this.#runWaitLoop()
   }
 
@@ -112,10 +100,8 @@ export class OrderedExecutor implements Executor {
   async stop(): Promise<Batch[]> {
     this.quiet()
     this.#state = 'stopped'
-    clearInterval(this.#reconcileTimer)
-    clearInterval(this.#pollTimer)
     const left = await Promise.all(this.#runners.map((runner) => runner.stop()))
-    this.#wake()
+    this.#wait.controller.abort()
     if (this.#waitLoop) await within(STOP_MS, this.#waitLoop)
     return left.flat()
   }
@@ -125,7 +111,7 @@ export class OrderedExecutor implements Executor {
     for (const runner of this.#runners) runner.onLeaseLost()
   }
 
-  #act(event: QueueEvent, runner: QueueRunner): void {
+  #act(event: RunnerEvent, runner: QueueRunner): void {
     if (event === 'shards-changed') this.#collectShards()
     else if (event === 'fetched') this.#startBatches()
     else this.#runnerIsIdle(runner)
@@ -170,41 +156,30 @@ export class OrderedExecutor implements Executor {
   }
 
   #runnerIsIdle(runner: QueueRunner): void {
-    const waiting = this.#currentWait
+    const { runners, controller, until } = this.#wait
     // The last call may have shown that an id becomes due before the wait ends.
-    if (waiting?.queues.has(runner) && performance.now() + this.#waitMs([runner]) >= waiting.until - 1) return
-    waiting?.controller.abort()
-    this.#wake()
-  }
-
-  #wake(): void {
-    this.#wakeWaitLoop?.()
-    this.#wakeWaitLoop = undefined
+    if (!runners.includes(runner) || performance.now() + this.#waitMs([runner]) < until - 1) controller.abort()
   }
 
   /** Waits for the runners that are idle. The other runners poll while they work. */
   async #runWaitLoop(): Promise<void> {
     while (this.#state !== 'stopped') {
-      const idle = this.#runners.filter(({ isWaiting }) => isWaiting)
-      if (idle.length === 0) {
-        await new Promise<void>((resolve) => {
-          this.#wakeWaitLoop = resolve
-        })
+      const runners = this.#runners.filter(({ isWaiting }) => isWaiting)
+      const ms = this.#waitMs(runners)
+      const before = performance.now()
+      const controller = new AbortController()
+      this.#wait = { runners, controller, until: before + ms }
+      if (runners.length === 0) {
+        await once(controller.signal, 'abort')
         continue
       }
-      const controller = new AbortController()
-      const ms = this.#waitMs(idle)
-      const before = performance.now()
-      this.#currentWait = { queues: new Set(idle), controller, until: before + ms }
-      this.#wakeWaitLoop = () => controller.abort()
-      const update = await this.#waitFor(idle, ms, controller.signal)
-      this.#currentWait = undefined
-      if (update) idle.find(({ definition }) => definition.queue === update.queue)?.poll(true, update.shard)
+      const update = await this.#waitFor(runners, ms, controller.signal)
+      if (update) runners.find(({ definition }) => definition.queue === update.queue)?.calls.poll(true, update.shard)
       if (update || controller.signal.aborted) continue
-      const notified = performance.now() - before < ms - 1
-      for (const runner of idle) {
-        if (notified) runner.poll(true)
-        else runner.plan()
+      const isNotified = performance.now() - before < ms - 1
+      for (const { calls } of runners) {
+        if (isNotified) calls.poll(true)
+        else calls.plan()
       }
     }
   }
@@ -213,7 +188,7 @@ export class OrderedExecutor implements Executor {
   #waitMs(idle: readonly QueueRunner[]): number {
     const now = this.#engine.now()
     let ms = WAIT_MS
-    for (const { nextDue: next } of idle) ms = Math.min(ms, next * 1000 - now)
+    for (const { calls } of idle) ms = Math.min(ms, calls.nextDue * 1000 - now)
     return Math.max(Math.ceil(ms), 1)
   }
 

@@ -4,31 +4,11 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { MorgueEntry, ShardAssignments } from '../store/contract.ts'
+import type { ShardAssignments } from '../store/contract.ts'
 import { Periodic } from '../worker/background-service.ts'
-import type { Engine } from '../worker/engine.ts'
-import type { WorkerHandle } from '../worker/executor.ts'
-import type { OrderedDeath, OrderedDefinition } from './definition.ts'
 import { scoredValue } from './entry.ts'
+import type { QueueEvent, QueueParts } from './parts.ts'
 import { Shard } from './shard.ts'
-import type { ShardPlan } from './shard-assignments.ts'
-
-/** A change of the shards that this process owns. */
-export type MembershipEvent =
-  | { kind: 'acquired'; shard: Shard }
-  /** The shard is about to be handed over: no new batch of it starts, and ids that have not started are requeued. */
-  | { kind: 'leaving'; shard: Shard }
-  /** This process no longer owns the shard. */
-  | { kind: 'lost'; shard: Shard }
-  /** These ids were orphaned when the former owner of their shard died. */
-  | { kind: 'died'; deaths: OrderedDeath[] }
-  /** This process owns its share. */
-  | { kind: 'shared'; assignments: ShardAssignments }
-
-export interface MembershipOptions {
-  pollMs: number
-  leaseMs: number
-}
 
 /** Attempts to join before the lease counts as lost. */
 const JOIN_ATTEMPTS = 3
@@ -37,12 +17,8 @@ const JOIN_RETRY_MS = 50
 /** Each run reads the members and acquires or hands over shards. */
 export class Membership extends Periodic {
   readonly shards = new Map<number, Shard>()
-  readonly #engine: Engine
-  readonly #definition: OrderedDefinition
-  readonly #worker: WorkerHandle
-  readonly #plan: ShardPlan
-  readonly #options: MembershipOptions
-  readonly #emit: (event: MembershipEvent) => void
+  readonly #parts: QueueParts
+  readonly #emit: (event: QueueEvent) => void
   /** The owner name under which this process joined. */
   #joined: string | undefined
   /** By shard of another owner: since when nobody owns it, on the monotonic clock. */
@@ -52,26 +28,19 @@ export class Membership extends Periodic {
   #hasWarned = false
   isQuiet = false
 
-  constructor(
-    engine: Engine,
-    definition: OrderedDefinition,
-    worker: WorkerHandle,
-    plan: ShardPlan,
-    options: MembershipOptions,
-    emit: (event: MembershipEvent) => void,
-  ) {
-    const during = `sharing the ordered queue ${definition.queue}`
-    super(engine.report, { during, everyMs: options.leaseMs / 3 })
-    this.#engine = engine
-    this.#definition = definition
-    this.#worker = worker
-    this.#plan = plan
-    this.#options = options
+  constructor(parts: QueueParts, emit: (event: QueueEvent) => void) {
+    const during = `sharing the ordered queue ${parts.definition.queue}`
+    super(parts.engine.report, { during, everyMs: parts.leaseMs / 3 })
+    this.#parts = parts
     this.#emit = emit
   }
 
   get hasJoined(): boolean {
     return this.#joined !== undefined
+  }
+
+  get ownsFirstShard(): boolean {
+    return this.shards.has(0) && !this.isQuiet
   }
 
   /** Reads the members and acquires or hands over shards, now or after the run under way. */
@@ -106,11 +75,11 @@ export class Membership extends Periodic {
   }
 
   get #queue(): string {
-    return this.#definition.queue
+    return this.#parts.definition.queue
   }
 
   #rebalanceSoon(): void {
-    this.runWithin(this.#options.pollMs)
+    this.runWithin(this.#parts.pollMs)
   }
 
   protected override failed(): void {
@@ -118,8 +87,8 @@ export class Membership extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    const { store } = this.#engine
-    const owner = this.#worker.owner()
+    const { store } = this.#parts.engine
+    const owner = this.#parts.worker.owner()
     if (this.#joined !== owner) {
       if (this.isQuiet || !(await this.#join(owner))) return
     }
@@ -138,39 +107,39 @@ export class Membership extends Periodic {
     const owner = this.#joined
     if (owner === undefined) return
     this.#joined = undefined
-    await this.#engine.store.ordered.leave(this.#queue, owner, this.#engine.now())
+    await this.#parts.engine.store.ordered.leave(this.#queue, owner, this.#parts.engine.now())
   }
 
   /** Returns false when the lease is lost; the worker then joins under a new owner name. */
   async #join(owner: string): Promise<boolean> {
-    const { store, log } = this.#engine
-    const { shards, reshard } = this.#definition.options
+    const { store, log } = this.#parts.engine
+    const { shards, reshard } = this.#parts.definition.options
     const stored = await store.ordered.define(this.#queue, shards)
     if (stored !== shards && reshard === 'auto') await store.ordered.reshard(this.#queue, shards)
     else if (stored !== shards && !this.#hasWarned) {
       this.#hasWarned = true
       log.warn(
         { queue: this.#queue, stored, defined: shards },
-        `${this.#definition.name} has ${stored} shards, not ${shards}: call its reshard(${shards}), or define it with reshard: 'auto'`,
+        `${this.#parts.definition.name} has ${stored} shards, not ${shards}: call its reshard(${shards}), or define it with reshard: 'auto'`,
       )
     }
     for (let attempt = 0; attempt < JOIN_ATTEMPTS; attempt++) {
       if (attempt > 0) await sleep(JOIN_RETRY_MS)
-      if (owner !== this.#worker.owner()) break
+      if (owner !== this.#parts.worker.owner()) break
       if (await store.ordered.join(this.#queue, owner)) {
         // This process may have changed its owner name meanwhile.
-        if (owner === this.#worker.owner()) this.#joined = owner
+        if (owner === this.#parts.worker.owner()) this.#joined = owner
         else this.rebalance()
         return this.#joined === owner
       }
     }
-    if (owner === this.#worker.owner()) await this.#worker.onFenced()
+    if (owner === this.#parts.worker.owner()) await this.#parts.worker.onFenced()
     this.#rebalanceSoon()
     return false
   }
 
   async #applyAssignments(assignments: ShardAssignments, owner: string): Promise<void> {
-    const wanted = new Set(this.isQuiet ? [] : this.#plan.wanted(this.#queue, assignments, owner))
+    const wanted = new Set(this.isQuiet ? [] : this.#parts.plan.wanted(this.#queue, assignments, owner))
     this.#adopt(assignments, wanted)
     for (const { shard: number, owner: by, token } of assignments.owners) {
       const shard = this.shards.get(number)
@@ -197,7 +166,7 @@ export class Membership extends Periodic {
     for (const shard of [...this.shards.values()]) {
       if (shard.shard >= assignments.owners.length) await this.#handOver(shard, owner)
     }
-    this.#emit({ kind: 'shared', assignments })
+    this.#emit({ kind: 'assigned', isResharding: assignments.from !== null })
   }
 
   /** Acquires shards that nobody has owned for two thirds of a lease: their owner lives but acquires no more. */
@@ -207,7 +176,7 @@ export class Membership extends Periodic {
       this.#adopted = { members, shards: new Set() }
       this.#freeSince.clear()
     }
-    if (this.isQuiet || !this.#plan.adoptsUnowned) return
+    if (this.isQuiet || !this.#parts.plan.adoptsUnowned) return
     const now = performance.now()
     for (const { shard, owner } of assignments.owners) {
       if (this.#adopted.shards.has(shard)) wanted.add(shard)
@@ -217,29 +186,30 @@ export class Membership extends Periodic {
       }
       const since = this.#freeSince.get(shard) ?? now
       this.#freeSince.set(shard, since)
-      if (now - since < (this.#options.leaseMs * 2) / 3) continue
+      if (now - since < (this.#parts.leaseMs * 2) / 3) continue
       this.#adopted.shards.add(shard)
       wanted.add(shard)
     }
   }
 
   async #acquire(number: number, owner: string): Promise<boolean> {
-    const { store, now, log } = this.#engine
-    const { maxCrashes } = this.#definition.options
+    const { store, now, log } = this.#parts.engine
+    const { maxCrashes } = this.#parts.definition.options
     const answer = await store.ordered.acquireShard(this.#queue, number, owner, maxCrashes, now())
     if (!answer) return false
     const { token, rescued, died } = answer
     if (rescued > 0) {
       log.warn({ queue: this.#queue, shard: number, ids: rescued }, 'rescued ordered jobs of a process that died')
     }
-    if (died.length > 0) this.#emit({ kind: 'died', deaths: died.map(deathIn) })
+    const deaths = died.map(({ id, payloads, error }) => ({ id, error, payloads: payloads.map(scoredValue) }))
+    if (deaths.length > 0) this.#emit({ kind: 'died', deaths })
     if (this.#joined === owner) this.#add(number, token)
     return true
   }
 
   #add(number: number, token: number): void {
-    const { batchSize, serial } = this.#definition.options
-    const settings = { queue: this.#queue, batchSize, serial, now: this.#engine.now }
+    const { batchSize, serial } = this.#parts.definition.options
+    const settings = { queue: this.#queue, batchSize, serial, now: this.#parts.engine.now }
     const shard = new Shard(number, token, settings)
     this.shards.set(number, shard)
     this.#emit({ kind: 'acquired', shard })
@@ -255,7 +225,13 @@ export class Membership extends Periodic {
     this.#startLeaving(shard)
     if (!shard.isIdle) return
     shard.released = true
-    await this.#engine.store.ordered.releaseShard(this.#queue, shard.shard, owner, shard.token, this.#engine.now())
+    await this.#parts.engine.store.ordered.releaseShard(
+      this.#queue,
+      shard.shard,
+      owner,
+      shard.token,
+      this.#parts.engine.now(),
+    )
     this.#drop(shard)
   }
 
@@ -264,8 +240,4 @@ export class Membership extends Periodic {
     this.shards.delete(shard.shard)
     this.#emit({ kind: 'lost', shard })
   }
-}
-
-function deathIn({ id, payloads, error }: MorgueEntry): OrderedDeath {
-  return { id, error, payloads: payloads.map(scoredValue) }
 }

@@ -1,6 +1,7 @@
 import type { AppPort } from '../app/port.ts'
+import type { OrderedPage, OrderedStore } from '../store/contract.ts'
 import { type DeadId, deadId, listOf, type OrderedList, type OrderedListOptions, pageOf } from './entry.ts'
-import { idOf, idsOf, inPages, type OrderedIds } from './ids.ts'
+import { idOf, type OrderedIds, onAll, onSome } from './ids.ts'
 
 const SORTS = ['updatedAt', 'id'] as const
 
@@ -20,37 +21,33 @@ export class Morgue {
     return listOf(
       page,
       deadId,
-      (one) => this.#app.store.ordered.morgue(this.#queue, by, one),
+      (one) => this.#store.morgue(this.#queue, by, one),
       ({ updatedAt }) => (by === 'id' ? 0 : updatedAt),
     )
   }
 
   async find(id: string | number | bigint): Promise<DeadId | null> {
-    const { dead } = await this.#app.store.ordered.find(this.#queue, idOf('morgue.find', id))
+    const { dead } = await this.#store.find(this.#queue, idOf('morgue.find', id))
     return dead && deadId(dead)
   }
 
-  /** Back among what waits, fresh and due now. @returns how many it were */
+  /** Puts these ids, or all of them, back among the waiting ones, without failures and due now. Returns how many. */
   resurrect(ids: OrderedIds | 'all'): Promise<number> {
-    const act = (some: string[]) => this.#app.store.ordered.resurrect(this.#queue, some, this.#app.now())
-    return ids === 'all' ? this.#all(act) : inPages(idsOf('resurrect', ids), act)
+    return this.#act('resurrect', ids, (some) => this.#store.resurrect(this.#queue, some, this.#app.now()))
   }
 
-  /** @returns how many it were */
+  /** Deletes these ids, or all of them. Returns how many. */
   delete(ids: OrderedIds | 'all'): Promise<number> {
-    const act = (some: string[]) => this.#app.store.ordered.deleteDead(this.#queue, some)
-    return ids === 'all' ? this.#all(act) : inPages(idsOf('delete', ids), act)
+    return this.#act('delete', ids, (some) => this.#store.deleteDead(this.#queue, some))
   }
 
-  async #all(act: (ids: string[]) => Promise<number>): Promise<number> {
-    let sum = 0
-    let after: { value: number; id: string } | undefined
-    for (;;) {
-      const page = await this.#app.store.ordered.morgue(this.#queue, 'id', { ...(after ? { after } : {}), limit: 100 })
-      if (page.length === 0) return sum
-      const ids = page.map(({ id }) => id)
-      after = { value: 0, id: ids.at(-1) as string }
-      sum += await act(ids)
-    }
+  #act(what: string, ids: OrderedIds | 'all', act: (ids: string[]) => Promise<number>): Promise<number> {
+    if (ids !== 'all') return onSome(what, ids, act)
+    const read = (page: OrderedPage) => this.#store.morgue(this.#queue, 'id', page)
+    return onAll(read, () => 0, act)
+  }
+
+  get #store(): OrderedStore {
+    return this.#app.store.ordered
   }
 }

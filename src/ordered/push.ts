@@ -112,9 +112,10 @@ function pushOf(app: AppPort, { name }: OrderedDefinition, item: OrderedItem): O
   const text = canonicalJson(payload)
   app.client.weigh(name, text)
   if (score !== undefined && !(typeof score === 'number' && Math.abs(score) <= MOST_SCORE)) {
-    throw invalid(name, `score is a number within ±2^53, not ${shown(score)}`)
+    throw invalid(name, `score must be a number within ±2^53 (got ${shown(score)})`)
   }
-  if (wake !== undefined && typeof wake !== 'boolean') throw invalid(name, `wake is true or false, not ${shown(wake)}`)
+  if (wake !== undefined && typeof wake !== 'boolean')
+    throw invalid(name, `wake must be true or false (got ${shown(wake)})`)
   if (performIn !== undefined && performAt !== undefined) {
     throw invalid(name, 'performIn and performAt are the same: give one of them')
   }
@@ -131,7 +132,7 @@ function pushOf(app: AppPort, { name }: OrderedDefinition, item: OrderedItem): O
 function idOf(name: string, id: unknown): string {
   if (typeof id === 'string' && id !== '' && id.isWellFormed()) return id
   if (typeof id === 'bigint' || (typeof id === 'number' && Number.isFinite(id))) return String(id)
-  throw invalid(name, `id is a text or a number, not ${id === '' ? 'an empty text' : shown(id)}`)
+  throw invalid(name, `id must be a string or a number (got ${id === '' ? 'an empty string' : shown(id)})`)
 }
 
 /**

@@ -6,25 +6,14 @@ import type { OrderedCounts, ShardCounts } from '../store/contract.ts'
 import { checkShards, type OrderedDefinition, type OrderedItem, orderedDefinition } from './definition.ts'
 import { type DeadId, deadId, type WaitingId, waitingId } from './entry.ts'
 import { idOf, idsOf, type OrderedIds } from './ids.ts'
+import { moveAllShards } from './maintenance.ts'
 import { Morgue } from './morgue.ts'
-import { moveAllShards } from './morgue-pruner.ts'
 import { pushOrdered } from './push.ts'
 import { Waiting } from './waiting.ts'
 
-/** The figures of an ordered queue. All but `morgueLength` and `lag` count ids. */
-export interface OrderedStats {
-  /** Waiting ids: the sum of `fresh` and `retries`. */
-  length: number
-  fresh: number
-  retries: number
-  /** Ids in flight. */
-  busy: number
-  /** The number of ids that ended, since the queue was defined. */
-  processed: number
-  failed: number
+/** The figures of an ordered queue: the sums of its shards. All but `morgueLength` and `lag` count ids. */
+export interface OrderedStats extends Omit<ShardCounts, 'shard' | 'owner'> {
   morgueLength: number
-  /** Seconds since the earliest due id was due; 0 when none is due. */
-  lag: number
   paused: boolean
   shards: ShardStats[]
 }
@@ -176,7 +165,7 @@ function foreignDefinition(queue: string): OrderedDefinition {
   })
 }
 
-function statsOf(numbers: OrderedCounts | null): OrderedStats {
+export function statsOf(numbers: OrderedCounts | null): OrderedStats {
   const { shards = [], morgueLength = 0, paused = false } = numbers ?? {}
   const sum = (of: 'length' | 'fresh' | 'retries' | 'busy' | 'processed' | 'failed') =>
     shards.reduce((total, shard) => total + shard[of], 0)

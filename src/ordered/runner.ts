@@ -1,17 +1,16 @@
 /** Runs one ordered queue in one process: its shards, its store calls and its batches. */
 
-import type { FetchedBatch, OrderedEnd, OrderedSettleAndFetchAnswer } from '../store/contract.ts'
+import type { FetchedBatch, OrderedEnd } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { WorkerHandle } from '../worker/executor.ts'
-import { CallLoop } from '../worker/loop/call-loop.ts'
 import { Batch, deathOf } from './batch.ts'
 import { idFields } from './context.ts'
 import type { OrderedDeath, OrderedDefinition } from './definition.ts'
-import { Membership, type MembershipEvent, type MembershipOptions } from './membership.ts'
-import { MorguePruner } from './morgue-pruner.ts'
-import { type Sent, SettleAndFetch } from './settle-and-fetch.ts'
+import { Maintenance } from './maintenance.ts'
+import { Membership } from './membership.ts'
+import type { QueueEvent, QueueParts } from './parts.ts'
+import { SettleAndFetch } from './settle-and-fetch.ts'
 import type { Shard } from './shard.ts'
-import type { ShardPlan } from './shard-assignments.ts'
 
 const REQUEUE: OrderedEnd = { kind: 'requeue' }
 
@@ -19,34 +18,27 @@ const REQUEUE: OrderedEnd = { kind: 'requeue' }
  * The shards of the queue have changed; ids were fetched, so that batches can start; or the queue has nothing to do until
  * an id is due or the store notifies.
  */
-export type QueueEvent = 'shards-changed' | 'fetched' | 'idle'
+export type RunnerEvent = 'shards-changed' | 'fetched' | 'idle'
 
-export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
+export class QueueRunner {
   readonly definition: OrderedDefinition
+  readonly #engine: Engine
   readonly #worker: WorkerHandle
-  readonly #emit: (event: QueueEvent, runner: QueueRunner) => void
+  readonly #emit: (event: RunnerEvent, runner: QueueRunner) => void
   readonly #membership: Membership
-  readonly #settleAndFetch: SettleAndFetch
-  readonly #pruner: MorguePruner
-  /** A call failed, so ids that it may have fetched must be requeued. */
-  #mustReconcile = false
+  readonly #maintenance: Maintenance
+  readonly calls: SettleAndFetch
   #mayHaveCrashed = false
 
-  constructor(
-    engine: Engine,
-    definition: OrderedDefinition,
-    worker: WorkerHandle,
-    plan: ShardPlan,
-    options: MembershipOptions,
-    emit: (event: QueueEvent, runner: QueueRunner) => void,
-  ) {
-    super(engine, `fetching from the ordered queue ${definition.queue}`)
-    this.definition = definition
-    this.#worker = worker
+  constructor(parts: QueueParts, emit: (event: RunnerEvent, runner: QueueRunner) => void) {
+    this.definition = parts.definition
+    this.#engine = parts.engine
+    this.#worker = parts.worker
     this.#emit = emit
-    this.#membership = new Membership(engine, definition, worker, plan, options, (event) => this.#onMembership(event))
-    this.#pruner = new MorguePruner(engine, definition, () => this.#ownsFirstShard)
-    this.#settleAndFetch = new SettleAndFetch(engine, definition, this.#membership.shards)
+    const on = (event: QueueEvent) => this.#on(event)
+    this.#membership = new Membership(parts, on)
+    this.calls = new SettleAndFetch(parts, this.#membership.shards, on)
+    this.#maintenance = new Maintenance(parts, this.calls, this.#membership)
   }
 
   get shards(): Iterable<Shard> {
@@ -55,38 +47,16 @@ export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
 
   /** Whether the queue can wait for a notification of the store. */
   get isWaiting(): boolean {
-    return this.isIdle && this.#membership.hasJoined
-  }
-
-  /** The time at which the next known id is due, in seconds. */
-  get nextDue(): number {
-    return this.#settleAndFetch.nextDue
+    return this.calls.isIdle && this.#membership.hasJoined
   }
 
   start(): void {
     void this.#membership.start()
-    void this.#pruner.start()
-  }
-
-  /** Polls one shard, or all of them, after a notification or because it is time to. */
-  poll(notified: boolean, shard?: number): void {
-    if (this.#settleAndFetch.poll(notified, shard)) this.plan()
-    else if (notified) this.#membership.rebalance()
-  }
-
-  override plan(): void {
-    if (this.#mustReconcile) this.step(() => this.#requeueUnknown())
-    else super.plan()
-  }
-
-  /** Requeues ids that are in flight for this owner but unknown to it, because an answer was lost. */
-  reconcile(): void {
-    this.#mustReconcile = true
-    this.plan()
+    void this.#maintenance.start()
   }
 
   quiet(): void {
-    this.#settleAndFetch.isQuiet = true
+    this.calls.isQuiet = true
     this.#membership.quiet()
   }
 
@@ -95,7 +65,7 @@ export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
     const { eventLoop, nextSlot } = this.#worker
     const ids = shard.nextBatch()
     const { shard: number, token } = shard
-    const batch = new Batch(this.engine, this.definition, ids, { shard: number, token, slot: nextSlot() })
+    const batch = new Batch(this.#engine, this.definition, ids, { shard: number, token, slot: nextSlot() })
     shard.running.add(batch)
     const record = eventLoop.began(batch.payload.jid, this.definition.name)
     const running = batch.run()
@@ -114,9 +84,9 @@ export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
         continue
       }
       const dies = end.kind === 'dead' ? { batch, death: deathOf(fetched, end.error) } : undefined
-      this.#settleAndFetch.settle(shard, fetched, end, dies)
+      this.calls.settle(shard, fetched, end, dies)
     }
-    this.plan()
+    this.calls.plan()
   }
 
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
@@ -128,94 +98,58 @@ export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
     this.quiet()
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
-    await this.finish()
-    await this.#pruner.stop()
+    await this.calls.finish()
+    await this.#maintenance.stop()
     // Leaving the queue requeues what is in flight.
     if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left
     try {
       await this.#membership.stop()
     } catch (thrown) {
-      this.engine.report(thrown, { during: `leaving the ordered queue ${this.definition.queue}` })
+      this.#engine.report(thrown, { during: `leaving the ordered queue ${this.definition.queue}` })
     }
     return left
   }
 
   /** Drops everything: the shards belong to other processes now. */
   onLeaseLost(): void {
-    this.#settleAndFetch.reset()
-    this.#mustReconcile = false
+    this.calls.reset()
     this.#membership.dropAll()
-    this.plan()
-  }
-
-  protected override get hasSettlements(): boolean {
-    return this.#settleAndFetch.hasSettlements
-  }
-
-  protected override get hasWork(): boolean {
-    return this.#settleAndFetch.hasWork
-  }
-
-  protected override drainCall(): Sent | undefined {
-    return this.#settleAndFetch.drain(this.callCount)
-  }
-
-  protected override send({ call }: Sent): Promise<OrderedSettleAndFetchAnswer> {
-    return this.engine.store.ordered.settleAndFetch(this.definition.queue, this.#worker.owner(), call)
-  }
-
-  protected override applyAnswer(sent: Sent, answer: OrderedSettleAndFetchAnswer): boolean {
-    const applied = this.#settleAndFetch.applyAnswer(sent, answer)
-    if (!applied) return true
-    for (const deaths of applied.dead) void this.#notifyDeaths(deaths)
-    if (applied.mustRebalance) this.#membership.rebalance()
-    if (applied.received > 0) this.#emit('fetched', this)
-    return applied.refused === 0
-  }
-
-  protected override restore(sent: Sent, thrown: unknown): boolean {
-    if (!this.#settleAndFetch.restore(sent, thrown)) return false
-    this.#mustReconcile = true
-    return true
-  }
-
-  protected override callEnded(sent: Sent): void {
-    this.#settleAndFetch.callEnded(sent)
-    for (const shard of sent.shards) this.#membership.settled(shard)
-  }
-
-  protected override onIdle(): void {
-    this.#emit('idle', this)
+    this.calls.plan()
   }
 
   /** On the monotonic clock: the time of an uncaught error that ends the process; 0 if there was none. */
   get #fatalErrorAt(): number {
-    return this.engine.fatalAt?.() ?? 0
+    return this.#engine.fatalAt?.() ?? 0
   }
 
-  get #ownsFirstShard(): boolean {
-    return this.#membership.shards.has(0) && !this.#membership.isQuiet
-  }
-
-  #onMembership(event: MembershipEvent): void {
+  #on(event: QueueEvent): void {
     switch (event.kind) {
       case 'acquired':
         this.#emit('shards-changed', this)
-        this.plan()
+        this.calls.plan()
         break
       case 'leaving':
-        this.#settleAndFetch.requeueReady(event.shard)
-        this.plan()
+        this.calls.requeueReady(event.shard)
+        this.calls.plan()
         break
       case 'lost':
         this.#dropShard(event.shard)
         break
+      case 'assigned':
+        if (this.#membership.ownsFirstShard) this.#maintenance.assigned(event.isResharding)
+        if (this.isWaiting) this.#emit('idle', this)
+        break
+      case 'assignments-changed':
+        this.#membership.rebalance()
+        break
+      case 'settled':
+        for (const shard of event.shards) this.#membership.settled(shard)
+        break
       case 'died':
         void this.#notifyDeaths(event.deaths)
         break
-      case 'shared':
-        if (this.#ownsFirstShard) this.#pruner.rebalanced(event.assignments.from !== null)
-        if (this.isWaiting) this.#emit('idle', this)
+      default:
+        this.#emit(event.kind, this)
     }
   }
 
@@ -226,13 +160,8 @@ export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
     }
     shard.leaving = true
     shard.dropReady()
-    this.#settleAndFetch.dropShard(shard.shard)
+    this.calls.dropShard(shard.shard)
     this.#emit('shards-changed', this)
-  }
-
-  async #requeueUnknown(): Promise<void> {
-    await this.#settleAndFetch.requeueUnknown(this.#worker.owner())
-    this.#mustReconcile = false
   }
 
   async #notifyDeaths(deaths: OrderedDeath[]): Promise<void> {
@@ -240,14 +169,14 @@ export class QueueRunner extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
     try {
       await options.onExhausted?.(deaths)
     } catch (thrown) {
-      this.engine.report(thrown, {
+      this.#engine.report(thrown, {
         ...{ during: 'onExhausted', class: name, queue },
         ...idFields(deaths.map(({ id }) => id)),
       })
     }
     for (const { id, payloads, error } of deaths) {
       const args = [{ id, payloads }]
-      await this.engine.died({ class: name, queue, jid: id, args }, new Error(error ?? 'it died'))
+      await this.#engine.died({ class: name, queue, jid: id, args }, new Error(error ?? 'it died'))
     }
   }
 }

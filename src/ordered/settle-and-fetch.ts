@@ -1,20 +1,16 @@
-/**
- * The content of the calls for all shards of one ordered queue that this process owns, and the effects of their answers.
- * Each call settles finished ids and fetches due ones.
- */
+/** The calls for all shards of one ordered queue that this process owns. Each settles finished ids and fetches due ones. */
 
 import { HighkiqError, hasCode } from '../job/errors.ts'
 import type {
   FetchedBatch,
   OrderedEnd,
-  OrderedInFlight,
   OrderedSettleAndFetch,
   OrderedSettleAndFetchAnswer,
   OrderedSettlement,
 } from '../store/contract.ts'
-import type { Engine } from '../worker/engine.ts'
+import { CallLoop } from '../worker/loop/call-loop.ts'
 import { idFields } from './context.ts'
-import type { OrderedDeath, OrderedDefinition } from './definition.ts'
+import type { QueueEvent, QueueParts } from './parts.ts'
 import { type BatchDeath, OrderedSettlementBuffer } from './settlement-buffer.ts'
 import type { Shard } from './shard.ts'
 
@@ -26,27 +22,15 @@ export interface Sent {
   generation: number
 }
 
-/** The changes that an answer of the store has made. */
-export interface Applied {
-  /** The number of ids that were fetched and can run. */
-  received: number
-  /** The number of settlements that the store could not apply. They are sent again. */
-  refused: number
-  /** Whether a shard was lost, the number of shards changed, or a notification brought no ids. */
-  mustRebalance: boolean
-  /** The ids that died, grouped by batch. */
-  dead: OrderedDeath[][]
-}
-
 /** The most settlements in one call. */
 const MAX_SETTLEMENTS = 500
 
 const NONE: ReadonlySet<Shard> = new Set()
 
-export class SettleAndFetch {
-  readonly #engine: Engine
-  readonly #definition: OrderedDefinition
+export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> {
+  readonly #parts: QueueParts
   readonly #shards: ReadonlyMap<number, Shard>
+  readonly #emit: (event: QueueEvent) => void
   readonly #settlements = new OrderedSettlementBuffer()
   /** Grows with each reset, so that answers to earlier calls are ignored. */
   #generation = 0
@@ -54,13 +38,16 @@ export class SettleAndFetch {
   /** The store has notified, and no ids have come since. */
   #isNotified = false
   #shardCount: number | undefined
+  /** A call failed, so ids that it may have fetched must be requeued. */
+  #mustReconcile = false
   /** Whether this queue fetches no more ids. */
   isQuiet = false
 
-  constructor(engine: Engine, definition: OrderedDefinition, shards: ReadonlyMap<number, Shard>) {
-    this.#engine = engine
-    this.#definition = definition
+  constructor(parts: QueueParts, shards: ReadonlyMap<number, Shard>, emit: (event: QueueEvent) => void) {
+    super(parts.engine, `fetching from the ordered queue ${parts.definition.queue}`)
+    this.#parts = parts
     this.#shards = shards
+    this.#emit = emit
   }
 
   /** The time at which the next known id is due, in seconds. */
@@ -73,17 +60,15 @@ export class SettleAndFetch {
     return next
   }
 
-  get hasSettlements(): boolean {
-    return this.#settlements.size > 0
+  override plan(): void {
+    if (this.#mustReconcile) this.step(() => this.#requeueUnknown())
+    else super.plan()
   }
 
-  /** Whether there is anything to settle or to fetch. */
-  get hasWork(): boolean {
-    if (this.#settlements.size > 0) return true
-    if (this.isQuiet) return false
-    const now = this.#engine.now() / 1000
-    for (const shard of this.#shards.values()) if (shard.mustPoll || this.#roomOf(shard, now) > 0) return true
-    return false
+  /** Requeues ids that are in flight for this owner but unknown to it, because an answer was lost. */
+  reconcile(): void {
+    this.#mustReconcile = true
+    this.plan()
   }
 
   /** Adds the settlement of a fetched id. */
@@ -91,27 +76,45 @@ export class SettleAndFetch {
     this.#settlements.add({ id, ticket, shard: shard.shard, token: shard.token, end }, dies)
   }
 
-  /** The next call asks for one shard, or for all of them. Returns false when this process does not own it. */
-  poll(notified: boolean, only?: number): boolean {
+  /** Asks for one shard, or for all of them, after a notification or because it is time to. */
+  poll(notified: boolean, only?: number): void {
     const shards = [...this.#shards.values()].filter(({ shard }) => only === undefined || shard === only)
-    this.#isNotified ||= notified && shards.length > 0
     for (const shard of shards) {
       shard.mustPoll = true
       shard.stuck = false
     }
-    return shards.length > 0
+    if (shards.length > 0) {
+      this.#isNotified ||= notified
+      this.plan()
+    } else if (notified) this.#emit({ kind: 'assignments-changed' })
   }
 
-  /** Removes and returns the content of the next call; undefined when there is none. */
-  drain(callsUnderWay: number): Sent | undefined {
-    const now = this.#engine.now()
+  protected override get hasSettlements(): boolean {
+    return this.#settlements.size > 0
+  }
+
+  protected override get hasWork(): boolean {
+    if (this.#settlements.size > 0) return true
+    if (this.isQuiet) return false
+    const now = this.engine.now() / 1000
+    for (const shard of this.#shards.values()) if (shard.mustPoll || this.#roomOf(shard, now) > 0) return true
+    return false
+  }
+
+  protected override send({ call }: Sent): Promise<OrderedSettleAndFetchAnswer> {
+    const { definition, worker } = this.#parts
+    return this.engine.store.ordered.settleAndFetch(definition.queue, worker.owner(), call)
+  }
+
+  protected override drainCall(): Sent | undefined {
+    const now = this.engine.now()
     const settlements = this.#settlements.drain(MAX_SETTLEMENTS)
     const settledShards = new Set<number>()
     for (const { shard } of settlements) settledShards.add(shard)
     const shards: Shard[] = []
     const fetch: { shard: number; token: number; n: number }[] = []
     const wanting = this.#byNeed().map((shard) => ({ shard, n: this.#roomOf(shard, now / 1000) }))
-    const deferred = callsUnderWay > 0 ? NONE : this.#deferred(wanting, now / 1000)
+    const deferred = this.callCount > 0 ? NONE : this.#deferred(wanting, now / 1000)
     for (const { shard, n } of wanting) {
       if (deferred.has(shard)) continue
       if (n === 0 && !shard.mustPoll && !settledShards.has(shard.shard)) continue
@@ -121,14 +124,15 @@ export class SettleAndFetch {
       fetch.push({ shard: shard.shard, token: shard.token, n })
     }
     if (settlements.length + fetch.length === 0) return undefined
-    const { maxPayloads } = this.#definition.options
+    const { maxPayloads } = this.#parts.definition.options
     const call = { now, settlements, fetch, maxPayloads }
     return { call, shards, sentAt: performance.now(), generation: this.#generation }
   }
 
-  /** Applies an answer. Returns undefined for an answer to a call before the last reset. */
-  applyAnswer({ call, shards, sentAt, generation }: Sent, answer: OrderedSettleAndFetchAnswer): Applied | undefined {
-    if (generation !== this.#generation) return undefined
+  /** An answer to a call before the last reset changes nothing. */
+  protected override applyAnswer(sent: Sent, answer: OrderedSettleAndFetchAnswer): boolean {
+    const { call, shards, sentAt, generation } = sent
+    if (generation !== this.#generation) return true
     const { refused, isFenced, dead } = this.#applySettled(call.settlements, answer)
     let received = 0
     let fetchedInAll = 0
@@ -155,23 +159,31 @@ export class SettleAndFetch {
     this.#paused = answer.paused
     const resharded = this.#shardCount !== undefined && this.#shardCount !== answer.shards
     this.#shardCount = answer.shards
-    const mustRebalance = lost || resharded || (this.#isNotified && received === 0)
+    const isUnexplained = this.#isNotified && received === 0
     this.#isNotified = false
-    return { received, refused, mustRebalance, dead }
+    for (const deaths of dead) this.#emit({ kind: 'died', deaths })
+    if (lost || resharded || isUnexplained) this.#emit({ kind: 'assignments-changed' })
+    if (received > 0) this.#emit({ kind: 'fetched' })
+    return refused === 0
   }
 
-  /** Puts back the settlements of a failed call. Returns false when the call was made before the last reset. */
-  restore({ call, generation }: Sent, thrown: unknown): boolean {
+  protected override restore({ call, generation }: Sent, thrown: unknown): boolean {
     if (generation !== this.#generation) return false
     const isOurs = ({ shard, token }: OrderedSettlement) => this.#shards.get(shard)?.token === token
     this.#settlements.restore(call.settlements, isOurs, hasCode(thrown, 'STORE_FULL'))
     for (const shard of this.#shards.values()) shard.mustPoll = true
+    this.#mustReconcile = true
     return true
   }
 
-  /** A call has ended, so its shards can be fetched from again. */
-  callEnded({ call, shards }: Sent): void {
+  /** The shards of the call can be fetched from again. */
+  protected override callEnded({ call, shards }: Sent): void {
     for (const [i, shard] of shards.entries()) if ((call.fetch[i]?.n ?? 0) > 0) shard.isFetching = false
+    this.#emit({ kind: 'settled', shards })
+  }
+
+  protected override onIdle(): void {
+    this.#emit({ kind: 'idle' })
   }
 
   /** Requeues the ids of a shard that have not started. */
@@ -179,16 +191,10 @@ export class SettleAndFetch {
     for (const one of shard.dropReady()) this.settle(shard, one, { kind: 'requeue' })
   }
 
-  /** Requeues ids that are in flight for this owner but unknown to it, because an answer was lost. */
-  async requeueUnknown(owner: string): Promise<void> {
-    const generation = this.#generation
-    const inFlight = await this.#engine.store.ordered.inFlight(this.#definition.queue, owner)
-    if (generation === this.#generation) this.#requeueUnknown(inFlight)
-  }
-
   /** Drops all settlements: the ids belong to other owners now. */
   reset(): void {
     this.#generation++
+    this.#mustReconcile = false
     this.#settlements.reset()
   }
 
@@ -212,7 +218,7 @@ export class SettleAndFetch {
    * this process works on what the other has brought.
    */
   #deferred(wanting: readonly { shard: Shard; n: number }[], now: number): ReadonlySet<Shard> {
-    const { maxConcurrentCalls } = this.#engine.store
+    const { maxConcurrentCalls } = this.engine.store
     if (maxConcurrentCalls === 1) return NONE
     const piled = wanting.filter(
       ({ shard, n }) => n > 0 && !shard.mustPoll && shard.nextDue !== undefined && shard.nextDue <= now,
@@ -260,7 +266,12 @@ export class SettleAndFetch {
     }
   }
 
-  #requeueUnknown(inFlight: readonly OrderedInFlight[]): void {
+  async #requeueUnknown(): Promise<void> {
+    const generation = this.#generation
+    const { definition, worker } = this.#parts
+    const inFlight = await this.engine.store.ordered.inFlight(definition.queue, worker.owner())
+    this.#mustReconcile = false
+    if (generation !== this.#generation) return
     const known = new Set(this.#settlements.tickets)
     for (const shard of this.#shards.values()) for (const ticket of shard.tickets()) known.add(ticket)
     for (const { id, ticket, shard: number, token } of inFlight) {
@@ -275,9 +286,9 @@ export class SettleAndFetch {
   #reportFenced(fenced: readonly OrderedSettlement[]): void {
     const ids = fenced.map(({ id }) => id)
     const shards = [...new Set(fenced.map(({ shard }) => shard))]
-    this.#engine.report(
+    this.engine.report(
       new HighkiqError('LEASE_LOST', 'a shard went to another process while a batch of it ran: its ids run again'),
-      { queue: this.#definition.queue, shards, ...idFields(ids) },
+      { queue: this.#parts.definition.queue, shards, ...idFields(ids) },
     )
   }
 }

@@ -1,12 +1,8 @@
 import type { Store } from '../store/contract.ts'
+import { type OrderedStats, statsOf } from './queue.ts'
 
-export interface OrderedFigures {
-  /** The number of waiting ids. */
-  length: number
-  morgueLength: number
-  /** Seconds since the earliest due id was due; the total has the largest of all queues. */
-  lag: number
-}
+/** `length` is the number of waiting ids. The total has the largest `lag` of all queues. */
+export type OrderedFigures = Pick<OrderedStats, 'length' | 'morgueLength' | 'lag'>
 
 export interface OrderedTotals {
   total: OrderedFigures
@@ -21,9 +17,7 @@ export async function orderedTotals(store: Store, now: number): Promise<OrderedT
   for (const numbers of await Promise.all(names.map((name) => store.ordered.counts(name, now)))) {
     // The queue was deleted meanwhile.
     if (!numbers) continue
-    const { morgueLength } = numbers
-    const length = numbers.shards.reduce((sum, shard) => sum + shard.length, 0)
-    const lag = numbers.shards.reduce((most, shard) => Math.max(most, shard.lag), 0)
+    const { length, morgueLength, lag } = statsOf(numbers)
     queues[numbers.name] = { length, morgueLength, lag }
     total.length += length
     total.morgueLength += morgueLength

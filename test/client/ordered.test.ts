@@ -11,11 +11,11 @@ test.each<[item: object, words: string]>([
   [{ id: 1, scor: 2 }, 'Sync: an item has no scor; did you mean score? There are id, payload'],
   [{ id: 1, perform_in: 2 }, 'Sync: an item has no perform_in; did you mean performIn?'],
   [{ id: 1, data: 2 }, 'Sync: an item has no data; there are id, payload'],
-  [{ id: 1, wake: 'yes' }, 'Sync: wake is true or false, not "yes"'],
+  [{ id: 1, wake: 'yes' }, 'Sync: wake must be true or false (got "yes")'],
   [{ id: 1, performIn: 5, performAt: 5 }, 'Sync: performIn and performAt are the same: give one of them'],
-  [{ id: 1, score: '3' }, 'Sync: score is a number within ±2^53, not "3"'],
-  [{ id: 1, score: Number.NaN }, 'not NaN'],
-  [{ id: { a: 1 } }, 'Sync: id is a text or a number, not an object'],
+  [{ id: 1, score: '3' }, 'Sync: score must be a number within ±2^53 (got "3")'],
+  [{ id: 1, score: Number.NaN }, '(got NaN)'],
+  [{ id: { a: 1 } }, 'Sync: id must be a string or a number (got an object)'],
 ])('%j is refused', async (item, words) => {
   const { job } = open()
   await expect(job.performAsync(item as OrderedItem)).rejects.toMatchObject({
@@ -25,7 +25,7 @@ test.each<[item: object, words: string]>([
   const place = `Sync: items[1] (id ${'id' in item && item.id === 1 ? '1' : 'an object'}): `
   await expect(job.performAsync([{ id: 7 }, item as OrderedItem])).rejects.toMatchObject({
     code: 'INVALID_JOB',
-    message: expect.stringContaining(place + words.replace('Sync: ', '').replace(/^not NaN$/, 'score is')),
+    message: expect.stringContaining(place + words.replace('Sync: ', '').replace('(got NaN)', 'score must be')),
   })
   expect((await job.stats()).length).toBe(0)
 })
@@ -58,10 +58,10 @@ test('actions and queries refuse anything that is not an id', async () => {
   await expect(job.waiting.kill('all')).rejects.toThrow('killAllFailed()')
   await expect(job.waiting.performNow('all')).rejects.toThrow('performAllNow()')
   const none = {} as never
-  await expect(job.waiting.find(none)).rejects.toThrow('waiting.find: an id is a text or a number, not an object')
-  await expect(job.morgue.find(none)).rejects.toThrow('morgue.find: an id is a text or a number, not an object')
-  await expect(job.find(none)).rejects.toThrow('an id is a text or a number')
-  await expect(job.waiting.deletePayload(none, '')).rejects.toThrow('an id is a text or a number')
+  await expect(job.waiting.find(none)).rejects.toThrow('waiting.find: id must be a string or a number (got an object)')
+  await expect(job.morgue.find(none)).rejects.toThrow('morgue.find: id must be a string or a number (got an object)')
+  await expect(job.find(none)).rejects.toThrow('id must be a string or a number')
+  await expect(job.waiting.deletePayload(none, '')).rejects.toThrow('id must be a string or a number')
   expect(await job.waiting.delete(['all'])).toBe(1)
   expect(await hq.ordered('Sync').waiting.find(2)).toMatchObject({ id: '2' })
 })

@@ -113,7 +113,7 @@ test('ordered jobs are pushed: one, an array, or one a line', async () => {
   // Blank lines count; the batch of a thousand lines before the wrong one is stored.
   const wrong = await lines([...many, { id: 9, score: 'x' }])
   expect([wrong.status, wrong.body.error.code]).toEqual([400, 'INVALID_JOB'])
-  expect(wrong.body.error.message).toMatch(/^line 3001: .*score is a number/)
+  expect(wrong.body.error.message).toMatch(/^line 3001: .*score must be a number/)
   expect(wrong.body.error.details).toMatchObject({ line: 3001, pushed: 1000 })
   expect((await lines([{ id: 1 }, 5])).body.error).toMatchObject({ details: { line: 3, pushed: 0 } })
   for (const odd of [

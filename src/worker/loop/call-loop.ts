@@ -58,7 +58,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
   }
 
   /** Whether no call is under way or planned, and the loop is not pausing. */
-  protected get isIdle(): boolean {
+  get isIdle(): boolean {
     return this.#calls.size === 0 && !this.#isPlanned && !this.#step && !this.#pauseTimer
   }
 
@@ -90,7 +90,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
   }
 
   /** Sends all settlements and ends the loop. Gives up on a store that does not answer. */
-  protected async finish(): Promise<void> {
+  async finish(): Promise<void> {
     this.plan()
     if (!this.#canFinish) await new Promise<void>((resolve) => this.#onFinished.push(resolve))
     this.#isFinished = true

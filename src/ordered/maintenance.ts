@@ -1,0 +1,68 @@
+import type { Store } from '../store/contract.ts'
+import { Periodic } from '../worker/background-service.ts'
+import type { Membership } from './membership.ts'
+import type { QueueParts } from './parts.ts'
+import type { SettleAndFetch } from './settle-and-fetch.ts'
+
+const PRUNE_MS = 60_000
+/** Milliseconds between two searches for ids that a lost answer assigned to this process. */
+const RECONCILE_MS = 30_000
+
+/**
+ * Asks the store again when a notification or an answer may have been lost. In the owner of the first shard it also
+ * completes resharding and prunes the morgue, for all workers of the queue.
+ */
+export class Maintenance extends Periodic {
+  readonly #parts: QueueParts
+  readonly #calls: SettleAndFetch
+  readonly #membership: Membership
+  #reconciledAt = performance.now()
+  #prunedAt = Number.NEGATIVE_INFINITY
+  #isResharding = false
+
+  constructor(parts: QueueParts, calls: SettleAndFetch, membership: Membership) {
+    // With the waits and the rebalancing this makes about one call a second.
+    super(parts.engine.report, {
+      ...{ during: `maintaining the ordered queue ${parts.definition.queue}`, everyMs: parts.pollMs * 1.5 },
+    })
+    this.#parts = parts
+    this.#calls = calls
+    this.#membership = membership
+  }
+
+  /** Completes a resharding that has not ended, and prunes the morgue once a minute. Call it after each rebalancing. */
+  assigned(isResharding: boolean): void {
+    this.#isResharding = isResharding
+    if (isResharding || this.#isDue) this.runWithin(0)
+  }
+
+  protected override async run(): Promise<void> {
+    if (this.#calls.isIdle && this.#membership.hasJoined) this.#calls.poll(false)
+    if (performance.now() - this.#reconciledAt >= RECONCILE_MS) {
+      this.#reconciledAt = performance.now()
+      this.#calls.reconcile()
+    }
+    if (!this.#membership.ownsFirstShard) return
+    const { engine, definition } = this.#parts
+    const { store, now } = engine
+    const { queue, options } = definition
+    if (this.#isResharding) await moveAllShards(store, queue, () => this.isStopping)
+    if (!this.#isDue) return
+    this.#prunedAt = performance.now()
+    const since = now() / 1000 - Number(options.morgueKeep)
+    while (!this.isStopping && (await store.ordered.pruneMorgue(queue, options.morgueMax, since)) > 0);
+  }
+
+  get #isDue(): boolean {
+    return performance.now() - this.#prunedAt >= PRUNE_MS
+  }
+}
+
+/** Moves all waiting ids to their current shard, one page at a time. */
+export async function moveAllShards(
+  store: Store,
+  queue: string,
+  isStopped: () => boolean = () => false,
+): Promise<void> {
+  while (!isStopped() && (await store.ordered.moveShards(queue)) > 0);
+}
