@@ -27,8 +27,7 @@ import type { BackgroundService } from '../worker/background-service.ts'
 import { Cancellations } from '../worker/cancellations.ts'
 import { definitionOf, type Engine, effectsOf, type WorkerAbout } from '../worker/engine.ts'
 import { jobLogOf } from '../worker/job-log.ts'
-import { StoreAdvice } from '../worker/lifecycle/store-advice.ts'
-import { WireCheck } from '../worker/lifecycle/wire-check.ts'
+import { startChecks } from '../worker/lifecycle/start-checks.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import type { Outcome } from '../worker/plugin.ts'
@@ -192,7 +191,7 @@ export class Runtime implements AppPort {
     const clocks = this.setup.isDraining ? [] : [clock]
     const metrics = new MetricsFlusher(report, () => this.#collector.flush(store, now))
     const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds })
-    return [new StoreAdvice(engine), new WireCheck(engine), metrics, ...clocks, maintenance]
+    return [startChecks(engine), metrics, ...clocks, maintenance]
   }
 
   /** The executor of the ordered queues, if the app defines any. */

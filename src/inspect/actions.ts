@@ -2,9 +2,8 @@
 
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { editPayload } from '../job/payload.ts'
+import { editPayload, readPayload } from '../job/payload.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
-import { jobOf } from './record.ts'
 
 /** An action of a person on a waiting job. */
 export type Action =
@@ -18,11 +17,9 @@ export type Action =
 /** A text without any of these members has no effects, so a queue can be cleared of it without reading it. */
 export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_lock"']
 
-export const KILLED = 'Job killed by API'
-
 /** Requeues an entry through the client middleware. `again` takes one off its count of retries. @throws INVALID_JOB */
 export async function requeued(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {
-  const job = jobOf({ text })
+  const job = readPayload(text)
   const count = job?.retry_count
   const edited = again && typeof count === 'number' ? editPayload(text, { retry_count: count - 1 }) : text
   const promoted = await app.client.promote(edited)
@@ -36,7 +33,7 @@ export async function requeued(app: AppPort, { text, score }: Entry, again: bool
 
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */
 export function nameOf(text: string): string {
-  const job = jobOf({ text })
+  const job = readPayload(text)
   return job ? `job ${job.jid.slice(0, 100)}` : `an entry of ${text.length} characters that is no job`
 }
 
@@ -51,20 +48,24 @@ export function deleted(app: AppPort, set: SetName, { text, score }: Entry): Swa
 }
 
 export function effectsOf(app: AppPort, text: string, action: Action): { effects?: Effect[] } {
-  const job = jobOf({ text })
+  const job = readPayload(text)
   const effects = job && app.effects(job, action)
   return effects ? { effects } : {}
 }
 
 /** Rejects the promises that wait for the job's result. */
 export async function notifyOver(app: AppPort, text: string, kind: 'deleted' | 'killed'): Promise<void> {
-  const job = jobOf({ text })
+  const job = readPayload(text)
   if (job) await app.keepEnd(job, { kind })
 }
 
 /** Calls the death handlers, which are only for jobs. */
-export async function notifyDeath(app: AppPort, text: string, error: unknown = new Error(KILLED)): Promise<void> {
-  const job = jobOf({ text })
+export async function notifyDeath(
+  app: AppPort,
+  text: string,
+  error: unknown = new Error('Job killed by API'),
+): Promise<void> {
+  const job = readPayload(text)
   if (job) await app.hooks.died(job, error)
 }
 

@@ -1,10 +1,11 @@
 import type { AppPort } from '../app/port.ts'
+import { checkKnownQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
-import type { QueueInfo, ScanPage, Store, WaitingJob } from '../store/contract.ts'
+import type { QueueInfo, Scan, ScanPage, Store, WaitingJob } from '../store/contract.ts'
 import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
 import { type Search, searchOf } from './pattern.ts'
-import { pauseQueue, resumeQueue } from './pause.ts'
+import { processesOf, serves } from './process.ts'
 import { JobRecord, latencyOf } from './record.ts'
 import { findByJid, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
@@ -70,13 +71,16 @@ export class Queue implements AsyncIterable<QueuedJob> {
    * pauses. Sidekiq Pro respects them, but its processes look the same and are listed, too.
    * @throws INVALID_OPTION
    */
-  pause(): Promise<{ ignoredBy: string[] }> {
-    return pauseQueue(this.#app.store, this.name)
+  async pause(): Promise<{ ignoredBy: string[] }> {
+    await this.#setPaused(true)
+    const processes = await processesOf(this.#app.store)
+    const others = processes.filter((process) => !process.ours && serves(process, this.name))
+    return { ignoredBy: others.map(({ identity }) => identity) }
   }
 
   /** Resumes the queue: workers fetch from it again at once. @throws INVALID_OPTION */
   resume(): Promise<void> {
-    return resumeQueue(this.#app.store, this.name)
+    return this.#setPaused(false)
   }
 
   async isPaused(): Promise<boolean> {
@@ -86,9 +90,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
   /** Finds a job by its jid; null when there is none. This is slow in a long queue. @throws the signal's reason */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
     checkText('queue.find: a jid', jid)
-    const read = (needle: string, after?: string) =>
-      this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
-    return findByJid(jid, read, (item) => this.#job(item), signal)
+    return findByJid(jid, this.#scan, this.#job, signal)
   }
 
   /**
@@ -128,7 +130,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
    */
   search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#app.store.search.scanQueue(this.name, needle, page)
-    return scanFor(search, options, read, (item) => this.#job(item))
+    return scanFor(search, options, read, this.#job)
   }
 
   /** Resolves with a page of its jobs, newest first. Concurrent pushes and fetches cause no gaps. */
@@ -138,12 +140,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** Yields its jobs, newest first. It reads one page at a time. */
   async *[Symbol.asyncIterator](): AsyncGenerator<QueuedJob> {
-    let after: string | null = null
-    do {
-      const page: Page<QueuedJob> = await this.page({ after, limit: BATCH })
-      yield* page.items
-      after = page.next
-    } while (after !== null)
+    for await (const { items } of pages((after) => this.page({ after, limit: BATCH }))) yield* items
   }
 
   /**
@@ -151,10 +148,8 @@ export class Queue implements AsyncIterable<QueuedJob> {
    * @returns the number of deleted jobs
    */
   async deleteByClass(name: string): Promise<number> {
-    const read = (needle: string, after?: string) =>
-      this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
     let deleted = 0
-    for await (const { items } of walk(name, read)) {
+    for await (const { items } of walk(name, this.#scan)) {
       deleted += await this.#drop(items.filter((item) => this.#job(item).isOf(name)))
     }
     return deleted
@@ -180,6 +175,11 @@ export class Queue implements AsyncIterable<QueuedJob> {
     }
   }
 
+  async #setPaused(isPaused: boolean): Promise<void> {
+    checkKnownQueueName(this.name)
+    await this.#app.store.jobs.pauseQueue(this.name, isPaused)
+  }
+
   async #drop(rows: readonly WaitingJob[]): Promise<number> {
     const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#app, row.text, { kind: 'deleted' }) }))
     const answers = await this.#app.store.search.pull(this.name, pulls, this.#app.now())
@@ -192,9 +192,10 @@ export class Queue implements AsyncIterable<QueuedJob> {
     return info ?? { name: this.name, size: 0, next: null }
   }
 
-  #job(item: WaitingJob): QueuedJob {
-    return new QueuedJob(this.#app, this.name, item)
-  }
+  readonly #job = (item: WaitingJob): QueuedJob => new QueuedJob(this.#app, this.name, item)
+
+  readonly #scan = (needle: string, after?: string): Promise<Scan<WaitingJob>> =>
+    this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
 }
 
 export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {

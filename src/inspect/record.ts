@@ -1,5 +1,5 @@
 import { parseJson } from '../job/json.ts'
-import { type Payload, readPayload, readTime, type Time } from '../job/payload.ts'
+import { readTime, type Time } from '../job/payload.ts'
 import { readBacktrace } from './backtrace.ts'
 import { displayOf } from './display.ts'
 
@@ -156,9 +156,4 @@ function objectOf(text: string): Record<string, unknown> {
   } catch {
     return {}
   }
-}
-
-/** Returns the payload of a job if the job can run. */
-export function jobOf({ text }: { text: string }): Payload | undefined {
-  return readPayload(text)
 }

@@ -6,7 +6,7 @@ import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
-import type { Entry, ScanPage, SetName } from '../store/contract.ts'
+import type { Entry, Scan, ScanPage, SetName } from '../store/contract.ts'
 import { deleted, EFFECT_MEMBERS, killed, notifyDeath, requeued, trimDead } from './actions.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { chunksOf, ScanBudget } from './chunks.ts'
@@ -51,9 +51,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   /** Finds a job by its jid; null when there is none. This is slow in a large set. @throws the signal's reason */
   async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
-    const read = (needle: string, after?: string) =>
-      this.#app.store.search.scanSet(this.name, needle, { after, limit: BATCH })
-    return findByJid(jid, read, (item) => this.#entry(item), signal)
+    return findByJid(jid, this.#scan, this.#entry, signal)
   }
 
   /**
@@ -96,7 +94,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#app.store.search.scanSet(this.name, needle, page)
-    return scanFor(searchOf(pattern), options, read, (item) => this.#entry(item))
+    return scanFor(searchOf(pattern), options, read, this.#entry)
   }
 
   /** Resolves with a page, highest score first; lowest first with `desc: false`. @throws INVALID_OPTION */
@@ -106,7 +104,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const entries = await this.#app.store.jobSets.page(this.name, about)
     const [last, next] = entries.slice(limit - 1)
     return {
-      items: entries.slice(0, limit).map((item) => this.#entry(item)),
+      items: entries.slice(0, limit).map(this.#entry),
       next: last && next ? nameOf(last, next, desc) : null,
     }
   }
@@ -222,10 +220,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
    * @returns the number of deleted jobs
    */
   async deleteByClass(name: string): Promise<number> {
-    const store = this.#app.store
-    const read = (needle: string, after?: string) => store.search.scanSet(this.name, needle, { after, limit: BATCH })
     let removed = 0
-    for await (const { items } of walk(name, read)) {
+    for await (const { items } of walk(name, this.#scan)) {
       removed += await this.#drop(items.filter((item) => this.#entry(item).isOf(name)))
     }
     return removed
@@ -280,9 +276,10 @@ export class JobSet implements AsyncIterable<SetEntry> {
     }
   }
 
-  #entry(entry: Entry): SetEntry {
-    return new SetEntry(this.#app, this.name, entry)
-  }
+  readonly #entry = (entry: Entry): SetEntry => new SetEntry(this.#app, this.name, entry)
+
+  readonly #scan = (needle: string, after?: string): Promise<Scan<Entry>> =>
+    this.#app.store.search.scanSet(this.name, needle, { after, limit: BATCH })
 }
 
 /** @throws INVALID_JOB, INVALID_ARGS */

@@ -10,7 +10,7 @@ export interface Page<Item> {
 }
 
 export interface PageOptions {
-  after?: string | null
+  after?: string | null | undefined
   /** The number of items in a page; default 50. */
   limit?: number
 }

@@ -83,7 +83,7 @@ function checkObject(value: object, holders: object[], trail: Key[], most: numbe
   const again = holders.indexOf(value)
   if (again >= 0) throw new Fault(`is ${pathOf(trail.slice(0, again + 1))} again, a cycle: pass an id instead`)
   if (holders.length >= most) {
-    trail.length = 2 // the whole path would be a screenful
+    trail.length = Math.min(trail.length, 2) // the whole path would be a screenful
     throw new Fault(TOO_DEEP)
   }
   checkShape(value, trail)
@@ -201,7 +201,7 @@ export function checkReadable(text: string, job: string, { name, around = 0 }: T
   if (!maybeHalf && !isTooDeep(text, around)) return
   const trail: Key[] = name === undefined ? [] : [name]
   try {
-    checkText(JSON.parse(text), around, trail)
+    check(JSON.parse(text), [], trail, MOST_LEVELS - around)
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown
     const path = pathOf(trail)
@@ -239,19 +239,4 @@ function levelsOf(text: string): number {
     }
   }
   return deepest
-}
-
-function checkText(value: unknown, levels: number, trail: Key[]): void {
-  if (typeof value === 'string' && !value.isWellFormed()) throw new Fault(HALF)
-  if (typeof value !== 'object' || value === null) return
-  if (levels >= MOST_LEVELS) {
-    trail.length = Math.min(trail.length, 2) // the whole path would be a screenful
-    throw new Fault(TOO_DEEP)
-  }
-  for (const [key, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
-    trail.push(key)
-    if (typeof key === 'string' && !key.isWellFormed()) throw new Fault(HALF)
-    checkText(inner, levels + 1, trail)
-    trail.pop()
-  }
 }

@@ -21,11 +21,6 @@ export type BareLogger = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
 
-export function isLogger(value: unknown): value is Logger | BareLogger {
-  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false
-  return missingMethods(value).length === 0
-}
-
 export function missingMethods(logger: object): string[] {
   return LEVELS.filter((level) => typeof (logger as Record<string, unknown>)[level] !== 'function')
 }

@@ -7,8 +7,8 @@ import type { Store } from '../store/contract.ts'
 export interface BackgroundService {
   start(): Promise<void> | void
   /** Starts nothing new; work under way may end. */
-  quiet(): Promise<void> | void
-  stop(): Promise<void> | void
+  quiet?(): Promise<void> | void
+  stop?(): Promise<void> | void
 }
 
 /** Reports an error to the app's error handlers. Never throws. */

@@ -100,7 +100,7 @@ export class DueJobs extends Periodic {
     const swaps = await Promise.all(
       jobs.map(({ entry, payload }) =>
         payload && allAmong(payload, cancelled)
-          ? this.#filtered(entry, payload, { kind: 'cancelled', begun: false })
+          ? this.#dropped(entry, payload, { kind: 'cancelled', begun: false })
           : this.#promoted(set, entry, payload),
       ),
     )
@@ -117,7 +117,7 @@ export class DueJobs extends Periodic {
     return true
   }
 
-  #filtered(entry: Entry, payload: Payload, outcome: Outcome): Swap {
+  #dropped(entry: Entry, payload: Payload, outcome: Outcome): Swap {
     this.#engine.log.info({ jid: payload.jid, class: payload.class }, `dropped: ${outcome.kind}`)
     return this.#deleted(entry, payload, outcome)
   }
@@ -141,7 +141,7 @@ export class DueJobs extends Periodic {
   async #promoted(set: SetName, entry: Entry, payload: Payload | undefined): Promise<Swap> {
     const deadline = payload && set === 'schedule' ? deadlineAt(payload, entry.score) : undefined
     if (payload && deadline !== undefined && deadline < this.#engine.now()) {
-      return this.#filtered(entry, payload, { kind: 'expired' })
+      return this.#dropped(entry, payload, { kind: 'expired' })
     }
     try {
       if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }

@@ -259,7 +259,7 @@ export class Worker {
     this.#state = 'quiet'
     for (const executor of this.#executors) executor.quiet()
     const emitted = this.#engine.emit('quiet')
-    for (const service of this.#started) await service.quiet()
+    for (const service of this.#started) await service.quiet?.()
     await emitted
   }
 
@@ -286,7 +286,7 @@ export class Worker {
         throwIfLeft()
       }
       // The worker became quiet while it started.
-      if (this.#state !== 'running') for (const service of this.#started) await service.quiet()
+      if (this.#state !== 'running') for (const service of this.#started) await service.quiet?.()
       for (const executor of this.#executors) executor.start()
     } catch (thrown) {
       await this.#leave()
@@ -350,7 +350,7 @@ export class Worker {
     this.#hasLeft = true
     const safely = (during: string, work: () => Promise<unknown> | unknown) =>
       (async () => work())().catch((thrown) => this.#engine.report(thrown, { during }))
-    const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop())))
+    const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop?.())))
     const inTime = await within(Math.min(servicesMs, RELEASE_MS), stopped)
     await this.#lease.stop()
     const released = safely('releasing the lease', () => this.#engine.store.workers.release(this.#owner))

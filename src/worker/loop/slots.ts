@@ -10,7 +10,7 @@ import { type Attempt, openAttempt } from '../run/attempt.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { runAttempt } from '../run/runner.ts'
-import { filtered, requeue, superseded, unrunnable } from '../run/settlements.ts'
+import { dropped, requeue, superseded, unrunnable } from '../run/settlements.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
@@ -134,9 +134,9 @@ export class Slots {
     if (this.#running.get(fetched.ticket) !== attempt) return
     try {
       if (!found) this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
-      else if (allAmong(payload, found)) this.#filter(attempt, { kind: 'cancelled', begun: false })
+      else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
       else if (found.size === 0) this.#admit(attempt)
-      else this.#filterRows(attempt, found)
+      else this.#dropRows(attempt, found)
     } catch (thrown) {
       this.#endUnrunnable(fetched, thrown)
     }
@@ -148,7 +148,7 @@ export class Slots {
     const { fetched, payload } = attempt
     const { queue, ticket, text } = fetched
     if (payload.expires_in !== undefined && isLate(payload, text, this.#engine.now())) {
-      this.#filter(attempt, { kind: 'expired' })
+      this.#drop(attempt, { kind: 'expired' })
       return
     }
     // One of its rows may have crashed the process: alone, that row costs the others no attempt.
@@ -201,15 +201,15 @@ export class Slots {
     this.#buffer.addStart(started, onStart)
   }
 
-  #filterRows(attempt: Attempt, cancelled: ReadonlySet<string>): void {
-    const cancel = (row: Attempt) => filtered(this.#engine, row, { kind: 'cancelled', begun: false })
+  #dropRows(attempt: Attempt, cancelled: ReadonlySet<string>): void {
+    const cancel = (row: Attempt) => dropped(this.#engine, row, { kind: 'cancelled', begun: false })
     const settlement = withoutCancelledRows(this.#engine, attempt, cancelled, cancel)
     if (settlement) this.#endWithResult(attempt, settlement)
     else this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
   }
 
-  #filter(attempt: Attempt, outcome: Parameters<typeof filtered>[2]): void {
-    this.#endWithResult(attempt, filtered(this.#engine, attempt, outcome))
+  #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
+    this.#endWithResult(attempt, dropped(this.#engine, attempt, outcome))
   }
 
   /** Ends a job that never started, after its outcome is kept for callers that wait for its result. */

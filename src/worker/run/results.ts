@@ -10,18 +10,10 @@ import { jidsOf, resultOfRow } from '../../job/rows.ts'
 import type { Settlement } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
+import type { Attempt } from './attempt.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1000
-
-/** The part of an attempt that is needed here. */
-interface Attempt {
-  payload: Payload
-  definition: JobDefinition | undefined
-  outcome: Outcome | undefined
-  ctx: JobContext
-  rows?: readonly Attempt[]
-}
 
 /** Keeps the result of an attempt before its job is settled: if the process dies in between, the job runs again. */
 export async function keepEnd(
@@ -75,6 +67,15 @@ export async function keepOutcome(
   }
 }
 
+/** How a job ended that did not fail, and has no result. */
+const NOT_RUN: Partial<Record<Outcome['kind'], { message: string; code: string }>> = {
+  cancelled: { message: 'the job was cancelled', code: 'JOB_CANCELLED' },
+  deleted: { message: 'the job was deleted', code: 'JOB_DELETED' },
+  killed: { message: 'the job was moved to the dead set', code: 'JOB_KILLED' },
+  filtered: { message: 'client middleware stopped the job', code: 'JOB_FILTERED' },
+  expired: { message: 'the job could not start before its deadline', code: 'JOB_EXPIRED' },
+}
+
 /** Returns undefined when the job runs again. */
 function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome): End | undefined {
   if (outcome.kind === 'done') {
@@ -83,13 +84,8 @@ function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome):
     engine.log.warn({ jid, class: name }, `${name}: ${problem}; store it elsewhere and return its location`)
     return { problem }
   }
-  if (outcome.kind === 'cancelled') return { failed: { message: 'the job was cancelled', code: 'JOB_CANCELLED' } }
-  if (outcome.kind === 'deleted') return { failed: { message: 'the job was deleted', code: 'JOB_DELETED' } }
-  if (outcome.kind === 'killed') return { failed: { message: 'the job was moved to the dead set', code: 'JOB_KILLED' } }
-  if (outcome.kind === 'filtered')
-    return { failed: { message: 'client middleware stopped the job', code: 'JOB_STOPPED' } }
-  if (outcome.kind === 'expired')
-    return { failed: { message: 'the job could not start before its deadline', code: 'JOB_EXPIRED' } }
+  const failed = NOT_RUN[outcome.kind]
+  if (failed) return { failed }
   if (outcome.kind === 'retry' || outcome.kind === 'split' || !('error' in outcome)) return undefined
   const { error } = outcome
   const code = codeOf(error)

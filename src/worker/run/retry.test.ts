@@ -44,18 +44,18 @@ test.each<[unknown, JobOptions | null, string]>([
   [true, {}, 'retry'],
   [1, {}, 'retry'],
   [0, {}, 'exhausted'],
-  [false, {}, 'dropped'],
+  [false, {}, 'deleted'],
   [undefined, {}, 'retry'],
   [null, {}, 'retry'],
-  [undefined, { retry: false }, 'dropped'],
+  [undefined, { retry: false }, 'deleted'],
   [null, { retry: 0 }, 'exhausted'],
   [true, { retry: 0 }, 'retry'],
   // Of a class that is not known here the payload alone tells.
   [true, null, 'retry'],
   [3, null, 'retry'],
   [0, null, 'exhausted'],
-  [undefined, null, 'dropped'],
-  [null, null, 'dropped'],
+  [undefined, null, 'deleted'],
+  [null, null, 'deleted'],
   // Not a whole number, and not false: as often as by default.
   ['yes', {}, 'retry'],
   [0.5, {}, 'retry'],
@@ -116,7 +116,7 @@ test('with retry_for the count does not matter, also not 0; without it the time 
   expect(verdict({ retry: 1, retry_for: 60, ...since(60) }).kind).toBe('retry')
   expect(verdict({ retry: 1, retry_for: 60, ...since(61) }).kind).toBe('exhausted')
   expect(verdict({ retry: 0, retry_for: 60 }).kind).toBe('retry')
-  expect(verdict({ retry: false, retry_for: 60 }).kind).toBe('dropped')
+  expect(verdict({ retry: false, retry_for: 60 }).kind).toBe('deleted')
   expect(verdict({ retry: 99, ...since(1e6) }).kind).toBe('retry')
   // Sidekiq 7 wrote seconds with a fraction.
   expect(verdict({ retry_for: 60, retry_count: 1, failed_at: NOW / 1000 - 60.5 }).kind).toBe('exhausted')
@@ -132,7 +132,7 @@ test('retryIn gets the current payload of the job', () => {
 test("hooks of another class decide about a job's retries", () => {
   expect(verdict({}, { retry: 0 }, undefined, { hooks: { retryIn: () => 'kill' } }).kind).toBe('exhausted')
   const discarded = verdict({}, {}, undefined, { hooks: { retryIn: () => 'discard' } })
-  expect(discarded).toMatchObject({ kind: 'dropped', payload: { discarded_at: NOW, retry_count: 0 } })
+  expect(discarded).toMatchObject({ kind: 'deleted', payload: { discarded_at: NOW, retry_count: 0 } })
   // It is not asked when there is nothing left to ask.
   const never = { hooks: { retryIn: () => expect.unreachable() } }
   expect(verdict({ retry: 0 }, {}, undefined, never).kind).toBe('exhausted')

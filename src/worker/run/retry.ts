@@ -13,7 +13,7 @@ export type Verdict =
   /** The job has used up its retries. `dead`: it goes to the dead set. */
   | { kind: 'exhausted'; text: string; payload: Payload; dead: boolean }
   /** The job is not retried and not kept. */
-  | { kind: 'dropped'; payload: Payload }
+  | { kind: 'deleted'; payload: Payload }
 
 /** The number of characters of an error's message that are stored. */
 const MESSAGE_CHARACTERS = 10_000
@@ -46,7 +46,7 @@ export function judge(failure: Failure): Verdict {
   const retry = payload.retry ?? definition?.options.retry ?? definition !== undefined
   const kill = verdictOf(error) === 'kill'
   // With `retry: 0` the job goes to the dead set, with `retry: false` it is deleted.
-  if (retry === false && !kill) return { kind: 'dropped', payload }
+  if (retry === false && !kill) return { kind: 'deleted', payload }
 
   const max = Number.isInteger(retry) ? (retry as number) : failure.maxRetries
   // A count of 0 or of -1 (retried by hand) counts as present.
@@ -77,7 +77,7 @@ export function judge(failure: Failure): Verdict {
   }
   const wish = askRetryIn(failure, count, after)
   if (wish === 'kill') return exhausted()
-  if (wish === 'discard') return { kind: 'dropped', payload: { ...after, discarded_at: time } }
+  if (wish === 'discard') return { kind: 'deleted', payload: { ...after, discarded_at: time } }
   const { seconds, jitter: spread } = wish ?? { seconds: backoff(count), jitter: true }
   const delay = Math.min(seconds, LONGEST_SECONDS) + (spread ? jitter(count, failure.random) : 0)
   return { kind: 'retry', text: editPayload(text, changes, wire), payload: after, at: now / 1000 + delay, count }

@@ -3,7 +3,15 @@
 import { runLinks } from '../../job/chain.ts'
 import type { JobContext } from '../../job/context.ts'
 import type { JobDefinition } from '../../job/definition.ts'
-import { HighkiqError, isCausedBy, type Pause, type Snooze, type Verdict, verdictOf } from '../../job/errors.ts'
+import {
+  HighkiqError,
+  isCausedBy,
+  messageOf,
+  type Pause,
+  type Snooze,
+  type Verdict,
+  verdictOf,
+} from '../../job/errors.ts'
 import { attemptEnded, timeOf } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
 import type { Settlement } from '../../store/contract.ts'
@@ -14,7 +22,7 @@ import { reportCrashedOut } from './crash.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 import { failuresOf, rowsOf, settleEach, splitIntoRows } from './row-group.ts'
-import { dead, filtered, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
+import { dead, dropped, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
 
 /** The attempt fails this long after its timeout even if the handler has not returned. */
 const TIMEOUT_GRACE_MS = 1000
@@ -52,9 +60,9 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
     jobLog?.threw(attempt, error)
     return await settlementOf(engine, attempt, error)
   } catch (reading) {
-    // The members of the error can not be read: the job fails like any other.
+    // The members of the error can not be read: only its message counts.
     engine.report(reading, { jid: attempt.payload.jid, during: 'settling a job' })
-    return settlementOf(engine, attempt, new Error('the handler threw an error whose members can not be read'))
+    return settlementOf(engine, attempt, new Error(messageOf(error)))
   }
 }
 
@@ -62,7 +70,7 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
 async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): Promise<Settlement> {
   let error = thrown
   // The handler threw because its signal was aborted.
-  if (attempt.ctx.abortReason?.code === 'JOB_CANCELLED') return filtered(engine, attempt, CANCELLED_RUNNING)
+  if (attempt.ctx.abortReason?.code === 'JOB_CANCELLED') return dropped(engine, attempt, CANCELLED_RUNNING)
   const verdict = verdictOf(error) ?? (engine.isBusiness(error) ? 'business-failure' : undefined)
   if (attempt.payload.hk_list) {
     const settled = await settledByRow(engine, attempt, error, verdict)
@@ -74,7 +82,7 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
     return dead(engine, attempt, { kind: 'discarded', error })
   }
   // Any other error would retry the job or move it to the dead set: not when it was cancelled just now.
-  if (await isCancelled(engine, attempt)) return filtered(engine, attempt, CANCELLED_RUNNING)
+  if (await isCancelled(engine, attempt)) return dropped(engine, attempt, CANCELLED_RUNNING)
   switch (verdict) {
     case 'snooze': {
       const { seconds } = error as Snooze
@@ -125,7 +133,7 @@ async function settledByRow(
   }
   if (verdict !== undefined && isForAllRows(verdict, error)) return undefined
   if (isStopped(attempt, error)) return undefined
-  if (await isCancelled(engine, attempt)) return filtered(engine, attempt, CANCELLED_RUNNING)
+  if (await isCancelled(engine, attempt)) return dropped(engine, attempt, CANCELLED_RUNNING)
   const { jid, class: name } = attempt.payload
   const about = { jid, class: name, queue: attempt.fetched.queue, attempt: attempt.ctx.attempt, next: 'row by row' }
   engine.report(error, { context: 'Job raised exception', job: attempt.payload, ...about })
@@ -180,7 +188,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
     next: verdict.kind === 'retry' ? `retry at ${new Date(verdict.at * 1000).toISOString()}` : verdict.kind,
   })
   if (verdict.kind === 'retry') return retry(engine, attempt, error, verdict)
-  if (verdict.kind === 'dropped') {
+  if (verdict.kind === 'deleted') {
     await engine.died(verdict.payload, error)
     return dead(engine, attempt, { kind: 'dead', error })
   }

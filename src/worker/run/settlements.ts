@@ -1,6 +1,7 @@
 /**
- * Makes every settlement of an attempt: where its job goes, what is counted, and what the plugins change in the same step.
- * Each maker also tells the plugins how the attempt ended.
+ * Makes the settlement of an attempt: where its job goes, what is counted, and what the plugins change in the same step.
+ * Each maker also tells the plugins how the attempt ended. Only three others make or change one: row-group.ts joins those
+ * of rows, slots.ts adds a start that was not sent yet, and recovery.ts rescues jobs without an attempt.
  */
 
 import { attemptEnded, editPayload } from '../../job/payload.ts'
@@ -73,7 +74,7 @@ export function snoozed(engine: Engine, attempt: Attempt, seconds: number): Sett
 }
 
 /** The job was cancelled or expired: it does not run (any more), and does not count as failed. */
-export function filtered(engine: Engine, attempt: Attempt, outcome: OutcomeOf<'cancelled' | 'expired'>): Settlement {
+export function dropped(engine: Engine, attempt: Attempt, outcome: OutcomeOf<'cancelled' | 'expired'>): Settlement {
   const { fetched, payload } = attempt
   const { jid, class: name } = payload
   engine.log.info({ jid, class: name, queue: fetched.queue }, `dropped: ${outcome.kind}`)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sidekiqVersionOf } from './wire-check.ts'
+import { sidekiqVersionOf } from './start-checks.ts'
 
 test.each([
   ['{"version":"8.1.7"}', 8],
