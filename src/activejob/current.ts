@@ -1,4 +1,4 @@
-/** What Rails carries from a request to its jobs and theirs: CurrentAttributes and the locale. */
+/** Passes CurrentAttributes and the locale from a job to the jobs that it pushes, as Rails does. */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Chain } from '../job/chain.ts'
@@ -9,7 +9,7 @@ import { decode } from './serial.ts'
 const CARRIED = /^(cattr(_\d+)?|locale)$/
 
 /**
- * Jobs that are pushed while a job runs get its `cattr`, `cattr_1`, … and `locale`, unless they have their own.
+ * Gives the `cattr`, `cattr_1`, … and `locale` of a running job to the jobs that it pushes, unless they have their own.
  *
  * @example carryAttributes(hq)
  */
@@ -29,8 +29,8 @@ export function carryAttributes(hq: {
 }
 
 /**
- * The attributes that came with a job, as an object: Sidekiq 8 writes them as ActiveJob writes a hash's pairs, 7 and 6
- * as plain JSON. `field`: of several CurrentAttributes classes the others are `cattr_1`, `cattr_2`, …
+ * Returns the attributes that came with a job, as an object. Sidekiq 8 writes them as ActiveJob writes the pairs of a hash,
+ * 7 and 6 as plain JSON. With several CurrentAttributes classes the others are in the fields `cattr_1`, `cattr_2`, …
  */
 export function currentAttributes(payload: Payload, field = 'cattr'): Record<string, unknown> {
   const given = payload[field]

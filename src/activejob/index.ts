@@ -1,5 +1,5 @@
 /**
- * For those who work beside Rails: what arguments of ActiveJob are made of, and what Rails carries from job to job.
+ * Works beside Rails: makes arguments of ActiveJob, and passes Rails' attributes from job to job.
  *
  * @example
  * import { gid, keywords, symbol } from 'highkiq/activejob'

@@ -3,8 +3,8 @@ import { parseJson, stringifyJson } from '../job/json.ts'
 import { day, decimal, decode, encode, gid, keywords, symbol } from './serial.ts'
 
 /**
- * What ActiveJob is known to write, from its documentation and from payloads that were seen; no Ruby has run it here.
- * Each: Ruby's value, its JSON, what a handler gets.
+ * The JSON of ActiveJob, from its documentation and from observed payloads; no Ruby has produced it here.
+ * Each row has Ruby's value, its JSON, and the handler's value.
  */
 const GOLDEN: [string, string, unknown][] = [
   ['nil, true, 1, 1.5, "text"', '[null,true,1,1.5,"text"]', [null, true, 1, 1.5, 'text']],
@@ -91,7 +91,7 @@ test.each([
     'ActiveJob::Serializers::TimeSerializer',
   ],
   ['{"_aj_serialized":null}', 'null'],
-])('%s stays as it is, and is told', (json, name) => {
+])('%s stays as it is, and its serializer is reported', (json, name) => {
   const unknown: string[] = []
   expect(decode([[JSON.parse(json)]], (one) => unknown.push(one))).toEqual([[JSON.parse(json)]])
   expect(unknown).toEqual([name])
@@ -137,10 +137,10 @@ test('a record that was read can be written again', () => {
 test.each<[string, () => unknown]>([
   ['a reserved key', () => encode([{ a: { _aj_serialized: 'x' } }])],
   ['a keyword of a reserved name', () => keywords({ _aj_symbol_keys: 1 })],
-  ['a date that is none', () => day('2026-13-01')],
+  ['an invalid date', () => day('2026-13-01')],
   ['a date with a time', () => day('2026-12-01T08:00:00Z')],
-  ['a decimal that is none', () => decimal('12,50')],
-  ['an address that is none', () => gid('User/1')],
+  ['an invalid decimal', () => decimal('12,50')],
+  ['an invalid address', () => gid('User/1')],
 ])('%s is refused', (_, work) => {
   expect(work).toThrow(expect.objectContaining({ code: 'INVALID_ARGS' }))
 })

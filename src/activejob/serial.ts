@@ -1,11 +1,11 @@
 /**
- * Values as Rails' ActiveJob puts them into JSON: what JSON knows as it is, hashes with a note on their keys, records as
- * a GlobalID, and everything else as `{ "_aj_serialized": SERIALIZER, … }`.
+ * Reads and writes values in the JSON of Rails' ActiveJob: JSON's own types as they are, hashes with the kind of their keys,
+ * records as a GlobalID, and everything else as `{ "_aj_serialized": SERIALIZER, … }`.
  */
 
 import { HighkiqError } from '../job/errors.ts'
 
-/** A record of a Rails app, by its address. `id` is a list where the record has a composite key. */
+/** A record of a Rails app, by its address. `id` is a list if the record has a composite key. */
 export interface GlobalId {
   gid: string
   app: string
@@ -22,7 +22,7 @@ const SERIALIZER = 'ActiveJob::Serializers::'
 
 type Fields = Record<string, unknown>
 
-/** How each of Rails' own serializers is read; undefined: it can't be. */
+/** The reader of each of Rails' own serializers; it returns undefined for a value that it can't read. */
 const READERS: Record<string, (fields: Fields, read: (value: unknown) => unknown) => unknown> = {
   Symbol: ({ value }) => value,
   Module: ({ value }) => value,
@@ -36,9 +36,9 @@ const READERS: Record<string, (fields: Fields, read: (value: unknown) => unknown
 }
 
 /**
- * Arguments as a handler gets them. Records are `GlobalId`s, times Dates; symbols, names of modules, dates without a time
- * (`2026-12-01`) and decimals (exact) are texts, durations seconds, ranges `{ begin, end, excludeEnd }`; hashes are
- * objects, whatever their keys were. What another serializer wrote stays as it is; `onUnknown` hears its name.
+ * Returns the arguments as a handler gets them. Records are `GlobalId`s and times Dates. Symbols, names of modules, dates
+ * without a time (`2026-12-01`) and exact decimals are strings, durations are seconds, ranges `{ begin, end, excludeEnd }`,
+ * and hashes objects. A value of another serializer stays as it is, and `onUnknown` gets the serializer's name.
  */
 export function decode(values: readonly unknown[], onUnknown: (serializer: string) => void): unknown[] {
   const read = (value: unknown): unknown => {
@@ -61,9 +61,9 @@ export function decode(values: readonly unknown[], onUnknown: (serializer: strin
 }
 
 /**
- * Arguments as ActiveJob reads them: Dates become times, objects hashes with text keys, GlobalIds records, and what the
- * functions of this file answer what they say. The rest must be what JSON knows.
- * @throws INVALID_ARGS for a key that ActiveJob keeps for itself
+ * Returns the arguments as ActiveJob reads them: Dates become times, objects become hashes with string keys, GlobalIds
+ * become records. The functions of this file make Ruby's other values. All others must be JSON.
+ * @throws INVALID_ARGS for a key that ActiveJob reserves
  */
 export function encode(values: readonly unknown[]): unknown[] {
   return values.map(write)
@@ -81,13 +81,13 @@ function write(value: unknown): unknown {
 function written(hash: object): Fields {
   for (const key of Object.keys(hash)) {
     if (RESERVED.has(key)) {
-      throw new HighkiqError('INVALID_ARGS', `the key ${key} is ActiveJob's own: name it otherwise`)
+      throw new HighkiqError('INVALID_ARGS', `ActiveJob reserves the key ${key}: use another name`)
     }
   }
   return Object.fromEntries(Object.entries(hash).map(([key, value]) => [key, write(value)]))
 }
 
-/** Something that only Ruby knows, as ActiveJob writes it. */
+/** A value of a type that only Ruby has, in the JSON of ActiveJob. */
 class Ruby {
   readonly json: Fields
   constructor(json: Fields) {
@@ -99,33 +99,33 @@ function ruby(serializer: string, value: string): Ruby {
   return new Ruby({ [SERIALIZED]: `${SERIALIZER}${serializer}Serializer`, value })
 }
 
-/** `:name`. */
+/** Returns a symbol: `:name`. */
 export function symbol(name: string): Ruby {
   return ruby('Symbol', name)
 }
 
-/** A date without a time: `2026-12-01`. A time is a Date. @throws INVALID_ARGS */
+/** Returns a date without a time: `2026-12-01`. For a time use a Date. @throws INVALID_ARGS */
 export function day(text: string): Ruby {
   if (/^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text))) return ruby('Date', text)
-  throw new HighkiqError('INVALID_ARGS', `${JSON.stringify(text)} is no date: write it as 2026-12-01`)
+  throw new HighkiqError('INVALID_ARGS', `${JSON.stringify(text)} is not a date: write it as 2026-12-01`)
 }
 
-/** An exact number: `'12.50'`. @throws INVALID_ARGS */
+/** Returns an exact number: `'12.50'`. @throws INVALID_ARGS */
 export function decimal(text: string): Ruby {
   if (/^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return ruby('BigDecimal', text)
-  throw new HighkiqError('INVALID_ARGS', `${JSON.stringify(text)} is no decimal number`)
+  throw new HighkiqError('INVALID_ARGS', `${JSON.stringify(text)} is not a decimal number: write it as 12.50`)
 }
 
-/** Keyword arguments, as the last one: `perform(id, force: true)` gets `id, keywords({ force: true })`. */
+/** Returns keyword arguments, which come last: for `perform(id, force: true)` pass `id, keywords({ force: true })`. */
 export function keywords(named: object): Ruby {
   return new Ruby({ ...written(named), [KEYWORDS]: Object.keys(named) })
 }
 
-/** A record by its address: `gid://app/User/1`. @throws INVALID_ARGS */
+/** Returns the record with this address: `gid://app/User/1`. @throws INVALID_ARGS */
 export function gid(address: string): GlobalId {
   const record = globalId(address)
   if (record) return record
-  throw new HighkiqError('INVALID_ARGS', `${JSON.stringify(address)} is no GlobalID: write it as gid://app/User/1`)
+  throw new HighkiqError('INVALID_ARGS', `${JSON.stringify(address)} is not a GlobalID: write it as gid://app/User/1`)
 }
 
 function globalId(address: unknown): GlobalId | undefined {

@@ -1,4 +1,4 @@
-/** Jobs of Rails' ActiveJob: taken out of the wrapper in which they come through Sidekiq, and put into it. */
+/** Unwraps and wraps jobs of Rails' ActiveJob, which pass through Sidekiq in a wrapper. */
 
 import { randomUUID } from 'node:crypto'
 import { type PushRequest, timeToRun } from '../client/request.ts'
@@ -6,10 +6,10 @@ import type { JobContext } from '../job/context.ts'
 import { type ActiveJobEnvelope, sidekiqOf, type Wire } from '../job/payload.ts'
 import { decode, encode } from './serial.ts'
 
-/** Sidekiq 8's, and that of Rails, which Sidekiq before 8 has. */
+/** The wrapper of Sidekiq 8, and that of Rails, which older Sidekiqs use. */
 const WRAPPERS = ['Sidekiq::ActiveJob::Wrapper', 'ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper'] as const
 
-/** Gives the handler what the job was made with, and `ctx.activeJob`. What is not from ActiveJob stays as it is. */
+/** Gives the handler the job's own arguments and `ctx.activeJob`. A job that is not from ActiveJob stays as it is. */
 export function unwrap(ctx: JobContext, onUnknown: (serializer: string) => void): void {
   const { payload } = ctx
   if (!WRAPPERS.some((name) => name === payload.class)) return
@@ -19,7 +19,7 @@ export function unwrap(ctx: JobContext, onUnknown: (serializer: string) => void)
   ctx.args = decode(envelope.arguments, onUnknown)
 }
 
-/** The push of a job that Rails runs. `queue`: where it goes when the request does not say. */
+/** Returns the push of a job that Rails runs. `queue` is the queue of a request without one. */
 export function wrap(request: PushRequest, about: { queue: string; wire: Wire; now: number }): PushRequest {
   const { class: name, args, queue = about.queue, priority = null, locale = null } = request
   const at = timeToRun(request, about.now)

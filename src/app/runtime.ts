@@ -1,22 +1,20 @@
 /** Runs the jobs of an app: in workers, or in the calling process. */
 
 import { unwrap } from '../activejob/wrapper.ts'
-import { cancelling } from '../cancellation/cancellation-plugin.ts'
+import { cancelling } from '../cancellation/cancel.ts'
 import { Client } from '../client/client.ts'
 import { CronClock } from '../cron/clock.ts'
 import { Crons } from '../cron/crons.ts'
-import { lockedRuns } from '../cron/lock.ts'
+import { lockedRuns } from '../cron/run.ts'
 import { variable } from '../environment.ts'
-import { findJob } from '../inspect/find.ts'
-import { iterations } from '../iterable/iteration-plugin.ts'
+import { iterations } from '../iterable/iteration.ts'
 import { Chain } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import { given } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
-import { MetricsCollector } from '../metrics/collector.ts'
-import { MetricsFlusher } from '../metrics/flusher.ts'
+import { MetricsCollector, MetricsFlusher } from '../metrics/collector.ts'
 import { OrderedExecutor } from '../ordered/executor.ts'
 import { OrderedRegistry } from '../ordered/registry.ts'
 import type { Effect, Store } from '../store/contract.ts'
@@ -184,10 +182,8 @@ export class Runtime implements AppPort {
 
   /** The background services that features add to a worker. */
   #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): BackgroundService[] {
-    const { client, crons } = this
     const { store, now, report } = engine
-    const stateOf = async (jid: string) => (await findJob(this, jid)).state
-    const clock = new CronClock({ ...engine, client, stateOf }, crons.entries, { pollSeconds, leaseSeconds })
+    const clock = new CronClock(this, this.crons.entries, { pollSeconds, leaseSeconds })
     const clocks = this.setup.isDraining ? [] : [clock]
     const metrics = new MetricsFlusher(report, () => this.#collector.flush(store, now))
     const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds })

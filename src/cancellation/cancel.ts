@@ -6,7 +6,9 @@ import { type ReadPage, walk } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText, refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
+import { jidsOf } from '../job/rows.ts'
 import type { Effect, EventStatus, SwapAnswer } from '../store/contract.ts'
+import type { Plugin } from '../worker/plugin.ts'
 
 /**
  * `removed`: the job was waiting and is deleted. `signalled`: it is running, or was just fetched, and its worker aborts it.
@@ -189,4 +191,12 @@ function isRow(jid: string): boolean {
 
 function wrong(what: string): HighkiqError {
   return new HighkiqError('INVALID_OPTION', `cancel: ${what}`)
+}
+
+/** Withdraws the cancellation of a job in the step that deletes the job. */
+export const cancelling: Plugin = {
+  effects(payload, { kind }, at) {
+    if (kind !== 'cancelled') return undefined
+    return jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: true }))
+  },
 }

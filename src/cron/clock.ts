@@ -3,11 +3,12 @@
  * them decide a due tick.
  */
 
+import type { AppPort } from '../app/port.ts'
 import { within } from '../job/wait.ts'
 import type { CronRecord } from '../store/contract.ts'
 import { Periodic } from '../worker/background-service.ts'
 import { type Entry, readSchedule, readShown } from './entry.ts'
-import { type TickHost, Ticks } from './ticks.ts'
+import { Ticks } from './ticks.ts'
 
 /** A definition is valid for this many leases. Its process renews it three times within that. */
 const LEASES = 4
@@ -35,7 +36,7 @@ interface State {
 }
 
 export class CronClock extends Periodic {
-  readonly #host: TickHost
+  readonly #app: AppPort
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #pollMs: number
   readonly #lifeSeconds: number
@@ -48,16 +49,16 @@ export class CronClock extends Periodic {
    * the app's clock.
    */
   constructor(
-    host: TickHost,
+    app: AppPort,
     entries: ReadonlyMap<string, Entry>,
     { pollSeconds, leaseSeconds }: { pollSeconds: number; leaseSeconds: number },
   ) {
-    super(host.report, { during: 'cron', everyMs: pollSeconds * 1000 })
-    this.#host = host
+    super((error, about) => app.hooks.report(error, about), { during: 'cron', everyMs: pollSeconds * 1000 })
+    this.#app = app
     this.#entries = entries
     this.#pollMs = pollSeconds * 1000
     this.#lifeSeconds = leaseSeconds * LEASES
-    this.#ticks = new Ticks(host, () => this.isStopping)
+    this.#ticks = new Ticks(app, () => this.isStopping)
   }
 
   override async stop(): Promise<void> {
@@ -67,7 +68,7 @@ export class CronClock extends Periodic {
 
   protected override async run(): Promise<void> {
     this.#followEntries()
-    const now = this.#host.now()
+    const now = this.#app.now()
     // Clocks are changed and machines sleep, so the clock is checked again and again: there is no wait for the tick.
     let wait = this.#pollMs
     for (const state of this.#states.values()) {
@@ -105,7 +106,7 @@ export class CronClock extends Periodic {
       .catch((thrown) => {
         const ms = Math.min(FIRST_PAUSE_MS * 2 ** state.failures++, LONGEST_PAUSE_MS)
         state.pausedUntil = performance.now() + ms
-        this.#host.report(thrown, { during: `cron ${state.entry.name}`, again: `in ${ms / 1000} s` })
+        this.#app.hooks.report(thrown, { during: `cron ${state.entry.name}`, again: `in ${ms / 1000} s` })
       })
       .finally(() => {
         state.busy = false
@@ -122,7 +123,7 @@ export class CronClock extends Periodic {
 
   /** Stores the definition of this process. The last process to define an entry wins while it is alive. */
   async #define(state: State): Promise<void> {
-    const { store, now, log } = this.#host
+    const { store, now, log } = this.#app
     const { entry, wasCurrent } = state
     const { name, text } = entry
     const [record] = await store.crons.list([name])
@@ -163,13 +164,13 @@ export class CronClock extends Periodic {
     if (shown?.spec === spec && shown.timeZone === timeZone) return null
     const schedule = shown && readSchedule(shown)
     // The new definition begins where the old one ends, so that no tick is lost in between.
-    const now = this.#host.now()
+    const now = this.#app.now()
     const isOver = async () => !schedule || (await this.#ticks.decide(record, schedule, shown.missed, entry, now)) > now
     return record.paused || (await isOver()) ? now : undefined
   }
 
   async #decideTicks(state: State): Promise<void> {
-    const { store, now } = this.#host
+    const { store, now } = this.#app
     const { entry } = state
     const [record] = await store.crons.list([entry.name])
     if (record?.text !== entry.text) {

@@ -4,7 +4,7 @@ import type { Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { checkOptions, type OptionKind } from '../job/options.ts'
 import { Schedule } from './schedule.ts'
 
 export type Missed = 'skip' | 'once' | 'all'
@@ -58,21 +58,24 @@ export interface Entry extends Runnable {
   text: string
 }
 
-const OPTIONS: (keyof CronOptions)[] = ['args', 'timeZone', 'queue', 'missed', 'overlap']
+const OPTIONS: Record<keyof CronOptions, OptionKind> = {
+  args: [(args) => Array.isArray(args) || typeof args === 'function', 'an array, or a function of the tick'],
+  timeZone: null,
+  queue: null,
+  missed: ['skip', 'once', 'all'],
+  overlap: ['allow', 'skip'],
+}
 const LONGEST_NAME = 200
 
 /** Checks the options and returns the entry. @throws INVALID_OPTION */
 export function entryOf(name: string, spec: string, job: Job<unknown[]>, options: CronOptions, now: number): Entry {
   checkName(name)
   const where = `cron ${name}`
-  refuseUnknown(where, options, OPTIONS)
+  checkOptions(where, options, OPTIONS)
   const { args = [], timeZone = 'UTC', queue, missed = 'once', overlap = 'allow' } = options
-  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
-  if (!Array.isArray(args) && typeof args !== 'function') throw wrong('args is an array, or a function of the tick')
-  if (!['skip', 'once', 'all'].includes(missed)) throw wrong("missed is 'skip', 'once' or 'all'")
-  if (!['allow', 'skip'].includes(overlap)) throw wrong("overlap is 'allow' or 'skip'")
   const schedule = scheduleOf(where, spec, timeZone)
-  if (schedule.next(now) === null) throw wrong(`${JSON.stringify(spec)} never comes`)
+  if (schedule.next(now) === null)
+    throw new HighkiqError('INVALID_OPTION', `${where}: ${JSON.stringify(spec)} has no next tick`)
   const shown: Shown = {
     spec,
     timeZone,
@@ -117,6 +120,6 @@ function checkName(name: string): void {
   if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && !/\p{Cc}/u.test(name)) return
   throw new HighkiqError(
     'INVALID_OPTION',
-    `${JSON.stringify(name)} is no name of a cron entry: use a text of one line, for instance "nightly"`,
+    `${JSON.stringify(name)} is not a name for a cron entry: use a string of one line, for instance "nightly"`,
   )
 }

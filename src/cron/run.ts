@@ -1,9 +1,10 @@
-/** Prepares the job of one tick. */
+/** Prepares the job of one tick, and releases its lock when it has ended. */
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
 import { answerOf } from '../job/wait.ts'
 import type { CronTick } from '../store/contract.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
 import type { Runnable } from './entry.ts'
 
 /** Client middleware, or a function that returns arguments, must answer within this time. */
@@ -34,4 +35,26 @@ export async function runOf(client: Client, run: Runnable, tick: number, jid: st
   const prepared = await answerOf(`cron ${name}: its args or client middleware`, PREPARE_SECONDS, prepare())
   if (!prepared) return null
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
+}
+
+/** After these outcomes the job runs again or continues, and keeps its lock. */
+const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
+  'started',
+  'retry',
+  'snoozed',
+  'paused',
+  'released',
+  'interrupted',
+  'not-started',
+  'rescued',
+  'promoted',
+  'requeued',
+])
+
+/** Releases the lock of a job in the step that ends the job. */
+export const lockedRuns: Plugin = {
+  effects({ hk_lock: lock, jid }, { kind }) {
+    if (typeof lock !== 'string' || GOES_ON.has(kind)) return undefined
+    return [{ kind: 'release-lock', lock, holder: jid }]
+  },
 }

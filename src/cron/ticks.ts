@@ -1,22 +1,11 @@
 /** Decides which ticks of a cron entry are due, which were missed, and which runs overlap. */
 
-import type { Client } from '../client/client.ts'
-import type { JobState } from '../inspect/find.ts'
-import type { Logger } from '../job/logger.ts'
-import type { CronRecord, Store } from '../store/contract.ts'
+import type { AppPort } from '../app/port.ts'
+import { findJob, type JobState } from '../inspect/find.ts'
+import type { CronRecord } from '../store/contract.ts'
 import type { Entry, Missed } from './entry.ts'
 import { lockOf, runOf, tickJid } from './run.ts'
 import type { Schedule } from './schedule.ts'
-
-export interface TickHost {
-  store: Store
-  client: Client
-  log: Logger
-  now(): number
-  report(error: unknown, about: Record<string, unknown>): void
-  /** Returns the state of a job. The search may take long. */
-  stateOf(jid: string): Promise<JobState>
-}
 
 /** Only a tick that is older than this counts as missed. */
 const LATE_MS = 60_000
@@ -32,13 +21,13 @@ const SEARCH_SHARE = 0.01
 const OVER: ReadonlySet<JobState> = new Set(['dead', 'ended', 'unknown'])
 
 export class Ticks {
-  readonly #host: TickHost
+  readonly #app: AppPort
   readonly #isStopped: () => boolean
   /** By entry: when the holder of its lock is searched for again at the earliest, on the monotonic clock. */
   readonly #searchOn = new Map<string, number>()
 
-  constructor(host: TickHost, isStopped: () => boolean) {
-    this.#host = host
+  constructor(app: AppPort, isStopped: () => boolean) {
+    this.#app = app
     this.#isStopped = isStopped
   }
 
@@ -51,9 +40,9 @@ export class Ticks {
     schedule: Schedule,
     missed: Missed,
     entry: Entry,
-    until = this.#host.now(),
+    until = this.#app.now(),
   ): Promise<number> {
-    const { log } = this.#host
+    const { log } = this.#app
     const { name } = record
     if (record.tick > until + FAR_AHEAD_MS) return this.#comeBack(record)
     const oldest = schedule.next(record.tick)
@@ -85,7 +74,7 @@ export class Ticks {
     to: number,
     entry: Entry | undefined,
   ): Promise<boolean> {
-    const { store, client, now, log } = this.#host
+    const { store, client, now, log } = this.#app
     const about = { cron: name, tick: new Date(to) }
     const push = entry ? await runOf(client, entry, to, tickJid(name, to)) : null
     const answer = await store.crons.tick(name, { text, from, to, push }, now())
@@ -105,10 +94,9 @@ export class Ticks {
 
   /** Returns whether a job with a lock was deleted, or has ended in a program that does not know locks. */
   async #isGone(name: string, jid: string, since: number): Promise<boolean> {
-    const { stateOf, now } = this.#host
     const began = performance.now()
-    if (now() - since < HELD_MS || began < (this.#searchOn.get(name) ?? 0)) return false
-    const state = await stateOf(jid)
+    if (this.#app.now() - since < HELD_MS || began < (this.#searchOn.get(name) ?? 0)) return false
+    const { state } = await findJob(this.#app, jid)
     const took = performance.now() - began
     this.#searchOn.set(name, performance.now() + took / SEARCH_SHARE)
     return OVER.has(state)
@@ -119,7 +107,7 @@ export class Ticks {
    * and nothing changes. Otherwise the clocks were set back: the entry begins again from now.
    */
   async #comeBack({ name, text, tick: from }: CronRecord): Promise<number> {
-    const { store, now, log } = this.#host
+    const { store, now, log } = this.#app
     const about = { cron: name, lastTick: new Date(from), now: new Date(now()) }
     const processes = await store.workers.processes()
     if (processes.some(({ beat }) => beat > from - FAR_AHEAD_MS)) {

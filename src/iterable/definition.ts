@@ -3,7 +3,7 @@
 import type { JobContext } from '../job/context.ts'
 import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 
 /** The state of the iteration. */
 export interface IterationView {
@@ -61,18 +61,18 @@ export interface IterableJob<Args extends unknown[], Item, Cursor> {
   saveEvery?: number
 }
 
-const MEMBERS = [
-  'enumerate',
-  'each',
-  'onStart',
-  'onResume',
-  'onStop',
-  'onCancel',
-  'onComplete',
-  'around',
-  'maxIterationRuntime',
-  'saveEvery',
-] as const
+const MEMBERS: Record<keyof IterableJob<never, never, never>, OptionKind> = {
+  enumerate: 'function',
+  each: 'function',
+  onStart: 'function',
+  onResume: 'function',
+  onStop: 'function',
+  onCancel: 'function',
+  onComplete: 'function',
+  around: 'function',
+  maxIterationRuntime: 'seconds',
+  saveEvery: 'seconds',
+}
 
 /** Checks the definition of an iterable job. @throws INVALID_OPTION */
 export function checkIterable<Args extends unknown[], Item, Cursor>(
@@ -81,27 +81,18 @@ export function checkIterable<Args extends unknown[], Item, Cursor>(
   { thread }: JobOptions,
 ): void {
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
-  if (typeof job !== 'object' || job === null) throw wrong('an iterable job is { enumerate, each, … }')
-  refuseUnknown(name, job, MEMBERS)
-  for (const member of MEMBERS) {
-    const value = job[member]
-    if (member === 'maxIterationRuntime' || member === 'saveEvery') {
-      if (value !== undefined && !((value as number) > 0)) throw wrong(`${member} is a number of seconds above 0`)
-    } else if (value !== undefined && typeof value !== 'function') {
-      throw wrong(`${member} must be a function`)
-    }
-  }
+  checkOptions(name, job, MEMBERS)
   if (thread) throw wrong('an iterable job does not run in a thread: each may hand work to a job that does')
-  if (!job.enumerate) throw wrong('enumerate is missing: a function that gives [item, cursor] pairs')
-  if (!job.each) throw wrong('each is missing: a function that works on one item')
+  if (!job.enumerate) throw wrong('enumerate is missing: a function that returns [item, cursor] pairs')
+  if (!job.each) throw wrong('each is missing: a function that processes one item')
 }
 
 /** Checks what `enumerate` returned. @throws INVALID_ARGS when it is not iterable */
 export function checkPairs(name: string, pairs: unknown): void {
   const wrong = (what: string) => new HighkiqError('INVALID_ARGS', `${name}: enumerate ${what}`)
   if (pairs === undefined || pairs === null) {
-    throw wrong(`gave ${pairs}: return the pairs, or make it a generator (async *enumerate)`)
+    throw wrong(`returned ${pairs}: return the pairs, or make it a generator (async *enumerate)`)
   }
   const isIterable = typeof pairs === 'object' && (Symbol.asyncIterator in pairs || Symbol.iterator in pairs)
-  if (!isIterable) throw wrong(`gave a ${typeof pairs}: it gives an iterable of [item, cursor] pairs`)
+  if (!isIterable) throw wrong(`returned ${shown(pairs)}: it must return an iterable of [item, cursor] pairs`)
 }

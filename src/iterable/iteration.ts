@@ -3,10 +3,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import { checkReadable, checkValue } from '../job/args.ts'
-import type { Progress } from '../job/context.ts'
-import { HighkiqError, hasCode, Pause, Release } from '../job/errors.ts'
+import type { JobContext, Progress } from '../job/context.ts'
+import type { Handler } from '../job/definition.ts'
+import { HighkiqError, hasCode, Kill, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import type { IterationState } from '../store/contract.ts'
+import type { Plugin } from '../worker/plugin.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
 
 const SAVE_SECONDS = 5
@@ -99,7 +101,7 @@ export class Iteration implements IterationView {
   #enter(pair: unknown): unknown {
     const { class: name } = this.#ctx.payload
     if (!Array.isArray(pair) || pair.length !== 2) {
-      throw new HighkiqError('INVALID_ARGS', `${name}: enumerate gives pairs: yield [item, cursor]`)
+      throw new HighkiqError('INVALID_ARGS', `${name}: enumerate must yield pairs: [item, cursor]`)
     }
     const [item, cursor] = pair
     if (cursor === null) throw new HighkiqError('INVALID_ARGS', `${name}: a null cursor means from the first item on`)
@@ -166,10 +168,10 @@ export class Iteration implements IterationView {
     if (!state) return
     try {
       const saved = await this.#app.store.jobs.saveIteration(this.#ctx.jid, state, this.#app.now())
-      if (!saved) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job goes on elsewhere')
+      if (!saved) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job runs elsewhere')
     } catch (thrown) {
       if (hasCode(thrown, 'LEASE_LOST')) throw thrown
-      this.#report(thrown, 'saving how far an iterable job has come')
+      this.#report(thrown, 'saving the progress of an iterable job')
     }
     this.#savedAt = performance.now()
   }
@@ -182,4 +184,43 @@ export class Iteration implements IterationView {
   #report(error: unknown, during: string): void {
     this.#app.hooks.report(error, { jid: this.#ctx.jid, class: this.#ctx.payload.class, during })
   }
+}
+
+/** Returns the handler that runs an iterable job. */
+export function iterableHandler<Args extends unknown[], Item, Cursor>(
+  app: AppPort,
+  job: IterableJob<Args, Item, Cursor>,
+): Handler<Args, void> {
+  const any = job as unknown as IterableJob<unknown[], unknown, unknown>
+  return async (ctx, ...args) => {
+    // Every item gets the same arguments.
+    if (ctx.payload.hk_list) throw new Kill('an iterable job gets one row: make its task without rowsPerJob')
+    const own = ctx as unknown as IterableContext & { iteration: Iteration }
+    own.iteration = new Iteration(app, any, own, deepFreeze(args))
+    await own.iteration.run()
+  }
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const inner of Object.values(value)) deepFreeze(inner)
+  return Object.freeze(value)
+}
+
+/** Saves the progress of an iterable job in the step that moves the job, so that no crash can come between. */
+export const iterations: Plugin = {
+  // Sidekiq's `cancel!` writes only to the saved iteration.
+  cancelledByOthers: (ctx) => 'iteration' in ctx,
+  effects({ jid }, { kind }, at, ctx?: JobContext & { iteration?: Iteration }) {
+    // This also holds for a job that was removed while it waited: then only its id is known.
+    if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]
+    const iteration = ctx?.iteration
+    const state = iteration?.state
+    if (!state || kind === 'started' || kind === 'not-started') return undefined
+    if (kind !== 'done' && kind !== 'business-failure' && kind !== 'discarded')
+      return [{ kind: 'iteration', jid, state }]
+    const over = { kind: 'iteration', jid, state: null } as const
+    // The job has ended because of its cancellation, so the cancellation is cleared.
+    return iteration.cancelled ? [over, { kind: 'clear-cancellation', jid, at, dropped: false }] : [over]
+  },
 }

@@ -10,10 +10,10 @@ const MINUTE = 60_000
 /** @throws INVALID_OPTION */
 export async function markDeploy(store: Store, now: number, label?: string, at?: Date): Promise<boolean> {
   const time = at === undefined ? now : at instanceof Date ? at.getTime() : Number.NaN
-  if (Number.isNaN(time)) throw new HighkiqError('INVALID_OPTION', 'deploy: at is a Date')
+  if (Number.isNaN(time)) throw new HighkiqError('INVALID_OPTION', 'deploy: at must be a valid Date')
   const text = label === undefined ? await lastCommit() : label
   if (typeof text !== 'string' || text.trim() === '')
-    throw new HighkiqError('INVALID_OPTION', 'deploy: label is a text')
+    throw new HighkiqError('INVALID_OPTION', 'deploy: label must be a string that is not empty')
   return store.metrics.recordDeploy({ at: time - (time % MINUTE), label: text.trim() }, now)
 }
 

@@ -1,16 +1,20 @@
 /** Reads the metrics of job classes. */
 
 import type { AppPort } from '../app/port.ts'
-import { HighkiqError } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { checkOptions, type OptionRule } from '../job/options.ts'
 import { HISTOGRAM_BUCKETS, type JobSums } from '../store/contract.ts'
 import { LABELS, percentile } from './collector.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
-const MOST_MINUTES = 480
-const MOST_HOURS = 72
 const MOST_DAYS = 90
+
+const upTo = (most: number): OptionRule => [
+  (n) => Number.isInteger(n) && Number(n) >= 1 && Number(n) <= most,
+  `a whole number from 1 to ${most}`,
+]
+const MINUTES = { minutes: upTo(480) }
+const TOP = { ...MINUTES, hours: upTo(72), filter: [(text) => typeof text === 'string', 'a string'] as OptionRule }
 
 export interface TopOptions {
   /** The number of minutes up to now, including the current one; at most 480, default 60. */
@@ -96,11 +100,8 @@ export class Metrics {
 
   /** Resolves with the classes that take the most time. @throws INVALID_OPTION */
   async top(options: TopOptions = {}): Promise<TopJobs> {
-    refuseUnknown('metrics.top', options, ['minutes', 'hours', 'filter'])
+    checkOptions('metrics.top', options, TOP)
     const { minutes = 60, hours, filter = '' } = options
-    if (hours === undefined) checkWhole('minutes', minutes, MOST_MINUTES)
-    else checkWhole('hours', hours, MOST_HOURS)
-    if (typeof filter !== 'string') throw wrong('filter is a text that the names contain')
     const span = hours === undefined ? 1 : 10
     const times = timesBefore(this.#app.now(), span, hours === undefined ? minutes : hours * 6)
     const window = windowOf(times, span)
@@ -118,10 +119,8 @@ export class Metrics {
    * @throws INVALID_OPTION
    */
   async job(name: string, options: { minutes?: number } = {}): Promise<JobMetrics> {
-    refuseUnknown('metrics.job', options, ['minutes'])
-    if (typeof name !== 'string' || name === '') throw wrong('metrics.job needs the name of a class')
+    checkOptions('metrics.job', { name, ...options }, { name: 'text', ...MINUTES })
     const { minutes = 60 } = options
-    checkWhole('minutes', minutes, MOST_MINUTES)
     const times = timesBefore(this.#app.now(), 1, minutes)
     const window = windowOf(times, 1)
     const [sums, histograms, deploys] = await Promise.all([
@@ -147,9 +146,8 @@ export class Metrics {
    * @throws INVALID_OPTION
    */
   async percentiles(names: readonly string[], options: { minutes?: number } = {}): Promise<Map<string, Percentiles>> {
-    refuseUnknown('metrics.percentiles', options, ['minutes'])
+    checkOptions('metrics.percentiles', options, MINUTES)
     const { minutes = 60 } = options
-    checkWhole('minutes', minutes, MOST_MINUTES)
     const times = timesBefore(this.#app.now(), 1, minutes)
     const all = new Map<string, Percentiles>()
     for (const name of names) all.set(name, percentilesOf(total(await this.#app.store.metrics.histograms(name, times))))
@@ -161,9 +159,8 @@ export class Metrics {
    * @throws INVALID_OPTION
    */
   async deploys(options: { days?: number } = {}): Promise<DeployMark[]> {
-    refuseUnknown('metrics.deploys', options, ['days'])
+    checkOptions('metrics.deploys', options, { days: upTo(MOST_DAYS) })
     const { days = MOST_DAYS } = options
-    checkWhole('days', days, MOST_DAYS)
     const now = this.#app.now()
     return this.#deploysOf(Array.from({ length: days }, (_, i) => dayOf(now - i * DAY)))
   }
@@ -227,13 +224,4 @@ function byTime(a: Step, b: Step): number {
 
 function dayOf(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
-}
-
-function checkWhole(what: string, n: unknown, most: number): void {
-  if (Number.isInteger(n) && (n as number) >= 1 && (n as number) <= most) return
-  throw wrong(`${what} is a whole number from 1 to ${most}`)
-}
-
-function wrong(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }

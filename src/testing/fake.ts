@@ -1,6 +1,5 @@
 /** Keeps pushed jobs in memory until a test runs them. */
 
-import type { AppPort } from '../app/port.ts'
 import type {
   FakeQueues,
   OrderedPushed,
@@ -8,28 +7,17 @@ import type {
   PreparedOrderedPush,
   PreparedPush,
 } from '../client/push-target.ts'
-import { Chain } from '../job/chain.ts'
-import type { JobContext } from '../job/context.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { parseJson } from '../job/json.ts'
-import { type Payload, readPayload } from '../job/payload.ts'
-import { TestTarget } from './mode.ts'
+import type { Payload } from '../job/payload.ts'
+import { arrived, itemsOf, TestTarget } from './mode.ts'
 
 export class Fake extends TestTarget implements FakeQueues {
-  /** Middleware around the jobs that are run. The app's own server middleware does not run. */
-  readonly server = new Chain<JobContext, unknown>()
-  readonly #app: AppPort
   readonly #all: Payload[] = []
   /** By job, and by queue: each always the same array. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
   /** By ordered queue. */
   readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushRequest['run'] }>()
-
-  constructor(app: AppPort) {
-    super()
-    this.#app = app
-  }
 
   override get collected(): FakeQueues {
     return this
@@ -38,10 +26,6 @@ export class Fake extends TestTarget implements FakeQueues {
   async put(job: PreparedPush): Promise<void> {
     const payload = arrived(job)
     for (const list of this.#listsOf(payload)) list.push(payload)
-  }
-
-  async putAll(jobs: PreparedPush[]): Promise<void> {
-    for (const job of jobs) await this.put(job)
   }
 
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
@@ -98,7 +82,7 @@ export class Fake extends TestTarget implements FakeQueues {
       throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
     }
     this.#remove(next)
-    return this.#app.run(next, this.server)
+    return this.app.run(next, this.server)
   }
 
   clear(name?: string): void {
@@ -116,20 +100,6 @@ export class Fake extends TestTarget implements FakeQueues {
   #listsOf(payload: Payload): Payload[][] {
     return [this.#all, listOf(this.#byName, payload.wrapped ?? payload.class), listOf(this.#byQueue, payload.queue)]
   }
-}
-
-/** Returns a job as a worker would read it; a scheduled one has its time in `at`. */
-export function arrived({ destination }: PreparedPush): Payload {
-  const payload = readPayload(destination.text) as Payload
-  if (destination.to !== 'queue') payload.at = destination.score
-  return payload
-}
-
-/** Returns items as a worker would read them. */
-export function itemsOf({ batches }: PreparedOrderedPush): OrderedPushed[] {
-  return batches.flatMap(({ items }) =>
-    items.map(({ payload, wake: _, ...rest }) => ({ ...rest, payload: parseJson(payload) })),
-  )
 }
 
 function listOf(lists: Map<string, Payload[]>, name: string): Payload[] {

@@ -1,8 +1,8 @@
 /**
- * For tests of programs that push jobs: no store is needed, and jobs run when the test says so.
+ * Tests programs that push jobs. They need no store, and jobs run when the test calls for it.
  *
- * Everything but the storing is done as ever: arguments are checked, client middleware runs, and a job gets what JSON
- * makes of its arguments.
+ * Apart from storing, a push works as usual: it checks the arguments and runs the client middleware, and a job gets its
+ * arguments as JSON returns them.
  *
  * @example
  * import { fake } from 'highkiq/testing'
@@ -16,15 +16,14 @@ import type { AppPort } from '../app/port.ts'
 import { type Highkiq, PORT } from '../app.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { Fake } from './fake.ts'
-import { Inline } from './inline.ts'
-import { Mode, type TestTarget } from './mode.ts'
+import { Inline, Mode, type TestTarget } from './mode.ts'
 
 export type { Fake, Inline, Mode }
 
 /**
- * Pushes are kept in memory: see `HardJob.jobs`, `drain()`, `performOne()` and `clear()`, and the same of the mode for all
- * jobs. With `work` only what it pushes, and what it awaits; without, for the whole app until the mode ends.
- * @throws INVALID_OPTION when such a mode is on already
+ * Keeps pushes in memory: see `HardJob.jobs`, `drain()`, `performOne()` and `clear()`, which the mode has for all jobs,
+ * too. The mode applies to `work` and what it awaits; without `work` to the whole app until the mode ends.
+ * @throws INVALID_OPTION when another mode is on
  */
 export function fake(hq: Highkiq): Fake
 export function fake<T>(hq: Highkiq, work: (mode: Fake) => T): Promise<Awaited<T>>
@@ -33,7 +32,7 @@ export function fake<T>(hq: Highkiq, work?: (mode: Fake) => T): Fake | Promise<A
   return begin(hq, 'fake', mode, mode, work)
 }
 
-/** Runs pushes at once, also those for later. What a handler throws is thrown by the push. */
+/** Runs each job when it is pushed, also a scheduled one. A push throws what the handler throws. */
 export function inline(hq: Highkiq): Inline
 export function inline<T>(hq: Highkiq, work: (mode: Inline) => T): Promise<Awaited<T>>
 export function inline<T>(hq: Highkiq, work?: (mode: Inline) => T): Inline | Promise<Awaited<T>> {
@@ -41,7 +40,7 @@ export function inline<T>(hq: Highkiq, work?: (mode: Inline) => T): Inline | Pro
   return begin(hq, 'inline', mode, mode, work)
 }
 
-/** Stores pushes as usual, for a part of a test while the app is in another mode. */
+/** Stores pushes as usual in a part of a test, while the app is in another mode. */
 export function disable(hq: Highkiq): Mode
 export function disable<T>(hq: Highkiq, work: (mode: Mode) => T): Promise<Awaited<T>>
 export function disable<T>(hq: Highkiq, work?: (mode: Mode) => T): Mode | Promise<Awaited<T>> {

@@ -700,7 +700,7 @@ describe('a wrong definition is refused with the fault', () => {
     ['a b c d e', /illegal characters/],
     ['@fortnightly', /there is no such name.*@hourly, @daily/],
     ['2026-01-01T00:00:00', /it has 1 field\)/],
-    ['0 0 30 2 *', /^cron c: "0 0 30 2 \*" never comes$/],
+    ['0 0 30 2 *', /^cron c: "0 0 30 2 \*" has no next tick$/],
   ])('%s', ([spec, says]) => {
     expect(define(spec)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(says) }),
@@ -718,9 +718,9 @@ describe('a wrong definition is refused with the fault', () => {
       { timezone: 'UTC' },
       /cron c: there is no option timezone; did you mean timeZone\? There are args, timeZone/,
     ],
-    ['another way with missed ticks', { missed: 'never' }, /missed is 'skip', 'once' or 'all'/],
-    ['another way with overlaps', { overlap: 'queue' }, /overlap is 'allow' or 'skip'/],
-    ['arguments that are no list', { args: 'bob' }, /args is an array, or a function of the tick/],
+    ['another way with missed ticks', { missed: 'never' }, /missed must be one of 'skip', 'once', 'all'/],
+    ['another way with overlaps', { overlap: 'queue' }, /overlap must be one of 'allow', 'skip'/],
+    ['arguments that are no list', { args: 'bob' }, /args must be an array, or a function of the tick/],
   ])('%s', ([_, options, says]) => {
     expect(define('* * * * *', options)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(says) }),
@@ -733,7 +733,7 @@ describe('a wrong definition is refused with the fault', () => {
 
   test('names', () => {
     for (const name of ['', 'a\nb', 'x'.repeat(201)]) {
-      expect(define('* * * * *', {}, name)).toThrow(/is no name of a cron entry/)
+      expect(define('* * * * *', {}, name)).toThrow(/is not a name for a cron entry/)
     }
     const t = cronBench()
     t.hq.cron('c', '* * * * *', t.Tell)

@@ -376,11 +376,11 @@ test('an attempt that was replaced by a later one ends, and does not overwrite i
 test('enumerate must return pairs with JSON cursors', async () => {
   const t = bench()
   const wrongs: [gives: unknown, says: string][] = [
-    [undefined, 'Wrong: enumerate gave undefined: return the pairs, or make it a generator (async *enumerate)'],
-    [null, 'Wrong: enumerate gave null'],
-    ['text', 'Wrong: enumerate gave a string'],
-    [{}, 'Wrong: enumerate gave a object'],
-    [[1, 2], 'Wrong: enumerate gives pairs: yield [item, cursor]'],
+    [undefined, 'Wrong: enumerate returned undefined: return the pairs, or make it a generator (async *enumerate)'],
+    [null, 'Wrong: enumerate returned null'],
+    ['text', 'Wrong: enumerate returned "text"'],
+    [{}, 'Wrong: enumerate returned an object'],
+    [[1, 2], 'Wrong: enumerate must yield pairs: [item, cursor]'],
     [[['item', null]], 'Wrong: a null cursor means from the first item on'],
     [[['item', new Date()]], 'Wrong: cursor is a Date: pass cursor.toISOString()'],
     [[['item', { at: Number.NaN }]], 'Wrong: cursor.at is NaN'],
@@ -403,8 +403,8 @@ test('an invalid definition is refused where it is made', () => {
     [{ each: good.each }, 'J: enumerate is missing'],
     [{ ...good, each: 1 }, 'J: each must be a function'],
     [{ ...good, onEnd: () => {} }, 'there is no option onEnd'],
-    [{ ...good, maxIterationRuntime: 0 }, 'maxIterationRuntime is a number of seconds'],
-    [{ ...good, saveEvery: 'x' }, 'saveEvery is a number of seconds'],
+    [{ ...good, maxIterationRuntime: 0 }, 'maxIterationRuntime must be a number of seconds above 0 (got 0)'],
+    [{ ...good, saveEvery: 'x' }, 'saveEvery must be a number of seconds above 0 (got "x")'],
   ]
   for (const [job, says] of wrongs) expect(() => hq.iterable('J', job as never)).toThrow(says)
   expect(() => hq.iterable('J', { thread: true }, good)).toThrow('does not run in a thread')

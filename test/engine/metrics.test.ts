@@ -254,8 +254,8 @@ test("deploys: recorded by the minute, once for many processes, with git's label
 test('an invalid query is refused with the valid values', async () => {
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   onTestFinished(() => hq.close())
-  await expect(hq.metrics.top({ minutes: 481 })).rejects.toThrow('minutes is a whole number from 1 to 480')
-  await expect(hq.metrics.top({ hours: 0 })).rejects.toThrow('hours is a whole number from 1 to 72')
+  await expect(hq.metrics.top({ minutes: 481 })).rejects.toThrow('minutes must be a whole number from 1 to 480')
+  await expect(hq.metrics.top({ hours: 0 })).rejects.toThrow('hours must be a whole number from 1 to 72')
   await expect(hq.metrics.top({ days: 1 } as never)).rejects.toThrow('minutes')
   await expect(hq.metrics.job('A', { minutes: 1.5 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   await expect(hq.metrics.job('')).rejects.toThrow('name')
