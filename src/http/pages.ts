@@ -2,22 +2,18 @@
 
 import { getMimeType } from 'hono/utils/mime'
 import { assets } from './assets.generated.ts'
-import { type Route, route } from './server/route.ts'
+import { get, type Route } from './server/route.ts'
 import { answerSubmitter } from './submitter/page.ts'
 
 export const PAGE_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/tasks/{id}',
+  get('/tasks/{id}', {
     summary: "The submitter's page for callers with the task's link; the dashboard for others",
     page: true,
     access: 'task',
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
     run: (call) => (call.link ? answerSubmitter(call) : call.server.dashboard.page(call.base)),
   }),
-  route({
-    method: 'GET',
-    path: '/assets/{file}',
+  get('/assets/{file}', {
     summary: "A file of the dashboard, or a script or style of the server's own pages",
     page: true,
     access: 'all',
@@ -31,9 +27,7 @@ export const PAGE_ROUTES: Route[] = [
 ]
 
 /** The dashboard is one page for all its addresses. */
-export const APP_ROUTE: Route = route({
-  method: 'GET',
-  path: '/',
+export const APP_ROUTE: Route = get('/', {
   summary: 'The dashboard',
   page: true,
   answers: { 200: { description: 'The page', content: { 'text/html': {} } } },

@@ -20,23 +20,19 @@ import { IMPORT_ROUTE } from './routes/tasks/import.ts'
 import { STREAM_ROUTE } from './routes/tasks/stream.ts'
 import { TASK_ROUTES } from './routes/tasks/tasks.ts'
 import { json } from './server/answer.ts'
-import { type Route, route } from './server/route.ts'
+import { get, ok, type Route } from './server/route.ts'
 
 const OPEN: Route[] = [
-  route({
-    method: 'GET',
-    path: '/healthz',
+  get('/healthz', {
     summary: 'Reports whether the store answers',
     access: 'all',
-    answers: { 200: { description: 'The store answers', content: { 'application/json': 'Health' } } },
+    answers: ok('Health', 'The store answers'),
     async run({ hq }) {
       await hq.store.tasks.find('0000000000000000')
       return json({ status: 'ok' })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/openapi.json',
+  get('/api/v1/openapi.json', {
     summary: 'Returns this document',
     access: 'all',
     answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },

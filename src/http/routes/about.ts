@@ -5,15 +5,11 @@ import { PROGRAM } from '../../app.ts'
 import { appFolder, environmentName } from '../../environment.ts'
 import { type Highkiq, VERSION } from '../../index.ts'
 import { json } from '../server/answer.ts'
-import { type Route, route } from '../server/route.ts'
+import { get, ok, type Route } from '../server/route.ts'
 
-export const ABOUT_ROUTE: Route = route({
-  method: 'GET',
-  path: '/api/v1/about',
+export const ABOUT_ROUTE: Route = get('/api/v1/about', {
   summary: 'Returns the app, its store, and the jobs that this process defines',
-  answers: {
-    200: { description: 'Facts that do not change while the server runs', content: { 'application/json': 'About' } },
-  },
+  answers: ok('About', 'Facts that do not change while the server runs'),
   async run({ hq, server, request }) {
     const { kind, url } = hq.store
     return json({

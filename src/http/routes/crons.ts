@@ -4,7 +4,7 @@ import type { Cron, CronInfo } from '../../index.ts'
 import type { Redaction } from '../access/redact.ts'
 import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
-import { type Call, type Route, route } from '../server/route.ts'
+import { answer, type Call, get, ok, post, type Route } from '../server/route.ts'
 
 const PATH = '/api/v1/cron/{name}'
 const TICKS = 5
@@ -15,11 +15,9 @@ function cronOf(redaction: Redaction, { next, args, ...info }: CronInfo) {
 
 /** Makes a route that changes an entry and returns it. */
 function actionRoute(name: string, summary: string, run: (cron: Cron) => Promise<void>): Route {
-  return route({
-    method: 'POST',
-    path: `${PATH}/${name}`,
+  return post(`${PATH}/${name}`, {
     summary,
-    answers: { 200: { description: 'The entry after the change', content: { 'application/json': 'CronEntry' } } },
+    answers: ok('CronEntry', 'The entry after the change'),
     async run({ hq, server, path }) {
       const cron = hq.cron(path.name ?? '')
       await run(cron)
@@ -34,22 +32,15 @@ async function listed({ hq, server }: Call): Promise<Response> {
 }
 
 export const CRON_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/cron',
+  get('/api/v1/cron', {
     summary: 'Lists the cron entries',
-    answers: { 200: { description: 'All entries, by name', content: { 'application/json': 'CronEntryList' } } },
+    answers: ok('CronEntryList', 'All entries, by name'),
     run: listed,
   }),
-  route({
-    method: 'POST',
-    path: `${PATH}/run`,
+  post(`${PATH}/run`, {
     summary: 'Pushes the job of the entry now, even while the entry is paused; the schedule stays the same',
     answers: {
-      202: {
-        description: 'The id of the job; null when client middleware stopped it',
-        content: { 'application/json': 'Pushed' },
-      },
+      202: answer('Pushed', 'The id of the job; null when client middleware stopped it'),
     },
     run: async ({ hq, path }) => json({ jid: await hq.cron(path.name ?? '').runNow() }, 202),
   }),

@@ -7,10 +7,9 @@ import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
 import { ForLater, Selected, SelectedForLater } from '../schemas/jobs.ts'
 import { json } from '../server/answer.ts'
-import { readObject } from '../server/body.ts'
 import { flag, integer, text } from '../server/parameter.ts'
-import { type Call, type Route, route } from '../server/route.ts'
-import { checked } from '../server/schema.ts'
+import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
 import { cursor, entryOf, key, keyOfEntry, positionOf } from './job-key.ts'
 import { cut, dateOf, detailOf, entrySummaryOf, timeOf } from './job-summary.ts'
@@ -82,9 +81,7 @@ function routesOf(word: JobSetName): Route[] {
   const path = `/api/v1/${word}`
   const names = Object.entries(acts)
   return [
-    route({
-      method: 'GET',
-      path,
+    get(path, {
       summary: `Lists ${what}, by time`,
       query: {
         ...FILTER,
@@ -92,25 +89,13 @@ function routesOf(word: JobSetName): Route[] {
         cursor,
         limit: integer(1, 500, 50, 'items on one page'),
       },
-      answers: {
-        200: {
-          description: 'A page. A filtered page may have no items although `next` is set.',
-          content: { 'application/json': 'JobSetEntryList' },
-        },
-      },
+      answers: ok('JobSetEntryList', 'A page. A filtered page may have no items although `next` is set.'),
       run: ({ hq, server, query }) => pageOf(server, setOf(hq, word), query),
     }),
-    route({
-      method: 'GET',
-      path: `${path}/errors`,
+    get(`${path}/errors`, {
       summary: `Groups ${what} by error, the most frequent first`,
       query: FILTER,
-      answers: {
-        200: {
-          description: 'The groups that were found within 200 ms',
-          content: { 'application/json': 'ErrorGroups' },
-        },
-      },
+      answers: ok('ErrorGroups', 'The groups that were found within 200 ms'),
       async run({ hq, server, query }) {
         const shown = server.redaction.text
         const { items, ...about } = await setOf(hq, word).errors(GROUPING, { shown, search: filterOf(query, shown) })
@@ -129,21 +114,17 @@ function routesOf(word: JobSetName): Route[] {
       all ? [sweepRoute(`${path}/all/${name}`, `All matching jobs are ${summary}`, (hq) => setOf(hq, word), all)] : [],
     ),
     ...names.map(([name, act]) =>
-      route({
-        method: 'POST',
-        path: `${path}/${name}`,
+      post(`${path}/${name}`, {
         summary: `Each of these jobs is ${act.summary}`,
         body: { content: { 'application/json': act.isTimed ? 'SelectedForLater' : 'Selected' } },
         answers: ACTED,
         run: (call) => actOnSome(call, setOf(call.hq, word), act),
       }),
     ),
-    route({
-      method: 'GET',
-      path: `${path}/{jid}`,
+    get(`${path}/{jid}`, {
       summary: 'Returns one job with all details',
       query: { key, whole: flag('returns the whole job, however long it is') },
-      answers: { 200: { description: 'The job', content: { 'application/json': 'JobDetail' } } },
+      answers: ok('JobDetail', 'The job'),
       async run({ hq, server, path, query, request }) {
         const named = { jid: path.jid ?? '', key: query.key }
         const entry = await entryOf(server, setOf(hq, word), named, request.signal)
@@ -155,35 +136,20 @@ function routesOf(word: JobSetName): Route[] {
         return json(detailOf(server.redaction, entry, about))
       },
     }),
-    ...names
-      .filter(([, { isTimed }]) => !isTimed)
-      .map(([name, act]) =>
-        route({
-          method: name === 'delete' ? 'DELETE' : 'POST',
-          path: name === 'delete' ? `${path}/{jid}` : `${path}/{jid}/${name}`,
-          summary: `The job is ${act.summary}`,
-          query: { key },
-          answers: ACTED,
-          run: (call) => actOnOne(call, setOf(call.hq, word), act),
-        }),
-      ),
-    ...names
-      .filter(([, { isTimed }]) => isTimed)
-      .map(([name, act]) =>
-        route({
-          method: 'POST',
-          path: `${path}/{jid}/${name}`,
-          summary: `The job is ${act.summary}`,
-          query: { key },
-          body: { content: { 'application/json': 'ForLater' } },
-          answers: ACTED,
-          run: (call) => actOnOne(call, setOf(call.hq, word), act),
-        }),
-      ),
+    ...names.map(([name, act]) => {
+      const isDelete = name === 'delete'
+      return (isDelete ? del : post)(isDelete ? `${path}/{jid}` : `${path}/{jid}/${name}`, {
+        summary: `The job is ${act.summary}`,
+        query: { key },
+        ...(act.isTimed ? { body: { content: { 'application/json': 'ForLater' } } } : {}),
+        answers: ACTED,
+        run: (call) => actOnOne(call, setOf(call.hq, word), act),
+      })
+    }),
   ]
 }
 
-const ACTED = { 200: { description: 'The result', content: { 'application/json': 'Acted' } } }
+const ACTED = ok('Acted', 'The result')
 
 interface PageQuery extends JobFilter {
   desc: boolean
@@ -217,7 +183,7 @@ async function pageOf(
 
 async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, act: Action): Promise<Response> {
   const { server, path, query, request } = call
-  const at = act.isTimed ? whenOf(checked(ForLater, await readObject(request, server.limits.bodyBytes)), call) : 0
+  const at = act.isTimed ? whenOf(await bodyOf(call, ForLater), call) : 0
   const entry = await entryOf(server, set, { jid: path.jid ?? '', key: query.key }, request.signal)
   const isDone = await act.one(entry, at)
   call.audit({ count: isDone ? 1 : 0, class: cut(entry.displayClass) })
@@ -226,8 +192,7 @@ async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, ac
 
 async function actOnSome(call: Call, set: JobSet, act: Action): Promise<Response> {
   const { server, request } = call
-  const body = await readObject(request, server.limits.bodyBytes)
-  const { jobs, ...time } = checked(act.isTimed ? SelectedForLater : Selected, body)
+  const { jobs, ...time } = await bodyOf(call, act.isTimed ? SelectedForLater : Selected)
   const at = act.isTimed ? whenOf(time, call) : 0
   const acted: ActionResult = { done: 0, refused: 0 }
   const seal = await server.seal()

@@ -13,7 +13,7 @@ import { invalid, json } from '../server/answer.ts'
 import { chunksOf, LINES, readBody, readLines, typeOf } from '../server/body.ts'
 import { KEY } from '../server/idempotency.ts'
 import { flag, integer, text } from '../server/parameter.ts'
-import { type Call, type Route, route } from '../server/route.ts'
+import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
 import { keyOfEntry, keyOfQueued, SEARCH_MS } from './job-key.ts'
 import { dateOf, detailOf, timeOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
@@ -25,9 +25,7 @@ const LONGEST_WAIT = 60
 const PUSHED = { 'application/json': 'PushedJobs' }
 
 export const JOB_ROUTES: Route[] = [
-  route({
-    method: 'POST',
-    path: '/api/v1/jobs',
+  post('/api/v1/jobs', {
     summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
     body: {
       content: {
@@ -51,20 +49,13 @@ export const JOB_ROUTES: Route[] = [
       }
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/jobs/{jid}',
+  get('/api/v1/jobs/{jid}', {
     summary: 'Returns where a job is, its event and its result',
     query: {
       wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
       whole: flag('returns the whole job, however long it is'),
     },
-    answers: {
-      200: {
-        description: 'The job; its state is `unknown` when no trace of it exists',
-        content: { 'application/json': 'Job' },
-      },
-    },
+    answers: ok('Job', 'The job; its state is `unknown` when no trace of it exists'),
     async run(call) {
       const { hq, request, path, query } = call
       const { jid = '' } = path
@@ -72,12 +63,10 @@ export const JOB_ROUTES: Route[] = [
       return json(await describe(call, jid, query.whole))
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/api/v1/jobs/{jid}',
+  del('/api/v1/jobs/{jid}', {
     summary: 'Cancels a job, wherever it is',
     query: { queue: text('the queue of the job, so that the others need not be searched') },
-    answers: { 200: { description: 'The result', content: { 'application/json': 'JobCancelled' } } },
+    answers: ok('JobCancelled', 'The result'),
     async run({ hq, path, query }) {
       const { jid = '' } = path
       const outcome = await hq.cancel(jid, query.queue === undefined ? {} : { queue: query.queue })

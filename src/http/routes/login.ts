@@ -5,7 +5,7 @@ import { cookieName } from '../access/access.ts'
 import { readText } from '../server/body.ts'
 import { escaped, HTML, htmlPage, plainPage } from '../server/html-page.ts'
 import { text } from '../server/parameter.ts'
-import { type Call, type Route, route } from '../server/route.ts'
+import { type Call, get, post, type Route } from '../server/route.ts'
 import { type Viewer, viewerOf, type Word } from '../server/viewer.ts'
 
 /** The most bytes of the form. */
@@ -18,9 +18,7 @@ const LONGEST_PATH = 2000
 const to = text('where to go on', 20_000)
 
 export const LOGIN_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/login',
+  get('/login', {
     summary: 'The login form',
     page: true,
     access: 'all',
@@ -31,9 +29,7 @@ export const LOGIN_ROUTES: Route[] = [
       return loginPage(call, viewerHere(call), call.query.to)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/login',
+  post('/login', {
     summary: 'Logs in with a token, and sets the cookie',
     page: true,
     access: 'all',
@@ -56,9 +52,7 @@ export const LOGIN_ROUTES: Route[] = [
       }
     },
   }),
-  route({
-    method: 'POST',
-    path: '/logout',
+  post('/logout', {
     summary: 'Logs out: deletes the cookie',
     page: true,
     access: 'all',

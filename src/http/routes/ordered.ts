@@ -5,10 +5,10 @@ import type { HighkiqError } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
 import { OrderedIds, OrderedReshard } from '../schemas/ordered.ts'
 import { json } from '../server/answer.ts'
-import { LINES, readObject, typeOf } from '../server/body.ts'
+import { LINES, typeOf } from '../server/body.ts'
 import { flag, integer, oneOf, text } from '../server/parameter.ts'
-import { type Call, type Route, route } from '../server/route.ts'
-import { checked } from '../server/schema.ts'
+import { answer, type Call, get, ok, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
 import { dateOf } from './job-summary.ts'
 import { pushBody, pushStream } from './ordered-push.ts'
 
@@ -60,12 +60,10 @@ function actionRoute(
   run: (queue: OrderedQueue, call: Call) => Promise<void>,
   body = {},
 ): Route {
-  return route({
-    method: 'POST',
-    path: `${PATH}/${name}`,
+  return post(`${PATH}/${name}`, {
     summary,
     ...body,
-    answers: { 200: { description: 'Its numbers after the change', content: { 'application/json': 'OrderedQueue' } } },
+    answers: ok('OrderedQueue', 'Its numbers after the change'),
     async run(call) {
       const queue = await queueOf(call)
       await run(queue, call)
@@ -80,16 +78,13 @@ function actOnIds(
   summary: string,
   run: (queue: OrderedQueue, ids: string[] | undefined) => Promise<number>,
 ): Route {
-  return route({
-    method: 'POST',
-    path: `${PATH}/${path}`,
+  return post(`${PATH}/${path}`, {
     summary,
     body: { content: { 'application/json': 'OrderedIds' } },
-    answers: { 200: { description: 'The number of items', content: { 'application/json': 'OrderedActed' } } },
+    answers: ok('OrderedActed', 'The number of items'),
     async run(call) {
       const queue = await queueOf(call)
-      const body = checked(OrderedIds, await readObject(call.request, call.server.limits.bodyBytes))
-      const ids = body.ids?.map(String)
+      const ids = (await bodyOf(call, OrderedIds)).ids?.map(String)
       const count = await run(queue, ids)
       call.audit({ count, ids: ids ? named(ids) : 'all' })
       return json({ ids: count })
@@ -98,26 +93,20 @@ function actOnIds(
 }
 
 export const ORDERED_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/ordered',
+  get('/api/v1/ordered', {
     summary: 'Lists all ordered queues by name',
-    answers: { 200: { description: 'All of them', content: { 'application/json': 'OrderedQueueList' } } },
+    answers: ok('OrderedQueueList', 'All of them'),
     async run({ hq }) {
       const names = await hq.orderedQueues()
       return json({ items: await Promise.all(names.map((name) => statsOf(hq, name))), next: null })
     },
   }),
-  route({
-    method: 'GET',
-    path: PATH,
+  get(PATH, {
     summary: 'Returns one ordered queue, shard by shard',
-    answers: { 200: { description: 'Its numbers', content: { 'application/json': 'OrderedQueue' } } },
+    answers: ok('OrderedQueue', 'Its numbers'),
     run: async (call) => json(await statsOf(call.hq, (await queueOf(call)).queue)),
   }),
-  route({
-    method: 'POST',
-    path: PATH,
+  post(PATH, {
     summary: 'Pushes an ordered job, an array of them, or a stream of them, one JSON object a line',
     body: {
       content: {
@@ -125,7 +114,7 @@ export const ORDERED_ROUTES: Route[] = [
         ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
       },
     },
-    answers: { 201: { description: 'Stored', content: { 'application/json': 'OrderedPushed' } } },
+    answers: { 201: answer('OrderedPushed', 'Stored') },
     async run(call) {
       const queue = call.hq.ordered(call.path.name ?? '')
       try {
@@ -139,23 +128,19 @@ export const ORDERED_ROUTES: Route[] = [
       }
     },
   }),
-  route({
-    method: 'GET',
-    path: `${PATH}/waiting`,
+  get(`${PATH}/waiting`, {
     summary: 'Lists the waiting ids',
     query: { by: oneOf(['performIn', 'id', 'retryCount'], 'sort order; default performIn'), ...page },
-    answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedWaitingList' } } },
+    answers: ok('OrderedWaitingList', 'A page'),
     async run(call) {
       const { by = 'performIn' } = call.query
       const { items, next } = await (await queueOf(call)).waiting.list(optionsOf({ ...call.query, by }))
       return json({ items: items.map((one) => waiting(call, one)), next })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${PATH}/ids/{id}`,
+  get(`${PATH}/ids/{id}`, {
     summary: 'Returns where an id is: it can wait, run and be in the morgue at the same time',
-    answers: { 200: { description: 'The id', content: { 'application/json': 'OrderedId' } } },
+    answers: ok('OrderedId', 'The id'),
     async run(call) {
       const found = await (await queueOf(call)).find(call.path.id ?? '')
       return json({
@@ -176,12 +161,10 @@ export const ORDERED_ROUTES: Route[] = [
     'Moves the waiting payloads of these ids, or of all ids that failed, to the morgue',
     (queue, ids) => (ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed()),
   ),
-  route({
-    method: 'GET',
-    path: `${PATH}/morgue`,
+  get(`${PATH}/morgue`, {
     summary: 'Lists the morgue',
     query: { by: oneOf(['updatedAt', 'id'], 'sort order; default updatedAt'), ...page },
-    answers: { 200: { description: 'A page', content: { 'application/json': 'OrderedDeadList' } } },
+    answers: ok('OrderedDeadList', 'A page'),
     async run(call) {
       const { items, next } = await (await queueOf(call)).morgue.list(optionsOf(call.query))
       return json({ items: items.map((one) => dead(call, one)), next })
@@ -200,8 +183,8 @@ export const ORDERED_ROUTES: Route[] = [
   actionRoute(
     'reshard',
     'Changes the number of shards while workers run',
-    async (queue, { request, server }) => {
-      await queue.reshard(checked(OrderedReshard, await readObject(request, server.limits.bodyBytes)).shards)
+    async (queue, call) => {
+      await queue.reshard((await bodyOf(call, OrderedReshard)).shards)
     },
     { body: { content: { 'application/json': 'OrderedReshard' } } },
   ),

@@ -4,7 +4,7 @@ import type { Process } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
-import { type Route, route } from '../server/route.ts'
+import { answer, get, ok, post, type Route } from '../server/route.ts'
 import { timeOf } from './job-summary.ts'
 
 function processOf(process: Process, now: number) {
@@ -28,15 +28,10 @@ function processOf(process: Process, now: number) {
 
 /** Makes a route that sends a signal to a process. */
 function signal(name: string, summary: string, send: (process: Process) => Promise<boolean>): Route {
-  return route({
-    method: 'POST',
-    path: `/api/v1/processes/{identity}/${name}`,
+  return post(`/api/v1/processes/{identity}/${name}`, {
     summary,
     answers: {
-      202: {
-        description: 'The process receives the signal with its next heartbeat',
-        content: { 'application/json': 'Process' },
-      },
+      202: answer('Process', 'The process receives the signal with its next heartbeat'),
     },
     async run({ hq, path }) {
       const process = await hq.processes().find(path.identity ?? '')
@@ -47,11 +42,9 @@ function signal(name: string, summary: string, send: (process: Process) => Promi
 }
 
 export const PROCESS_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/processes',
+  get('/api/v1/processes', {
     summary: 'Lists the worker processes of Highkiq and Sidekiq, as of their last heartbeats',
-    answers: { 200: { description: 'All of them, by identity', content: { 'application/json': 'ProcessList' } } },
+    answers: ok('ProcessList', 'All of them, by identity'),
     async run({ hq }) {
       const items = (await all(hq.processes())).map((process) => processOf(process, hq.now()))
       return json({ items, next: null })

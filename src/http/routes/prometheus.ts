@@ -1,7 +1,7 @@
 /** The metrics in the text format of Prometheus, version 0.0.4. */
 
 import { VERSION } from '../../index.ts'
-import { type Route, route } from '../server/route.ts'
+import { get, type Route } from '../server/route.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -14,9 +14,7 @@ export interface Metric {
   values: [labels: Labels, value: number][]
 }
 
-export const PROMETHEUS_ROUTE: Route = route({
-  method: 'GET',
-  path: '/metrics',
+export const PROMETHEUS_ROUTE: Route = get('/metrics', {
   summary: 'Returns the metrics for Prometheus',
   answers: { 200: { description: 'The text format of Prometheus', content: { 'text/plain': { type: 'string' } } } },
   async run({ hq, server, request, base }) {

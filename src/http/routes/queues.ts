@@ -8,7 +8,7 @@ import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
 import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
 import { flag, integer, text } from '../server/parameter.ts'
-import { type Call, type Route, route } from '../server/route.ts'
+import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
 import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
 import { cut, detailOf, summaryOf } from './job-summary.ts'
 
@@ -61,13 +61,11 @@ async function queueSummaryOf(queue: Queue): Promise<QueueSummary> {
 
 const identityOf = ({ identity }: Process) => identity
 
-const ONE = { 200: { description: 'The queue after the change', content: { 'application/json': 'Queue' } } }
+const ONE = ok('Queue', 'The queue after the change')
 
 /** Makes a route that changes the queue and returns it. */
 function actionRoute(name: string, summary: string, run: (queue: Queue) => Promise<unknown>): Route {
-  return route({
-    method: 'POST',
-    path: `${PATH}/${name}`,
+  return post(`${PATH}/${name}`, {
     summary,
     answers: ONE,
     async run({ hq, path }) {
@@ -83,23 +81,17 @@ async function one(hq: Highkiq, { name = '' }: Call['path']): Promise<Response> 
 }
 
 export const QUEUE_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/queues',
+  get('/api/v1/queues', {
     summary: 'Lists all queues by name',
-    answers: { 200: { description: 'All of them', content: { 'application/json': 'QueueList' } } },
+    answers: ok('QueueList', 'All of them'),
     run: async ({ hq }) => json({ items: await shownQueues(hq), next: null }),
   }),
-  route({
-    method: 'GET',
-    path: PATH,
+  get(PATH, {
     summary: 'Returns one queue, even when it is empty',
     answers: ONE,
     run: ({ hq, path }) => one(hq, path),
   }),
-  route({
-    method: 'GET',
-    path: `${PATH}/jobs`,
+  get(`${PATH}/jobs`, {
     summary: 'Lists the jobs in a queue, newest first',
     query: {
       search: text(
@@ -109,12 +101,7 @@ export const QUEUE_ROUTES: Route[] = [
       cursor,
       limit: integer(1, 500, 50, 'items on one page'),
     },
-    answers: {
-      200: {
-        description: 'A page. A filtered page may have no items although `next` is set.',
-        content: { 'application/json': 'JobSummaryList' },
-      },
-    },
+    answers: ok('JobSummaryList', 'A page. A filtered page may have no items although `next` is set.'),
     async run({ hq, server, path, query: { cursor, limit, ...filter } }) {
       const seal = await server.seal()
       const search = filterOf(filter, server.redaction.text) ?? searchOf('')
@@ -127,12 +114,10 @@ export const QUEUE_ROUTES: Route[] = [
       })
     },
   }),
-  route({
-    method: 'GET',
-    path: `${PATH}/jobs/{jid}`,
+  get(`${PATH}/jobs/{jid}`, {
     summary: 'Returns one job of a queue with all details',
     query: { key, whole: flag('returns the whole job, however long it is') },
-    answers: { 200: { description: 'The job', content: { 'application/json': 'JobDetail' } } },
+    answers: ok('JobDetail', 'The job'),
     async run({ hq, server, path, query, request }) {
       const named = { jid: path.jid ?? '', key: query.key }
       const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
@@ -140,12 +125,10 @@ export const QUEUE_ROUTES: Route[] = [
       return json(detailOf(server.redaction, job, about))
     },
   }),
-  route({
-    method: 'DELETE',
-    path: `${PATH}/jobs/{jid}`,
+  del(`${PATH}/jobs/{jid}`, {
     summary: 'Deletes one job from a queue',
     query: { key },
-    answers: { 200: { description: 'The result', content: { 'application/json': 'Acted' } } },
+    answers: ok('Acted', 'The result'),
     async run({ hq, server, path, query, request, audit }) {
       const named = { jid: path.jid ?? '', key: query.key }
       const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
@@ -158,11 +141,9 @@ export const QUEUE_ROUTES: Route[] = [
     queue.pause(),
   ),
   actionRoute('resume', 'Workers fetch jobs from it again', (queue) => queue.resume()),
-  route({
-    method: 'POST',
-    path: `${PATH}/clear`,
+  post(`${PATH}/clear`, {
     summary: 'Deletes all jobs that wait in it',
-    answers: { 200: { description: 'The number of items', content: { 'application/json': 'Cleared' } } },
+    answers: ok('Cleared', 'The number of items'),
     async run({ hq, path, audit }) {
       const done = await hq.queue(path.name ?? '').clear()
       audit({ count: done })

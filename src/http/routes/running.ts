@@ -4,7 +4,7 @@ import type { Running } from '../../index.ts'
 import type { Redaction } from '../access/redact.ts'
 import { json } from '../server/answer.ts'
 import { integer } from '../server/parameter.ts'
-import { type Route, route } from '../server/route.ts'
+import { get, ok, type Route } from '../server/route.ts'
 import { cut, summaryOf, timeOf } from './job-summary.ts'
 
 const STANDARD = 500
@@ -21,12 +21,10 @@ function progressOf({ done, total, note }: NonNullable<Running['progress']>) {
 }
 
 export const RUNNING_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/running',
+  get('/api/v1/running', {
     summary: 'Lists the running jobs, longest first, as of the last heartbeats',
     query: { limit: integer(1, MOST, STANDARD, 'the most items') },
-    answers: { 200: { description: 'The running jobs', content: { 'application/json': 'RunningList' } } },
+    answers: ok('RunningList', 'The running jobs'),
     async run({ hq, server, query }) {
       const items: ReturnType<typeof runningOf>[] = []
       for await (const running of hq.running()) {

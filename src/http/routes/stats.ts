@@ -7,29 +7,23 @@ import { STEP_MS } from '../live/stats-history.ts'
 import { RANGES } from '../schemas/building-blocks.ts'
 import { errorBody, json } from '../server/answer.ts'
 import { integer, oneOf } from '../server/parameter.ts'
-import { type Route, route } from '../server/route.ts'
+import { get, ok, type Route } from '../server/route.ts'
 
 /** The store keeps five years. */
 const MOST_DAYS = 1825
 
 export const STATS_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/stats',
+  get('/api/v1/stats', {
     summary: 'Returns the stats of `hq.stats()`, at most two seconds old',
-    answers: { 200: { description: 'The stats', content: { 'application/json': 'Stats' } } },
+    answers: ok('Stats', 'The stats'),
     run: async ({ server }) => json(await server.liveStats.stats()),
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/live-stats',
+  get('/api/v1/live-stats', {
     summary: 'Returns the live stats of the dashboard, at most two seconds old: figures, rates and alerts',
-    answers: { 200: { description: 'The live stats', content: { 'application/json': 'LiveStats' } } },
+    answers: ok('LiveStats', 'The live stats'),
     run: async ({ server }) => json(await server.liveStats.latest()),
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/live',
+  get('/api/v1/live', {
     summary: 'Streams the live stats: `stats` at most every 2 s, `trouble` while the store does not answer',
     headers: { 'last-event-id': 'the last event is not repeated' },
     answers: {
@@ -62,28 +56,22 @@ export const STATS_ROUTES: Route[] = [
       return new Response(stream.body, { headers: STREAM_HEADERS })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/history',
+  get('/api/v1/history', {
     summary: 'Returns the finished and failed runs of each UTC day, newest first',
     query: { days: integer(1, MOST_DAYS, 30, 'number of days, including today') },
-    answers: { 200: { description: 'Days', content: { 'application/json': 'DayList' } } },
+    answers: ok('DayList', 'Days'),
     run: async ({ hq, query }) => json({ items: await hq.history(query.days), next: null }),
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/throughput',
+  get('/api/v1/throughput', {
     summary: 'Returns the finished and failed runs, step by step, complete steps only',
     query: { range: oneOf(RANGES, 'how far back; default 1h') },
-    answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Throughput' } } },
+    answers: ok('Throughput', 'Oldest first'),
     run: async ({ server, query }) => json(await server.throughputs.of(query.range ?? '1h')),
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/gauges',
+  get('/api/v1/gauges', {
     summary:
       'Returns the samples that this server took every ten seconds since it was first asked, for one hour at most',
-    answers: { 200: { description: 'Oldest first', content: { 'application/json': 'Gauges' } } },
+    answers: ok('Gauges', 'Oldest first'),
     async run({ server }) {
       await server.liveStats.latest()
       const points = server.liveStats.history.points.map(({ at, ...point }) => ({ at: new Date(at), ...point }))

@@ -6,9 +6,8 @@ import { codeOf, messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { JobFilter } from '../schemas/jobs.ts'
 import { errorBody, json } from '../server/answer.ts'
-import { readObject } from '../server/body.ts'
-import { type Call, type Route, route } from '../server/route.ts'
-import { checked } from '../server/schema.ts'
+import { type Call, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
 
 export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 
@@ -17,9 +16,7 @@ const NDJSON = 'application/x-ndjson'
 const PROGRESS_MS = 250
 
 export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) => JobSet, sweep: Sweep): Route {
-  return route({
-    method: 'POST',
-    path,
+  return post(path, {
     summary: `${summary}; closing the connection stops it`,
     body: { content: { 'application/json': 'JobFilter' }, optional: true },
     answers: {
@@ -31,7 +28,7 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
     async run(call) {
       const { hq, server, request } = call
       // A wrong filter is refused: without it the action would apply to all jobs.
-      const filter = checked(JobFilter, await readObject(request, server.limits.bodyBytes), 'a filter')
+      const filter = await bodyOf(call, JobFilter, 'a filter')
       const set = setOf(hq)
       const search = filterOf(filter, server.redaction.text)
       call.audit({ count: 0, filter })

@@ -6,6 +6,7 @@ import { HighkiqError } from '../../job/errors.ts'
 import type { AuditDetails } from '../access/audit.ts'
 import type { LinkRights } from '../access/link.ts'
 import type { Peer } from '../access/local.ts'
+import type { SchemaName } from '../schemas.ts'
 import type { Parameters, Values } from './parameter.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -67,12 +68,29 @@ export interface Route {
   run(call: Call): Response | Promise<Response>
 }
 
-/** Makes a route whose function knows the types of its query. */
-export function route<P extends Parameters = Record<never, never>>(
-  about: Omit<Route, 'run' | 'query'> & { query?: P; run(call: Call<Values<P>>): Response | Promise<Response> },
-): Route {
-  return about as unknown as Route
+/** Returns a function that makes a route of this method. The function of the route knows the types of its query. */
+function makerOf(method: Method) {
+  return <P extends Parameters = Record<never, never>>(
+    path: string,
+    about: Omit<Route, 'method' | 'path' | 'run' | 'query'> & {
+      query?: P
+      run(call: Call<Values<P>>): Response | Promise<Response>
+    },
+  ): Route => ({ method, path, ...about }) as unknown as Route
 }
+
+export const get = makerOf('GET')
+export const post = makerOf('POST')
+export const patch = makerOf('PATCH')
+export const del = makerOf('DELETE')
+
+/** Describes an answer in JSON, for the document. */
+export const answer = (schema: SchemaName, description: string): Answer => {
+  return { description, content: { 'application/json': schema } }
+}
+export const ok = (schema: SchemaName, description: string): Record<number, Answer> => ({
+  200: answer(schema, description),
+})
 
 /** @throws NOT_ACCEPTABLE when the client accepts none of the route's media types */
 export function checkAccept(accept: string | null, { answers }: Route): void {

@@ -3,6 +3,8 @@
 import * as v from 'valibot'
 import { shown } from '../../job/options.ts'
 import { invalid } from './answer.ts'
+import { readObject } from './body.ts'
+import type { Call } from './route.ts'
 
 /** The parts of a schema by which a message finds a member. */
 interface Part {
@@ -10,6 +12,19 @@ interface Part {
   item?: Part
   entries?: Record<string, Part>
   must?: string
+}
+
+/**
+ * Reads the body of a request, `{}` without one.
+ * @throws what readObject and checked throw
+ */
+export async function bodyOf<S extends v.GenericSchema>(
+  { request, server }: Pick<Call, 'request' | 'server'>,
+  schema: S,
+  what?: string,
+  limit = server.limits.bodyBytes,
+): Promise<v.InferOutput<S>> {
+  return checked(schema, await readObject(request, limit), what)
 }
 
 /**

@@ -12,8 +12,8 @@ import { invalid, json } from '../../server/answer.ts'
 import { readObject, typeOf } from '../../server/body.ts'
 import { rowsMeant } from '../../server/delayed-retries.ts'
 import { integer } from '../../server/parameter.ts'
-import { type Call, type Route, route } from '../../server/route.ts'
-import { checked, refuseUnknown } from '../../server/schema.ts'
+import { answer, type Call, del, ok, patch, post, type Route } from '../../server/route.ts'
+import { bodyOf, refuseUnknown } from '../../server/schema.ts'
 import { readingOf } from './import.ts'
 import { statusOf } from './queries.ts'
 import { READING } from './task-options.ts'
@@ -24,9 +24,9 @@ const MOST_UNDO_SECONDS = 60
 /** The most bytes of a body that only gives a reason. */
 const LONGEST_REASON = 20_000
 
-const STATUS = { 200: { description: 'The status after the change', content: { 'application/json': 'TaskStatus' } } }
+const STATUS = ok('TaskStatus', 'The status after the change')
 
-const RESUMED = { 200: { ...STATUS[200], content: { 'application/json': 'TaskResumed' } } }
+const RESUMED = ok('TaskResumed', 'The status after the change')
 
 function pausesAgain({ counts, maxFailures, onMaxFailures }: TaskStatus): string {
   const rejected = counts.failed + counts.error
@@ -41,9 +41,7 @@ function actionRoute(
   run: (task: Task, call: Call) => Promise<void>,
   answer: (status: TaskStatus) => object = (status) => status,
 ): Route {
-  return route({
-    method: 'POST',
-    path: `/api/v1/tasks/{id}/${name}`,
+  return post(`/api/v1/tasks/{id}/${name}`, {
     answers: STATUS,
     ...about,
     async run(call) {
@@ -55,9 +53,7 @@ function actionRoute(
 }
 
 export const TASK_ACTION_ROUTES: Route[] = [
-  route({
-    method: 'POST',
-    path: '/api/v1/tasks/{id}/retry',
+  post('/api/v1/tasks/{id}/retry', {
     summary: 'Retries rejected rows: unchanged, with other arguments, or from a corrected report',
     access: 'task',
     query: {
@@ -71,10 +67,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
     },
     body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
     answers: {
-      202: {
-        description: 'The rows run again, with `undoSeconds` after that delay',
-        content: { 'application/json': 'TaskRetryAnswer' },
-      },
+      202: answer('TaskRetryAnswer', 'The rows run again, with `undoSeconds` after that delay'),
     },
     async run(call) {
       const { hq, server, path, request, link } = call
@@ -91,7 +84,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       if (link) {
         throw new HighkiqError('FORBIDDEN', 'a link can retry rows only from a corrected report: send it as the body')
       }
-      const options = checked(TaskRetry, await readObject(request, server.limits.bodyBytes), 'retry') as RetryOptions
+      const options = (await bodyOf(call, TaskRetry, 'retry')) as RetryOptions
       const { validate } = server.imports[job] ?? {}
       const as = validate ? { as: { validate } } : {}
       const task = hq.tasks.get(id)
@@ -106,18 +99,14 @@ export const TASK_ACTION_ROUTES: Route[] = [
       return json({ ...delayed, rows: rowsMeant(await task.reasons(), options) }, 202)
     },
   }),
-  route({
-    method: 'POST',
-    path: '/api/v1/tasks/{id}/retry/undo',
+  post('/api/v1/tasks/{id}/retry/undo', {
     summary: 'Undoes a retry with `undoSeconds` that has not started',
     body: { content: { 'application/json': 'TaskRetryUndo' } },
-    answers: {
-      200: { description: 'Reports whether the retry is undone', content: { 'application/json': 'TaskRetryUndone' } },
-    },
-    async run({ hq, server, path, request }) {
-      const { id } = await statusOf(hq, path)
-      const { undo } = checked(TaskRetryUndo, await readObject(request, server.limits.bodyBytes), 'undo')
-      return json({ undone: await server.delayedRetries.undo(id, undo) })
+    answers: ok('TaskRetryUndone', 'Reports whether the retry is undone'),
+    async run(call) {
+      const { id } = await statusOf(call.hq, call.path)
+      const { undo } = await bodyOf(call, TaskRetryUndo, 'undo')
+      return json({ undone: await call.server.delayedRetries.undo(id, undo) })
     },
   }),
   actionRoute('pause', { summary: 'Pauses the task: no further row starts, running rows finish' }, (task) =>
@@ -136,17 +125,15 @@ export const TASK_ACTION_ROUTES: Route[] = [
       access: 'task',
       body: { content: { 'application/json': 'TaskCancel' }, optional: true },
     },
-    async (task, { request }) => {
-      await task.cancel(checked(TaskCancel, await readObject(request, LONGEST_REASON), 'cancel').reason)
+    async (task, call) => {
+      await task.cancel((await bodyOf(call, TaskCancel, 'cancel', LONGEST_REASON)).reason)
     },
     (status) => {
       if (status.state !== 'done') return status
       throw new HighkiqError('TASK_ENDED', `task ${status.id} has ended and can't be cancelled`)
     },
   ),
-  route({
-    method: 'PATCH',
-    path: '/api/v1/tasks/{id}',
+  patch('/api/v1/tasks/{id}', {
     summary: 'Changes the name and the limits of a task while it runs',
     body: { content: { 'application/json': 'TaskSettings' } },
     answers: STATUS,
@@ -158,9 +145,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       return json(await statusOf(hq, path))
     },
   }),
-  route({
-    method: 'DELETE',
-    path: '/api/v1/tasks/{id}',
+  del('/api/v1/tasks/{id}', {
     summary: 'Deletes a task with its events; a running task is cancelled first',
     answers: { 204: { description: 'The task is deleted' } },
     async run({ hq, path }) {

@@ -4,7 +4,7 @@ import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
 import { FILE_FORMATS, type FileFormat } from '../../../tasks/spreadsheet/format.ts'
 import { streamed } from '../../../tasks/spreadsheet/write.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
-import { type Call, type Route, route } from '../../server/route.ts'
+import { type Call, get, type Route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'
 import { formatsOf, statusOf } from './queries.ts'
 
@@ -25,9 +25,7 @@ const FILE = {
 }
 
 export const FILE_ROUTES: Route[] = [
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks/{id}/report',
+  get('/api/v1/tasks/{id}/report', {
     summary: 'Returns the rejected rows with their reasons, in a file that can be corrected and sent to retry',
     access: 'task',
     query: {
@@ -46,9 +44,7 @@ export const FILE_ROUTES: Route[] = [
       return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks/{id}/download',
+  get('/api/v1/tasks/{id}/download', {
     summary: 'Returns the file of an export, which is made while it is read',
     access: 'task',
     query: {

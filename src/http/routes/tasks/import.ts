@@ -14,7 +14,7 @@ import { errorBody, inHttpWording, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
 import { flag, jsonText, requiredText, text, type Values } from '../../server/parameter.ts'
-import { type Call, type Route, route } from '../../server/route.ts'
+import { answer, type Call, post, type Route } from '../../server/route.ts'
 import { READING, TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
@@ -44,9 +44,7 @@ const QUERY = {
 
 const OPTIONS = Object.keys(TASK_PARAMETERS) as (keyof typeof TASK_PARAMETERS)[]
 
-export const IMPORT_ROUTE: Route = route({
-  method: 'POST',
-  path: '/api/v1/tasks/import',
+export const IMPORT_ROUTE: Route = post('/api/v1/tasks/import', {
   summary: 'Creates a task from a file, with a job for each row',
   query: QUERY,
   headers: {
@@ -54,10 +52,10 @@ export const IMPORT_ROUTE: Route = route({
   },
   body: { content: FILES },
   answers: {
-    200: {
-      description: 'The result of a dry run; or the complete task that an earlier request with the same key created',
-      content: { 'application/json': 'ImportResult' },
-    },
+    200: answer(
+      'ImportResult',
+      'The result of a dry run; or the complete task that an earlier request with the same key created',
+    ),
     202: {
       description:
         'The first rows are stored. The body ends when all rows are. With `error` the task is interrupted, and the stored rows stay.',

@@ -4,12 +4,10 @@ import { createHash } from 'node:crypto'
 import { stringifyJson } from '../../../job/json.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
 import { EventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
-import { type Route, route } from '../../server/route.ts'
+import { get, type Route } from '../../server/route.ts'
 import { statusOf } from './queries.ts'
 
-export const STREAM_ROUTE: Route = route({
-  method: 'GET',
-  path: '/api/v1/tasks/{id}/stream',
+export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
   summary: 'Streams the status of a task when it changes: `status` at most 4 times a second, then `done`',
   access: 'task',
   headers: { 'last-event-id': 'the last event is not repeated' },

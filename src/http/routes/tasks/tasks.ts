@@ -10,7 +10,7 @@ import { invalid, json } from '../../server/answer.ts'
 import { readBody } from '../../server/body.ts'
 import { createOnce, KEY } from '../../server/idempotency.ts'
 import { cursor, flag, integer, listOf, oneOf, text } from '../../server/parameter.ts'
-import { type Route, route } from '../../server/route.ts'
+import { get, ok, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
 import { eventsOf, formatsOf, searchEvents, statusOf } from './queries.ts'
@@ -20,9 +20,7 @@ const LARGEST_PAGE = 500
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
-  route({
-    method: 'POST',
-    path: '/api/v1/tasks',
+  post('/api/v1/tasks', {
     summary: 'Creates a task from a list of rows',
     body: { content: { 'application/json': 'NewTask' } },
     answers: {
@@ -67,9 +65,7 @@ export const TASK_ROUTES: Route[] = [
       return json({ id, total }, isNew ? 202 : 200, { location: `${base}/api/v1/tasks/${id}` })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks',
+  get('/api/v1/tasks', {
     summary: 'Lists all tasks, newest first',
     query: {
       state: oneOf(TASK_STATES, 'only tasks in this state; a page may have fewer items then'),
@@ -77,19 +73,17 @@ export const TASK_ROUTES: Route[] = [
       cursor: cursor((value) => (/^\d+-[0-9a-f]{16}$/.test(value) ? value : undefined)),
       limit,
     },
-    answers: { 200: { description: 'A page', content: { 'application/json': 'TaskList' } } },
+    answers: ok('TaskList', 'A page'),
     run: async ({ hq, query }) => json(await hq.tasks.list(given(query))),
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks/{id}',
+  get('/api/v1/tasks/{id}', {
     summary: 'Returns the status of a task',
     access: 'task',
     query: {
       include: oneOf(['rejected'], 'adds a page of the rows that were rejected since `after` (a row can appear twice)'),
       after: cursor(readSweep),
     },
-    answers: { 200: { description: 'Its status', content: { 'application/json': 'TaskStatusWithRejected' } } },
+    answers: ok('TaskStatusWithRejected', 'Its status'),
     async run(call) {
       const { hq, path, query } = call
       const status = await statusOf(hq, path)
@@ -98,9 +92,7 @@ export const TASK_ROUTES: Route[] = [
       return json({ ...shown, rejected: await newlyRejected(call, status, query.after) })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks/{id}/events',
+  get('/api/v1/tasks/{id}/events', {
     summary: 'Lists the events of the rows, in row order',
     access: 'task',
     query: {
@@ -114,7 +106,7 @@ export const TASK_ROUTES: Route[] = [
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
     },
-    answers: { 200: { description: 'A page', content: { 'application/json': 'TaskEventList' } } },
+    answers: ok('TaskEventList', 'A page'),
     async run(call) {
       const { status, code, withoutCode, otherCodes, search, cursor: after = -1, limit } = call.query
       if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
@@ -127,27 +119,23 @@ export const TASK_ROUTES: Route[] = [
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks/{id}/reasons',
+  get('/api/v1/tasks/{id}/reasons', {
     summary: 'Counts the rejected rows by code, the most frequent first',
     access: 'task',
     query: { samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes') },
-    answers: { 200: { description: 'The reasons', content: { 'application/json': 'TaskReasons' } } },
+    answers: ok('TaskReasons', 'The reasons'),
     async run(call) {
       const task = await statusOf(call.hq, call.path)
       return json({ items: await reasonsOf(call, task, call.query.samples), next: null })
     },
   }),
-  route({
-    method: 'GET',
-    path: '/api/v1/tasks/{id}/link',
+  get('/api/v1/tasks/{id}/link', {
     summary: 'Returns a link for the submitter of a task: it opens this task only, without a login',
     audited: true,
     query: {
       rights: oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others'),
     },
-    answers: { 200: { description: 'The link', content: { 'application/json': 'TaskLink' } } },
+    answers: ok('TaskLink', 'The link'),
     async run({ hq, server, base, path, query, mayChange, audit }) {
       const { rights = mayChange ? 'change' : 'read' } = query
       if (rights === 'change' && !mayChange) {
