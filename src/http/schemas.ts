@@ -15,5 +15,5 @@ export const SCHEMAS = { Error: object({ error: tasks.Problem }), ...jobs, ...ta
 export type SchemaName = keyof typeof SCHEMAS
 /** A value as the server makes it: its times are dates. */
 export type Made<Name extends SchemaName> = v.InferInput<(typeof SCHEMAS)[Name]>
-/** A value as its JSON brings it: its times are ISO 8601 texts. */
+/** A value as its JSON brings it: its times are ISO 8601 strings. */
 export type Json<Name extends SchemaName> = v.InferOutput<(typeof SCHEMAS)[Name]>

@@ -21,7 +21,7 @@ export const amount = v.pipe(v.number(), v.minValue(0))
 export const anything = v.unknown()
 export const anyList = v.array(anything)
 export const anyObject = v.record(v.string(), anything)
-/** A time: the server has a Date, and its JSON a text. */
+/** A time: the server has a Date, and its JSON a string. */
 export const time = v.pipe(v.string(), v.isoTimestamp()) as unknown as v.GenericSchema<Date, string>
 
 export const object = v.strictObject

@@ -1,227 +1,212 @@
 /** Schemas of jobs: pushed, found, running, in queues and in job sets; of processes and of cron entries. */
 
 import * as v from 'valibot'
-import {
-  amount,
-  anyList,
-  anyObject,
-  boolean,
-  count,
-  described,
-  list,
-  MOST_JOBS,
-  must,
-  number,
-  object,
-  oneOf,
-  optional,
-  orNull,
-  pageOf,
-  rule,
-  text,
-  time,
-} from './building-blocks.ts'
+import * as s from './building-blocks.ts'
 import { TaskEvent } from './tasks.ts'
 
-const when = v.union([text, number])
+const when = v.union([s.text, s.number])
 
-export const NewJob = described(
+export const NewJob = s.described(
   v.looseObject({
-    class: v.pipe(text, v.minLength(1)),
-    args: anyList,
-    queue: optional(text),
-    at: described(optional(when), 'when: ISO 8601, or seconds since the epoch'),
-    in: described(optional(v.union([text, number, anyObject])), "from now: seconds, '5m', { minutes: 5 }"),
-    jid: optional(text),
-    retry: optional(v.union([boolean, v.pipe(number, v.integer())])),
-    retryFor: optional(number),
-    expiresIn: optional(number),
-    tags: optional(list(text)),
+    class: v.pipe(s.text, v.minLength(1)),
+    args: s.anyList,
+    queue: s.optional(s.text),
+    at: s.described(s.optional(when), 'when: ISO 8601, or seconds since the epoch'),
+    in: s.described(s.optional(v.union([s.text, s.number, s.anyObject])), "from now: seconds, '5m', { minutes: 5 }"),
+    jid: s.optional(s.text),
+    retry: s.optional(v.union([s.boolean, v.pipe(s.number, v.integer())])),
+    retryFor: s.optional(s.number),
+    expiresIn: s.optional(s.number),
+    tags: s.optional(s.list(s.text)),
   }),
   'Other members are copied to the payload.',
 )
-export const Pushed = object({ jid: orNull(text) })
-export const AllPushed = object({ jids: list(orNull(text)) })
-export const NewJobs = v.union([NewJob, list(NewJob)])
+export const Pushed = s.object({ jid: s.orNull(s.text) })
+export const AllPushed = s.object({ jids: s.list(s.orNull(s.text)) })
+export const NewJobs = v.union([NewJob, s.list(NewJob)])
 export const PushedJobs = v.union([Pushed, AllPushed])
 
 // Lists and details --------------------------------------------------------------------------------------------
 
 /** The most characters of a text in a list. */
-const short = v.pipe(text, v.maxLength(300))
-const taskRow = orNull(object({ id: text, index: count }))
+const short = v.pipe(s.text, v.maxLength(300))
+const taskRow = s.orNull(s.object({ id: s.text, index: s.count }))
 
 const listed = {
   jid: short,
-  class: described(short, 'the class that people know: for an Active Job the wrapped class'),
+  class: s.described(short, 'the class that people know: for an Active Job the wrapped class'),
   queue: short,
-  preview: described(short, 'the beginning of its arguments as JSON, redacted'),
-  tags: list(short),
-  createdAt: orNull(time),
-  enqueuedAt: orNull(time),
+  preview: s.described(short, 'the beginning of its arguments as JSON, redacted'),
+  tags: s.list(short),
+  createdAt: s.orNull(s.time),
+  enqueuedAt: s.orNull(s.time),
 }
 const summary = {
   ...listed,
-  bytes: described(count, 'size of the whole payload'),
-  key: described(text, 'identifies exactly this entry in requests'),
+  bytes: s.described(s.count, 'size of the whole payload'),
+  key: s.described(s.text, 'identifies exactly this entry in requests'),
 }
 const failure = {
-  error: orNull(object({ class: orNull(short), message: text })),
-  failures: described(count, 'runs that failed'),
-  retries: described(orNull(count), 'the most retries; null when the payload does not say'),
-  failedAt: orNull(time),
-  retriedAt: orNull(time),
+  error: s.orNull(s.object({ class: s.orNull(short), message: s.text })),
+  failures: s.described(s.count, 'runs that failed'),
+  retries: s.described(s.orNull(s.count), 'the most retries; null when the payload does not say'),
+  failedAt: s.orNull(s.time),
+  retriedAt: s.orNull(s.time),
   task: taskRow,
 }
 
 /** A page with the number of scanned entries. */
-const searched = <S extends v.GenericSchema>(item: S) => object({ ...pageOf(item).entries, scanned: count })
+const searched = <S extends v.GenericSchema>(item: S) => s.object({ ...s.pageOf(item).entries, scanned: s.count })
 
-export const JobSummary = object(summary)
+export const JobSummary = s.object(summary)
 export const JobSummaryList = searched(JobSummary)
-export const JobSetEntry = object({ ...summary, ...failure, at: described(time, 'when it is due, or when it died') })
-export const JobSetEntryList = searched(JobSetEntry)
-export const JobDetail = object({
+export const JobSetEntry = s.object({
   ...summary,
   ...failure,
-  at: described(orNull(time), 'null for a job that is in no set'),
-  args: described(orNull(anyList), 'redacted; null when they are too long to show: see argsText'),
-  argsText: described(text, 'the arguments as JSON, cut when they are long'),
-  backtrace: described(orNull(list(text)), 'its frames, outermost last; null when none is kept'),
-  payload: described(anyObject, 'all other members'),
+  at: s.described(s.time, 'when it is due, or when it died'),
+})
+export const JobSetEntryList = searched(JobSetEntry)
+export const JobDetail = s.object({
+  ...summary,
+  ...failure,
+  at: s.described(s.orNull(s.time), 'null for a job that is in no set'),
+  args: s.described(s.orNull(s.anyList), 'redacted; null when they are too long to show: see argsText'),
+  argsText: s.described(s.text, 'the arguments as JSON, cut when they are long'),
+  backtrace: s.described(s.orNull(s.list(s.text)), 'its frames, outermost last; null when none is kept'),
+  payload: s.described(s.anyObject, 'all other members'),
 })
 
-export const Job = object({
-  jid: text,
-  state: oneOf(['queued', 'running', 'scheduled', 'retry', 'dead', 'backlog', 'ended', 'unknown']),
-  gaveUp: described(boolean, 'true when the search reached its time limit, so that `state` is not certain'),
-  queue: orNull(text),
-  class: orNull(text),
-  args: orNull(anyList),
-  tags: list(text),
-  createdAt: orNull(time),
-  enqueuedAt: orNull(time),
-  failedAt: orNull(time),
-  retryCount: orNull(count),
-  errorClass: orNull(text),
-  errorMessage: orNull(text),
-  job: described(orNull(JobDetail), 'its key is valid where `state` says the job is; empty for a running job'),
+export const Job = s.object({
+  jid: s.text,
+  state: s.oneOf(['queued', 'running', 'scheduled', 'retry', 'dead', 'backlog', 'ended', 'unknown']),
+  gaveUp: s.described(s.boolean, 'true when the search reached its time limit, so that `state` is not certain'),
+  queue: s.orNull(s.text),
+  class: s.orNull(s.text),
+  args: s.orNull(s.anyList),
+  tags: s.list(s.text),
+  createdAt: s.orNull(s.time),
+  enqueuedAt: s.orNull(s.time),
+  failedAt: s.orNull(s.time),
+  retryCount: s.orNull(s.count),
+  errorClass: s.orNull(s.text),
+  errorMessage: s.orNull(s.text),
+  job: s.described(s.orNull(JobDetail), 'its key is valid where `state` says the job is; empty for a running job'),
   task: taskRow,
-  event: orNull(TaskEvent),
-  result: described(v.unknown(), 'the result of its handler, if it is kept; else null'),
-  failure: described(orNull(v.looseObject({ message: text })), 'why the job failed for good, if it is kept'),
+  event: s.orNull(TaskEvent),
+  result: s.described(v.unknown(), 'the result of its handler, if it is kept; else null'),
+  failure: s.described(s.orNull(v.looseObject({ message: s.text })), 'why the job failed for good, if it is kept'),
 })
-export const JobCancelled = object({ jid: text, outcome: oneOf(['removed', 'signalled', 'requested']) })
+export const JobCancelled = s.object({ jid: s.text, outcome: s.oneOf(['removed', 'signalled', 'requested']) })
 
-export const Running = object({
+export const Running = s.object({
   ...listed,
-  process: described(text, 'identity of the process'),
-  thread: described(text, 'unique among the running jobs of a process'),
-  startedAt: time,
-  progress: orNull(object({ done: number, total: optional(number), note: optional(text) })),
+  process: s.described(s.text, 'identity of the process'),
+  thread: s.described(s.text, 'unique among the running jobs of a process'),
+  startedAt: s.time,
+  progress: s.orNull(s.object({ done: s.number, total: s.optional(s.number), note: s.optional(s.text) })),
 })
-export const RunningList = pageOf(Running)
+export const RunningList = s.pageOf(Running)
 
 // Job sets -----------------------------------------------------------------------------------------------------
 
-export const ErrorGroups = object({
-  items: list(
-    object({
-      class: orNull(text),
-      message: described(text, 'without numbers of more than five digits, ids, times and addresses'),
-      count,
-      messages: described(count, 'the number of different messages; counting stops at 1,000'),
-      jobs: described(list(text), 'classes of jobs that failed with it'),
-      since: described(orNull(time), 'when the first job of the group failed'),
-      filter: described(text, 'the value of the parameter `cause` that finds exactly these jobs'),
+export const ErrorGroups = s.object({
+  items: s.list(
+    s.object({
+      class: s.orNull(s.text),
+      message: s.described(s.text, 'without numbers of more than five digits, ids, times and addresses'),
+      count: s.count,
+      messages: s.described(s.count, 'the number of different messages; counting stops at 1,000'),
+      jobs: s.described(s.list(s.text), 'classes of jobs that failed with it'),
+      since: s.described(s.orNull(s.time), 'when the first job of the group failed'),
+      filter: s.described(s.text, 'the value of the parameter `cause` that finds exactly these jobs'),
     }),
   ),
-  matching: described(count, 'how many of the scanned jobs match, with an error or without'),
-  scanned: count,
-  complete: described(boolean, 'true when all jobs were scanned'),
+  matching: s.described(s.count, 'how many of the scanned jobs match, with an error or without'),
+  scanned: s.count,
+  complete: s.described(s.boolean, 'true when all jobs were scanned'),
 })
 
-const selected = must(
-  v.pipe(list(object({ jid: text, key: optional(text) })), v.maxLength(MOST_JOBS)),
-  `a list of at most ${MOST_JOBS} { jid, key } from the entries of a list (use …/all/… for more)`,
+const selected = s.must(
+  v.pipe(s.list(s.object({ jid: s.text, key: s.optional(s.text) })), v.maxLength(s.MOST_JOBS)),
+  `a list of at most ${s.MOST_JOBS} { jid, key } from the entries of a list (use …/all/… for more)`,
 )
 const later = {
-  at: optional(must(when, 'a time in ISO 8601, or seconds since the epoch')),
-  in: optional(must(amount, 'a number of seconds')),
+  at: s.optional(s.must(when, 'a time in ISO 8601, or seconds since the epoch')),
+  in: s.optional(s.must(s.amount, 'a number of seconds')),
 }
 const oneTime = ({ at, in: wait }: { at?: unknown; in?: unknown }) => (at === undefined) !== (wait === undefined)
 const ONE_TIME = 'give either `at`, or `in` (seconds from now)'
 
-export const Selected = object({ jobs: selected })
-export const SelectedForLater = rule(object({ jobs: selected, ...later }), oneTime, ONE_TIME)
-export const ForLater = rule(object(later), oneTime, ONE_TIME)
+export const Selected = s.object({ jobs: selected })
+export const SelectedForLater = s.rule(s.object({ jobs: selected, ...later }), oneTime, ONE_TIME)
+export const ForLater = s.rule(s.object(later), oneTime, ONE_TIME)
 
-const filled = optional(must(v.pipe(text, v.nonEmpty()), 'a non-empty string: leave it out to select all'))
-export const JobFilter = object({ search: filled, class: filled, error: filled, cause: filled, queue: filled })
+const filled = s.optional(s.must(v.pipe(s.text, v.nonEmpty()), 'a non-empty string: leave it out to select all'))
+export const JobFilter = s.object({ search: filled, class: filled, error: filled, cause: filled, queue: filled })
 
-export const Acted = object({
-  done: count,
-  refused: described(count, 'jobs that were gone, or could not be moved'),
-  error: described(optional(text), 'why the first job was refused'),
-  moved: described(
-    optional(list(object({ jid: short, key: text, was: orNull(number) }))),
+export const Acted = s.object({
+  done: s.count,
+  refused: s.described(s.count, 'jobs that were gone, or could not be moved'),
+  error: s.described(s.optional(s.text), 'why the first job was refused'),
+  moved: s.described(
+    s.optional(s.list(s.object({ jid: short, key: s.text, was: s.orNull(s.number) }))),
     'jobs that were moved to another time: their new keys, and when they were due before, in seconds',
   ),
 })
-export const Sweeping = object({ done: count, refused: count, error: optional(text), ended: boolean })
+export const Sweeping = s.object({ done: s.count, refused: s.count, error: s.optional(s.text), ended: s.boolean })
 
 // Queues, processes and cron entries ---------------------------------------------------------------------------
 
-export const Queue = object({
-  name: text,
-  size: count,
-  backlog: described(count, 'rows in the backlogs of tasks for this queue'),
-  latency: described(amount, 'seconds that its oldest job has waited'),
-  paused: boolean,
-  ignoredBy: described(list(text), 'identities of Sidekiq processes that serve it: they ignore a pause'),
-  slots: described(count, 'the most jobs that its processes run at the same time'),
-  servedBy: described(list(text), 'identities of the processes that serve it'),
+export const Queue = s.object({
+  name: s.text,
+  size: s.count,
+  backlog: s.described(s.count, 'rows in the backlogs of tasks for this queue'),
+  latency: s.described(s.amount, 'seconds that its oldest job has waited'),
+  paused: s.boolean,
+  ignoredBy: s.described(s.list(s.text), 'identities of Sidekiq processes that serve it: they ignore a pause'),
+  slots: s.described(s.count, 'the most jobs that its processes run at the same time'),
+  servedBy: s.described(s.list(s.text), 'identities of the processes that serve it'),
 })
-export const QueueList = pageOf(Queue)
-export const Cleared = object({ done: count })
+export const QueueList = s.pageOf(Queue)
+export const Cleared = s.object({ done: s.count })
 
-export const Process = object({
-  identity: text,
-  hostname: text,
-  pid: count,
-  tag: text,
-  labels: list(text),
-  queues: list(text),
-  definedQueues: described(list(text), 'the queues that the jobs of its app name'),
-  version: text,
-  ours: described(boolean, 'true for a process of Highkiq, false for one of Sidekiq'),
-  embedded: described(boolean, 'runs inside another program, and ignores signals'),
-  busy: count,
-  concurrency: described(count, 'the most jobs and ordered batches at the same time'),
-  orderedConcurrency: described(count, 'the part of it for ordered batches'),
-  rss: described(count, 'kB'),
-  quiet: boolean,
-  leader: boolean,
-  startedAt: time,
-  beat: described(time, 'time of its last heartbeat'),
-  state: oneOf(['live', 'quiet', 'silent']),
+export const Process = s.object({
+  identity: s.text,
+  hostname: s.text,
+  pid: s.count,
+  tag: s.text,
+  labels: s.list(s.text),
+  queues: s.list(s.text),
+  definedQueues: s.described(s.list(s.text), 'the queues that the jobs of its app name'),
+  version: s.text,
+  ours: s.described(s.boolean, 'true for a process of Highkiq, false for one of Sidekiq'),
+  embedded: s.described(s.boolean, 'runs inside another program, and ignores signals'),
+  busy: s.count,
+  concurrency: s.described(s.count, 'the most jobs and ordered batches at the same time'),
+  orderedConcurrency: s.described(s.count, 'the part of it for ordered batches'),
+  rss: s.described(s.count, 'kB'),
+  quiet: s.boolean,
+  leader: s.boolean,
+  startedAt: s.time,
+  beat: s.described(s.time, 'time of its last heartbeat'),
+  state: s.oneOf(['live', 'quiet', 'silent']),
 })
-export const ProcessList = pageOf(Process)
+export const ProcessList = s.pageOf(Process)
 
-export const CronEntry = object({
-  name: text,
-  spec: text,
-  timeZone: text,
-  job: text,
-  queue: orNull(text),
-  args: described(orNull(anyList), 'redacted; null when a function of the app makes them'),
-  missed: oneOf(['skip', 'once', 'all']),
-  overlap: oneOf(['allow', 'skip']),
-  paused: boolean,
-  defined: described(boolean, 'whether a live process defines the entry; without one it does not run'),
-  lastAt: orNull(time),
-  lastJid: orNull(text),
-  nextAt: orNull(time),
-  next: described(list(time), 'the next five ticks, ignoring a pause'),
+export const CronEntry = s.object({
+  name: s.text,
+  spec: s.text,
+  timeZone: s.text,
+  job: s.text,
+  queue: s.orNull(s.text),
+  args: s.described(s.orNull(s.anyList), 'redacted; null when a function of the app makes them'),
+  missed: s.oneOf(['skip', 'once', 'all']),
+  overlap: s.oneOf(['allow', 'skip']),
+  paused: s.boolean,
+  defined: s.described(s.boolean, 'whether a live process defines the entry; without one it does not run'),
+  lastAt: s.orNull(s.time),
+  lastJid: s.orNull(s.text),
+  nextAt: s.orNull(s.time),
+  next: s.described(s.list(s.time), 'the next five ticks, ignoring a pause'),
 })
-export const CronEntryList = pageOf(CronEntry)
+export const CronEntryList = s.pageOf(CronEntry)

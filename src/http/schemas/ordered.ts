@@ -1,91 +1,78 @@
 /** Schemas of ordered queues. */
 
 import * as v from 'valibot'
-import {
-  amount,
-  anyObject,
-  anything,
-  boolean,
-  count,
-  described,
-  list,
-  MOST_IDS,
-  must,
-  number,
-  object,
-  optional,
-  orNull,
-  pageOf,
-  positive,
-  rule,
-  text,
-  time,
-} from './building-blocks.ts'
+import * as s from './building-blocks.ts'
 
 const figures = {
-  length: count,
-  fresh: count,
-  retries: count,
-  busy: count,
-  processed: count,
-  failed: count,
-  lag: described(amount, 'seconds that the first due id has waited'),
+  length: s.count,
+  fresh: s.count,
+  retries: s.count,
+  busy: s.count,
+  processed: s.count,
+  failed: s.count,
+  lag: s.described(s.amount, 'seconds that the first due id has waited'),
 }
 
-export const OrderedQueue = object({
-  name: text,
+export const OrderedQueue = s.object({
+  name: s.text,
   ...figures,
-  morgueLength: count,
-  paused: boolean,
-  shards: list(object({ shard: count, owner: orNull(text), ...figures })),
+  morgueLength: s.count,
+  paused: s.boolean,
+  shards: s.list(s.object({ shard: s.count, owner: s.orNull(s.text), ...figures })),
 })
-export const OrderedQueueList = pageOf(OrderedQueue)
+export const OrderedQueueList = s.pageOf(OrderedQueue)
 
-const payloads = list(object({ payload: anything, score: number }))
+const payloads = s.list(s.object({ payload: s.anything, score: s.number }))
 
-export const OrderedWaiting = object({
-  id: text,
-  shard: count,
-  performIn: time,
-  retryCount: described(v.pipe(v.number(), v.integer(), v.minValue(-1)), '-1: no failure; 0: one failure'),
-  error: orNull(text),
+export const OrderedWaiting = s.object({
+  id: s.text,
+  shard: s.count,
+  performIn: s.time,
+  retryCount: s.described(v.pipe(v.number(), v.integer(), v.minValue(-1)), '-1: no failure; 0: one failure'),
+  error: s.orNull(s.text),
   payloads,
-  size: described(count, 'number of its payloads, shown or not'),
+  size: s.described(s.count, 'number of its payloads, shown or not'),
 })
-export const OrderedWaitingList = pageOf(OrderedWaiting)
+export const OrderedWaitingList = s.pageOf(OrderedWaiting)
 
-export const OrderedDead = object({ id: text, payloads, updatedAt: time, error: orNull(text), deaths: count })
-export const OrderedDeadList = pageOf(OrderedDead)
+export const OrderedDead = s.object({
+  id: s.text,
+  payloads,
+  updatedAt: s.time,
+  error: s.orNull(s.text),
+  deaths: s.count,
+})
+export const OrderedDeadList = s.pageOf(OrderedDead)
 
-export const OrderedId = object({
-  waiting: orNull(OrderedWaiting),
-  inFlight: orNull(object({ shard: count, owner: text, fetchedAt: time })),
-  dead: orNull(OrderedDead),
+export const OrderedId = s.object({
+  waiting: s.orNull(OrderedWaiting),
+  inFlight: s.orNull(s.object({ shard: s.count, owner: s.text, fetchedAt: s.time })),
+  dead: s.orNull(OrderedDead),
 })
 
-const id = v.union([text, number])
+const id = v.union([s.text, s.number])
 
-export const OrderedIds = rule(
-  object({
-    ids: optional(must(v.pipe(list(id), v.maxLength(MOST_IDS)), `a list of at most ${MOST_IDS} ids`)),
-    all: optional(must(v.literal(true), 'true, without `ids`')),
+export const OrderedIds = s.rule(
+  s.object({
+    ids: s.optional(s.must(v.pipe(s.list(id), v.maxLength(s.MOST_IDS)), `a list of at most ${s.MOST_IDS} ids`)),
+    all: s.optional(s.must(v.literal(true), 'true, without `ids`')),
   }),
   ({ ids, all }) => (ids === undefined) !== (all === undefined),
   'give `ids`, a list of ids, or `all: true`',
 )
-export const OrderedActed = object({ ids: described(count, 'number of ids') })
+export const OrderedActed = s.object({ ids: s.described(s.count, 'number of ids') })
 
-export const OrderedItem = object({
-  id: described(id, 'of the entity; jobs of one id never run in parallel'),
-  payload: described(optional(anything), "any JSON; default ''"),
-  score: described(optional(number), 'its order among the payloads of its id; default now'),
-  performIn: described(
-    optional(v.union([number, text, anyObject])),
+export const OrderedItem = s.object({
+  id: s.described(id, 'of the entity; jobs of one id never run in parallel'),
+  payload: s.described(s.optional(s.anything), "any JSON; default ''"),
+  score: s.described(s.optional(s.number), 'its order among the payloads of its id; default now'),
+  performIn: s.described(
+    s.optional(v.union([s.number, s.text, s.anyObject])),
     "earliest time: seconds from now, '5m', { minutes: 5 }; from 1e9 on seconds since 1970",
   ),
-  performAt: described(optional(id), 'earliest time: ISO 8601, or seconds since 1970'),
-  wake: described(optional(boolean), 'moves an id that is scheduled for later forward to this time'),
+  performAt: s.described(s.optional(id), 'earliest time: ISO 8601, or seconds since 1970'),
+  wake: s.described(s.optional(s.boolean), 'moves an id that is scheduled for later forward to this time'),
 })
-export const OrderedItems = v.union([OrderedItem, list(OrderedItem)])
-export const OrderedPushed = object({ pushed: described(count, 'number of jobs stored') })
-export const OrderedReshard = object({ shards: must(positive, 'a whole number above 0') })
+export const OrderedItems = v.union([OrderedItem, s.list(OrderedItem)])
+export const OrderedPushed = s.object({ pushed: s.described(s.count, 'number of jobs stored') })
+export const OrderedReshard = s.object({ shards: s.must(s.positive, 'a whole number above 0') })

@@ -1,135 +1,130 @@
 /** Schemas of the app and of its figures: now, live, and over time. */
 
 import * as v from 'valibot'
-import {
-  amount,
-  boolean,
-  count,
-  described,
-  list,
-  MOST_PERCENTILES,
-  number,
-  object,
-  oneOf,
-  orNull,
-  text,
-  time,
-} from './building-blocks.ts'
+import * as s from './building-blocks.ts'
 
-export const Health = object({ status: v.literal('ok') })
+export const Health = s.object({ status: v.literal('ok') })
 
-export const About = object({
-  version: text,
-  app: described(text, 'the tag of the workers; without a worker the name of the folder of the app'),
-  environment: text,
-  store: object({ kind: oneOf(['sqlite', 'redis']), title: text }),
-  readOnly: boolean,
-  canLogOut: described(boolean, 'the client logged in with a cookie: POST /logout deletes it'),
-  jobs: described(list(object({ name: text, queue: text })), 'the jobs that this process defines'),
+export const About = s.object({
+  version: s.text,
+  app: s.described(s.text, 'the tag of the workers; without a worker the name of the folder of the app'),
+  environment: s.text,
+  store: s.object({ kind: s.oneOf(['sqlite', 'redis']), title: s.text }),
+  readOnly: s.boolean,
+  canLogOut: s.described(s.boolean, 'the client logged in with a cookie: POST /logout deletes it'),
+  jobs: s.described(s.list(s.object({ name: s.text, queue: s.text })), 'the jobs that this process defines'),
 })
 
 const alert = <Kind extends string, Level extends string, More extends v.ObjectEntries>(
   kind: Kind,
   level: Level,
   more: More,
-) => object({ kind: v.literal(kind), level: v.literal(level), ...more })
+) => s.object({ kind: v.literal(kind), level: v.literal(level), ...more })
 
 /** A problem that needs attention. The dashboard words it. */
 export const Alert = v.variant('kind', [
   alert('retries-share-error', 'error', {
-    error: described(text, 'without numbers of more than five digits, ids, times and addresses'),
-    filter: described(text, 'the value of the parameter `cause` of /retries that finds them'),
-    class: text,
-    count: described(count, 'an estimate when there are very many retries'),
-    since: time,
+    error: s.described(s.text, 'without numbers of more than five digits, ids, times and addresses'),
+    filter: s.described(s.text, 'the value of the parameter `cause` of /retries that finds them'),
+    class: s.text,
+    count: s.described(s.count, 'an estimate when there are very many retries'),
+    since: s.time,
   }),
-  alert('process-silent', 'error', { identity: text, beat: time, busy: count, returnsIn: amount }),
-  alert('queue-grows', 'failed', { queue: text, perMinute: number, minutes: count, latency: amount }),
-  alert('queue-unserved', 'error', { queue: text, size: count }),
-  alert('queue-without-worker', 'failed', { queue: text }),
-  alert('task-stands-still', 'failed', { task: text, name: text, minutes: count }),
-  alert('task-paused', 'failed', { task: text, name: text, reason: orNull(text) }),
-  alert('ordered-silent', 'failed', { queue: text, shard: count, lag: amount }),
-  alert('no-process', 'error', { waiting: count }),
+  alert('process-silent', 'error', { identity: s.text, beat: s.time, busy: s.count, returnsIn: s.amount }),
+  alert('queue-grows', 'failed', { queue: s.text, perMinute: s.number, minutes: s.count, latency: s.amount }),
+  alert('queue-unserved', 'error', { queue: s.text, size: s.count }),
+  alert('queue-without-worker', 'failed', { queue: s.text }),
+  alert('task-stands-still', 'failed', { task: s.text, name: s.text, minutes: s.count }),
+  alert('task-paused', 'failed', { task: s.text, name: s.text, reason: s.orNull(s.text) }),
+  alert('ordered-silent', 'failed', { queue: s.text, shard: s.count, lag: s.amount }),
+  alert('no-process', 'error', { waiting: s.count }),
 ])
 
 const figures = {
-  processed: count,
-  failed: count,
-  busy: count,
-  enqueued: count,
-  backlog: described(count, 'rows in the backlogs of tasks'),
-  scheduled: count,
-  retries: count,
-  dead: count,
-  processes: count,
-  defaultLatency: amount,
+  processed: s.count,
+  failed: s.count,
+  busy: s.count,
+  enqueued: s.count,
+  backlog: s.described(s.count, 'rows in the backlogs of tasks'),
+  scheduled: s.count,
+  retries: s.count,
+  dead: s.count,
+  processes: s.count,
+  defaultLatency: s.amount,
 }
-const ordered = object({ length: count, morgueLength: count, lag: amount })
+const ordered = s.object({ length: s.count, morgueLength: s.count, lag: s.amount })
 
-export const Stats = object({
+export const Stats = s.object({
   ...figures,
-  ordered: object({ total: ordered, queues: v.record(v.string(), ordered) }),
+  ordered: s.object({ total: ordered, queues: v.record(v.string(), ordered) }),
 })
 
-export const LiveStats = object({
-  at: time,
-  roundTrip: described(amount, 'milliseconds that the store took to answer'),
-  stats: object({
+export const LiveStats = s.object({
+  at: s.time,
+  roundTrip: s.described(s.amount, 'milliseconds that the store took to answer'),
+  stats: s.object({
     ...figures,
-    concurrency: described(count, 'the most jobs and ordered batches that all processes run at the same time'),
-    orderedConcurrency: described(count, 'the part of it for ordered batches'),
-    ordered: object({ total: ordered }),
+    concurrency: s.described(s.count, 'the most jobs and ordered batches that all processes run at the same time'),
+    orderedConcurrency: s.described(s.count, 'the part of it for ordered batches'),
+    ordered: s.object({ total: ordered }),
   }),
-  finishedPerSecond: described(amount, 'over the last 10 s, or the part of it that is known'),
-  failedPerSecond: amount,
-  alerts: described(list(Alert), 'sorted by severity'),
-  tasks: described(count, 'running tasks'),
-  orderedQueues: count,
-  crons: count,
-  queues: count,
+  finishedPerSecond: s.described(s.amount, 'over the last 10 s, or the part of it that is known'),
+  failedPerSecond: s.amount,
+  alerts: s.described(s.list(Alert), 'sorted by severity'),
+  tasks: s.described(s.count, 'running tasks'),
+  orderedQueues: s.count,
+  crons: s.count,
+  queues: s.count,
 })
 
-export const Day = object({ date: v.pipe(v.string(), v.isoDate()), processed: count, failed: count })
-export const DayList = object({ items: list(Day), next: v.null() })
+export const Day = s.object({ date: v.pipe(v.string(), v.isoDate()), processed: s.count, failed: s.count })
+export const DayList = s.object({ items: s.list(Day), next: v.null() })
 
-export const Deploy = object({ at: time, label: text })
+export const Deploy = s.object({ at: s.time, label: s.text })
 
-export const Throughput = object({
-  from: time,
-  to: time,
-  step: described(count, 'seconds from point to point'),
-  points: list(object({ at: time, finished: amount, failed: amount })),
-  deploys: list(Deploy),
+export const Throughput = s.object({
+  from: s.time,
+  to: s.time,
+  step: s.described(s.count, 'seconds from point to point'),
+  points: s.list(s.object({ at: s.time, finished: s.amount, failed: s.amount })),
+  deploys: s.list(Deploy),
 })
 
-export const Gauges = object({
-  step: count,
-  points: list(
-    object({ at: time, finished: count, failed: count, busy: count, enqueued: count, retries: count, dead: count }),
+export const Gauges = s.object({
+  step: s.count,
+  points: s.list(
+    s.object({
+      at: s.time,
+      finished: s.count,
+      failed: s.count,
+      busy: s.count,
+      enqueued: s.count,
+      retries: s.count,
+      dead: s.count,
+    }),
   ),
 })
 
-const percentile = described(orNull(amount), 'seconds; null without a successful run')
-const step = { at: time, processed: count, failed: count, seconds: amount }
+const percentile = s.described(s.orNull(s.amount), 'seconds; null without a successful run')
+const step = { at: s.time, processed: s.count, failed: s.count, seconds: s.amount }
 const runs = {
-  ...{ name: text, processed: count, failed: count, success: count, seconds: amount, average: amount },
+  ...{ name: s.text, processed: s.count, failed: s.count, success: s.count, seconds: s.amount, average: s.amount },
   ...{ p50: percentile, p95: percentile, p99: percentile },
 }
-const window = { from: time, to: time, deploys: list(Deploy) }
+const window = { from: s.time, to: s.time, deploys: s.list(Deploy) }
 
-export const TopJobs = object({
+export const TopJobs = s.object({
   ...window,
-  step: described(count, 'seconds from step to step'),
-  jobs: described(
-    list(object({ ...runs, steps: list(object(step)) })),
-    `sorted by total time; percentiles for the first ${MOST_PERCENTILES}, over the last 8 hours at most`,
+  step: s.described(s.count, 'seconds from step to step'),
+  jobs: s.described(
+    s.list(s.object({ ...runs, steps: s.list(s.object(step)) })),
+    `sorted by total time; percentiles for the first ${s.MOST_PERCENTILES}, over the last 8 hours at most`,
   ),
 })
 
-export const JobMetrics = object({
+export const JobMetrics = s.object({
   ...runs,
   ...window,
-  histogram: list(object({ label: text, count })),
-  minutes: list(object({ ...step, histogram: list(count) })),
+  histogram: s.list(s.object({ label: s.text, count: s.count })),
+  minutes: s.list(s.object({ ...step, histogram: s.list(s.count) })),
 })
