@@ -12,11 +12,12 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
 function notingStore() {
   const store = new SqliteStore({ path: ':memory:', synchronous: 'NORMAL' })
   const calls: PushItem[][] = []
-  const push = store.jobs.push.bind(store.jobs)
-  store.jobs.push = (items, now) => {
+  const { push } = store.jobs
+  const noting = (items: PushItem[], now: number) => {
     calls.push(items)
     return push(items, now)
   }
+  Object.assign(store.jobs, { push: noting })
   return { store, calls }
 }
 

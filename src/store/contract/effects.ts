@@ -1,6 +1,5 @@
 /** Changes that a store makes in the same atomic step in which it moves a job. */
 
-import type { IterationState } from './iterations.ts'
 import type { EventStatus, Message } from './task-events.ts'
 
 /**
@@ -31,6 +30,24 @@ export interface EventEffect {
   messages?: Message[]
   /** JSON text, at most 16 kB. */
   result?: string
+}
+
+/** How far an iteration has come: a job that processes many items, one by one. */
+export interface IterationState {
+  /** Attempts begun, this one included. */
+  executions: number
+  /** Seconds, the sum of all attempts. */
+  runtime: number
+  /** JSON text of the position from which the next attempt starts. */
+  cursor: string
+}
+
+/** The stored state of an iteration. One that was cancelled before its first attempt has only `cancelled`. */
+export interface IterationRecord extends Omit<IterationState, 'cursor'> {
+  /** JSON text; null before the first item. */
+  cursor: string | null
+  /** When it was cancelled, in milliseconds; null: it was not. */
+  cancelled: number | null
 }
 
 /** Changes the stored state of an iteration. */

@@ -1,7 +1,6 @@
 /** Job sets: jobs that wait for a time (scheduled, retries), and dead jobs. */
 
-import type { Effect } from './effects.ts'
-import type { Destination, SetName } from './jobs.ts'
+import type { Move, SetName } from './jobs.ts'
 
 export interface Entry {
   text: string
@@ -9,11 +8,7 @@ export interface Entry {
 }
 
 /** Compare-and-swap on a set: it applies only while the set has an entry with this text and this score. */
-export interface Swap extends Entry {
-  /** null: the entry is dropped. */
-  to: Destination | null
-  effects?: Effect[]
-}
+export type Swap = Entry & Move
 
 /**
  * `gone` – another caller was faster, or there never was such an item; nothing changed. `error` – the store can't apply

@@ -1,7 +1,6 @@
 /** Jobs and queues. To a store a job is a text. */
 
-import type { Effect } from './effects.ts'
-import type { IterationRecord, IterationState } from './iterations.ts'
+import type { Effect, IterationRecord, IterationState } from './effects.ts'
 import type { OrderedPush } from './ordered.ts'
 import type { TaskSpec } from './task-spec.ts'
 
@@ -15,6 +14,12 @@ export type SetName = 'retry' | 'schedule' | 'dead'
 export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
   | { to: SetName; text: string; score: number }
+
+/** Where a job goes from its queue, its set or its dead owner, and what changes with it. null: the job is dropped. */
+export interface Move {
+  to: Destination | null
+  effects?: Effect[] | undefined
+}
 
 /** For this long a store remembers the id of a push with `once`. */
 export const ONCE_SECONDS = 300

@@ -1,8 +1,7 @@
 /** Searching queues and sets, and removing jobs from the middle of a queue. */
 
-import type { Effect } from './effects.ts'
 import type { Entry, SwapAnswer } from './job-sets.ts'
-import type { Destination, SetName } from './jobs.ts'
+import type { Move, SetName } from './jobs.ts'
 
 /** A job in a queue. `at` is an opaque hint about its position, for `pull`. */
 export interface WaitingJob {
@@ -32,12 +31,9 @@ export interface ScanPage {
 }
 
 /** Compare-and-swap on a queue: one job with exactly this text, wherever it is in the queue. */
-export interface Pull {
+export interface Pull extends Move {
   text: string
   at?: string | undefined
-  /** null: the job is dropped. */
-  to: Destination | null
-  effects?: Effect[] | undefined
 }
 
 export interface Cleared<Item> {

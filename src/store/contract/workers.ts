@@ -2,7 +2,7 @@
 
 import type { Effect } from './effects.ts'
 import type { SwapAnswer } from './job-sets.ts'
-import type { Destination } from './jobs.ts'
+import type { Destination, Move } from './jobs.ts'
 
 /** A job that an owner has fetched. It belongs to this owner until it is settled or rescued. */
 export interface FetchedJob {
@@ -92,22 +92,12 @@ export function machineOf(host: string): string {
 }
 
 /** A job of a claimed owner. */
-export interface OrphanedJob {
+export interface OrphanedJob extends FetchedJob {
   owner: string
-  queue: string
-  ticket: string
-  text: string
 }
 
 /** Moves an orphaned job. */
-export interface Rescue {
-  owner: string
-  queue: string
-  ticket: string
-  /** null: the job is dropped. */
-  to: Destination | null
-  effects?: Effect[]
-}
+export type Rescue = Omit<OrphanedJob, 'text'> & Move
 
 /**
  * How a lease thread renews leases on its own. `module` exports `openRenewer(options)`, which returns an object with
@@ -159,11 +149,7 @@ export interface BeatAnswer {
 }
 
 /** A job that an owner has fetched, for display. */
-export interface OwnedJob {
-  owner: string
-  queue: string
-  text: string
-}
+export type OwnedJob = Omit<OrphanedJob, 'ticket'>
 
 export type Signal = 'TSTP' | 'TERM' | 'TTIN'
 

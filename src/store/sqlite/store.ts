@@ -1,16 +1,15 @@
 import type { Store } from '../contract.ts'
 import type { DatabaseOptions } from './file/database.ts'
 import { StoreFile } from './file/store-file.ts'
+import { SqliteJobStore } from './job-store.ts'
 import { SqliteCronStore } from './jobs/crons.ts'
 import { SqliteJobSetStore } from './jobs/job-set-store.ts'
-import { SqliteJobStore } from './jobs/job-store.ts'
 import { SqliteMetricStore } from './jobs/metrics.ts'
 import { SqliteResultStore } from './jobs/results.ts'
 import { SqliteSearchStore } from './jobs/search.ts'
 import { SqliteOrderedStore } from './ordered/ordered-store.ts'
-import { OrderedTables } from './ordered/tables.ts'
 import { SqliteCancellationStore } from './queues/cancellations.ts'
-import { pushAllTracked, SqliteTaskStore } from './tasks/task-store.ts'
+import { SqliteTaskStore } from './tasks/task-store.ts'
 import { SqliteWorkerStore } from './workers/worker-store.ts'
 
 /** The embedded store: one SQLite file for any number of processes on one machine. */
@@ -35,10 +34,7 @@ export class SqliteStore implements Store {
     const file = new StoreFile(options, warn)
     this.#file = file
     this.url = `sqlite:${options.path}`
-    this.jobs = new SqliteJobStore(file, {
-      ordered: (db, { queue, shards, items }) => db.get(OrderedTables).push(queue, shards, items),
-      tracked: pushAllTracked,
-    })
+    this.jobs = new SqliteJobStore(file)
     this.workers = new SqliteWorkerStore(file)
     this.jobSets = new SqliteJobSetStore(file)
     this.search = new SqliteSearchStore(file)

@@ -1,5 +1,5 @@
 import { HighkiqError, PushError } from '../../../job/errors.ts'
-import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
+import type { CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { bootId, endIn, isPast } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -17,8 +17,8 @@ interface CronRow extends Omit<CronRecord, 'paused' | 'alive'> {
 const MAX_SECONDS = 3600
 
 export class SqliteCronStore extends SqliteArea implements CronStore {
-  list(names?: readonly string[]): Promise<CronRecord[]> {
-    return this.file.read((db) => {
+  readonly list: CronStore['list'] = (names) =>
+    this.file.read((db) => {
       const rows = db.all<CronRow>(sql.cron.list, names ? JSON.stringify(names) : null)
       return rows.map(({ paused, boot, ends, ...row }) => ({
         ...row,
@@ -26,18 +26,16 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
         alive: !isPast(ends, boot, MAX_SECONDS),
       }))
     })
-  }
 
-  define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
-    return this.file.write((db) => {
+  readonly define: CronStore['define'] = (name, { old, text, tick }, seconds) =>
+    this.file.write((db) => {
       const ends = endIn(seconds)
       if (old === null) return db.first(sql.cron.create, name, text, tick, bootId, ends) !== undefined
       if (old === text) return db.first(sql.cron.keepAlive, bootId, ends, name, text) !== undefined
       return db.first(sql.cron.change, text, tick, bootId, ends, name, old) !== undefined
     }, ANSWER_SECONDS)
-  }
 
-  async tick(name: string, tick: CronTick, now: number): Promise<CronTickAnswer> {
+  readonly tick: CronStore['tick'] = async (name, tick, now) => {
     try {
       return await this.file.write((db) => decideTick(db, name, tick, now), ANSWER_SECONDS)
     } catch (thrown) {
@@ -46,22 +44,19 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
     }
   }
 
-  pause(name: string, paused: boolean, now: number): Promise<boolean> {
-    return this.file.write((db) => {
+  readonly pause: CronStore['pause'] = (name, paused, now) =>
+    this.file.write((db) => {
       const row = paused ? db.first(sql.cron.pause, name) : db.first(sql.cron.resume, now, name)
       return row !== undefined
     }, ANSWER_SECONDS)
-  }
 
-  remove(name: string): Promise<boolean> {
-    return this.file.write((db) => db.first(sql.cron.delete, name) !== undefined, ANSWER_SECONDS)
-  }
+  readonly remove: CronStore['remove'] = (name) =>
+    this.file.write((db) => db.first(sql.cron.delete, name) !== undefined, ANSWER_SECONDS)
 
-  releaseLock(lock: string, holder: string): Promise<void> {
-    return this.file.write((db) => {
+  readonly releaseLock: CronStore['releaseLock'] = (lock, holder) =>
+    this.file.write((db) => {
       db.run(sql.lock.release, lock, holder)
     }, ANSWER_SECONDS)
-  }
 }
 
 /** @throws STORE_FULL */

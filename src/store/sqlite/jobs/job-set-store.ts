@@ -1,39 +1,29 @@
-import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
+import type { Entry, JobSetStore, SetName } from '../../contract.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { DUE_CHANNEL, ID, JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 import { applyEach, CHUNK, move } from './moves.ts'
 
 export class SqliteJobSetStore extends SqliteArea implements JobSetStore {
-  due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
-    return this.file.read((db) => {
+  readonly due: JobSetStore['due'] = (set, now, limit) =>
+    this.file.read((db) => {
       const entries = db.all<Entry>(sql.set.due, ID[set], now / 1000, limit)
       const next = db.first<{ score: number }>(sql.set.next, ID[set], entries.length)
       return { entries, next: next?.score ?? null }
     })
-  }
 
-  swap(set: SetName, swaps: Swap[], now: number): Promise<SwapAnswer[]> {
-    return applyEach(this.file, swaps, now, (db, ledgers, swap) => {
+  readonly swap: JobSetStore['swap'] = (set, swaps, now) =>
+    applyEach(this.file, swaps, now, (db, ledgers, swap) => {
       if (!db.get(JobSets).remove(set, swap)) return 'gone'
       move(db, ledgers, swap.to, swap.effects)
       return 'ok'
     })
-  }
 
-  waitUntilDue(ms: number, signal: AbortSignal): Promise<void> {
-    return this.file.wait([DUE_CHANNEL], ms, signal)
-  }
+  readonly waitUntilDue: JobSetStore['waitUntilDue'] = (ms, signal) => this.file.wait([DUE_CHANNEL], ms, signal)
+  readonly size: JobSetStore['size'] = (set) => this.file.read((db) => db.get(JobSets).size(set))
+  readonly page: JobSetStore['page'] = (set, page) => this.file.read((db) => db.get(JobSets).page(set, page))
 
-  size(set: SetName): Promise<number> {
-    return this.file.read((db) => db.get(JobSets).size(set))
-  }
-
-  page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
-    return this.file.read((db) => db.get(JobSets).page(set, page))
-  }
-
-  async prune(set: SetName, max: number, since: number): Promise<void> {
+  readonly prune: JobSetStore['prune'] = async (set, max, since) => {
     while ((await this.#pruneChunk(set, max, since)) === CHUNK);
   }
 

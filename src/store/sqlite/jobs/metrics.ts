@@ -4,7 +4,6 @@ import {
   type JobSums,
   MAX_BUCKET_COUNT,
   type MetricStore,
-  type MetricsBatch,
   type StoreStats,
 } from '../../contract.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -28,22 +27,19 @@ interface Total {
 }
 
 export class SqliteMetricStore extends SqliteArea implements MetricStore {
-  totals(): Promise<StoreStats> {
-    return this.file.read((db) => db.first<StoreStats>(sql.stat.totals) as StoreStats)
-  }
+  readonly totals: MetricStore['totals'] = () =>
+    this.file.read((db) => db.first<StoreStats>(sql.stat.totals) as StoreStats)
 
-  resetTotals(which: 'processed' | 'failed'): Promise<void> {
-    return this.file.write((db) => {
+  readonly resetTotals: MetricStore['resetTotals'] = (which) =>
+    this.file.write((db) => {
       db.run(sql.stat.reset, which === 'processed' ? 0 : 1, which === 'failed' ? 0 : 1)
     })
-  }
 
-  history(days: readonly string[]): Promise<Total[]> {
-    return this.file.read((db) => days.map((day) => db.first<Total>(sql.stat.day, day) ?? { processed: 0, failed: 0 }))
-  }
+  readonly history: MetricStore['history'] = (days) =>
+    this.file.read((db) => days.map((day) => db.first<Total>(sql.stat.day, day) ?? { processed: 0, failed: 0 }))
 
-  record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
-    return this.file.write((db) => {
+  readonly record: MetricStore['record'] = ({ source, number, at, jobs }) =>
+    this.file.write((db) => {
       if (!db.first(sql.metrics.recordBatch, source, number, at)) return
       for (const { span, kept } of SPANS) {
         const begins = at - (at % (span * MINUTE))
@@ -61,14 +57,12 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
       db.run(sql.metrics.deleteOldHistograms, at - MINUTES_KEPT)
       db.run(sql.metrics.deleteOldSources, at - MINUTES_KEPT)
     }, ANSWER_SECONDS)
-  }
 
-  sums(span: 1 | 10, times: readonly number[], name: string | null = null): Promise<JobSums[]> {
-    return this.file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name))
-  }
+  readonly sums: MetricStore['sums'] = (span, times, name) =>
+    this.file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name ?? null))
 
-  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
-    return this.file.read((db) => {
+  readonly histograms: MetricStore['histograms'] = (name, minutes) =>
+    this.file.read((db) => {
       const rows = db.all<{ at: number; bucket: number; count: number }>(
         sql.metrics.histograms,
         JSON.stringify(minutes),
@@ -82,21 +76,18 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
       }
       return [...found].map(([at, counts]) => ({ at, counts }))
     })
-  }
 
-  recordDeploy({ at, label }: Deploy, now: number): Promise<boolean> {
-    return this.file.write((db) => {
+  readonly recordDeploy: MetricStore['recordDeploy'] = ({ at, label }, now) =>
+    this.file.write((db) => {
       db.run(sql.metrics.deleteOldDeploys, now - DEPLOYS_KEPT)
       return db.first(sql.metrics.recordDeploy, at, label.toWellFormed(), now, now - MINUTE) !== undefined
     }, ANSWER_SECONDS)
-  }
 
-  deploys(days: readonly string[]): Promise<Deploy[]> {
-    return this.file.read((db) =>
+  readonly deploys: MetricStore['deploys'] = (days) =>
+    this.file.read((db) =>
       days
         .map((day) => Date.parse(day))
         .flatMap((begins) => db.all<Deploy>(sql.metrics.deploys, begins, begins + DAY))
         .sort((a, b) => a.at - b.at),
     )
-  }
 }

@@ -7,8 +7,8 @@ import { sql } from '../sql.generated.ts'
 const READ_MS = 10
 
 export class SqliteResultStore extends SqliteArea implements ResultStore {
-  remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null> {
-    return this.file.write((db) => {
+  readonly remember: ResultStore['remember'] = (key, value, seconds, instead) =>
+    this.file.write((db) => {
       const now = Date.now()
       db.run(sql.result.deleteOldMemory, now)
       const found = db.first<{ value: string }>(sql.result.remembered, key)
@@ -16,19 +16,17 @@ export class SqliteResultStore extends SqliteArea implements ResultStore {
       db.run(sql.result.remember, key, value.toWellFormed(), now + Math.ceil(seconds * 1000))
       return null
     }, ANSWER_SECONDS)
-  }
 
-  keep(jid: string, text: string, seconds: number): Promise<void> {
-    return this.file.write((db) => {
+  readonly keep: ResultStore['keep'] = (jid, text, seconds) =>
+    this.file.write((db) => {
       const now = Date.now()
       db.run(sql.result.deleteOld, now)
       db.run(sql.result.keep, jid, text, now + Math.ceil(seconds * 1000))
       db.notify(channelOf(jid))
       db.checkRoom()
     }, ANSWER_SECONDS)
-  }
 
-  async find(jid: string, ms = 0, signal: AbortSignal = new AbortController().signal): Promise<string | null> {
+  readonly find: ResultStore['find'] = async (jid, ms = 0, signal = new AbortController().signal) => {
     const end = performance.now() + ms
     for (;;) {
       const found = await this.file.read((db) => db.first<{ text: string }>(sql.result.find, jid, Date.now()))
@@ -40,12 +38,8 @@ export class SqliteResultStore extends SqliteArea implements ResultStore {
     }
   }
 
-  secret(name: string, proposed: string): Promise<string> {
-    return this.file.write(
-      (db) => (db.first(sql.result.secret, name, proposed) as { text: string }).text,
-      ANSWER_SECONDS,
-    )
-  }
+  readonly secret: ResultStore['secret'] = (name, proposed) =>
+    this.file.write((db) => (db.first(sql.result.secret, name, proposed) as { text: string }).text, ANSWER_SECONDS)
 }
 
 /** Notified when a job's result is stored. */

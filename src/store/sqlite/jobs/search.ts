@@ -1,17 +1,7 @@
 /** Searching queues and sets, moving jobs out of the middle of a queue, and clearing queues and sets. */
 
 import { between } from '../../../job/between.ts'
-import type {
-  Cleared,
-  Entry,
-  Pull,
-  Scan,
-  ScanPage,
-  SearchStore,
-  SetName,
-  SwapAnswer,
-  WaitingJob,
-} from '../../contract.ts'
+import type { Entry, Pull, SearchStore, WaitingJob } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { HIGHEST, ID, JobSets } from '../queues/job-sets.ts'
@@ -34,8 +24,8 @@ interface PullSearch {
 
 export class SqliteSearchStore extends SqliteArea implements SearchStore {
   /** The cursor is the position of the last compared job. The position of a job never changes. */
-  scanQueue(name: string, needle: string, { after, at, limit }: ScanPage): Promise<Scan<WaitingJob>> {
-    return this.file.read((db) => {
+  readonly scanQueue: SearchStore['scanQueue'] = (name, needle, { after, at, limit }) =>
+    this.file.read((db) => {
       const found = db.first<{ id: number; tail: number }>(sql.queue.id, name)
       if (!found) return { items: [], next: null, scanned: 0 }
       const first = at === undefined ? found.tail + 1 : Number(at) + 1
@@ -54,11 +44,10 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       const isEnd = scanned === sizes.length && sizes.length < MAX_COMPARED
       return { items, next: isEnd ? null : String(end), scanned }
     })
-  }
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
-  scanSet(set: SetName, needle: string, { after, limit }: ScanPage): Promise<Scan<Entry>> {
-    return this.file.read((db) => {
+  readonly scanSet: SearchStore['scanSet'] = (set, needle, { after, limit }) =>
+    this.file.read((db) => {
       const id = ID[set]
       const [, score = HIGHEST.score, text = HIGHEST.text] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
       const from = [Number(score), text] as const
@@ -75,9 +64,8 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       const name = end.score === behind.score ? between(behind.text, end.text) : ''
       return { items, next: `${end.score}:${name}`, scanned }
     })
-  }
 
-  async pull(queue: string, items: Pull[], now: number): Promise<SwapAnswer[]> {
+  readonly pull: SearchStore['pull'] = async (queue, items, now) => {
     const search: PullSearch = { queue, items, positions: items.map(() => undefined) }
     while (await this.file.read((db) => searchStep(db, search)));
     return applyEach(this.file, [...items.entries()], now, (db, ledgers, [i, { text, to, effects }]) => {
@@ -88,8 +76,8 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     })
   }
 
-  clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
-    return this.file.write((db) => {
+  readonly clearQueue: SearchStore['clearQueue'] = (queue, needles, limit) =>
+    this.file.write((db) => {
       const id = db.first<{ id: number }>(sql.queue.id, queue)?.id
       if (id === undefined) return { removed: 0, kept: [], done: true }
       const isFree = isWithoutEffects(db)
@@ -110,10 +98,9 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       if (!next && kept.length === 0) db.run(sql.queue.hide, id)
       return { removed, kept, done: !next }
     })
-  }
 
-  clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
-    return this.file.write((db) => {
+  readonly clearSet: SearchStore['clearSet'] = (set, needles) =>
+    this.file.write((db) => {
       const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
       const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
       const sizes = db.all<Sized>(sql.set.lengthsUp, ID[set], MAX_COMPARED)
@@ -125,7 +112,6 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       const done = lowest.length === sizes.length && sizes.length < MAX_COMPARED
       return { removed: removed.length, kept, done }
     })
-  }
 }
 
 /** Searches where the items should be, then a number of jobs from the newest on. Returns false when it is complete. */

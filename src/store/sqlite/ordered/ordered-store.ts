@@ -47,11 +47,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   readonly releaseShard: OrderedStore['releaseShard'] = (queue, shard, owner, token, now) =>
     this.#change(queue, false, (open, tables) => tables.release(open, shard, owner, token, now))
 
-  async settleAndFetch(
-    queue: string,
-    owner: string,
-    request: OrderedSettleAndFetch,
-  ): Promise<OrderedSettleAndFetchAnswer> {
+  readonly settleAndFetch: OrderedStore['settleAndFetch'] = async (queue, owner, request) => {
     try {
       return await this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, false))
     } catch (thrown) {
@@ -65,7 +61,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   readonly inFlight: OrderedStore['inFlight'] = (queue, owner) =>
     this.#read(queue, [], (open, tables) => tables.flights.list(open.id, owner ?? null))
 
-  async wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<undefined> {
+  readonly wait: OrderedStore['wait'] = async (owner, queues, ms, signal) => {
     const end = performance.now() + ms
     const channels = queues.map(queueChannel)
     while (!signal.aborted && !this.file.isClosed) {
@@ -94,7 +90,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   readonly reshard: OrderedStore['reshard'] = (queue, shards) =>
     this.#change(queue, false, (open, _, db) => beginReshard(db, open, shards))
 
-  async moveShards(queue: string): Promise<number> {
+  readonly moveShards: OrderedStore['moveShards'] = async (queue) => {
     for (;;) {
       const { moved, done } = await this.#change(queue, { moved: 0, done: true }, (open, _, db) => moveShards(db, open))
       if (moved > 0 || done) return moved

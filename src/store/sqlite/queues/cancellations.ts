@@ -4,7 +4,6 @@ import {
   CANCELLATION_LIFE_MS,
   CANCELLATIONS_PAGE,
   type CancellationEffect,
-  type CancellationState,
   type CancellationStore,
   DROPPED_LIFE_MS,
   MAX_CANCELLATIONS,
@@ -17,39 +16,35 @@ import { sql } from '../sql.generated.ts'
 const PRUNE_EVERY = 100
 
 export class SqliteCancellationStore extends SqliteArea implements CancellationStore {
-  request(jid: string, now: number): Promise<void> {
-    return this.file.write((db) => {
+  readonly request: CancellationStore['request'] = (jid, now) =>
+    this.file.write((db) => {
       db.run(sql.cancellation.deleteOld, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
       if (versionOf(db, jid) > 0) return
       const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
       db.run(sql.cancellation.set, jid, version)
       if (version % PRUNE_EVERY === 0) db.run(sql.cancellation.prune, MAX_CANCELLATIONS)
     }, ANSWER_SECONDS)
-  }
 
-  withdraw(jid: string): Promise<CancellationState> {
-    return this.file.write((db) => {
+  readonly withdraw: CancellationStore['withdraw'] = (jid) =>
+    this.file.write((db) => {
       const version = versionOf(db, jid)
       if (version > 0) db.run(sql.cancellation.unset, jid)
       return version > 0 ? 'requested' : version < 0 ? 'dropped' : 'none'
     }, ANSWER_SECONDS)
-  }
 
-  among(jids: readonly string[]): Promise<string[]> {
-    return this.file.read((db) => {
+  readonly among: CancellationStore['among'] = (jids) =>
+    this.file.read((db) => {
       const rows = db.all<{ jid: string }>(sql.cancellation.among, JSON.stringify(jids))
       return rows.map(({ jid }) => jid)
     })
-  }
 
-  since(since: number): Promise<{ version: number; jids: string[] }> {
-    return this.file.read((db) => {
+  readonly since: CancellationStore['since'] = (since) =>
+    this.file.read((db) => {
       const rows = db.all<{ jid: string; version: number }>(sql.cancellation.since, since, CANCELLATIONS_PAGE)
       const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1) : undefined
       const newest = last ?? db.first<{ version: number }>(sql.cancellation.newest)
       return { version: newest?.version ?? 0, jids: rows.map(({ jid }) => jid) }
     })
-  }
 }
 
 /** Removes the cancellation of a job that has ended, in the step that settles the job. */

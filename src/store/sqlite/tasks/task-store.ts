@@ -2,13 +2,8 @@ import { memberText } from '../../../job/json.ts'
 import {
   dueOf,
   EVENT_STATUSES,
-  type EventEffect,
   isInAttempt,
-  type Message,
   type PushItem,
-  type RetryRow,
-  type TaskChange,
-  type TaskRecord,
   type TaskSpec,
   type TaskStore,
   type TrackedPush,
@@ -29,13 +24,12 @@ const LOST_AFTER_MS = 3_600_000
 const PARTS = 20
 
 export class SqliteTaskStore extends SqliteArea implements TaskStore {
-  create(task: TaskSpec): Promise<boolean> {
-    return this.file.write((db) => {
+  readonly create: TaskStore['create'] = (task) =>
+    this.file.write((db) => {
       const key = insert(db, task, 'adding')
       if (key !== undefined) db.run(sql.producer.add, key, task.producer, 0, OPEN, 0)
       return key !== undefined
     })
-  }
 
   readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
     this.file.write((db) => {
@@ -48,41 +42,29 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly openAdding: TaskStore['openAdding'] = (task, producer, now, instead) =>
     this.#change(now, (ledgers, db) => db.get(Adding).open(ledgers, task, producer, instead))
-
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
     this.#change(now, (ledgers, db) => db.get(Adding).end(ledgers, task, producer, interrupted))
-
-  change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
-    return this.#change(now, (ledgers, db) => db.get(Runs).change(ledgers, id, change))
-  }
-
-  cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
-    return this.#change(now, (ledgers, db) => db.get(Runs).cancel(ledgers, id, reason))
-  }
-
+  readonly change: TaskStore['change'] = (id, change, now) =>
+    this.#change(now, (ledgers, db) => db.get(Runs).change(ledgers, id, change))
+  readonly cancel: TaskStore['cancel'] = (id, reason, now) =>
+    this.#change(now, (ledgers, db) => db.get(Runs).cancel(ledgers, id, reason))
   readonly cancelRows: TaskStore['cancelRows'] = (id, limit, now) =>
     this.#change(now, (ledgers, db) => db.get(Runs).cancelRows(ledgers, id, limit))
-
   readonly startRun: TaskStore['startRun'] = (id, run, producer, now) =>
     this.#change(now, (ledgers, db) => db.get(Runs).start(ledgers, id, run, producer, now))
+  readonly retryRows: TaskStore['retryRows'] = (id, run, rows, now) =>
+    this.#change(now, (ledgers, db) => db.get(Runs).retry(ledgers, id, run, rows))
+  readonly leaveWindow: TaskStore['leaveWindow'] = (id, indexes, now) =>
+    this.#change(now, (ledgers, db) => db.get(Runs).leaveWindow(ledgers, id, indexes))
 
-  retryRows(id: string, run: number, rows: RetryRow[], now: number): Promise<('ok' | 'gone' | 'dropped')[]> {
-    return this.#change(now, (ledgers, db) => db.get(Runs).retry(ledgers, id, run, rows))
-  }
-
-  leaveWindow(id: string, indexes: readonly number[], now: number): Promise<void> {
-    return this.#change(now, (ledgers, db) => db.get(Runs).leaveWindow(ledgers, id, indexes))
-  }
-
-  changeEvents(effects: EventEffect[], now: number): Promise<void> {
-    return this.#change(now, (ledgers) => {
+  readonly changeEvents: TaskStore['changeEvents'] = (effects, now) =>
+    this.#change(now, (ledgers) => {
       ledgers.prepare(effects)
       ledgers.apply(effects)
     })
-  }
 
-  delete(id: string, limit: number): Promise<boolean> {
-    return this.file.write((db) => {
+  readonly delete: TaskStore['delete'] = (id, limit) =>
+    this.file.write((db) => {
       const key = db.first<{ key: number }>(sql.task.startDeleting, id)?.key
       if (key === undefined) return true
       const { dropEvents, dropMessages, dropBacklog, dropProducers, dropReasons, dropParts } = sql.task
@@ -96,15 +78,11 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
       db.run(sql.task.drop, key)
       return true
     })
-  }
 
-  expired(now: number, limit: number): Promise<string[]> {
-    return this.file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
-  }
-
-  cancelling(limit: number): Promise<string[]> {
-    return this.file.read((db) => db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id))
-  }
+  readonly expired: TaskStore['expired'] = (now, limit) =>
+    this.file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
+  readonly cancelling: TaskStore['cancelling'] = (limit) =>
+    this.file.read((db) => db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id))
 
   readonly idle: TaskStore['idle'] = (before, { after = '0', limit }) =>
     this.file.read((db) => {
@@ -117,14 +95,13 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly reasons: TaskStore['reasons'] = (id) => this.file.read((db) => db.get(Events).reasons(id))
 
-  pushTracked(items: TrackedPush[], now: number): Promise<void> {
-    return pushInChunks(
+  readonly pushTracked: TaskStore['pushTracked'] = (items, now) =>
+    pushInChunks(
       this.file,
       items,
       (db, chunk) => pushAllTracked(db, chunk, now),
       ({ item }) => item,
     )
-  }
 
   readonly putPart: TaskStore['putPart'] = (id, index, bytes, maxBytes, by) =>
     this.file.write((db) => {
@@ -144,37 +121,31 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
       return 'ok'
     })
 
-  part(id: string, index: number): Promise<Uint8Array | null> {
-    return this.file.read((db) => {
+  readonly part: TaskStore['part'] = (id, index) =>
+    this.file.read((db) => {
       // One driver returns an array, the other one a buffer.
       const row = db.first<{ bytes: Uint8Array | ArrayBuffer }>(sql.task.part, id, index)
       return row ? new Uint8Array(row.bytes) : null
     })
-  }
 
-  find(id: string): Promise<TaskRecord | null> {
-    return this.file.read((db) => {
+  readonly find: TaskStore['find'] = (id) =>
+    this.file.read((db) => {
       const row = db.first<TaskRow>(sql.task.load, id)
       return row ? recordOf(row) : null
     })
-  }
 
-  page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
-    return this.file.read((db) => {
+  readonly page: TaskStore['page'] = ({ before, limit }) =>
+    this.file.read((db) => {
       const rows = before
         ? db.all<TaskRow>(sql.task.older, before.createdAt, before.id, limit)
         : db.all<TaskRow>(sql.task.newest, limit)
       return rows.map(recordOf)
     })
-  }
 
   readonly events: TaskStore['events'] = (task, query) => this.file.read((db) => db.get(Events).page(task, query))
-
   readonly event: TaskStore['event'] = (jid) => this.file.read((db) => db.get(Events).find(jid))
-
-  addMessage(jid: string, message: Message): Promise<void> {
-    return this.#change(message.at, (ledgers, db) => db.get(Events).addMessage(ledgers, jid, message))
-  }
+  readonly addMessage: TaskStore['addMessage'] = (jid, message) =>
+    this.#change(message.at, (ledgers, db) => db.get(Events).addMessage(ledgers, jid, message))
 
   #change<T>(now: number, work: (ledgers: Ledgers, db: Database) => T): Promise<T> {
     return this.file.write((db) => withLedgers(db, now, (ledgers) => work(ledgers, db)))

@@ -1,19 +1,11 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import type {
-  BeatAnswer,
-  FetchedJob,
-  JoinOptions,
-  Lease,
-  OrphanedJob,
   OwnedJob,
   ProcessRecord,
-  Renewer,
-  Rescue,
   RunningJob,
   SettleAndFetch,
   SettleAndFetchAnswer,
   Signal,
-  SwapAnswer,
   WorkerStore,
 } from '../../contract.ts'
 import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
@@ -37,7 +29,7 @@ interface End {
 const MAX_SECONDS = 3600
 
 export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
-  async settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+  readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
     try {
       return await this.file.write((db) => settleAndFetch(db, owner, request))
     } catch (thrown) {
@@ -46,13 +38,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     }
   }
 
-  async waitForJobs(
-    _owner: string,
-    queues: readonly string[],
-    _n: number,
-    ms: number,
-    signal: AbortSignal,
-  ): Promise<FetchedJob[]> {
+  readonly waitForJobs: WorkerStore['waitForJobs'] = async (_owner, queues, _n, ms, signal) => {
     const end = performance.now() + ms
     // A write of another process wakes all waiters; only those that find a job return to fetch it.
     while (!signal.aborted && !(await this.file.read((db) => db.get(Queues).hasJobs(queues)))) {
@@ -63,36 +49,20 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     return []
   }
 
-  join(owner: string, { seconds, host }: JoinOptions): Promise<boolean> {
-    return this.file.write((db) => db.get(Leases).join(owner, seconds, host))
-  }
-
-  renew(owner: string, seconds: number): Promise<boolean> {
-    return this.file.write((db) => db.get(Leases).renew(owner, seconds))
-  }
-
-  release(owner: string): Promise<boolean> {
-    return this.file.write((db) => db.get(Leases).release(owner), ANSWER_SECONDS)
-  }
-
-  leases(): Promise<Lease[]> {
-    return this.file.read((db) => db.get(Leases).list())
-  }
-
-  ownersOn(machine: string): Promise<Lease[]> {
-    return this.file.read((db) => db.get(Leases).ownersOn(machine))
-  }
-
-  unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }> {
-    return this.file.read((db) => db.get(Leases).unrenewed(since))
-  }
+  readonly join: WorkerStore['join'] = (owner, { seconds, host }) =>
+    this.file.write((db) => db.get(Leases).join(owner, seconds, host))
+  readonly renew: WorkerStore['renew'] = (owner, seconds) =>
+    this.file.write((db) => db.get(Leases).renew(owner, seconds))
+  readonly release: WorkerStore['release'] = (owner) =>
+    this.file.write((db) => db.get(Leases).release(owner), ANSWER_SECONDS)
+  readonly leases: WorkerStore['leases'] = () => this.file.read((db) => db.get(Leases).list())
+  readonly ownersOn: WorkerStore['ownersOn'] = (machine) => this.file.read((db) => db.get(Leases).ownersOn(machine))
+  readonly unrenewed: WorkerStore['unrenewed'] = (since) => this.file.read((db) => db.get(Leases).unrenewed(since))
 
   /** The tables refer to each other, so there is nothing to tidy. */
-  async tidy(): Promise<string[]> {
-    return []
-  }
+  readonly tidy: WorkerStore['tidy'] = async () => []
 
-  claim(owner: string, ends: number | null): Promise<boolean> {
+  readonly claim: WorkerStore['claim'] = (owner, ends) => {
     const asked = monotonicNow()
     return this.file.write((db) => {
       const claimed = db.get(Leases).claim(owner, ends, asked)
@@ -101,7 +71,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     })
   }
 
-  orphaned(limit: number): Promise<OrphanedJob[]> {
+  readonly orphaned: WorkerStore['orphaned'] = (limit) => {
     type Row = { owner: string; queue: string; queueId: number; position: number; text: string }
     return this.file.read((db) =>
       db.all<Row>(sql.owner.orphaned, limit).map(({ owner, queue, queueId, position, text }) => ({
@@ -113,38 +83,32 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     )
   }
 
-  rescue(items: Rescue[], now: number): Promise<SwapAnswer[]> {
-    return applyEach(this.file, items, now, (db, ledgers, { owner, ticket, to, effects }) => {
+  readonly rescue: WorkerStore['rescue'] = (items, now) =>
+    applyEach(this.file, items, now, (db, ledgers, { owner, ticket, to, effects }) => {
       const { queue, position } = parseTicket(ticket)
       if (!db.first(sql.owner.rescue, owner, queue, position)) return 'gone'
       move(db, ledgers, to, effects)
       return 'ok'
     })
-  }
 
-  renewer(): Renewer | null {
+  readonly renewer: WorkerStore['renewer'] = () => {
     if (this.file.options.path === ':memory:') return null
     return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.file.options } }
   }
 
-  acquireLock(name: string, holder: string, seconds: number): Promise<boolean> {
-    return this.file.write((db) => {
+  readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
+    this.file.write((db) => {
       const row = db.first<End & { holder: string }>(sql.owner.lock, name)
       if (row && row.holder !== holder && isCurrent(row)) return false
       db.run(sql.owner.acquireLock, name, holder, bootId, endIn(seconds))
       return true
     })
-  }
 
-  releaseLock(name: string, holder: string): Promise<void> {
-    return this.file.write((db) => void db.run(sql.owner.releaseLock, name, holder), ANSWER_SECONDS)
-  }
+  readonly releaseLock: WorkerStore['releaseLock'] = (name, holder) =>
+    this.file.write((db) => void db.run(sql.owner.releaseLock, name, holder), ANSWER_SECONDS)
+  readonly advice: WorkerStore['advice'] = async () => []
 
-  async advice(): Promise<string[]> {
-    return []
-  }
-
-  heartbeat(process: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
+  readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running = []) => {
     const { identity, info, concurrency, busy, beat, quiet, rss } = process
     const jobs = running.map(({ slot, queue, text, startedAt, progress = null }) => [
       ...[slot, queue, text.toWellFormed(), startedAt, progress],
@@ -163,24 +127,23 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     }, ANSWER_SECONDS)
   }
 
-  async processes(): Promise<ProcessRecord[]> {
+  readonly processes: WorkerStore['processes'] = async () => {
     type Row = ProcessRecord & End
     const rows = await this.file.read((db) => db.all<Row>(sql.process.processes))
     return rows.filter(isCurrent).map(({ boot, ends, ...process }) => ({ ...process, quiet: Boolean(process.quiet) }))
   }
 
-  removeProcess(identity: string): Promise<void> {
+  readonly removeProcess: WorkerStore['removeProcess'] = (identity) => {
     const { deleteRunning, delete: deleteProcess, deleteSignals } = sql.process
     return this.file.write((db) => {
       for (const statement of [deleteRunning, deleteProcess, deleteSignals]) db.run(statement, identity)
     }, ANSWER_SECONDS)
   }
 
-  signal(identity: string, signal: Signal): Promise<boolean> {
-    return this.file.write((db) => isAlive(db, identity) && db.run(sql.process.send, identity, signal) > 0)
-  }
+  readonly signal: WorkerStore['signal'] = (identity, signal) =>
+    this.file.write((db) => isAlive(db, identity) && db.run(sql.process.send, identity, signal) > 0)
 
-  async running(): Promise<(RunningJob & { identity: string })[]> {
+  readonly running: WorkerStore['running'] = async () => {
     type Row = Omit<RunningJob, 'progress'> & End & { identity: string; progress: string | null }
     const rows = await this.file.read((db) => db.all<Row>(sql.process.running))
     return rows
@@ -188,7 +151,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
       .map(({ progress, boot, ends, ...job }) => (progress === null ? job : { ...job, progress: JSON.parse(progress) }))
   }
 
-  fetched({ after = '0:0:0', limit }: { after?: string | undefined; limit: number }) {
+  readonly fetched: WorkerStore['fetched'] = ({ after = '0:0:0', limit }) => {
     type Row = OwnedJob & { ownerId: number; queueId: number; position: number }
     const from = after.split(':').map(Number) as [number, number, number]
     return this.file.read((db) => {
@@ -201,9 +164,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   }
 
   /** Sidekiq does not work on this store, so no program elects a leader. */
-  async leader(): Promise<string | null> {
-    return null
-  }
+  readonly leader: WorkerStore['leader'] = async () => null
 
   /** Gives each item of a call that failed a transaction of its own, so that only the items that can't be applied fail. */
   async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
