@@ -66,7 +66,7 @@ async function ownersJobs(server: RedisServer): Promise<string[]> {
   for (const key of keys) {
     if (!/:(working|arriving):/.test(key)) continue
     const texts = /:working:/.test(key) ? await server.ask('HVALS', key) : await server.ask('LRANGE', key, '0', '-1')
-    // An empty one marks a job that was settled.
+    // An empty one stands for a job that was settled.
     for (const text of texts) if (text !== '') jobs.push(`${key} ${text}`)
   }
   return jobs

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Highkiq, type HighkiqOptions, type Logger, type Payload, type Worker, type WorkerOptions } from 'highkiq'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 export interface Line {
   level: 'debug' | 'info' | 'warn' | 'error'
@@ -62,6 +62,14 @@ export function gate(): { opened: Promise<void>; open: () => void } {
 /** Checks a condition again and again until it holds. The test's own time limit ends it. */
 export async function until(holds: () => unknown): Promise<void> {
   while (!(await holds())) await sleep(5)
+}
+
+/** Waits for what takes at most `seconds` on a quiet machine, and expects it within five times that. */
+export async function promptly<T>(seconds: number, work: Promise<T>): Promise<T> {
+  const before = performance.now()
+  const result = await work
+  expect(performance.now() - before).toBeLessThan(5000 * seconds)
+  return result
 }
 
 export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {

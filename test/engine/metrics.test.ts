@@ -243,8 +243,8 @@ test('job: a class is returned by the minute, with its histogram and percentiles
 
 test("deploys: recorded by the minute, once for many processes, with git's label by default", async () => {
   const t = bench({ clock: { now: () => NOON + 30_000 } })
-  const marks = await Promise.all([t, t.another()].map(({ hq }) => hq.deploy('v2')))
-  expect(marks.sort()).toEqual([false, true])
+  const answers = await Promise.all([t, t.another()].map(({ hq }) => hq.deploy('v2')))
+  expect(answers.sort()).toEqual([false, true])
   expect(await t.hq.metrics.deploys()).toEqual([{ at: new Date(NOON), label: 'v2' }])
   expect((await t.hq.metrics.top()).deploys).toEqual([{ at: new Date(NOON), label: 'v2' }])
   expect(await t.hq.deploy(undefined, new Date(NOON + 86_400_000))).toBe(true)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench, Child, gate, Heard, until } from './bench.ts'
+import { bench, Child, gate, Heard, promptly, until } from './bench.ts'
 
 test('an idle worker in another process fetches nothing from a paused queue, and continues when the queue is resumed', async () => {
   const t = bench()
@@ -17,7 +17,7 @@ test('an idle worker in another process fetches nothing from a paused queue, and
   expect(child.all('ran')).toHaveLength(1)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 3, fetched: 0 })
   await t.hq.queue('default').resume()
-  const ran = await child.tells('ran', 4)
+  const ran = await promptly(1, child.tells('ran', 4))
   expect(ran.map(({ n }) => n)).toEqual([0, 1, 2, 3])
 })
 

@@ -1,6 +1,6 @@
 import { BusinessFailure, Discard, HighkiqError, type JobOptions, Kill, type SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, gate, Heard, promptly, until } from './bench.ts'
 
 const KEPT: JobOptions = { keepResult: 60 }
 
@@ -27,7 +27,11 @@ test('hq.result waits for a result, also of another process, until its timeout',
   })
   const jid = (await J.performAsync()) as string
   await t.work()
-  await expect(t.hq.result(jid, { timeout: 0.1 })).rejects.toMatchObject({ code: 'NO_RESULT', details: { jid } })
+  const ended = expect(t.hq.result(jid, { timeout: 0.1 })).rejects.toMatchObject({
+    code: 'NO_RESULT',
+    details: { jid },
+  })
+  await promptly(0.2, ended)
   const waiting = t.another().hq.result<number>(jid)
   open()
   expect(await waiting).toBe(7)
@@ -84,15 +88,15 @@ test('hq.result rejects for a job that was cancelled before or during its run, o
   const late = (await J.performAsync('late')) as string
   clock.ahead = 100
   const running = (await J.performAsync('running')) as string
-  const marked = (await J.performAsync('marked')) as string
-  await hq.store.cancellations.request(marked, clock.now())
+  const cancelled = (await J.performAsync('cancelled')) as string
+  await hq.store.cancellations.request(cancelled, clock.now())
   await work()
   await began.atLeast(1)
   expect(await hq.cancel(running)).toBe('signalled')
   for (const [jid, code] of [
     [late, 'JOB_EXPIRED'],
     [running, 'JOB_CANCELLED'],
-    [marked, 'JOB_CANCELLED'],
+    [cancelled, 'JOB_CANCELLED'],
   ] as const) {
     await expect(hq.result(jid)).rejects.toMatchObject({ code: 'JOB_FAILED', details: { jid, code } })
   }
@@ -121,12 +125,12 @@ test('a waiting hq.result rejects when the job is dropped while it is due', asyn
   const t = bench()
   const J = t.hq.job('J', { ...KEPT, expiresIn: 5 }, async () => 1)
   const jid = (await J.performIn(60)) as string
-  const marked = (await J.performIn(62)) as string
-  await t.hq.store.cancellations.request(marked, t.clock.now())
+  const cancelled = (await J.performIn(62)) as string
+  await t.hq.store.cancellations.request(cancelled, t.clock.now())
   t.clock.ahead = 66.5
   await t.work()
   await expect(t.hq.result(jid)).rejects.toMatchObject({ details: { jid, code: 'JOB_EXPIRED' } })
-  await expect(t.hq.result(marked)).rejects.toMatchObject({ details: { jid: marked, code: 'JOB_CANCELLED' } })
+  await expect(t.hq.result(cancelled)).rejects.toMatchObject({ details: { jid: cancelled, code: 'JOB_CANCELLED' } })
 })
 
 test('hq.result waits through a failure that is retried', async () => {

@@ -148,17 +148,17 @@ function plain(name: string, type: string, value: unknown): unknown {
   if (type !== 'zset') return value
   const pairs = value as string[]
   // Only the sign of a time is the same in two runs.
-  const words = name.endsWith(':leases')
+  const meanings = name.endsWith(':leases')
     ? ['claimed', 'held']
     : name === 'hk:cancelled'
-      ? ['dropped', 'marked']
+      ? ['dropped', 'requested']
       : undefined
   const entries: string[] = []
   for (let i = 0; i < pairs.length; i += 2) {
-    const [past, present] = words ?? []
-    entries.push(`${pairs[i]} ${words ? (Number(pairs[i + 1]) < 0 ? past : present) : pairs[i + 1]}`)
+    const [past, present] = meanings ?? []
+    entries.push(`${pairs[i]} ${meanings ? (Number(pairs[i + 1]) < 0 ? past : present) : pairs[i + 1]}`)
   }
-  return words ? entries.sort() : entries
+  return meanings ? entries.sort() : entries
 }
 
 const HELD = 0

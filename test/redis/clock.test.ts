@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, Heard, until } from '../engine/bench.ts'
+import { bench, Heard, promptly, until } from '../engine/bench.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { freePort } from './port.ts'
@@ -87,7 +87,10 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
       dying.get(name)?.()
       setClock(seconds)
       // By the server's clock the lease would hold for an hour.
-      await until(() => ran.all.includes(name))
+      await promptly(
+        2 * LEASE_SECONDS,
+        until(() => ran.all.includes(name)),
+      )
     }
     expect(ran.all).toEqual(['forward', 'back'])
     expect(lost).toEqual([])

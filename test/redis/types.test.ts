@@ -363,7 +363,7 @@ const operations: Operation[] = [
   },
   {
     name: 'recordDeploy',
-    run: async (w) => ((await w.store.metrics.recordDeploy({ at: NOW, label: 'v1' }, NOW)) ? '' : 'marked before'),
+    run: async (w) => ((await w.store.metrics.recordDeploy({ at: NOW, label: 'v1' }, NOW)) ? '' : 'recorded before'),
   },
   {
     name: 'saveIteration',

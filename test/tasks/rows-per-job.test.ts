@@ -211,7 +211,7 @@ test('cancelling a task aborts its running call, and no other row starts', async
   expect(status).toMatchObject({ state: 'cancelled', counts: { cancelled: 10 } })
   expect(began.all).toEqual([[0, 1, 2]])
   expect(events.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0, 0, 0, 0, 0, 0, 0])
-  // Nothing of it is left, and nobody is marked any more.
+  // No cancellation is left.
   await settled()
   expect(await hq.store.cancellations.among(events.map(({ jid }) => jid))).toEqual([])
   // They run again, each alone.
