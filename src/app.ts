@@ -28,7 +28,7 @@ import { iterableHandler } from './iterable/iteration.ts'
 import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
-import { HighkiqError } from './job/errors.ts'
+import { HighkiqError, invalidOption } from './job/errors.ts'
 import type { Logger } from './job/logger.ts'
 import { checkText } from './job/options.ts'
 import { markDeploy } from './metrics/deploy.ts'
@@ -192,10 +192,7 @@ export class Highkiq {
   process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
     const [options, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
     if (this.#app.hasWorkers) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
-        `process ${queue}: a worker was made before it, which would not serve it`,
-      )
+      throw invalidOption(`process ${queue}: a worker was made before it, which would not serve it`)
     }
     this.#app.registry.bind(queue, options, handler as unknown as Handler<never[]>)
     return this
@@ -246,7 +243,7 @@ export class Highkiq {
     }
     const [options = {}, handler] = rest.length === 1 ? [{}, rest[0]] : rest
     if (this.#app.hasWorkers) {
-      throw new HighkiqError('INVALID_OPTION', `${name}: a worker was made before it, which would not run it`)
+      throw invalidOption(`${name}: a worker was made before it, which would not run it`)
     }
     this.#refuseTwice(name, this.#app.registry.get(name))
     const definition = this.#app.ordered.define(name, options as OrderedOptions, handler as OrderedHandler)

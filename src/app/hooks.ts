@@ -1,6 +1,6 @@
 /** The handlers of an app: for errors, deaths, uncaught errors, and the lifecycle events of its workers. */
 
-import { HighkiqError, hasCode, messageOf } from '../job/errors.ts'
+import { hasCode, invalidOption, messageOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload } from '../job/payload.ts'
 import type { Lifecycle, WorkerAbout } from '../worker/engine.ts'
@@ -35,7 +35,7 @@ export class Hooks {
   /** @throws INVALID_OPTION */
   on(event: Lifecycle, handler: LifecycleHandler): void {
     if (!LIFECYCLE.has(event)) {
-      throw new HighkiqError('INVALID_OPTION', `the event must be one of ${[...LIFECYCLE].join(', ')} (got ${event})`)
+      throw invalidOption(`the event must be one of ${[...LIFECYCLE].join(', ')} (got ${event})`)
     }
     this.#lifecycle.set(event, [...(this.#lifecycle.get(event) ?? []), handler])
   }
@@ -43,10 +43,7 @@ export class Hooks {
   /** @throws INVALID_OPTION */
   addBusinessErrors(classes: readonly ErrorClass[]): void {
     if (!classes.every((one) => typeof one === 'function')) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
-        'businessErrors: each argument must be a class, for instance businessErrors(PriceError)',
-      )
+      throw invalidOption('businessErrors: each argument must be a class, for instance businessErrors(PriceError)')
     }
     this.#business.push(...classes)
   }

@@ -1,7 +1,7 @@
 /** The options of an app. */
 
 import { checkJobOptions, type JobOptions } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { type BareLogger, type Logger, missingMethods } from '../job/logger.ts'
 import { checkOptions, meantBy, type OptionKind } from '../job/options.ts'
@@ -112,7 +112,7 @@ export function checkAppOptions(options: HighkiqOptions): void {
   const { logger, dead, maxArgsBytes, defaultJobOptions } = options
   const missing = logger ? missingMethods(logger) : []
   if (missing.length > 0) {
-    throw new HighkiqError('INVALID_OPTION', `new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
+    throw invalidOption(`new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
   }
   if (dead !== undefined) checkOptions('new Highkiq: dead', dead, DEAD)
   if (maxArgsBytes !== undefined) checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, ARGS_BYTES)

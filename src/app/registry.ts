@@ -8,7 +8,7 @@ import {
   type JobOptions,
   type ProcessOptions,
 } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Binding } from '../worker/lifecycle/capsules.ts'
 
 export class Registry {
@@ -24,9 +24,9 @@ export class Registry {
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
   define(name: string, options: JobOptions, handler: Handler<never[]>): JobDefinition {
     if (typeof name !== 'string' || name === '')
-      throw new HighkiqError('INVALID_OPTION', 'hq.job: the name of a job must be a string that is not empty')
+      throw invalidOption('hq.job: the name of a job must be a string that is not empty')
     if (typeof handler !== 'function') {
-      throw new HighkiqError('INVALID_OPTION', `${name}: the handler must be a function`)
+      throw invalidOption(`${name}: the handler must be a function`)
     }
     if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined`)
     checkJobOptions(name, options)
@@ -38,7 +38,7 @@ export class Registry {
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
   bind(queue: string, { concurrency, ...options }: ProcessOptions, handler: Handler<never[]>): void {
     const name = `process ${queue}`
-    const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
+    const wrong = (what: string) => invalidOption(`${name}: ${what}`)
     checkQueueName(queue)
     checkJobOptions(name, options)
     if (typeof handler !== 'function') throw wrong('the handler must be a function')

@@ -10,7 +10,7 @@ import { variable } from '../environment.ts'
 import { iterations } from '../iterable/iteration.ts'
 import { Chain } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import { given } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
@@ -97,8 +97,7 @@ export class Runtime implements AppPort {
   /** @throws INVALID_OPTION */
   worker(options: WorkerOptions): Worker {
     if (threadApps()) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
+      throw invalidOption(
         'this file starts a worker, and the thread of a job has loaded it: move the jobs to a file of their own',
       )
     }
@@ -210,8 +209,7 @@ function splitterFromEnvironment(): Splitter | undefined {
   if (Number.isInteger(splitter.nodes) && Number.isInteger(splitter.node) && splitter.node >= 0) {
     if (splitter.node < splitter.nodes) return splitter
   }
-  throw new HighkiqError(
-    'INVALID_OPTION',
+  throw invalidOption(
     `HIGHKIQ_NODES and HIGHKIQ_NODE must be whole numbers, the second from 0 to below the first (got ${nodes} and ${node})`,
   )
 }

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { type Logger, loggerOf } from '../job/logger.ts'
 import { sidekiqOf } from '../job/payload.ts'
 import { defaultLogger } from '../log.ts'
@@ -63,7 +63,7 @@ export class Setup {
 
   /** Opens another store than the options name. @throws INVALID_OPTION when the store is already open */
   useUrl(url: string): void {
-    if (this.#store) throw new HighkiqError('INVALID_OPTION', `the store ${this.#store.url} is already open`)
+    if (this.#store) throw invalidOption(`the store ${this.#store.url} is already open`)
     this.#store = this.open(url)
     this.#url = url
   }
@@ -77,8 +77,7 @@ export class Setup {
     const own = this.store
     const other = this.open(url)
     if (normalised(own.url) === normalised(other.url)) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
+      throw invalidOption(
         `--drain: ${own.url} is the app's own store: name the new store by HIGHKIQ_URL, and the one to empty by --url`,
       )
     }

@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { processesOf } from '../inspect/process.ts'
 import { type ReadPage, walk } from '../inspect/walk.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { type HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkText, refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
@@ -190,7 +190,7 @@ function isRow(jid: string): boolean {
 }
 
 function wrong(what: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', `cancel: ${what}`)
+  return invalidOption(`cancel: ${what}`)
 }
 
 /** Withdraws the cancellation of a job in the step that deletes the job. */

@@ -1,7 +1,7 @@
 /** Plans a bulk push: the request of each row, when each is due, and how many are stored in one step. */
 
 import { dueAt } from '../job/duration.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { PushRequest } from './request.ts'
 
@@ -64,7 +64,7 @@ export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock)
   const times = timesOf(bulk, clock)
   const batchSize = options.batchSize ?? (times ? TIMED : BULK)
   if (!(Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= BULK)) {
-    throw new HighkiqError('INVALID_OPTION', `batchSize is a whole number from 1 to ${BULK}`)
+    throw invalidOption(`batchSize is a whole number from 1 to ${BULK}`)
   }
   return {
     batchSize,

@@ -1,7 +1,7 @@
 import { checkArgs, checkReadable } from '../job/args.ts'
 import { Chain, type Middleware } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
 import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
@@ -115,7 +115,7 @@ export class Client implements Pusher, PushPipe {
   get collected(): FakeQueues {
     const collected = this.testing.current?.collected
     if (collected) return collected
-    throw new HighkiqError('INVALID_OPTION', 'nothing is collected here: call fake(hq) of highkiq/testing first')
+    throw invalidOption('nothing is collected here: call fake(hq) of highkiq/testing first')
   }
 
   get isPlain(): boolean {
@@ -149,7 +149,7 @@ export class Client implements Pusher, PushPipe {
     } else if (typeof target === 'object' && target !== null && 'store' in target) {
       store = () => target.store
     } else {
-      throw new HighkiqError('INVALID_OPTION', 'via: name a store by its URL, or give another app')
+      throw invalidOption('via: name a store by its URL, or give another app')
     }
     return new Client(this.#options, { shared: this.#shared, other: new StoreTarget(store, now) })
   }

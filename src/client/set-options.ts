@@ -1,7 +1,7 @@
 /** The options of `set`: the options of a push, Sidekiq's members, and your own members under `extra`. */
 
 import { refuseNotPushed } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { meantBy } from '../job/options.ts'
 import type { NamedPushOptions, PushOptions } from './request.ts'
 
@@ -118,7 +118,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
  */
 export function pushOptionsOf(job: string, options: SetOptions, more: readonly string[]): PushOptions {
   if (typeof options !== 'object' || options === null) {
-    throw wrong(`${job}: set() takes an object, for instance set({ queue: 'critical' })`)
+    throw invalidOption(`${job}: set() takes an object, for instance set({ queue: 'critical' })`)
   }
   refuseNotPushed(job, options)
   const known = [...NAMED, ...more]
@@ -126,21 +126,18 @@ export function pushOptionsOf(job: string, options: SetOptions, more: readonly s
     if (name === 'extra' || known.includes(name) || SIDEKIQ.has(name) || /^cattr_\d+$/.test(name)) continue
     const meant = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : meantBy(name, [...known, 'extra'])
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
-    throw wrong(
+    throw invalidOption(
       `${job}: set() knows no member ${name}.${hint} A member of your own goes under extra: set({ extra: { ${name}: … } })`,
     )
   }
   const { extra = {}, ...rest } = options
   if (typeof extra !== 'object' || extra === null || Array.isArray(extra)) {
-    throw wrong(`${job}: extra must be an object of members for the payload, for instance { tenant: 'acme' }`)
+    throw invalidOption(`${job}: extra must be an object of members for the payload, for instance { tenant: 'acme' }`)
   }
   const clash = Object.keys(extra).find((name) => known.includes(name) || name === 'class' || name === 'args')
-  if (clash !== undefined) throw wrong(`${job}: ${clash} is not a member of your own: say it outside extra`)
+  if (clash !== undefined) throw invalidOption(`${job}: ${clash} is not a member of your own: say it outside extra`)
   const ours = Object.keys(extra).find((name) => name.startsWith('hk_'))
-  if (ours !== undefined) throw wrong(`${job}: ${ours} begins with hk_, as only members of Highkiq's own do: rename it`)
+  if (ours !== undefined)
+    throw invalidOption(`${job}: ${ours} begins with hk_, as only members of Highkiq's own do: rename it`)
   return { ...rest, ...extra }
-}
-
-function wrong(what: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', what)
 }

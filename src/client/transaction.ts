@@ -1,7 +1,7 @@
 /** `hq.transaction`: stores jobs and rows of your own in one commit, or not at all. */
 
 import type { AppPort } from '../app/port.ts'
-import { HighkiqError, messageOf, PushError } from '../job/errors.ts'
+import { HighkiqError, invalidOption, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
 import type { OrderedPushes, SqlConnection, TransactionItem } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
@@ -89,9 +89,7 @@ export class Transaction implements PushTarget {
 
   /** Rolls the transaction back, because this work can't be part of it. */
   apart<T>(what: string, _work: () => Promise<T>): Promise<T> {
-    return this.#refuse(
-      new HighkiqError('INVALID_OPTION', `${what} inside hq.transaction can't be part of it: do it after the commit`),
-    )
+    return this.#refuse(invalidOption(`${what} inside hq.transaction can't be part of it: do it after the commit`))
   }
 
   fail(thrown: unknown): void {
@@ -107,8 +105,7 @@ export class Transaction implements PushTarget {
     for (let step = 0; this.#open > 0 && step < STEPS; step++) await undefined
     if (this.#failure) throw this.#failure.thrown
     if (this.#ordered.some(({ batches }) => !batches)) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
+      throw invalidOption(
         'hq.transaction can not wait for the asynchronous prepare or client middleware of an ordered job: push it after the commit',
       )
     }
@@ -247,8 +244,7 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function notSynchronous(): HighkiqError {
-  return new HighkiqError(
-    'INVALID_OPTION',
+  return invalidOption(
     'hq.transaction: the function must be synchronous and must not return a promise, because no other process can write while it runs. Fetch what it needs before, and neither await nor return its pushes',
   )
 }

@@ -1,7 +1,7 @@
 /** Acts on all entries of a set, or on all that match: batch by batch, each entry by compare-and-swap. */
 
 import type { AppPort } from '../app/port.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
 import { nameOf } from './actions.ts'
@@ -35,10 +35,10 @@ export interface BulkResult {
 function check(options: object): void {
   refuseUnknown('acting on all', options, ['matching', 'where', 'signal', 'onProgress'])
   if ('where' in options && typeof options.where !== 'function') {
-    throw new HighkiqError('INVALID_OPTION', 'where is a function of an entry; leave it out to mean all')
+    throw invalidOption('where is a function of an entry; leave it out to mean all')
   }
   if ('matching' in options && typeof options.matching !== 'string') {
-    throw new HighkiqError('INVALID_OPTION', 'matching is a text; leave it out to mean all')
+    throw invalidOption('matching is a text; leave it out to mean all')
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AppPort } from '../app/port.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import { deleted, killed, notifyDeath, notifyOver, requeued, trimDead } from './actions.ts'
 import { JobRecord } from './record.ts'
@@ -83,5 +83,5 @@ export class SetEntry extends JobRecord {
 }
 
 export function refuseDead(set: SetName): void {
-  if (set === 'dead') throw new HighkiqError('INVALID_OPTION', 'what is in the dead set is dead already')
+  if (set === 'dead') throw invalidOption('what is in the dead set is dead already')
 }

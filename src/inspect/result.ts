@@ -1,7 +1,7 @@
 /** Waits for the result of a job. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkText } from '../job/options.ts'
 import { jobFailed, readEnd } from '../job/result.ts'
@@ -27,7 +27,7 @@ export async function resultOf(store: Store, jid: string | null, options: Result
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)
   const { timeout = STANDARD_SECONDS, signal } = options
-  if (!(timeout >= 0)) throw new HighkiqError('INVALID_OPTION', 'timeout is a number of seconds')
+  if (!(timeout >= 0)) throw invalidOption('timeout is a number of seconds')
   signal?.throwIfAborted()
   const end = performance.now() + timeout * 1000
   let event = await store.tasks.event(jid)

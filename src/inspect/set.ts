@@ -3,7 +3,7 @@ import { checkReadable, checkValue } from '../job/args.ts'
 import { between } from '../job/between.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
 import type { Entry, Scan, ScanPage, SetName } from '../store/contract.ts'
@@ -78,7 +78,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async fetch(score: number | readonly [from: number, to: number], jid?: string): Promise<SetEntry[]> {
     const [from, to] = typeof score === 'number' ? [score, score] : score
-    if (!(from <= to)) throw new HighkiqError('INVALID_OPTION', `from ${from} to ${to} is no range of scores`)
+    if (!(from <= to)) throw invalidOption(`from ${from} to ${to} is no range of scores`)
     const found: SetEntry[] = []
     for await (const entry of this.#down({ score: to, text: LAST })) {
       if (entry.score < from) break
@@ -313,7 +313,7 @@ function nameOf(last: Entry, next: Entry, desc: boolean): string {
 function cursorOf(name: string): Entry {
   const [, score, text] = /^([^:]+):(.*)$/s.exec(name) ?? []
   if (score === undefined || text === undefined || Number.isNaN(Number(score))) {
-    throw new HighkiqError('INVALID_OPTION', `${JSON.stringify(name)} is not a cursor: pass the next of a page`)
+    throw invalidOption(`${JSON.stringify(name)} is not a cursor: pass the next of a page`)
   }
   return { score: Number(score), text }
 }

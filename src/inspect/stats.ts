@@ -1,6 +1,6 @@
 /** Reads the figures of the store: totals, sizes and daily counts. */
 
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import type { ProcessRecord, Store } from '../store/contract.ts'
 import { waited } from './queue.ts'
 
@@ -54,11 +54,10 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
 /** Resolves with the counts of the last days up to `from`, newest first. @throws INVALID_OPTION */
 export async function historyOf(store: Store, days: number, from: Date | string | number): Promise<Day[]> {
   if (!(Number.isInteger(days) && days >= 1 && days <= MOST_DAYS)) {
-    throw new HighkiqError('INVALID_OPTION', `history(${days}): days is a whole number from 1 to ${MOST_DAYS}`)
+    throw invalidOption(`history(${days}): days is a whole number from 1 to ${MOST_DAYS}`)
   }
   const last = new Date(from).getTime()
-  if (Number.isNaN(last))
-    throw new HighkiqError('INVALID_OPTION', `history: ${from} is no day; write 2026-05-17 or a Date`)
+  if (Number.isNaN(last)) throw invalidOption(`history: ${from} is no day; write 2026-05-17 or a Date`)
   const dates = Array.from({ length: days }, (_, i) => new Date(last - i * DAY_MS).toISOString().slice(0, 10))
   const counts = await store.metrics.history(dates)
   return dates.map((date, i) => ({ date, processed: 0, failed: 0, ...counts[i] }))

@@ -1,4 +1,4 @@
-import { HighkiqError } from './errors.ts'
+import { invalidOption } from './errors.ts'
 
 /**
  * A chain of middleware, the first one outermost. Each one calls `next` to run the rest of the chain, and gets its result.
@@ -54,7 +54,7 @@ export class Chain<Subject, Answer> {
 
   #extract(link: unknown): void {
     if (typeof link !== 'function') {
-      throw new HighkiqError('INVALID_OPTION', `middleware is a function of (subject, next), not ${String(link)}`)
+      throw invalidOption(`middleware is a function of (subject, next), not ${String(link)}`)
     }
     this.remove(link as Middleware<Subject, Answer>)
   }

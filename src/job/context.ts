@@ -1,4 +1,4 @@
-import { HighkiqError } from './errors.ts'
+import { HighkiqError, invalidOption } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { ActiveJobEnvelope, Payload } from './payload.ts'
 
@@ -162,7 +162,7 @@ export class JobContext {
   protected checkRow(row: number | undefined): void {
     const rows = this.payload.hk_rows?.length ?? 1
     if (row === undefined || (Number.isInteger(row) && row >= 0 && row < rows)) return
-    throw new HighkiqError('INVALID_OPTION', `ctx.message: there is no row ${row}; the job is ${rows}, from 0 on`)
+    throw invalidOption(`ctx.message: there is no row ${row}; the job is ${rows}, from 0 on`)
   }
 
   /** Reports progress. The dashboard shows it with the running job after a few seconds; it is not stored. */

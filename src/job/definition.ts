@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { RETRY_IN, type RetryDelay } from './backoff.ts'
 import type { Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
-import { HighkiqError } from './errors.ts'
+import { type HighkiqError, invalidOption } from './errors.ts'
 import { checkMiddleware, checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
 
@@ -132,8 +132,7 @@ const NOT_PUSHED = [
 export function refuseNotPushed(job: string, options: object): void {
   for (const name of NOT_PUSHED) {
     if ((options as Record<string, unknown>)[name] === undefined) continue
-    throw new HighkiqError(
-      'INVALID_OPTION',
+    throw invalidOption(
       `${job}: ${name} is not an option of a push, because it is not stored with the job: set it in the definition, hq.job('${job}', { ${name}: … }, handler)`,
     )
   }
@@ -160,10 +159,7 @@ function isThread(value: unknown): boolean {
 export function checkSchema(where: string, schema: unknown): void {
   const standard = typeof schema === 'object' || typeof schema === 'function' ? Object(schema)['~standard'] : undefined
   if (typeof standard?.validate === 'function') return
-  throw new HighkiqError(
-    'INVALID_OPTION',
-    `${where}: validate must be a Standard Schema, for instance of zod or valibot`,
-  )
+  throw invalidOption(`${where}: validate must be a Standard Schema, for instance of zod or valibot`)
 }
 
 /** @throws INVALID_OPTION */
@@ -181,5 +177,5 @@ export function checkKnownQueueName(queue: string): void {
 }
 
 function noQueueName(queue: unknown, right: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', `${JSON.stringify(queue)} is no queue name: ${right}`)
+  return invalidOption(`${JSON.stringify(queue)} is no queue name: ${right}`)
 }

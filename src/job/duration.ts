@@ -1,4 +1,4 @@
-import { HighkiqError } from './errors.ts'
+import { type HighkiqError, invalidOption } from './errors.ts'
 
 /** `'90s'`, `'5m'`, `'2h'`, `'1d'`, `'1h 30m'`, or an object such as `{ minutes: 5 }`. */
 export type Duration = string | { days?: number; hours?: number; minutes?: number; seconds?: number }
@@ -30,8 +30,7 @@ export function dueAt(when: number | Date | Duration, nowMs: number): number {
 /** @throws INVALID_OPTION for a time so far ahead that it is probably in milliseconds */
 export function refuseMilliseconds(seconds: number): void {
   if (seconds < FIRST_MILLISECONDS) return
-  throw new HighkiqError(
-    'INVALID_OPTION',
+  throw invalidOption(
     `a time must be in seconds (got ${seconds}, which looks like milliseconds: divide it by 1000, or give a Date)`,
   )
 }
@@ -66,8 +65,5 @@ function fromText(text: string): number {
 }
 
 function invalid(what: string): HighkiqError {
-  return new HighkiqError(
-    'INVALID_OPTION',
-    `${what} is no time: use seconds (300), '5m', '1h 30m', { minutes: 5 } or a Date`,
-  )
+  return invalidOption(`${what} is no time: use seconds (300), '5m', '1h 30m', { minutes: 5 } or a Date`)
 }

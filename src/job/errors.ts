@@ -147,6 +147,10 @@ export class HighkiqError extends Error {
   }
 }
 
+export function invalidOption(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}
+
 /**
  * Returns the error of a store call whose earlier part is written. STORE_FULL would claim that nothing is written, so
  * it becomes STORE_UNUSABLE.

@@ -1,4 +1,4 @@
-import { HighkiqError } from './errors.ts'
+import { invalidOption } from './errors.ts'
 import { isObject } from './json.ts'
 
 /** A shorter name gets no suggestion: it is too close to other names. */
@@ -16,10 +16,7 @@ export function refuseUnknown(
     if (known.includes(name)) continue
     const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : meantBy(name, known)
     const hint = meant === undefined ? '' : `did you mean ${meant}? There `
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${where}: there is no option ${name}; ${hint || 'there '}are ${known.join(', ')}`,
-    )
+    throw invalidOption(`${where}: there is no option ${name}; ${hint || 'there '}are ${known.join(', ')}`)
   }
 }
 
@@ -71,10 +68,7 @@ export function checkOptions(
 ): void {
   if (!isObject(options)) {
     const names = Object.keys(known).join(', ')
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${where}: options must be an object (got ${shown(options)}); there are ${names}`,
-    )
+    throw invalidOption(`${where}: options must be an object (got ${shown(options)}); there are ${names}`)
   }
   refuseUnknown(where, options, Object.keys(known), elsewhere)
   for (const [name, value] of Object.entries(options)) {
@@ -82,7 +76,7 @@ export function checkOptions(
     if (value === undefined || kind === null) continue
     const [holds, description] = ruleOf(kind)
     if (holds(value)) continue
-    throw new HighkiqError('INVALID_OPTION', `${where}: ${name} must be ${description} (got ${shown(value)})`)
+    throw invalidOption(`${where}: ${name} must be ${description} (got ${shown(value)})`)
   }
 }
 
@@ -98,8 +92,7 @@ function isRule(kind: OptionRule | readonly string[]): kind is OptionRule {
 
 /** Checks that a value is a string: any other could end the process in a database driver. @throws INVALID_OPTION */
 export function checkText(where: string, value: unknown): asserts value is string {
-  if (typeof value !== 'string')
-    throw new HighkiqError('INVALID_OPTION', `${where} must be a string (got ${shown(value)})`)
+  if (typeof value !== 'string') throw invalidOption(`${where} must be a string (got ${shown(value)})`)
 }
 
 const MOST_CHARACTERS = 80
@@ -137,5 +130,5 @@ function isOneSlipFrom(a: string, b: string): boolean {
 /** @throws INVALID_OPTION */
 export function checkMiddleware(where: string, use: unknown): void {
   if (Array.isArray(use) && use.every((link) => typeof link === 'function')) return
-  throw new HighkiqError('INVALID_OPTION', `${where}: use must be an array of middleware, functions of (ctx, next)`)
+  throw invalidOption(`${where}: use must be an array of middleware, functions of (ctx, next)`)
 }

@@ -2,7 +2,7 @@
 
 import type { Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkMiddleware, checkOptions, given, isAboveZero, type OptionKind } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
@@ -154,7 +154,9 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
     ...capsule('worker', options),
   }
   if ('default' in settings.capsules)
-    throw wrong("worker: capsules must not name 'default': that capsule has the worker's own queues and concurrency")
+    throw invalidOption(
+      "worker: capsules must not name 'default': that capsule has the worker's own queues and concurrency",
+    )
   return settings
 }
 
@@ -169,7 +171,9 @@ export function capsuleSettings(name: string, options: CapsuleOptions): CapsuleS
   checkOptions(`capsule ${name}`, options, CAPSULE)
   const settings = capsule(`capsule ${name}`, options)
   if (settings.queues.some((queue) => parseQueue(queue).name === ALL_QUEUES)) {
-    throw wrong(`capsule ${name}: '${ALL_QUEUES}' is for the queues of the worker itself; name the queues of a capsule`)
+    throw invalidOption(
+      `capsule ${name}: '${ALL_QUEUES}' is for the queues of the worker itself; name the queues of a capsule`,
+    )
   }
   return settings
 }
@@ -178,8 +182,4 @@ function capsule(where: string, options: CapsuleOptions): CapsuleSettings {
   const { concurrency = 10, queues = ['default'], use = [], fetchOrder } = options
   checkMiddleware(where, use)
   return { concurrency, queues, use, ...(fetchOrder ? { fetchOrder } : {}) }
-}
-
-function wrong(what: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', what)
 }

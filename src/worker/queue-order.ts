@@ -1,5 +1,5 @@
 import { checkQueueName } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 
 /** `name`, `name,weight` or `[name, weight]`. The name `*` stands for all queues that the app's jobs name. */
 export type QueueOption = string | readonly [name: string, weight: number]
@@ -27,13 +27,10 @@ export class QueueOrder {
   constructor(queues: readonly QueueOption[], random: () => number, choose?: FetchOrder) {
     const parsed = queues.map(parseQueue)
     if (parsed.length === 0) {
-      throw new HighkiqError('INVALID_OPTION', 'queues must name at least one queue, for instance ["default"]')
+      throw invalidOption('queues must name at least one queue, for instance ["default"]')
     }
     if (choose !== undefined && typeof choose !== 'function') {
-      throw new HighkiqError(
-        'INVALID_OPTION',
-        'fetchOrder must be a function that gets the names of the queues and returns their order',
-      )
+      throw invalidOption('fetchOrder must be a function that gets the names of the queues and returns their order')
     }
     const weights = new Map<string, number>()
     for (const { name, weight } of parsed) weights.set(name, (weights.get(name) ?? 0) + weight)
@@ -93,7 +90,7 @@ export function parseQueue(queue: QueueOption): { name: string; weight: number }
   const [name = '', weight = 0] = typeof queue === 'string' ? queue.split(',') : queue
   checkQueueName(name)
   if (!/^\d+$/.test(String(weight))) {
-    throw new HighkiqError('INVALID_OPTION', `queue ${JSON.stringify(queue)}: the weight must be a whole number`)
+    throw invalidOption(`queue ${JSON.stringify(queue)}: the weight must be a whole number`)
   }
   return { name, weight: Number(weight) }
 }

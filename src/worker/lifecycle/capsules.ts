@@ -3,7 +3,7 @@
  * one capsule fetched may be settled by another.
  */
 
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidOption } from '../../job/errors.ts'
 import type { Engine } from '../engine.ts'
 import type { Executor, WorkerHandle } from '../executor.ts'
 import { Fetcher } from '../loop/fetcher.ts'
@@ -43,8 +43,7 @@ export function planCapsules(settings: WorkerSettings, bindings: readonly Bindin
   } of others) {
     const twice = queues.map(nameOf).find((queue) => apart.has(queue))
     if (twice === undefined) continue
-    throw new HighkiqError(
-      'INVALID_OPTION',
+    throw invalidOption(
       `capsule ${name}: queue ${twice} has its own concurrency by hq.process: remove the queue here, or "concurrency" there`,
     )
   }

@@ -4,7 +4,7 @@
  */
 
 import { checkQueueName } from '../../job/definition.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { deadlineAt } from '../../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
@@ -168,8 +168,7 @@ export class DueJobs extends Periodic {
       if (target !== undefined) checkQueueName(target)
       return target
     }
-    if (Number.isNaN(target.getTime()))
-      throw new HighkiqError('INVALID_OPTION', 'promote must return a valid Date (got an invalid one)')
+    if (Number.isNaN(target.getTime())) throw invalidOption('promote must return a valid Date (got an invalid one)')
     // With a time that is past the job would be due again at once, for ever.
     return target.getTime() > this.#engine.now() ? target : undefined
   }

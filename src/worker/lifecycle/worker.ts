@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { plural } from '../../job/plural.ts'
 import { within } from '../../job/wait.ts'
 import type { BackgroundService } from '../background-service.ts'
@@ -191,10 +191,7 @@ export class Worker {
   /** Starts to fetch jobs. Rejects when the store or a `startup` handler fails; the worker is stopped then. */
   async start(): Promise<void> {
     if (this.#state !== 'new')
-      throw new HighkiqError(
-        'INVALID_OPTION',
-        'this worker was started or stopped before: create another one with hq.worker()',
-      )
+      throw invalidOption('this worker was started or stopped before: create another one with hq.worker()')
     this.#state = 'running'
     this.#starting = this.#start().finally(() => {
       // A stop need not wait for the start any more.

@@ -3,7 +3,7 @@
 import { deflateSync } from 'node:zlib'
 import { backoff, DELAY_WORDS, delayOf, jitter } from '../../job/backoff.ts'
 import type { JobDefinition, JobOptions } from '../../job/definition.ts'
-import { classOf, HighkiqError, messageOf, verdictOf } from '../../job/errors.ts'
+import { classOf, type HighkiqError, invalidOption, messageOf, verdictOf } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 import { editPayload, type Payload, readTime, timeOf, type Wire } from '../../job/payload.ts'
 
@@ -99,8 +99,7 @@ function askRetryIn({ hooks, error, report }: Failure, count: number, payload: P
 }
 
 function wrongAnswer(name: string, answer: unknown): HighkiqError {
-  return new HighkiqError(
-    'INVALID_OPTION',
+  return invalidOption(
     `${name}: retryIn must return ${DELAY_WORDS}, 'kill', 'discard' or 'default' (got ${shown(answer)}); the job gets the default delay`,
   )
 }

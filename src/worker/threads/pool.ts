@@ -2,7 +2,7 @@
 
 import type { JobContext } from '../../job/context.ts'
 import type { JobDefinition, ThreadOptions } from '../../job/definition.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidOption } from '../../job/errors.ts'
 import { unlessAborted } from '../../job/wait.ts'
 import { urlOf } from '../../load/module.ts'
 import type { BackgroundService } from '../background-service.ts'
@@ -126,8 +126,7 @@ export function checkThread({ name, options }: JobDefinition, files: readonly un
 }
 
 function noFile(name: string): HighkiqError {
-  return new HighkiqError(
-    'INVALID_OPTION',
+  return invalidOption(
     `${name}: the thread must know the file that defines the job: set thread: import.meta.url, or new Highkiq({ files: [import.meta.url] })`,
   )
 }

@@ -3,7 +3,7 @@
 import { inspect } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
 import { JobContext } from '../../job/context.ts'
-import { type BatchFailure, HighkiqError, messageOf, verdictOf } from '../../job/errors.ts'
+import { type BatchFailure, HighkiqError, invalidOption, messageOf, verdictOf } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
 import { importModule } from '../../load/module.ts'
 import { becomeThread, PROGRAM, type ThreadApp } from './inside.ts'
@@ -78,10 +78,7 @@ async function run(job: Run): Promise<void> {
 }
 
 async function refuseAdding(): Promise<never> {
-  throw new HighkiqError(
-    'INVALID_OPTION',
-    'ctx.task.add: a job with the option `thread` can not add rows; add them in a job without it',
-  )
+  throw invalidOption('ctx.task.add: a job with the option `thread` can not add rows; add them in a job without it')
 }
 
 function finish(result: unknown): void {
