@@ -8,8 +8,8 @@ import { checkOptions, meantBy, type OptionKind } from '../job/options.ts'
 import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
-import type { Engine } from '../worker/engine.ts'
 import { WORKER_OPTIONS } from '../worker/options.ts'
+import type { Settled } from './port.ts'
 
 export interface HighkiqOptions {
   /**
@@ -60,12 +60,6 @@ export interface HighkiqOptions {
 
 /** The options of an app that a configuration file may set. */
 export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes' | 'maxIterationRuntime'>
-
-/** The options of the app and of the file, merged. */
-export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
-  /** Seconds; Infinity without a limit. */
-  maxIterationRuntime: number
-}
 
 const WIRES =
   "8 (the default), 7 or 6, the major version of the Sidekiq beside this app, or with its json gem { sidekiq: 7, json: '2.16' }"

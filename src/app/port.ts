@@ -10,6 +10,12 @@ import type { Effect, Store } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { Outcome } from '../worker/plugin.ts'
 
+/** The options of the app and of the file, merged. */
+export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
+  /** Seconds; Infinity without a limit. */
+  maxIterationRuntime: number
+}
+
 export interface AppPort {
   /** The store; opened at its first use. @throws UNKNOWN_STORE, INVALID_OPTION */
   readonly store: Store
@@ -17,19 +23,9 @@ export interface AppPort {
   readonly now: () => number
   readonly log: Logger
   readonly client: Client
-  readonly registry: {
-    get(name: string): JobDefinition | undefined
-  }
-  readonly hooks: {
-    /** Passes an error to the app's error handlers. Never throws. */
-    report(error: unknown, about: Record<string, unknown>): void
-    /** Calls the app's death handlers for a job that does not run again. Never throws. */
-    died(payload: Payload, error: unknown): Promise<void>
-  }
-  readonly settings: Pick<Engine, 'limits'> & {
-    /** Seconds; Infinity without a limit. */
-    maxIterationRuntime: number
-  }
+  readonly registry: { get(name: string): JobDefinition | undefined }
+  readonly hooks: Pick<Engine, 'report' | 'died'>
+  readonly settings: Settled
   /** Returns what running a job in this process uses. */
   engine(): Engine
   /** Returns what the plugins change in the step that moves a job. */

@@ -9,11 +9,11 @@ import { defaultLogger } from '../log.ts'
 import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import type { ThreadSource } from '../worker/threads/pool.ts'
-import { type FileOptions, type HighkiqOptions, type Settled, settled } from './options.ts'
+import { type FileOptions, type HighkiqOptions, settled } from './options.ts'
+import type { Settled } from './port.ts'
 
 export class Setup {
   readonly options: HighkiqOptions
-  /** The settings of a file that Highkiq itself does not know. */
   readonly custom: Record<string, unknown> = {}
   #store: Store | undefined
   #refusal: string | undefined

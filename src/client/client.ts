@@ -106,7 +106,6 @@ export class Client implements Pusher, PushPipe {
     return this.#options.wire
   }
 
-  /** The replacement that highkiq/testing sets. */
   get testing(): Override<DirectTarget> {
     return this.#shared.testing
   }
@@ -187,7 +186,6 @@ export class Client implements Pusher, PushPipe {
     return this.target.push(this, request)
   }
 
-  /** Pushes one job for each list of arguments. */
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
     const { class: name, jid } = rest
     const requestOf = (args: unknown[]) => ({ ...rest, args })

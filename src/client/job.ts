@@ -10,7 +10,6 @@ import { pushOptionsOf, type SetOptions } from './set-options.ts'
 interface JobAbout {
   /** Pushes the job; default: the client of the app. */
   client?: Client
-  /** The options of `set`. */
   options?: PushOptions
   /** Returns the push of another job, which wraps this one. */
   wrap?: ((request: PushRequest) => PushRequest) | undefined
@@ -102,7 +101,6 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     return { ...this.#options, ...NO_TIME, jid: undefined }
   }
 
-  /** Returns the push request for these arguments. */
   request(args: Args, time?: PushOptions): PushRequest {
     const { wrap } = this.#about
     const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }

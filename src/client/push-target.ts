@@ -21,7 +21,6 @@ export interface PreparedPush {
 export interface PushPipe {
   /** Whether there is no middleware. */
   readonly isPlain: boolean
-  /** Whether this app defines a job with this name. */
   isDefined(name: string): boolean
   /** Returns a complete payload for a request. @throws INVALID_JOB, INVALID_OPTION */
   normalise(request: PushRequest): Payload
@@ -46,7 +45,6 @@ export interface OrderedPushed {
 
 /** A push of many items to an ordered queue. */
 export interface OrderedPushRequest {
-  /** The name of the ordered queue. */
   name: string
   /** Checks the items, and runs the client middleware. */
   prepare(): Promise<OrderedPushes[]>
@@ -65,7 +63,6 @@ export interface FakeQueues {
   drain(name: string): Promise<number>
   performOne(name: string): Promise<unknown>
   clear(name: string): void
-  /** Returns the items of an ordered queue. */
   ordered(name: string): readonly OrderedPushed[]
 }
 

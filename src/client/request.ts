@@ -22,7 +22,6 @@ export interface NamedPushOptions {
   expiresIn?: number
   /** The queue of the job's retries; default: the queue that it was fetched from. */
   retryQueue?: string
-  /** Log level of this job. */
   logLevel?: LogLevel
   tags?: string[]
   backtrace?: boolean | number

@@ -53,7 +53,6 @@ export class SetEntry extends JobRecord {
     return true
   }
 
-  /** Deletes it. */
   async delete(): Promise<boolean> {
     const gone = await this.#swap(deleted(this.#app, this.set, this))
     // The outcome of a dead job is already stored, and stays.

@@ -2,6 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Payload } from '../job/payload.ts'
+import type { SetName } from '../store/contract.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
@@ -32,47 +33,28 @@ export async function findJob(app: AppPort, jid: string, { signal }: { signal?: 
   for (let attempt = 1; ; attempt++) {
     const event = await store.tasks.event(jid)
     const isOver = event !== null && event.status !== 'enqueued' && event.status !== 'working'
-    const found = await search(app, jid, isOver ? ['dead'] : LOCATIONS, signal)
+    const found = await search(app, jid, isOver, signal)
     if (found) return found
     if (isOver) return nothing('ended')
     if (attempt === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'backlog')
   }
 }
 
-type Location = 'sets' | 'queues' | 'owners' | 'dead'
-const LOCATIONS: readonly Location[] = ['sets', 'queues', 'owners', 'dead']
-
-async function search(
-  app: AppPort,
-  jid: string,
-  locations: readonly Location[],
-  signal?: AbortSignal,
-): Promise<Found | null> {
+async function search(app: AppPort, jid: string, isOver: boolean, signal?: AbortSignal): Promise<Found | null> {
   const how = signal ? { signal } : {}
-  const inSet = async (set: 'schedule' | 'retry' | 'dead', state: JobState) => {
+  const inSet = async (set: SetName, state: JobState) => {
     const job = await new JobSet(app, set).find(jid, how)
     return job && foundAs(state, job)
   }
-  const searches: Record<Location, () => Promise<Found | null>> = {
-    sets: async () => (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry')),
-    queues: async () => {
-      for (const { name, size } of await app.store.jobs.queues()) {
-        const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
-        if (job) return foundAs('queued', job)
-      }
-      return null
-    },
-    owners: async () => {
-      const job = await heldBy(app, jid, signal)
-      return job ? foundAs('running', job) : null
-    },
-    dead: () => inSet('dead', 'dead'),
+  if (isOver) return inSet('dead', 'dead')
+  const later = (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry'))
+  if (later) return later
+  for (const { name, size } of await app.store.jobs.queues()) {
+    const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
+    if (job) return foundAs('queued', job)
   }
-  for (const location of locations) {
-    const found = await searches[location]()
-    if (found) return found
-  }
-  return null
+  const running = await heldBy(app, jid, signal)
+  return running ? foundAs('running', running) : inSet('dead', 'dead')
 }
 
 /** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */

@@ -1,5 +1,6 @@
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
 import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
 
 /** All processes send a heartbeat every 10 seconds, Sidekiq's too. */
@@ -188,10 +189,6 @@ function infoOf(text: string): Record<string, unknown> {
   } catch {
     return {}
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,4 @@
-import { parseJson } from '../job/json.ts'
+import { isObject, parseJson } from '../job/json.ts'
 import { readTime, type Time } from '../job/payload.ts'
 import { readBacktrace } from './backtrace.ts'
 import { displayOf } from './display.ts'
@@ -150,9 +150,7 @@ export function latencyOf(text: string, now: number): number {
 function objectOf(text: string): Record<string, unknown> {
   try {
     const value = parseJson(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }

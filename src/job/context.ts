@@ -65,28 +65,20 @@ export class JobContext {
   readonly task: TaskOfJob | undefined
   /** Set when the job comes from Rails' ActiveJob. */
   activeJob: ActiveJobEnvelope | undefined
-  readonly #baseLog: Logger
-  readonly #attributes: readonly string[]
   readonly #parts: ContextParts
-  readonly #now: () => number
   #log: Logger | undefined
   #controller: AbortController | undefined
   #aborted: HighkiqError | undefined
   /** The messages of this attempt, by row; undefined for those about all rows. */
   #messages: Map<number | undefined, Messages> | undefined
   #progress: Progress | undefined
-  readonly #isStopping: (() => boolean) | undefined
 
-  constructor(payload: Payload, queue: string, about: ContextParts) {
+  constructor(payload: Payload, queue: string, parts: ContextParts) {
     this.payload = payload
     this.queue = queue
     this.args = payload.args
-    this.task = about.task
-    this.#parts = about
-    this.#baseLog = about.log
-    this.#attributes = about.attributes
-    this.#now = about.now
-    this.#isStopping = about.isStopping
+    this.task = parts.task
+    this.#parts = parts
   }
 
   get jid(): string {
@@ -111,7 +103,7 @@ export class JobContext {
 
   /** True when the job runs in the process that called it, without a store. */
   get isInline(): boolean {
-    return this.#isStopping === undefined
+    return this.#parts.isStopping === undefined
   }
 
   get log(): Logger {
@@ -121,7 +113,7 @@ export class JobContext {
 
   /** True when the signal has aborted or the worker fetches no more jobs: for a loop that can stop and continue later. */
   get interrupted(): boolean {
-    return this.#aborted !== undefined || this.#isStopping?.() === true
+    return this.#aborted !== undefined || this.#parts.isStopping?.() === true
   }
 
   /** The fields of each log line of the job. */
@@ -133,9 +125,10 @@ export class JobContext {
   #openLog(): Logger {
     const { payload } = this
     const fields = this.logFields
-    for (const name of this.#attributes) if (payload[name] !== undefined) fields[name] = payload[name]
+    for (const name of this.#parts.attributes) if (payload[name] !== undefined) fields[name] = payload[name]
     const level = levelOf(payload.log_level)
-    return level ? this.#baseLog.child(fields, { level }) : this.#baseLog.child(fields)
+    const { log } = this.#parts
+    return level ? log.child(fields, { level }) : log.child(fields)
   }
 
   /** The reason for which the signal was aborted; undefined before. */
@@ -156,7 +149,7 @@ export class JobContext {
       messages = new Messages()
       this.#messages.set(row, messages)
     }
-    messages.add({ at: this.#now(), text: String(text) })
+    messages.add({ at: this.#parts.now(), text: String(text) })
   }
 
   protected checkRow(row: number | undefined): void {

@@ -308,15 +308,19 @@ export function hasCode(thrown: unknown, code: ErrorCode): boolean {
   return typeof thrown === 'object' && thrown !== null && (thrown as { code?: unknown }).code === code
 }
 
-/** Whether it has this code, or one of the errors that caused it has. Causes may go round in circles. */
+/** Returns whether the error has this code, or one of the errors that caused it has. */
 export function isCausedBy(thrown: unknown, code: ErrorCode): boolean {
-  const seen = new Set<unknown>()
-  for (let error = thrown; typeof error === 'object' && error !== null && !seen.has(error); ) {
-    if (hasCode(error, code)) return true
-    seen.add(error)
+  return causesOf(thrown).some((error) => hasCode(error, code))
+}
+
+/** Returns an error and those that caused it, each once: causes may form a cycle. */
+function causesOf(thrown: unknown): object[] {
+  const all = new Set<object>()
+  for (let error = thrown; typeof error === 'object' && error !== null && !all.has(error); ) {
+    all.add(error)
     error = (error as { cause?: unknown }).cause
   }
-  return false
+  return [...all]
 }
 
 /**
@@ -335,14 +339,13 @@ export type HintTexts = Readonly<Record<string, (value: unknown) => string>>
 /** Returns the message of an error, with the hints of the error and of its causes in other words. */
 export function messageWithHint(thrown: unknown, words: HintTexts): string {
   let message = messageOf(thrown)
-  const seen = new Set<string>()
-  for (let error = thrown; error instanceof HighkiqError && seen.size < 10; error = error.cause) {
-    const { option = '', value, hint } = (error.details ?? {}) as Partial<OptionHint>
+  const hints = new Map<string, string>()
+  for (const error of causesOf(thrown)) {
+    const { option = '', value, hint } = ((error as HighkiqError).details ?? {}) as Partial<OptionHint>
     const word = words[option]
-    if (!word || !hint || seen.has(hint)) continue
-    seen.add(hint)
-    message = message.replace(hint, () => word(value))
+    if (word && hint && !hints.has(hint)) hints.set(hint, word(value))
   }
+  for (const [hint, word] of hints) message = message.replace(hint, () => word)
   return message
 }
 

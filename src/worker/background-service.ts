@@ -47,12 +47,10 @@ export abstract class Periodic implements BackgroundService {
   /** The run under way, and the one that follows it. */
   #running: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
-  /** The wait of the loop. */
   #waiting: AbortController | undefined
   /** When the next run begins at the latest, on the monotonic clock. */
   #latest = Number.POSITIVE_INFINITY
   #hasFailed = false
-  /** Whether the service starts nothing new. */
   protected isStopping = false
 
   constructor(report: Report, options: PeriodicOptions) {
@@ -60,10 +58,8 @@ export abstract class Periodic implements BackgroundService {
     this.#options = options
   }
 
-  /** Does the work once. */
   protected abstract run(): Promise<void>
 
-  /** Called when a run has failed. */
   protected failed(_thrown: unknown): void {}
 
   async start(): Promise<void> {

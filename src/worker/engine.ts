@@ -13,7 +13,6 @@ export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' 
 /** The properties of the worker that handlers of `hq.on` and `hq.onFatal` get. */
 export interface WorkerAbout {
   identity: string
-  /** The names of the queues that it serves. */
   queues: readonly string[]
   /** The number of jobs that it runs at the same time, in all capsules. */
   concurrency: number

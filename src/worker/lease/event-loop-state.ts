@@ -63,7 +63,6 @@ export class EventLoopState {
     this.#cells[LIFE] = ++this.#life
   }
 
-  /** Records that a handler is called now. Returns the record that `ended` needs. */
   began(jid: unknown, name: string, timeout = 0): number {
     const record = this.#free.pop() ?? this.#jids.length - 1
     const at = HEAD_BYTES + record * RECORD_BYTES
@@ -82,7 +81,6 @@ export class EventLoopState {
     return record
   }
 
-  /** Records that the handler has returned, with a promise or a value: from now on any code may block. */
   yielded(): void {
     this.#cells[CURRENT] = -1
     this.beat()

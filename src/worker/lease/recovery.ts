@@ -44,7 +44,7 @@ interface Observation {
 
 export class Recovery extends Periodic {
   readonly #engine: Engine
-  readonly #leaseSeconds: number
+  readonly #leaseMs: number
   readonly #self: () => string
   readonly #lock: LeaderLock
   readonly #host = thisHost()
@@ -72,7 +72,7 @@ export class Recovery extends Periodic {
     })
     this.#engine = engine
     this.#lock = lock
-    this.#leaseSeconds = leaseSeconds
+    this.#leaseMs = leaseSeconds * 1000
     this.#self = self
     this.#longestMs = this.#leaseMs
   }
@@ -100,10 +100,6 @@ export class Recovery extends Periodic {
   async rescue(): Promise<void> {
     await this.#claimGone()
     await this.#rescueAll()
-  }
-
-  get #leaseMs(): number {
-    return this.#leaseSeconds * 1000
   }
 
   async #check(): Promise<void> {

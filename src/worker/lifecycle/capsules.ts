@@ -30,40 +30,31 @@ export function slotsOf(capsules: readonly Capsule[]): number {
 
 /** @throws INVALID_OPTION */
 export function planCapsules(settings: WorkerSettings, bindings: readonly Binding[], random: () => number): Capsule[] {
-  const plan: { name: string; settings: CapsuleSettings }[] = []
   const alone = bindings.filter(({ concurrency }) => concurrency !== undefined)
   const apart = new Set(alone.map(({ queue }) => queue))
   const others = Object.entries(settings.capsules).map(([name, options]) => ({
+    ...capsuleSettings(name, options),
     name,
-    settings: capsuleSettings(name, options),
   }))
-  for (const {
-    name,
-    settings: { queues },
-  } of others) {
+  for (const { name, queues } of others) {
     const twice = queues.map(nameOf).find((queue) => apart.has(queue))
     if (twice === undefined) continue
     throw invalidOption(
       `capsule ${name}: queue ${twice} has its own concurrency by hq.process: remove the queue here, or "concurrency" there`,
     )
   }
-  const served = new Set([...others, { settings }].flatMap(({ settings: { queues } }) => queues.map(nameOf)))
+  const served = new Set([...others, settings].flatMap(({ queues }) => queues.map(nameOf)))
   const queues = [
     ...settings.queues.filter((queue) => !apart.has(nameOf(queue))),
     ...bindings.map(({ queue }) => queue).filter((queue) => !apart.has(queue) && !served.has(queue)),
   ]
-  if (queues.length > 0 || alone.length === 0) plan.push({ name: 'default', settings: { ...settings, queues } })
-  plan.push(...others)
-  for (const { queue, concurrency = 0 } of alone) {
-    plan.push({ name: `process ${queue}`, settings: { queues: [queue], concurrency, use: [] } })
-  }
-  return plan.map(({ name, settings: { concurrency, queues, use, fetchOrder } }) => ({
-    name,
-    concurrency,
-    queues,
-    use,
-    order: new QueueOrder(queues, random, fetchOrder),
+  const own = queues.length > 0 || alone.length === 0 ? [{ ...settings, name: 'default', queues }] : []
+  const bound = alone.map(({ queue, concurrency = 0 }) => ({
+    ...{ name: `process ${queue}`, queues: [queue], concurrency, use: [], fetchOrder: undefined },
   }))
+  return [...own, ...others, ...bound].map(({ name, concurrency, queues, use, fetchOrder }) => {
+    return { name, concurrency, queues, use, order: new QueueOrder(queues, random, fetchOrder) }
+  })
 }
 
 const nameOf = (queue: Parameters<typeof parseQueue>[0]) => parseQueue(queue).name
@@ -82,7 +73,6 @@ export class Capsules implements Executor {
     )
   }
 
-  /** The names of all queues, without duplicates. */
   get queues(): string[] {
     return [...new Set(this.plan.flatMap(({ order }) => order.names))]
   }
@@ -101,17 +91,14 @@ export class Capsules implements Executor {
     for (const fetcher of this.#fetchers) fetcher.start()
   }
 
-  /** Fetches no more jobs. */
   quiet(): void {
     for (const fetcher of this.#fetchers) fetcher.quiet()
   }
 
-  /** Resolves when no job runs and none is about to start. */
   async idle(): Promise<void> {
     await Promise.all(this.#fetchers.map((fetcher) => fetcher.idle()))
   }
 
-  /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
     for (const fetcher of this.#fetchers) fetcher.abort(code, message)
   }
@@ -128,7 +115,6 @@ export class Capsules implements Executor {
     return requeued.map(({ attempt }) => attempt)
   }
 
-  /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void {
     for (const fetcher of this.#fetchers) fetcher.onLeaseLost()
   }

@@ -42,7 +42,6 @@ export interface ExecutorPlan {
   make(engine: Engine, handle: WorkerHandle): Executor
 }
 
-/** Callbacks of `worker.run`. */
 export interface RunOptions {
   /** Called when the worker starts to fetch jobs. */
   onStart?: () => void
@@ -61,7 +60,6 @@ export class Worker {
   readonly options: WorkerSettings
   readonly #engine: Engine
   readonly #capsules: Capsules
-  /** The capsules and the ordered queues. */
   readonly #executors: readonly Executor[]
   readonly #lease: LeaseRenewer
   readonly #services: BackgroundService[]
@@ -73,7 +71,6 @@ export class Worker {
   #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
-  /** Aborts the waits of a start. */
   readonly #startAbort = new AbortController()
   #rejectStart: (why: Error) => void = () => {}
   #quieting: Promise<void> | undefined
@@ -88,7 +85,6 @@ export class Worker {
   #fatalAt: number | undefined
   /** Never resolves: the process ends first. */
   #exiting: Promise<never> | undefined
-  /** The callbacks of `run`. */
   #callbacks: RunOptions = {}
 
   /** @throws INVALID_OPTION */

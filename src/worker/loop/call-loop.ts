@@ -36,7 +36,6 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     this.#during = during
   }
 
-  /** Whether there is anything to settle. */
   protected abstract get hasSettlements(): boolean
   /** Whether there is anything to settle or to fetch. */
   protected abstract get hasWork(): boolean
@@ -52,7 +51,6 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
   /** Called when no call is under way and there is nothing to settle or to fetch. */
   protected onIdle(): void {}
 
-  /** The number of calls under way. */
   protected get callCount(): number {
     return this.#calls.size
   }
@@ -97,7 +95,6 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     clearTimeout(this.#pauseTimer)
   }
 
-  /** The store has answered. */
   protected recovered(): void {
     if (this.#failures === 0) return
     this.#failures = 0

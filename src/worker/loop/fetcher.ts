@@ -36,7 +36,6 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #slots: Slots
   /** The number of jobs that the calls under way may fetch. */
   #wanted = 0
-  /** The wait for jobs. */
   #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
@@ -64,19 +63,16 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.plan()
   }
 
-  /** Fetches no more jobs. */
   quiet(): void {
     if (this.#slots.state === 'open') this.#slots.state = 'quiet'
     this.#wake()
   }
 
-  /** Resolves when no job runs and none is about to start. */
   async idle(): Promise<void> {
     await this.callsEnded()
     await this.#slots.empty()
   }
 
-  /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
     this.#slots.abort(code, message)
   }
@@ -95,7 +91,6 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     await this.finish()
   }
 
-  /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void {
     this.abort('LEASE_LOST', 'this process lost its lease: the job may run elsewhere by now')
     this.#buffer.clear()

@@ -58,7 +58,6 @@ export class Slots {
     await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
   }
 
-  /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
     for (const { ctx } of this.#running.values()) ctx.abort(code, message)
   }

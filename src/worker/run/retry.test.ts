@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { JobOptions } from '../../job/definition.ts'
 import { Kill } from '../../job/errors.ts'
 import type { Payload } from '../../job/payload.ts'
-import { type Failure, judge, type Verdict } from './retry.ts'
+import { type Failure, judge, type RetryRules, type Verdict } from './retry.ts'
 
 const NOW = 1_700_000_000_000
 
@@ -12,25 +12,15 @@ function verdict(
   more: Partial<Payload> = {},
   options: JobOptions | null = {},
   error: unknown = new Error('x'),
-  about: Partial<Failure> = {},
+  about: Partial<RetryRules & Failure> = {},
 ) {
   const payload: Payload = { class: 'J', args: [], queue: 'q', jid: 'j', ...more }
-  return judge({
-    text: JSON.stringify(payload),
-    payload,
-    queue: 'q',
-    error,
-    now: NOW,
-    wire: 8,
-    definition: options ? { name: 'J', options, handler: async () => {} } : undefined,
-    hooks: options ?? undefined,
-    maxRetries: 25,
-    random: () => 0,
-    backtraceCleaner: undefined,
-    report: () => {},
-    changes: {},
-    ...about,
-  })
+  const definition = options ? { name: 'J', options, handler: async () => {} } : undefined
+  const limits = { retries: 25, dead: 1, deadSeconds: 1 }
+  const rules = { wire: 8 as const, limits, random: () => 0, report: () => {}, ...about }
+  const fetched = { queue: 'q', ticket: 't', text: JSON.stringify(payload) }
+  const failure = { error, now: NOW, hooks: options ?? undefined, changes: {}, ...about }
+  return judge(rules, { fetched, payload, definition }, failure)
 }
 
 /** The job as it is stored then. */
@@ -107,8 +97,12 @@ test('dead: false keeps a job out of the dead set, by its payload before its def
 })
 
 test('retry: true counts to maxRetries, a number does not', () => {
-  expect(verdict({ retry: true, retry_count: 1 }, {}, undefined, { maxRetries: 2 }).kind).toBe('exhausted')
-  expect(verdict({ retry: 3, retry_count: 1 }, {}, undefined, { maxRetries: 2 }).kind).toBe('retry')
+  expect(
+    verdict({ retry: true, retry_count: 1 }, {}, undefined, { limits: { retries: 2, dead: 1, deadSeconds: 1 } }).kind,
+  ).toBe('exhausted')
+  expect(
+    verdict({ retry: 3, retry_count: 1 }, {}, undefined, { limits: { retries: 2, dead: 1, deadSeconds: 1 } }).kind,
+  ).toBe('retry')
 })
 
 test('with retry_for the count does not matter, also not 0; without it the time does not', () => {
@@ -207,7 +201,7 @@ test('a backtrace is cleaned before it is cut; if the cleaner throws, it is stor
   expect(lines(stored(cleaned).error_backtrace)).toEqual(['at a', 'at c'])
   const told: unknown[] = []
   const broken = verdict({ backtrace: true }, {}, error, {
-    report: (thrown, during) => told.push([(thrown as Error).message, during]),
+    report: (thrown, { during }) => told.push([(thrown as Error).message, during]),
     backtraceCleaner: () => {
       throw new Error('no broom')
     },

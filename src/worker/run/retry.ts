@@ -2,10 +2,12 @@
 
 import { deflateSync } from 'node:zlib'
 import { backoff, DELAY_WORDS, delayOf, jitter } from '../../job/backoff.ts'
-import type { JobDefinition, JobOptions } from '../../job/definition.ts'
+import type { JobOptions } from '../../job/definition.ts'
 import { classOf, type HighkiqError, invalidOption, messageOf, verdictOf } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
-import { editPayload, type Payload, readTime, timeOf, type Wire } from '../../job/payload.ts'
+import { editPayload, type Payload, readTime, timeOf } from '../../job/payload.ts'
+import type { Engine } from '../engine.ts'
+import type { Attempt } from './attempt.ts'
 
 /** The decision, with the job as it is stored next. */
 export type Verdict =
@@ -18,42 +20,39 @@ export type Verdict =
 /** The number of characters of an error's message that are stored. */
 const MESSAGE_CHARACTERS = 10_000
 
+/** The part of the worker's engine that a decision needs. */
+export type RetryRules = Pick<Engine, 'wire' | 'limits' | 'random' | 'backtraceCleaner' | 'report'>
+
 export interface Failure {
-  /** The job as it was fetched. */
-  text: string
-  payload: Payload
-  /** The queue from which it was fetched. */
-  queue: string
   error: unknown
   /** Milliseconds since the epoch. */
   now: number
-  wire: Wire
-  definition: JobDefinition | undefined
   /** The options with `retryIn`: those of the wrapped class, or else of the job's own class. */
   hooks: JobOptions | undefined
-  maxRetries: number
-  random: () => number
-  backtraceCleaner: ((lines: string[]) => string[]) | undefined
-  /** Called with an error of `retryIn` or `backtraceCleaner`; the decision does without them then. */
-  report: (error: unknown, during: string) => void
   /** Members of the payload that change whatever the decision is. */
   changes: Partial<Payload>
 }
 
-export function judge(failure: Failure): Verdict {
-  const { text, payload, error, now, wire, definition } = failure
+/** Errors of `retryIn` and `backtraceCleaner` are reported; the decision does without them then. */
+export function judge(
+  rules: RetryRules,
+  { fetched: { text, queue }, payload, definition }: Pick<Attempt, 'fetched' | 'payload' | 'definition'>,
+  failure: Failure,
+): Verdict {
+  const { wire, limits, random } = rules
+  const { error, now } = failure
   const time = timeOf(now, wire)
   const retry = payload.retry ?? definition?.options.retry ?? definition !== undefined
   const kill = verdictOf(error) === 'kill'
   // With `retry: 0` the job goes to the dead set, with `retry: false` it is deleted.
   if (retry === false && !kill) return { kind: 'deleted', payload }
 
-  const max = Number.isInteger(retry) ? (retry as number) : failure.maxRetries
+  const max = Number.isInteger(retry) ? (retry as number) : limits.retries
   // A count of 0 or of -1 (retried by hand) counts as present.
   const again = typeof payload.retry_count === 'number'
   const count = again ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
-    queue: isName(payload.retry_queue) ? payload.retry_queue : failure.queue,
+    queue: isName(payload.retry_queue) ? payload.retry_queue : queue,
     error_message: storedMessage(error),
     error_class: classOf(error).toWellFormed(),
     ...(again ? {} : { failed_at: time }),
@@ -62,7 +61,7 @@ export function judge(failure: Failure): Verdict {
     ...failure.changes,
   }
   const backtrace = payload.backtrace ?? false
-  if (backtrace) changes.error_backtrace = compressed(failure, backtrace)
+  if (backtrace) changes.error_backtrace = compressed(rules, payload, error, backtrace)
   const after = { ...payload, ...changes }
   const exhausted = (): Verdict => {
     const dead = payload.dead ?? definition?.options.dead
@@ -75,25 +74,26 @@ export function judge(failure: Failure): Verdict {
   } else if (count >= max) {
     return exhausted()
   }
-  const wish = askRetryIn(failure, count, after)
+  const wish = askRetryIn(rules, failure, count, after)
   if (wish === 'kill') return exhausted()
   if (wish === 'discard') return { kind: 'deleted', payload: { ...after, discarded_at: time } }
   const { seconds, jitter: spread } = wish ?? { seconds: backoff(count), jitter: true }
-  const delay = Math.min(seconds, LONGEST_SECONDS) + (spread ? jitter(count, failure.random) : 0)
+  const delay = Math.min(seconds, LONGEST_SECONDS) + (spread ? jitter(count, random) : 0)
   return { kind: 'retry', text: editPayload(text, changes, wire), payload: after, at: now / 1000 + delay, count }
 }
 
 /** Returns the chosen delay; undefined when none was chosen, or when the value is not a delay. */
-function askRetryIn({ hooks, error, report }: Failure, count: number, payload: Payload) {
+function askRetryIn({ report }: RetryRules, { hooks, error }: Failure, count: number, payload: Payload) {
+  const { jid } = payload
   try {
     const wish = typeof hooks?.retryIn === 'function' ? hooks.retryIn(count, error, payload) : hooks?.retryIn
     if (wish === 'kill' || wish === 'discard') return wish
     if (wish === undefined || wish === null || wish === 'default') return undefined
     const delay = delayOf(wish)
-    if (!delay) report(wrongAnswer(payload.wrapped ?? payload.class, wish), 'retryIn')
+    if (!delay) report(wrongAnswer(payload.wrapped ?? payload.class, wish), { jid, during: 'retryIn' })
     return delay
   } catch (thrown) {
-    report(thrown, 'retryIn')
+    report(thrown, { jid, during: 'retryIn' })
     return undefined
   }
 }
@@ -122,7 +122,12 @@ function firstCharacters(text: string, n: number): string {
 }
 
 /** Returns the lines of the stack as Sidekiq stores a backtrace: JSON, deflated, in base64. */
-function compressed({ error, backtraceCleaner, report }: Failure, lines: boolean | number): string {
+function compressed(
+  { backtraceCleaner, report }: RetryRules,
+  { jid }: Payload,
+  error: unknown,
+  lines: boolean | number,
+): string {
   const stack = error instanceof Error ? String(error.stack ?? '') : ''
   // The lines of the message come first; they are left out.
   let frames = stack
@@ -132,7 +137,7 @@ function compressed({ error, backtraceCleaner, report }: Failure, lines: boolean
   try {
     if (backtraceCleaner) frames = Array.from(backtraceCleaner([...frames]), String)
   } catch (thrown) {
-    report(thrown, 'backtraceCleaner')
+    report(thrown, { jid, during: 'backtraceCleaner' })
   }
   const kept = (typeof lines === 'number' ? frames.slice(0, lines) : frames).map((line) => line.toWellFormed())
   return deflateSync(JSON.stringify(kept)).toString('base64')

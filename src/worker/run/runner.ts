@@ -87,14 +87,8 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
     case 'snooze': {
       const { seconds } = error as Snooze
       if (Number.isFinite(seconds)) return snoozed(engine, attempt, seconds)
-      error = new HighkiqError(
-        'INVALID_OPTION',
-        `Snooze: seconds must be a finite number (got ${seconds})`,
-        undefined,
-        {
-          cause: error,
-        },
-      )
+      const message = `Snooze: seconds must be a finite number (got ${seconds})`
+      error = new HighkiqError('INVALID_OPTION', message, undefined, { cause: error })
       break
     }
     case 'release':
@@ -163,21 +157,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   // The options of the wrapped job decide.
   const wrapped = typeof payload.wrapped === 'string' ? engine.definition(payload.wrapped) : undefined
   const hooks = (wrapped ?? definition)?.options
-  const verdict = judge({
-    text: fetched.text,
-    payload,
-    queue: fetched.queue,
-    error,
-    now,
-    wire: engine.wire,
-    definition,
-    hooks,
-    maxRetries: engine.limits.retries,
-    random: engine.random,
-    backtraceCleaner: engine.backtraceCleaner,
-    report: (thrown, during) => engine.report(thrown, { jid, during }),
-    changes: attemptEnded(payload),
-  })
+  const verdict = judge(engine, attempt, { error, now, hooks, changes: attemptEnded(payload) })
   engine.report(error, {
     context: 'Job raised exception',
     job: verdict.payload,
