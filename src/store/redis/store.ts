@@ -3,12 +3,10 @@
 import type { Store } from '../contract.ts'
 import { Cancellations } from './jobs/cancellations.ts'
 import { Crons } from './jobs/crons.ts'
-import { Iterations } from './jobs/iterations.ts'
 import { JobSets } from './jobs/job-sets.ts'
 import { Metrics } from './jobs/metrics.ts'
 import { Pauses } from './jobs/pauses.ts'
 import { Queues } from './jobs/queues.ts'
-import { Removal } from './jobs/removal.ts'
 import { Results } from './jobs/results.ts'
 import { Search } from './jobs/search.ts'
 import { OrderedActions } from './ordered/actions.ts'
@@ -18,17 +16,15 @@ import { OrderedQueues } from './ordered/queues.ts'
 import { OrderedSettleAndFetchScript } from './ordered/settle-and-fetch.ts'
 import { OrderedShards } from './ordered/shards.ts'
 import { OrderedWaits } from './ordered/waits.ts'
-import { ServerAdvice } from './server/advice.ts'
-import { Notifier } from './server/notifier.ts'
+import type { Notifier } from './server/notifier.ts'
 import { Server } from './server/server.ts'
 import type { RedisStoreOptions } from './server/url.ts'
 import { TaskEvents } from './tasks/events.ts'
 import { TaskRows } from './tasks/rows.ts'
 import { Tasks } from './tasks/tasks.ts'
-import { FetchedJobs } from './workers/fetched-jobs.ts'
 import { LeaderLocks } from './workers/leader-locks.ts'
 import { Leases } from './workers/leases.ts'
-import { Orphans } from './workers/orphans.ts'
+import { OwnedJobs } from './workers/owned-jobs.ts'
 import { Owners } from './workers/owners.ts'
 import { Processes } from './workers/processes.ts'
 import { Totals } from './workers/totals.ts'
@@ -54,10 +50,8 @@ export class RedisStore implements Store {
   constructor(options: RedisStoreOptions) {
     this.url = options.url
     const server = new Server(options)
-    const due = new Notifier(server, server.keys.dueChannel)
     const pauses = new Pauses(server)
-    const jobSets = new JobSets(server, due)
-    const search = new Search(server)
+    const jobSets = new JobSets(server)
     const tasks = new Tasks(server, jobSets)
     const leases = new Leases(server)
     const owners = new Owners(server, leases, tasks, pauses)
@@ -65,11 +59,11 @@ export class RedisStore implements Store {
     const shards = new OrderedShards(orderedQueues, owners)
     this.#server = server
     this.#owners = owners
-    this.#notifiers = [due, pauses.notifier]
+    this.#notifiers = [server.due, pauses.notifier]
 
-    this.jobs = { transaction: null, ...allMethods(new Queues(server, due), pauses, new Iterations(server)) }
+    this.jobs = { transaction: null, ...allMethods(new Queues(server), pauses) }
     this.jobSets = jobSets
-    this.search = allMethods(search, new Removal(server, search, due))
+    this.search = new Search(server)
     this.cancellations = new Cancellations(server)
     this.crons = new Crons(server)
     this.metrics = allMethods(new Totals(server, leases), new Metrics(server))
@@ -77,13 +71,11 @@ export class RedisStore implements Store {
     this.workers = allMethods(
       owners,
       leases,
-      new Orphans(server, leases, tasks),
-      new FetchedJobs(server, leases),
+      new OwnedJobs(server, leases, tasks),
       new LeaderLocks(server),
       new Processes(server),
-      new ServerAdvice(server),
     )
-    this.tasks = allMethods(tasks, new TaskRows(server, due), new TaskEvents(server))
+    this.tasks = allMethods(tasks, new TaskRows(server), new TaskEvents(server))
     this.ordered = allMethods(
       orderedQueues,
       shards,

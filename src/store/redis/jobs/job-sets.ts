@@ -5,8 +5,7 @@ import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Reply } from '../server/connection.ts'
-import type { Notifier } from '../server/notifier.ts'
-import { type Server, StorePart } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
@@ -15,14 +14,6 @@ const MAX_PRUNED = 1000
 export const SWAP_ANSWERS: Record<string, SwapAnswer> = { o: 'ok', g: 'gone', e: 'error' }
 
 export class JobSets extends StorePart implements JobSetStore {
-  readonly #due: Notifier
-
-  /** `due`: notified when a job may be due earlier than the others. */
-  constructor(server: Server, due: Notifier) {
-    super(server)
-    this.#due = due
-  }
-
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
     const key = this.#key(set)
     const entries = this.#entries(
@@ -58,7 +49,7 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   waitUntilDue(ms: number, signal: AbortSignal): Promise<void> {
-    return this.#due.wait(ms, signal)
+    return this.server.due.wait(ms, signal)
   }
 
   async size(set: SetName): Promise<number> {

@@ -1,15 +1,21 @@
-/** Pushes jobs, and lists the jobs of queues. */
+/** Pushes jobs, lists the jobs of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. */
 
 import { HighkiqError, PushError } from '../../../job/errors.ts'
 import type { PushStep } from '../../../job/push-steps.ts'
-import { type JobStore, ONCE_SECONDS, type PushItem, type QueueInfo } from '../../contract.ts'
+import {
+  type IterationRecord,
+  type IterationState,
+  type JobStore,
+  ONCE_SECONDS,
+  type PushItem,
+  type QueueInfo,
+} from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { maybeDone } from '../server/connection.ts'
-import type { Notifier } from '../server/notifier.ts'
 import { storedInSteps } from '../server/push-steps.ts'
-import { type Server, StorePart } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 
 /** The most jobs that one script stores. */
 const MAX_SCRIPT_JOBS = 100
@@ -17,14 +23,6 @@ const MAX_SCRIPT_JOBS = 100
 type Scored = Extract<PushItem, { score: number }>
 
 export class Queues extends StorePart implements Partial<JobStore> {
-  readonly #due: Notifier
-
-  /** `due`: notified when a pushed job may be due earlier than the others. */
-  constructor(server: Server, due: Notifier) {
-    super(server)
-    this.#due = due
-  }
-
   /** @throws PushError */
   async push(items: readonly PushItem[], now: number): Promise<void> {
     if (items.length === 0) return
@@ -39,7 +37,7 @@ export class Queues extends StorePart implements Partial<JobStore> {
       steps.push({ items: some, put: () => this.#pushOnce(some, now) })
     }
     await storedInSteps(this.server, steps)
-    if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
+    if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
   }
 
   async queues(only?: readonly string[]): Promise<QueueInfo[]> {
@@ -145,5 +143,28 @@ export class Queues extends StorePart implements Partial<JobStore> {
       call.item(item)
     }
     await this.server.run(lua.pushOnce, call.keys, call.args)
+  }
+
+  async iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {
+    const answers = await this.server.all((pipeline) => {
+      for (const jid of jids) pipeline.hgetall(this.keys.iteration(jid))
+    })
+    return answers.map((answer) => recordOf(answer as unknown as Record<string, string>))
+  }
+
+  async saveIteration(jid: string, { executions, cursor, runtime }: IterationState): Promise<boolean> {
+    const args = [executions, cursor, runtime]
+    return (await this.server.run(lua.saveIteration, [this.keys.iteration(jid)], args)) === 1
+  }
+}
+
+/** Reads the hash of an iteration, as Sidekiq writes it. */
+function recordOf({ ex, c, rt, cancelled }: Record<string, string>): IterationRecord | null {
+  if (ex === undefined && c === undefined && rt === undefined && cancelled === undefined) return null
+  return {
+    executions: Number(ex ?? 0),
+    runtime: Number(rt ?? 0),
+    cursor: c ?? null,
+    cancelled: cancelled === undefined ? null : Number(cancelled) * 1000,
   }
 }

@@ -1,13 +1,13 @@
 /** Connections for commands that block on the server. */
 
-import type { Connection } from './connection.ts'
+import { type Connection, maybeDone } from './connection.ts'
 import type { Server } from './server.ts'
 
 /** The time between two attempts to end a blocking command. */
 const UNBLOCK_MS = 10
 
 /** A blocking connection, and its client id on the server. */
-export interface BlockingConnection {
+interface BlockingConnection {
   connection: Connection
   id: number
 }
@@ -20,8 +20,49 @@ export class BlockingConnections {
     this.#server = server
   }
 
+  /**
+   * Runs a blocking command, for which the server needs at most `ms`; aborting `over` ends it earlier. Returns undefined
+   * when `over` aborts before the command begins. `onBroken` runs when the connection breaks meanwhile.
+   */
+  async run<T>(
+    over: AbortSignal,
+    ms: number,
+    work: (connection: Connection) => Promise<T>,
+    onBroken = () => {},
+  ): Promise<T | undefined> {
+    const blocking = await this.#acquire(over)
+    if (!blocking) return undefined
+    if (over.aborted) {
+      this.#idle.push(blocking)
+      return undefined
+    }
+    const { connection } = blocking
+    let waiting = true
+    const stop = () => void this.#unblock(blocking, () => waiting)
+    over.addEventListener('abort', stop, { once: true })
+    // A server that is gone without closing the connection never answers.
+    const deadline = setTimeout(() => connection.client.disconnect(), ms)
+    try {
+      const result = await work(connection)
+      this.#idle.push(blocking)
+      return result
+    } catch (thrown) {
+      if (!maybeDone(thrown) && connection.isReady) {
+        this.#idle.push(blocking)
+      } else {
+        this.#server.disconnect(connection)
+        onBroken()
+      }
+      throw thrown
+    } finally {
+      waiting = false
+      clearTimeout(deadline)
+      over.removeEventListener('abort', stop)
+    }
+  }
+
   /** Returns a connection for a blocking command; undefined when `over` aborts. */
-  async acquire(over: AbortSignal): Promise<BlockingConnection | undefined> {
+  async #acquire(over: AbortSignal): Promise<BlockingConnection | undefined> {
     for (;;) {
       if (over.aborted) return undefined
       const idle = this.#idle.pop()
@@ -47,13 +88,8 @@ export class BlockingConnections {
     }
   }
 
-  /** Keeps a connection whose command has ended for the next one. */
-  release(idle: BlockingConnection): void {
-    this.#idle.push(idle)
-  }
-
   /** Repeats CLIENT UNBLOCK until the command has ended: it has no effect before the command begins on the server. */
-  async unblock({ connection, id }: BlockingConnection, waiting: () => boolean): Promise<void> {
+  async #unblock({ connection, id }: BlockingConnection, waiting: () => boolean): Promise<void> {
     const { main } = this.#server
     while (waiting() && connection.isReady) {
       try {

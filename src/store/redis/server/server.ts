@@ -7,6 +7,7 @@ import { type Argument, Connection, closedError, type Fill, type Reply, type Scr
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
 import { migrate } from './migration.ts'
+import { Notifier } from './notifier.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
 
@@ -19,6 +20,8 @@ export class Server {
   readonly texts = new Texts()
   /** The connection for everything except settleAndFetch and blocking commands. */
   readonly main: Connection
+  /** Notifies the waits for due jobs that a job may be due earlier than the others. */
+  readonly due: Notifier
   readonly #taskQueues = new Map<string, TaskQueues>()
   readonly #connections = new Set<Connection>()
   readonly #failovers: FailoverWatcher
@@ -30,6 +33,7 @@ export class Server {
     this.options = options
     this.keys = keysOf(options.namespace, options.wire)
     this.main = this.connect()
+    this.due = new Notifier(this, this.keys.dueChannel)
     this.#failovers = new FailoverWatcher(options, () => {
       for (const connection of this.#connections) connection.drop()
     })

@@ -16,9 +16,8 @@ import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER, tasksOf, writeTaskQueues } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Argument } from '../server/connection.ts'
-import type { Notifier } from '../server/notifier.ts'
 import { storedInSteps } from '../server/push-steps.ts'
-import { type Server, StorePart } from '../server/server.ts'
+import { StorePart } from '../server/server.ts'
 import { headerOf, taskQueuesOf } from './record.ts'
 import { answerOf } from './tasks.ts'
 
@@ -29,14 +28,6 @@ const MAX_LEAVING = 1000
 const RETRIED = { o: 'ok', g: 'gone', d: 'dropped' } as const
 
 export class TaskRows extends StorePart implements Partial<TaskStore> {
-  readonly #due: Notifier
-
-  /** `due`: notified when a pushed job may be due earlier than the others. */
-  constructor(server: Server, due: Notifier) {
-    super(server)
-    this.#due = due
-  }
-
   async addRows(
     task: string,
     producer: string,
@@ -116,7 +107,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
       put: () => this.#pushSome(piece, now),
     }))
     await storedInSteps(this.server, steps)
-    if (items.some(({ item: { to } }) => to !== 'queue' && to !== 'dead')) this.#due.notify()
+    if (items.some(({ item: { to } }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
   }
 
   async #pushSome(items: readonly TrackedPush[], now: number): Promise<void> {

@@ -8,7 +8,6 @@ import { type ErrorCode, hasCode } from '../../../job/errors.ts'
 import type { FetchedJob } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { BlockingConnections } from '../server/blocking-connections.ts'
-import { maybeDone } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Owner } from './owner.ts'
 
@@ -111,63 +110,48 @@ export class JobWaits {
 
   async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<FetchedJob | undefined> {
     const { keys, texts } = this.#server
-    const blocking = await this.#connections.acquire(over)
-    if (!blocking) return undefined
-    if (over.aborted) {
-      this.#connections.release(blocking)
-      return undefined
-    }
-    const { connection } = blocking
-    const asked = performance.now()
-    let waiting = true
-    const stop = () => void this.#connections.unblock(blocking, () => waiting)
-    over.addEventListener('abort', stop, { once: true })
-    // A server that is gone without closing the connection never answers.
-    const deadline = setTimeout(() => connection.client.disconnect(), seconds * 1000 + LATE_MS + 1000)
-    try {
-      // The same pipeline reads the version and the pause just after the move, at no extra round trip.
-      const [moved, version, paused] = await connection.each((pipeline) =>
-        pipeline
-          .blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds)
-          .get(keys.cancellationVersion)
-          .sismember(keys.paused, queue),
-      )
-      const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
-      if (error) throw connection.explain(error)
-      this.#connections.release(blocking)
-      if (!bytes) return undefined
-      // Another process may have claimed the owner since. If not, the reconciler finds the job in the list of arrivals.
-      if (performance.now() - asked > seconds * 1000 + LATE_MS || owner.left) {
-        this.#events.lost()
-        return undefined
-      }
-      const job = owner.arrived(queue, texts.read(bytes))
-      if (paused?.[1] === 1) {
-        this.#pauses.observe(queue, true)
-        owner.requeued.push(job)
-        this.#events.requeue(owner)
-      } else if ((Number(version?.[1]) || 0) !== owner.version) {
-        // A job was cancelled since the last settleAndFetch: the next one reports that and hands this job out.
-        owner.recovered.push(job)
-        this.#events.recovered(owner)
-      } else {
-        return job
-      }
-      for (const end of owner.waits) end()
-      return undefined
-    } catch (thrown) {
-      if (!maybeDone(thrown) && connection.isReady) {
-        this.#connections.release(blocking)
-      } else {
+    const ms = seconds * 1000 + LATE_MS
+    const answer = await this.#connections.run(
+      over,
+      ms + 1000,
+      async (connection) => {
+        const asked = performance.now()
+        // The same pipeline reads the version and the pause just after the move, at no extra round trip.
+        const [moved, version, paused] = await connection.each((pipeline) =>
+          pipeline
+            .blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds)
+            .get(keys.cancellationVersion)
+            .sismember(keys.paused, queue),
+        )
+        const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
+        if (error) throw connection.explain(error)
+        const isLate = performance.now() - asked > ms
+        return { bytes, isLate, version: Number(version?.[1]) || 0, isPaused: paused?.[1] === 1 }
+      },
+      () => {
         this.#brokeAt = performance.now()
-        this.#server.disconnect(connection)
         if (!this.#server.isClosed) this.#events.lost()
-      }
-      throw thrown
-    } finally {
-      waiting = false
-      clearTimeout(deadline)
-      over.removeEventListener('abort', stop)
+      },
+    )
+    if (!answer?.bytes) return undefined
+    // Another process may have claimed the owner since. If not, the reconciler finds the job in the list of arrivals.
+    if (answer.isLate || owner.left) {
+      this.#events.lost()
+      return undefined
     }
+    const job = owner.arrived(queue, texts.read(answer.bytes))
+    if (answer.isPaused) {
+      this.#pauses.observe(queue, true)
+      owner.requeued.push(job)
+      this.#events.requeue(owner)
+    } else if (answer.version !== owner.version) {
+      // A job was cancelled since the last settleAndFetch: the next one reports that and hands this job out.
+      owner.recovered.push(job)
+      this.#events.recovered(owner)
+    } else {
+      return job
+    }
+    for (const end of owner.waits) end()
+    return undefined
   }
 }

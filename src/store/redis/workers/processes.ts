@@ -1,13 +1,15 @@
-/** Shows processes and their running jobs in Sidekiq's keys, and sends signals to processes. */
+/** Shows processes and their running jobs in Sidekiq's keys, sends signals to processes, and warns of settings of the server. */
 
+import { memberText } from '../../../job/json.ts'
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
 import { StorePart } from '../server/server.ts'
-import { runningField, runningOf } from './running-jobs.ts'
 
 /** A signal that its process does not read is dropped after this time. */
 const SIGNAL_SECONDS = 60
 /** Of all processes one a minute removes the names of dead processes, as in Sidekiq. */
 const CLEANUP_SECONDS = 60
+/** The maxmemory-policy with which a full server refuses writes instead of deleting keys. */
+const SAFE_POLICY = 'noeviction'
 
 export class Processes extends StorePart implements Partial<WorkerStore> {
   async heartbeat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
@@ -90,6 +92,16 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
     await this.server.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
     return true
   }
+
+  /** Returns nothing for a server that hides its settings. */
+  async advice(): Promise<string[]> {
+    const info = await this.server.call((client) => client.info('memory')).catch(() => '')
+    const [, policy = SAFE_POLICY] = /^maxmemory_policy:(\S+)/m.exec(info) ?? []
+    if (policy === SAFE_POLICY) return []
+    return [
+      `${this.server.options.url} has the maxmemory-policy ${policy}: once its memory is used up it throws jobs away instead of refusing more. Set it with CONFIG SET maxmemory-policy ${SAFE_POLICY}, and in redis.conf`,
+    ]
+  }
 }
 
 /** Sidekiq before 8.1.2 writes the concurrency only inside `info`. */
@@ -112,4 +124,31 @@ function concurrencyOf(info: string): number {
   } catch {
     return 0
   }
+}
+
+/** Writes a running job as Sidekiq does: `payload` is JSON inside JSON, `run_at` is in whole seconds. `progress` is ours. */
+function runningField({ slot, queue, text, startedAt, progress }: RunningJob): [string, string] {
+  return [slot, JSON.stringify({ queue, payload: text, run_at: Math.floor(startedAt / 1000), progress })]
+}
+
+/** Reads a field, also of Sidekiq 6.0.1 and older, whose payload is an object. Returns undefined for anything else. */
+function runningOf(slot: string, value: string): RunningJob | undefined {
+  try {
+    const { queue, payload, run_at, progress } = JSON.parse(value) as Record<string, unknown>
+    const text = typeof payload === 'string' ? payload : memberText(value, 'payload')
+    if (text === undefined) return undefined
+    const job = {
+      slot,
+      queue: typeof queue === 'string' ? queue : '',
+      text,
+      startedAt: Number(run_at ?? 0) * 1000 || 0,
+    }
+    return isProgress(progress) ? { ...job, progress } : job
+  } catch {
+    return undefined
+  }
+}
+
+function isProgress(value: unknown): value is NonNullable<RunningJob['progress']> {
+  return typeof (value as { done?: unknown } | undefined)?.done === 'number'
 }

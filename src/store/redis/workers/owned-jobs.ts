@@ -1,7 +1,7 @@
-/** Finds the jobs of claimed owners, and moves them back to their queues. */
+/** Lists the jobs of owners, and moves those of claimed owners back to their queues. */
 
 import { hasCode } from '../../../job/errors.ts'
-import type { OrphanedJob, Rescue, SwapAnswer, WorkerStore } from '../../contract.ts'
+import type { OrphanedJob, OwnedJob, Rescue, SwapAnswer, WorkerStore } from '../../contract.ts'
 import { SWAP_ANSWERS } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
@@ -10,12 +10,14 @@ import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
 
+/** How many owners are read with one pipeline. */
+const OWNERS_AT_ONCE = 10
 /** The most jobs that one script moves. */
 const MAX_JOBS = 100
 /** An orphaned job with this prefix in its ticket lies in the list of arrivals; the rest of the ticket is its text. */
 const ARRIVAL = '='
 
-export class Orphans extends StorePart implements Partial<WorkerStore> {
+export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
   readonly #leases: Leases
   readonly #tasks: Tasks
 
@@ -110,4 +112,40 @@ export class Orphans extends StorePart implements Partial<WorkerStore> {
     }
     return answers
   }
+
+  /** A page ends between two owners: an owner holds no more jobs than it has slots. */
+  async fetched({
+    after = '',
+    limit,
+  }: {
+    after?: string | undefined
+    limit: number
+  }): Promise<{ items: OwnedJob[]; next: string | null }> {
+    const { keys, texts } = this.server
+    const all = (await this.#leases.ownedQueues())
+      .filter((one) => nameOf(one) > after)
+      .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+    const items: OwnedJob[] = []
+    let done = 0
+    while (done < all.length && items.length < limit) {
+      const some = all.slice(done, done + OWNERS_AT_ONCE)
+      const replies = (await this.server.readable((pipeline) => {
+        for (const { queue, owner } of some) {
+          pipeline.hvalsBuffer(keys.working(queue, owner)).lrangeBuffer(keys.arriving(queue, owner), 0, -1)
+        }
+      })) as unknown as (Buffer[] | undefined)[]
+      for (const [i, { queue, owner }] of some.entries()) {
+        for (const bytes of [...(replies[i * 2] ?? []), ...(replies[i * 2 + 1] ?? [])]) {
+          items.push({ owner, queue, text: texts.read(bytes) })
+        }
+      }
+      done += some.length
+    }
+    const last = all[done - 1]
+    return { items, next: done < all.length && last ? nameOf(last) : null }
+  }
+}
+
+function nameOf({ queue, owner }: { queue: string; owner: string }): string {
+  return `${queue}\n${owner}`
 }
