@@ -1,14 +1,16 @@
 -- Decides a tick of an unchanged cron entry, and pushes its job.
 --
--- KEYS  1 is the entry, 2 is queues, 3 is the lock (without one: the entry again); then the keys that the item names.
--- ARGV  are now (ms), the channel for due jobs, text, from, to, jid or "" (the tick is skipped), item (moves.lua).
+-- KEYS  1 is the entry, 2 is queues; then the keys that ARGV names.
+-- ARGV  are now (ms), the channel for due jobs, number of the lock's key or 0, text, from, to, jid or "" (the tick is
+--       skipped), item (moves.lua).
 -- Returns "ok", "gone", or "held" and the holder.
 -- include: arguments ledger backlog closing iteration clock cancellations moves
 
-local entry, lock = KEYS[1], KEYS[3] ~= KEYS[1] and KEYS[3]
+local entry = KEYS[1]
 QUEUES = KEYS[2]
 now = number()
-local channel, expected, from, to, jid = text(), text(), text(), text(), text()
+local channel, lock = text(), KEYS[number()]
+local expected, from, to, jid = text(), text(), text(), text()
 local item = readItem()
 local key = wrong(entry, 'hash') or (lock and wrong(lock, 'string'))
 local problem = key and unusable(key) or obstacle(item)

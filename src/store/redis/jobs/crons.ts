@@ -1,10 +1,8 @@
 /** Cron entries and their locks. */
 
-import { HighkiqError, PushError } from '../../../job/errors.ts'
 import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { tasksOf } from '../server/call.ts'
-import { maybeDone } from '../server/connection.ts'
+import { pushError } from '../server/push-steps.ts'
 import { StorePart } from '../server/server.ts'
 
 export class Crons extends StorePart implements CronStore {
@@ -41,22 +39,18 @@ export class Crons extends StorePart implements CronStore {
 
   /** @throws PushError */
   async tick(name: string, { text, from, to, push }: CronTick, now: number): Promise<CronTickAnswer> {
-    const server = this.server
-    const { keys } = server
+    const { keys } = this
     try {
-      await server.loadTasks(tasksOf(push?.item.effects ?? []))
-      const call = server.newCall()
-      call.key(keys.cron(name))
-      call.key(keys.queues)
-      // The third key always is the lock, or the entry once more: `call.key` would leave a repeated key out.
-      call.keys.push(push?.lock === undefined ? keys.cron(name) : keys.lock(push.lock))
-      call.add(now, keys.dueChannel, text, from, to, push?.jid ?? '')
-      call.item(push?.item ?? null, push?.item.effects)
-      const [answer, holder] = (await server.run(lua.cronTick, call.keys, call.args)) as [string, string?]
-      return answer === 'held' ? { holder: holder ?? '' } : (answer as 'ok' | 'gone')
+      const all = [keys.cron(name), keys.queues]
+      const answer = await this.server.runCall(lua.cronTick, now, all, push ? [push.item] : [], (call) => {
+        call.add(push?.lock === undefined ? 0 : call.key(keys.lock(push.lock)))
+        call.add(text, from, to, push?.jid ?? '')
+        call.item(push?.item ?? null, push?.item.effects)
+      })
+      const [word, holder = ''] = answer as [string, string?]
+      return word === 'held' ? { holder } : (word as 'ok' | 'gone')
     } catch (thrown) {
-      if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, push ? [push.jid] : [], maybeDone(thrown), { cause: thrown })
+      throw pushError(thrown, push ? [push.jid] : [])
     }
   }
 

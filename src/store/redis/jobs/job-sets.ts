@@ -2,7 +2,6 @@
 
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Reply } from '../server/connection.ts'
 import { StorePart } from '../server/server.ts'
@@ -11,7 +10,7 @@ import { StorePart } from '../server/server.ts'
 const MAX_SWAPS = 100
 const MAX_PRUNED = 1000
 
-export const SWAP_ANSWERS: Record<string, SwapAnswer> = { o: 'ok', g: 'gone', e: 'error' }
+const ANSWERS: Record<string, SwapAnswer | 'far'> = { o: 'ok', g: 'gone', f: 'far', e: 'error' }
 
 export class JobSets extends StorePart implements JobSetStore {
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
@@ -30,20 +29,17 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
-    const server = this.server
+    const keys = [this.#key(set), this.keys.queues]
     const answers: SwapAnswer[] = []
-    await server.loadTasks(tasksOf(swaps.flatMap(({ effects }) => effects ?? [])))
     for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
-      const call = server.newCall()
-      call.key(this.#key(set))
-      call.key(server.keys.queues)
-      call.add(now, server.keys.dueChannel, some.length)
-      for (const { text, score, to, effects } of some) {
-        call.add(server.texts.write(text), score)
-        call.item(to, effects)
-      }
-      const letters = (await server.run(lua.swap, call.keys, call.args)) as string
-      for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
+      const letters = await this.server.runCall(lua.swap, now, keys, some, (call) => {
+        call.add(some.length)
+        for (const { text, score, to, effects } of some) {
+          call.add(this.server.texts.write(text), score)
+          call.item(to, effects)
+        }
+      })
+      answers.push(...swapAnswers(letters))
     }
     return answers
   }
@@ -86,6 +82,11 @@ export class JobSets extends StorePart implements JobSetStore {
     }
     return entries
   }
+}
+
+/** Reads a letter for each job, as `move` in moves.lua answers it; `f` is "too far away". */
+export function swapAnswers<T extends SwapAnswer | 'far' = SwapAnswer>(letters: Reply): T[] {
+  return Array.from(letters as string, (letter) => ANSWERS[letter] as T)
 }
 
 /** Reads a score as Redis writes it, also `inf`. */

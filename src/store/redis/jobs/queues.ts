@@ -11,7 +11,6 @@ import {
   type QueueInfo,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { maybeDone } from '../server/connection.ts'
 import { storedInSteps } from '../server/push-steps.ts'
@@ -125,24 +124,20 @@ export class Queues extends StorePart implements Partial<JobStore> {
   }
 
   async #pushWithEffects(items: readonly PushItem[], now: number): Promise<void> {
-    const server = this.server
-    await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
-    const call = server.newCall()
-    call.key(server.keys.queues)
-    call.add(now, server.keys.dueChannel, items.length)
-    for (const item of items) call.item(item, item.effects)
-    await server.run(lua.push, call.keys, call.args)
+    await this.server.runCall(lua.push, now, [this.keys.queues], items, (call) => {
+      call.add(items.length)
+      for (const item of items) call.item(item, item.effects)
+    })
   }
 
   async #pushOnce(items: readonly PushItem[], now: number): Promise<void> {
-    const call = this.server.newCall()
-    call.key(this.keys.queues)
-    call.add(now, this.keys.dueChannel, ONCE_SECONDS, items.length)
-    for (const item of items) {
-      call.add(call.key(this.keys.once(item.once ?? '')))
-      call.item(item)
-    }
-    await this.server.run(lua.pushOnce, call.keys, call.args)
+    await this.server.runCall(lua.pushOnce, now, [this.keys.queues], [], (call) => {
+      call.add(ONCE_SECONDS, items.length)
+      for (const item of items) {
+        call.add(call.key(this.keys.once(item.once ?? '')))
+        call.item(item)
+      }
+    })
   }
 
   async iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {

@@ -15,11 +15,11 @@ import type {
   WaitingJob,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { readTaskQueues, tasksOf } from '../server/call.ts'
+import { readTaskQueues } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { escapePattern } from '../server/keys.ts'
 import { StorePart } from '../server/server.ts'
-import { SWAP_ANSWERS, scoreOf } from './job-sets.ts'
+import { scoreOf, swapAnswers } from './job-sets.ts'
 
 /** The most texts, and about the most bytes, that one call compares. */
 const MAX_TEXTS = 2000
@@ -112,23 +112,21 @@ export class Search extends StorePart implements SearchStore {
   }
 
   async #pull(queue: string, items: readonly Pull[], now: number): Promise<(SwapAnswer | 'far')[]> {
-    const server = this.server
+    const keys = [this.keys.queue(queue), this.keys.queues]
     const answers: (SwapAnswer | 'far')[] = []
-    await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
     for (const some of chunksOf(items, ({ text }) => 2 * text.length, MAX_PULLS)) {
       for (let done = 0; done < some.length; ) {
         const rest = some.slice(done)
-        const call = server.newCall()
-        call.key(server.keys.queue(queue))
-        call.key(server.keys.queues)
-        call.add(now, server.keys.dueChannel, MAX_PASSED, rest.length)
-        for (const { text, at = '', to, effects } of rest) {
-          call.add(server.texts.write(text), at)
-          call.item(to, effects)
-        }
-        const letters = (await server.run(lua.pull, call.keys, call.args)) as string
-        for (const letter of letters) answers.push(letter === 'f' ? 'far' : (SWAP_ANSWERS[letter] as SwapAnswer))
-        done += letters.length
+        const letters = await this.server.runCall(lua.pull, now, keys, rest, (call) => {
+          call.add(MAX_PASSED, rest.length)
+          for (const { text, at = '', to, effects } of rest) {
+            call.add(this.server.texts.write(text), at)
+            call.item(to, effects)
+          }
+        })
+        const answered = swapAnswers<SwapAnswer | 'far'>(letters)
+        answers.push(...answered)
+        done += answered.length
       }
     }
     return answers

@@ -155,6 +155,8 @@ export function readTaskQueues(text: string): TaskQueues {
 }
 
 /** Yields the ids of the tasks that effects change. */
-export function* tasksOf(effects: Iterable<Effect>): Generator<string> {
-  for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
+export function* tasksOf(items: Iterable<{ effects?: readonly Effect[] | undefined }>): Generator<string> {
+  for (const { effects = [] } of items) {
+    for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
+  }
 }

@@ -6,9 +6,9 @@ import { maybeDone } from './connection.ts'
 import type { Server } from './server.ts'
 
 /** Makes a PushError of an error of the store. */
-export function pushError(thrown: unknown): unknown {
+export function pushError(thrown: unknown, jids: string[] = []): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
-  return new PushError(thrown.message, [], maybeDone(thrown), { cause: thrown })
+  return new PushError(thrown.message, jids, maybeDone(thrown), { cause: thrown })
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { Redis } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
-import { Call, readTaskQueues, type TaskQueues, taskKeys } from './call.ts'
+import { Call, readTaskQueues, type TaskQueues, taskKeys, tasksOf } from './call.ts'
 import { type Argument, Connection, closedError, type Fill, type Reply, type Script } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
@@ -115,6 +115,25 @@ export class Server {
 
   async transaction(fill: Fill): Promise<Reply[]> {
     return (await this.ready()).transaction(fill)
+  }
+
+  /**
+   * Runs a script whose KEYS begin with `keys`, and whose ARGV begins with now (ms) and the channel for due jobs. `fill`
+   * adds the further arguments, which may name the tasks that `items` change.
+   */
+  async runCall(
+    script: Script,
+    now: number,
+    keys: readonly string[],
+    items: Parameters<typeof tasksOf>[0],
+    fill: (call: Call) => void,
+  ): Promise<Reply> {
+    await this.loadTasks(tasksOf(items))
+    const call = this.newCall()
+    for (const key of keys) call.key(key)
+    call.add(now, this.keys.dueChannel)
+    fill(call)
+    return this.run(script, call.keys, call.args)
   }
 
   newCall(): Call {

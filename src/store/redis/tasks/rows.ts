@@ -13,7 +13,7 @@ import {
   type TrackedPush,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { STATUS_NUMBER, tasksOf, writeTaskQueues } from '../server/call.ts'
+import { type Call, STATUS_NUMBER, writeTaskQueues } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Argument } from '../server/connection.ts'
 import { storedInSteps } from '../server/push-steps.ts'
@@ -82,14 +82,9 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   }
 
   async changeEvents(effects: readonly EventEffect[], now: number): Promise<void> {
-    const server = this.server
-    await server.loadTasks(tasksOf(effects))
     for (const some of chunksOf(effects, ({ result }) => result?.length ?? 0, MAX_ROWS)) {
-      const call = server.newCall()
-      call.key(server.keys.queues)
-      call.add(now, server.keys.dueChannel)
-      call.effects(some)
-      await server.run(lua.taskChangeEvents, call.keys, call.args)
+      const fill = (call: Call) => call.effects(some)
+      await this.server.runCall(lua.taskChangeEvents, now, [this.keys.queues], [{ effects: some }], fill)
     }
   }
 
@@ -111,25 +106,22 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   }
 
   async #pushSome(items: readonly TrackedPush[], now: number): Promise<void> {
-    const server = this.server
-    const { keys } = server
-    await server.all((pipeline) => {
+    const { keys } = this
+    await this.server.all((pipeline) => {
       for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writeTaskQueues(taskQueuesOf(task)))
     })
-    await server.loadTasks(items.map(({ task }) => task.id))
-    const call = server.newCall()
-    call.key(keys.queues)
-    call.key(keys.taskQueues)
-    call.add(now, keys.dueChannel, items.length)
-    for (const { task, item } of items) {
-      const fields = headerOf({ ...task, single: true })
-      const due = dueOf(task, item) ?? task.createdAt
-      const args = memberText(item.text, 'args') ?? item.text
-      call.add(call.task(task.id) as number, task.queue, task.id, task.createdAt, due, args)
-      call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
-      call.item(item, item.effects)
-    }
-    await server.run(lua.taskPushSingle, call.keys, call.args)
+    await this.server.loadTasks(items.map(({ task }) => task.id))
+    await this.server.runCall(lua.taskPushSingle, now, [keys.queues, keys.taskQueues], [], (call) => {
+      call.add(items.length)
+      for (const { task, item } of items) {
+        const fields = headerOf({ ...task, single: true })
+        const due = dueOf(task, item) ?? task.createdAt
+        const args = memberText(item.text, 'args') ?? item.text
+        call.add(call.task(task.id) as number, task.queue, task.id, task.createdAt, due, args)
+        call.add(item.to === 'queue' ? 1 : 0, fields.length / 2, ...fields)
+        call.item(item, item.effects)
+      }
+    })
   }
 
   async putPart(

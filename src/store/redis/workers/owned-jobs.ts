@@ -2,9 +2,8 @@
 
 import { hasCode } from '../../../job/errors.ts'
 import type { OrphanedJob, OwnedJob, Rescue, SwapAnswer, WorkerStore } from '../../contract.ts'
-import { SWAP_ANSWERS } from '../jobs/job-sets.ts'
+import { swapAnswers } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
-import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
@@ -92,23 +91,20 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
   }
 
   async rescue(items: readonly Rescue[], now: number): Promise<SwapAnswer[]> {
-    const server = this.server
-    const { keys, texts } = server
+    const { keys } = this
     const answers: SwapAnswer[] = []
-    await server.loadTasks(tasksOf(items.flatMap(({ effects }) => effects ?? [])))
     for (const some of chunksOf(items, ({ to }) => 2 * (to?.text.length ?? 0), MAX_JOBS)) {
-      const call = server.newCall()
-      call.key(keys.queues)
-      call.add(now, keys.dueChannel, some.length)
-      for (const { owner, queue, ticket, to, effects } of some) {
-        const isArrival = ticket.startsWith(ARRIVAL)
-        call.add(owner, call.key(keys.leases))
-        call.add(call.key(keys.working(queue, owner)), call.key(keys.arriving(queue, owner)))
-        call.add(isArrival ? 'arrival' : 'ticket', isArrival ? texts.write(ticket.slice(1)) : ticket)
-        call.item(to, effects)
-      }
-      const letters = (await server.run(lua.rescue, call.keys, call.args)) as string
-      for (const letter of letters) answers.push(SWAP_ANSWERS[letter] as SwapAnswer)
+      const letters = await this.server.runCall(lua.rescue, now, [keys.queues], some, (call) => {
+        call.add(some.length)
+        for (const { owner, queue, ticket, to, effects } of some) {
+          const isArrival = ticket.startsWith(ARRIVAL)
+          call.add(owner, call.key(keys.leases))
+          call.add(call.key(keys.working(queue, owner)), call.key(keys.arriving(queue, owner)))
+          call.add(isArrival ? 'arrival' : 'ticket', isArrival ? this.server.texts.write(ticket.slice(1)) : ticket)
+          call.item(to, effects)
+        }
+      })
+      answers.push(...swapAnswers(letters))
     }
     return answers
   }

@@ -62,8 +62,8 @@ export class SettleAndFetchScript {
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
     const branches = settlements.flatMap(({ also }) => also ?? [])
-    const effects = [...started, ...settlements, ...branches].flatMap((one) => one.effects ?? [])
-    if (effects.length > 0) await this.#server.loadTasks(tasksOf(effects))
+    const tasks = [...tasksOf([...started, ...settlements, ...branches])]
+    if (tasks.length > 0) await this.#server.loadTasks(tasks)
     const answer: SettleAndFetchAnswer = {
       fenced: false,
       started: started.map(() => 'ok'),
