@@ -2,9 +2,10 @@
 
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { chunksOf } from '../server/chunks.ts'
+import { chunksOf, pairs } from '../server/chunks.ts'
 import type { Reply } from '../server/connection.ts'
 import { StorePart } from '../server/server.ts'
+import type { Texts } from '../server/texts.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
@@ -75,18 +76,19 @@ export class JobSets extends StorePart implements JobSetStore {
     return this.keys.set(set)
   }
 
-  #entries(flat: readonly (Buffer | Reply)[]): Entry[] {
-    const entries: Entry[] = []
-    for (let i = 0; i < flat.length; i += 2) {
-      entries.push({ text: this.server.texts.read(flat[i] as Buffer), score: scoreOf(String(flat[i + 1])) })
-    }
-    return entries
+  #entries(flat: readonly unknown[]): Entry[] {
+    return entriesOf(flat, this.server.texts)
   }
 }
 
 /** Reads a letter for each job, as `move` in moves.lua answers it; `f` is "too far away". */
 export function swapAnswers<T extends SwapAnswer | 'far' = SwapAnswer>(letters: Reply): T[] {
   return Array.from(letters as string, (letter) => ANSWERS[letter] as T)
+}
+
+/** Reads entries of a set with their scores. */
+export function entriesOf(flat: readonly unknown[], texts: Texts): Entry[] {
+  return pairs<Buffer, Buffer>(flat).map(([text, score]) => ({ text: texts.read(text), score: scoreOf(String(score)) }))
 }
 
 /** Reads a score as Redis writes it, also `inf`. */

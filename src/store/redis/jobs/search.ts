@@ -16,10 +16,10 @@ import type {
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { readTaskQueues } from '../server/call.ts'
-import { chunksOf } from '../server/chunks.ts'
+import { chunksOf, pairs } from '../server/chunks.ts'
 import { escapePattern } from '../server/keys.ts'
 import { StorePart } from '../server/server.ts'
-import { scoreOf, swapAnswers } from './job-sets.ts'
+import { entriesOf, scoreOf, swapAnswers } from './job-sets.ts'
 
 /** The most texts, and about the most bytes, that one call compares. */
 const MAX_TEXTS = 2000
@@ -52,18 +52,14 @@ export class Search extends StorePart implements SearchStore {
       [keys.queue(name)],
       args,
     )
-    const items: WaitingJob[] = []
-    for (let i = 0; i < hits.length; i += 2) {
-      items.push({ at: String(hits[i]), text: texts.read(hits[i + 1] as Buffer) })
-    }
+    const items = pairs<Buffer, Buffer>(hits).map(([at, text]) => ({ at: String(at), text: texts.read(text) }))
     const isEnd = nextSha?.length === 0
     return { items, next: isEnd ? null : [nowLeft, nextLength, nextSha].join(':'), scanned: Number(scanned) }
   }
 
   /** The cursor is that of ZSCAN, which may be used again with another count. */
   async scanSet(set: SetName, needle: string, { after = '0', limit }: ScanPage): Promise<Scan<Entry>> {
-    const { keys, texts } = this.server
-    const key = keys.set(set)
+    const key = this.keys.set(set)
     const pattern = `*${escapePattern(needle)}*`
     const items: Entry[] = []
     let cursor = after
@@ -73,9 +69,7 @@ export class Search extends StorePart implements SearchStore {
       const [next, flat] = await this.server.call((client) =>
         client.zscanBuffer(key, cursor, 'MATCH', pattern, 'COUNT', count),
       )
-      for (let i = 0; i < flat.length; i += 2) {
-        items.push({ text: texts.read(flat[i] as Buffer), score: scoreOf(String(flat[i + 1])) })
-      }
+      items.push(...entriesOf(flat, this.server.texts))
       cursor = String(next)
       scanned += count
       // Without a hit so far the next step is larger.
@@ -148,8 +142,7 @@ export class Search extends StorePart implements SearchStore {
     const args = [queue, headers?.length ?? -1, Math.min(limit, MAX_DROPPED), MAX_BYTES, needles.length, ...needles]
     const all = [key, keys.queues, keys.tasks, keys.crons, ...(headers ?? [])]
     const [removed, done, ...flat] = await this.server.runForBytes(lua.clear, all, args)
-    const kept: [string, string][] = []
-    for (let i = 0; i < flat.length; i += 2) kept.push([texts.read(flat[i] as Buffer), String(flat[i + 1])])
+    const kept = pairs<Buffer, Buffer>(flat).map(([text, at]) => [texts.read(text), String(at)] as const)
     return { removed: Number(removed), done: String(done) === 'yes', kept }
   }
 

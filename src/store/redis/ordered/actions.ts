@@ -2,7 +2,7 @@
 
 import { ORDERED_STEP, type OrderedStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { allShards, noShards, type OrderedQueues, writeError } from './queues.ts'
+import { allShards, noShards, OrderedPart, writeError } from './queues.ts'
 
 const MAX_PRUNED = 1000
 
@@ -12,13 +12,7 @@ const CANCELLED: Record<string, 'removed' | 'signalled' | 'not-found'> = {
   n: 'not-found',
 }
 
-export class OrderedActions implements Partial<OrderedStore> {
-  readonly #queues: OrderedQueues
-
-  constructor(queues: OrderedQueues) {
-    this.#queues = queues
-  }
-
+export class OrderedActions extends OrderedPart implements Partial<OrderedStore> {
   async act(
     queue: string,
     act: 'now' | 'delete' | 'kill',
@@ -29,11 +23,11 @@ export class OrderedActions implements Partial<OrderedStore> {
   }
 
   async deletePayload(queue: string, id: string, payload: string): Promise<boolean> {
-    return (await this.#queues.run(queue, lua.orderedDeletePayload, allShards, [id, payload])) === 1
+    return (await this.shared.run(queue, lua.orderedDeletePayload, allShards, [id, payload])) === 1
   }
 
   async cancel(queue: string, ids: readonly string[]): Promise<('removed' | 'signalled' | 'not-found')[]> {
-    const letters = await this.#queues.run(queue, lua.orderedCancel, allShards, ids)
+    const letters = await this.shared.run(queue, lua.orderedCancel, allShards, ids)
     return ids.map((_, i) => CANCELLED[(letters as string | undefined)?.[i] ?? 'n'] ?? 'not-found')
   }
 
@@ -46,15 +40,15 @@ export class OrderedActions implements Partial<OrderedStore> {
   }
 
   async pruneMorgue(queue: string, max: number, since: number): Promise<number> {
-    const removed = await this.#queues.run(queue, lua.orderedPruneMorgue, noShards, [max, since, MAX_PRUNED])
+    const removed = await this.shared.run(queue, lua.orderedPruneMorgue, noShards, [max, since, MAX_PRUNED])
     return Number(removed ?? 0)
   }
 
   /** The entry by which a queue is found goes after the queue. */
   async deleteQueue(queue: string): Promise<boolean> {
-    if ((await this.#queues.run(queue, lua.orderedDeleteQueue, allShards, [])) !== 1) return false
-    this.#queues.forget(queue)
-    await this.#queues.unlist(queue)
+    if ((await this.shared.run(queue, lua.orderedDeleteQueue, allShards, [])) !== 1) return false
+    this.shared.forget(queue)
+    await this.shared.unlist(queue)
     return true
   }
 
@@ -73,7 +67,7 @@ export class OrderedActions implements Partial<OrderedStore> {
     const about = [act, failed ? 'failed' : '', now / 1000, writeError(error), ORDERED_STEP]
     let n = 0
     for (let rest = ids; ; ) {
-      const answer = await this.#queues.run(queue, lua.orderedAct, allShards, [...about, ...rest])
+      const answer = await this.shared.run(queue, lua.orderedAct, allShards, [...about, ...rest])
       const [finished, unfinished] = (answer ?? [0, 0]) as [number, number]
       n += finished
       if (unfinished === 0) return n

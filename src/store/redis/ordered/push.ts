@@ -5,15 +5,9 @@ import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import type { Argument } from '../server/connection.ts'
 import { pushError } from '../server/push-steps.ts'
-import { homesOf, type OrderedQueues, type Shards } from './queues.ts'
+import { homesOf, OrderedPart, type Shards } from './queues.ts'
 
-export class OrderedPusher implements Partial<OrderedStore> {
-  readonly #queues: OrderedQueues
-
-  constructor(queues: OrderedQueues) {
-    this.#queues = queues
-  }
-
+export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> {
   /** @throws PushError */
   async push(queue: string, shards: number, items: readonly OrderedPush[]): Promise<void> {
     if (items.length === 0) return
@@ -22,7 +16,7 @@ export class OrderedPusher implements Partial<OrderedStore> {
         throw new HighkiqError('INVALID_ARGS', `ordered job ${id}: score and performIn must be finite numbers`)
       }
     }
-    const queues = this.#queues
+    const queues = this.shared
     try {
       const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
       const argsOf = (known: Shards) => argumentsOf(items, known)

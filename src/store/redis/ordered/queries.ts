@@ -10,9 +10,10 @@ import type {
   ScoredPayload,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { pairs } from '../server/chunks.ts'
 import type { Reply } from '../server/connection.ts'
 import { allShards, type OrderedQueues, readError } from './queues.ts'
-import { pairs, readState, ticketOf } from './settle-and-fetch.ts'
+import { readState, ticketOf } from './settle-and-fetch.ts'
 import type { OrderedShards } from './shards.ts'
 
 /** The most payloads of an id that `find` returns. */

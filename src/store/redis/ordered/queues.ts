@@ -124,6 +124,15 @@ export class OrderedQueues implements Partial<OrderedStore> {
   }
 }
 
+/** A part of the store of ordered queues. */
+export abstract class OrderedPart {
+  protected readonly shared: OrderedQueues
+
+  constructor(queues: OrderedQueues) {
+    this.shared = queues
+  }
+}
+
 /** Yields all shards: while a queue is resharded also those of the number before. */
 export function* allShards({ shards, from }: Shards): Generator<number> {
   for (let shard = 0; shard < Math.max(shards, from ?? 0); shard++) yield shard

@@ -12,8 +12,9 @@ import {
   type ScoredPayload,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { pairs } from '../server/chunks.ts'
 import type { Argument, Connection, Reply } from '../server/connection.ts'
-import { homesOf, type OrderedQueues, readError, type Shards, writeError } from './queues.ts'
+import { homesOf, OrderedPart, readError, type Shards, writeError } from './queues.ts'
 
 /** The most ids that one script settles, and that it fetches of a shard. */
 const MAX_SETTLED = 200
@@ -24,13 +25,8 @@ const LONG = 65
 
 const LETTERS: Record<string, OrderedSettleAndFetchAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
 
-export class OrderedSettleAndFetchScript implements Partial<OrderedStore> {
-  readonly #queues: OrderedQueues
+export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<OrderedStore> {
   #connection: Connection | undefined
-
-  constructor(queues: OrderedQueues) {
-    this.#queues = queues
-  }
 
   async settleAndFetch(
     queue: string,
@@ -102,7 +98,7 @@ export class OrderedSettleAndFetchScript implements Partial<OrderedStore> {
       for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_FETCHED))
       return args
     }
-    const answer = await this.#queues.run(queue, lua.orderedSettleAndFetch, shardsOf, argsOf, await this.#ready())
+    const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, shardsOf, argsOf, await this.#ready())
     if (answer === undefined) return noQueue(step)
     const [done, ended, problem, isPaused, cancelled, ...batches] = answer as [
       string,
@@ -126,8 +122,8 @@ export class OrderedSettleAndFetchScript implements Partial<OrderedStore> {
 
   /** All steps of this process go over one connection, in order. */
   async #ready(): Promise<Connection> {
-    await this.#queues.server.ready()
-    this.#connection ??= this.#queues.server.connect()
+    await this.shared.server.ready()
+    this.#connection ??= this.shared.server.connect()
     if (!this.#connection.isReady) await this.#connection.ready()
     return this.#connection
   }
@@ -193,12 +189,6 @@ function readPayloads(record: string, from: number): ScoredPayload[] {
     at = ends
   }
   return payloads
-}
-
-export function pairs(flat: readonly string[]): [string, string][] {
-  const found: [string, string][] = []
-  for (let i = 0; i + 1 < flat.length; i += 2) found.push([flat[i] as string, flat[i + 1] as string])
-  return found
 }
 
 /** Returns the answer for a queue that does not exist. */

@@ -9,9 +9,9 @@ import {
   type ShardOwner,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { pairs } from '../server/chunks.ts'
 import type { Owners } from '../workers/owners.ts'
 import { allShards, noShards, type OrderedQueues, writeError } from './queues.ts'
-import { pairs } from './settle-and-fetch.ts'
 
 export class OrderedShards implements Partial<OrderedStore> {
   readonly #queues: OrderedQueues

@@ -18,3 +18,10 @@ export function* chunksOf<T>(items: readonly T[], lengthOf: (item: T) => number,
   }
   if (chunk.length > 0) yield chunk
 }
+
+/** Divides a flat answer, such as names and values by turns, into pairs. */
+export function pairs<First = string, Second = string>(flat: readonly unknown[]): [First, Second][] {
+  const found: [First, Second][] = []
+  for (let i = 0; i + 1 < flat.length; i += 2) found.push([flat[i] as First, flat[i + 1] as Second])
+  return found
+}

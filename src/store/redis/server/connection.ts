@@ -142,32 +142,23 @@ export class Connection {
     }
   }
 
-  /** Runs a script and returns its raw answer. */
-  async run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
-    this.#await(1)
-    try {
-      return (await this.client.evalsha(script.sha, keys.length, ...keys, ...args)) as Reply
-    } catch (thrown) {
-      if (!(thrown as Error).message?.startsWith('NOSCRIPT')) throw this.explain(thrown)
-    } finally {
-      this.#await(-1)
-    }
-    return this.call((client) => client.eval(script.source, keys.length, ...keys, ...args) as Promise<Reply>)
+  run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
+    return this.#run(script, (command, text) => this.client.call(command, text, keys.length, ...keys, ...args))
   }
 
-  /** Runs a script that answers a list of texts, which may not be valid UTF-8. */
-  async runForBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Buffer[]> {
-    try {
-      return await this.call(
-        (client) => client.callBuffer('EVALSHA', script.sha, keys.length, ...keys, ...args) as Promise<Buffer[]>,
-      )
-    } catch (thrown) {
-      const { cause = thrown } = thrown as Error
-      if (!(cause as Error).message?.startsWith('NOSCRIPT')) throw thrown
-    }
-    return this.call(
-      (client) => client.callBuffer('EVAL', script.source, keys.length, ...keys, ...args) as Promise<Buffer[]>,
+  /** Runs a script that answers lists of texts, which may not be valid UTF-8. */
+  runForBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Buffer[]> {
+    return this.#run(script, (command, text) => this.client.callBuffer(command, text, keys.length, ...keys, ...args))
+  }
+
+  async #run<T>({ sha, source }: Script, send: (command: string, text: string) => Promise<unknown>): Promise<T> {
+    const sent = await this.call(() =>
+      send('EVALSHA', sha).catch((thrown: Error) => {
+        if (!thrown.message?.startsWith('NOSCRIPT')) throw thrown
+        return send('EVAL', source)
+      }),
     )
+    return sent as T
   }
 
   /** Runs one command. */
@@ -184,11 +175,7 @@ export class Connection {
 
   /** Sends commands together; returns their answers, or throws the first error. For `channel` see `each`. */
   async all(fill: Fill, channel?: string): Promise<Reply[]> {
-    const results = await this.each(fill, channel)
-    return results.map(([error, reply]) => {
-      if (error) throw this.explain(error)
-      return reply
-    })
+    return this.#answers(await this.each(fill, channel))
   }
 
   /** Sends commands together. The answer for a key of the wrong type is undefined: it must not stop the others. */
@@ -206,11 +193,7 @@ export class Connection {
   async transaction(fill: Fill): Promise<Reply[]> {
     const transaction = this.client.multi()
     fill(transaction)
-    const results = (await this.call(() => transaction.exec())) ?? []
-    return results.map(([error, reply]) => {
-      if (error) throw this.explain(error)
-      return reply as Reply
-    })
+    return this.#answers((await this.call(() => transaction.exec())) ?? [])
   }
 
   /**
@@ -225,6 +208,13 @@ export class Connection {
     if (channel !== undefined) pipeline.publish(channel, '')
     const results = ((await this.call(() => pipeline.exec())) ?? []) as [Error | null, Reply][]
     return results.slice(0, length)
+  }
+
+  #answers(results: readonly [Error | null, unknown][]): Reply[] {
+    return results.map(([error, reply]) => {
+      if (error) throw this.explain(error)
+      return reply as Reply
+    })
   }
 
   /** Makes a HighkiqError of any error. After a timeout it also drops the connection. */

@@ -43,12 +43,12 @@ export class FailoverWatcher {
     const { sentinelUsername, sentinelPassword, sentinelTLS, name = '', family } = redis
     const ioredis = require('ioredis') as typeof import('ioredis')
     const client = new ioredis.Redis({
-      ...(host === undefined ? {} : { host }),
-      ...(port === undefined ? {} : { port }),
-      ...(sentinelUsername ? { username: sentinelUsername } : {}),
-      ...(sentinelPassword ? { password: sentinelPassword } : {}),
-      ...(sentinelTLS ? { tls: sentinelTLS } : {}),
-      ...(family === undefined ? {} : { family }),
+      host,
+      port,
+      username: sentinelUsername,
+      password: sentinelPassword,
+      tls: sentinelTLS,
+      family,
       connectTimeout: commandTimeout,
       keepAlive: KEEP_ALIVE_MS,
       enableReadyCheck: false,

@@ -4,6 +4,7 @@ import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec, TaskStore } 
 import type { JobSets } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { writeTaskQueues } from '../server/call.ts'
+import { pairs } from '../server/chunks.ts'
 import type { Argument, Reply } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import { HEADER, headerOf, recordOf, taskQueuesOf, writeMaxFailures } from './record.ts'
@@ -47,7 +48,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
 
   /** Interrupts the tasks to which these dead producers were adding rows. */
   async interrupt(producers: ReadonlySet<string>, now: number): Promise<void> {
-    const queues = await this.server.call((client) => client.smembers(this.keys.taskQueues))
+    const queues = await this.#queues()
     const adding = (await this.server.all((pipeline) => {
       for (const queue of queues) pipeline.hkeys(this.keys.producers(queue))
     })) as string[][]
@@ -92,7 +93,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
       )
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
     await this.server.all((pipeline) => pipeline.zrem(this.keys.taskAges, id).hdel(this.keys.tasks, id))
-    const queues = found ? [found.queue] : await this.server.call((client) => client.smembers(this.keys.taskQueues))
+    const queues = found ? [found.queue] : await this.#queues()
     await this.server.all((pipeline) => {
       for (const queue of queues) pipeline.zrem(this.keys.taskTimes(queue), id)
     })
@@ -101,28 +102,32 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   async expired(now: number, limit: number): Promise<string[]> {
-    if (limit <= 0) return []
-    const queues = await this.server.call((client) => client.smembers(this.keys.taskQueues))
-    const some = (await this.server.readable((pipeline) => {
-      for (const queue of queues) {
-        pipeline.zrevrangebyscore(this.keys.taskTimes(queue), '(0', -now, 'WITHSCORES', 'LIMIT', 0, limit)
-      }
-    })) as (string[] | undefined)[]
-    const ids: { id: string; ends: number }[] = []
-    for (const flat of some) {
-      for (let i = 0; flat && i < flat.length; i += 2) ids.push({ id: flat[i] as string, ends: -Number(flat[i + 1]) })
-    }
-    ids.sort((a, b) => a.ends - b.ends)
-    return ids.slice(0, limit).map(({ id }) => id)
+    const some = await this.#byScore(limit, '(0', -now)
+    return some
+      .sort((a, b) => b.score - a.score)
+      .map(({ id }) => id)
+      .slice(0, limit)
   }
 
   async cancelling(limit: number): Promise<string[]> {
+    const some = await this.#byScore(limit, 0, 0)
+    return some.map(({ id }) => id).slice(0, limit)
+  }
+
+  /** Returns the highest tasks of each queue between two scores. */
+  async #byScore(limit: number, max: string | number, min: number): Promise<{ id: string; score: number }[]> {
     if (limit <= 0) return []
-    const queues = await this.server.call((client) => client.smembers(this.keys.taskQueues))
-    const some = (await this.server.readable((pipeline) => {
-      for (const queue of queues) pipeline.zrangebyscore(this.keys.taskTimes(queue), 0, 0, 'LIMIT', 0, limit)
-    })) as (string[] | undefined)[]
-    return some.flatMap((ids) => ids ?? []).slice(0, limit)
+    const queues = await this.#queues()
+    const found = await this.server.readable((pipeline) => {
+      for (const queue of queues) {
+        pipeline.zrevrangebyscore(this.keys.taskTimes(queue), max, min, 'WITHSCORES', 'LIMIT', 0, limit)
+      }
+    })
+    return found.flatMap((flat) => pairs((flat ?? []) as string[])).map(([id, score]) => ({ id, score: Number(score) }))
+  }
+
+  #queues(): Promise<string[]> {
+    return this.server.call((client) => client.smembers(this.keys.taskQueues))
   }
 
   /** Lists idle tasks queue by queue. The time in the sorted set may be older than the last progress. */
@@ -131,7 +136,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     { after, limit }: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
     const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
-    const queues = (await this.server.call((client) => client.smembers(this.keys.taskQueues))).sort()
+    const queues = (await this.#queues()).sort()
     const rest = queues.filter((queue) => begun === undefined || queue >= begun)
     const counts = await this.server.readable((pipeline) => {
       for (const queue of rest) pipeline.zcount(this.keys.taskTimes(queue), '(0', `(${before}`)

@@ -9,7 +9,7 @@ import { JobWaits } from './job-waits.ts'
 import type { Leases } from './leases.ts'
 import { Owner } from './owner.ts'
 import { Reconciler } from './reconciler.ts'
-import { SettleAndFetchScript } from './settle-and-fetch.ts'
+import { fencedAnswer, SettleAndFetchScript } from './settle-and-fetch.ts'
 
 /** The longest time between two searches for jobs whose answer was lost. */
 const RECONCILE_MS = 30_000
@@ -229,15 +229,5 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       void work()
     }, ms).unref()
     this.#timers.add(timer)
-  }
-}
-
-function fencedAnswer({ started, settlements }: SettleAndFetch): SettleAndFetchAnswer {
-  return {
-    fenced: true,
-    started: started.map(() => 'superseded'),
-    settled: settlements.map(() => 'fenced'),
-    fetched: [],
-    cancellations: 0,
   }
 }

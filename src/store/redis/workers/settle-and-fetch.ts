@@ -1,15 +1,7 @@
 /** Settles and fetches jobs by ticket: one script for a worker's step, over one connection, in order. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import type {
-  EventEffect,
-  FetchedJob,
-  SettleAndFetch,
-  SettleAndFetchAnswer,
-  SettleAnswer,
-  Settlement,
-  StartAnswer,
-} from '../../contract.ts'
+import type { EventEffect, FetchedJob, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
@@ -42,7 +34,17 @@ interface Pending {
   at: number
   job: HeldJob
   settlement: Settlement
-  index: number
+}
+
+/** A queue of a part, with its number for the script. */
+interface PartQueue {
+  number: number
+  name: string
+  /** The tickets that are simply done, and the indexes of their settlements in the step. */
+  tickets: string[]
+  indexes: number[]
+  /** Tickets of settled arrivals that the server need not remember any more. */
+  arrivals: string[]
 }
 
 export class SettleAndFetchScript {
@@ -75,13 +77,7 @@ export class SettleAndFetchScript {
       for (const part of this.#parts(owner, step, fetch.n - answer.fetched.length)) {
         if (await this.#call(connection, owner, step, part, answer)) continue
         owner.forget()
-        return {
-          fenced: true,
-          started: started.map((): StartAnswer => 'superseded'),
-          settled: settlements.map((): SettleAnswer => 'fenced'),
-          fetched: [],
-          cancellations: 0,
-        }
+        return fencedAnswer(step)
       }
     } catch (thrown) {
       this.#undo(owner, step, answer)
@@ -157,22 +153,19 @@ export class SettleAndFetchScript {
   ): Promise<boolean> {
     const { keys, texts } = this.#server
     const day = new Date(step.now).toISOString().slice(0, 10)
-    const queues = [...part.queues]
-    const indexes = new Map(queues.map((queue, i) => [queue, i]))
-    const indexOf = (queue: string) => {
-      let index = indexes.get(queue)
-      if (index === undefined) {
-        index = queues.push(queue) - 1
-        indexes.set(queue, index)
-      }
-      return index
+    const queues = new Map<string, PartQueue>()
+    const queueOf = (name: string) => {
+      const known = queues.get(name)
+      if (known) return known
+      const queue = { number: queues.size + 1, name, tickets: [], indexes: [], arrivals: [] }
+      queues.set(name, queue)
+      return queue
     }
+    for (const name of part.queues) queueOf(name)
 
     // A ticket that this owner does not have, or that this call has settled already, is not sent.
     const seen = new Set<string>()
-    const done = new Map<number, string[]>()
-    const doneIndexes = new Map<number, number[]>()
-    const rows = new Map<string, { index: number; ends: Pending[]; effects: EventEffect[] }>()
+    const rows = new Map<string, { queue: PartQueue; ends: Pending[]; effects: EventEffect[] }>()
     const others: Pending[] = []
     for (const at of part.settlements) {
       const settlement = step.settlements[at] as Settlement
@@ -180,26 +173,20 @@ export class SettleAndFetchScript {
       const job = owner.jobs.get(ticket)
       if (!job || seen.has(ticket)) continue
       seen.add(ticket)
-      const index = indexOf(job.queue)
+      const queue = queueOf(job.queue)
       const isCertain = job.arrival === undefined && !job.isUncertain
       const row = isCertain ? finishedRow(settlement) : undefined
       if (row && this.#server.queuesOf(splitTaskJid(row.jid).id)) {
-        const key = `${index} ${splitTaskJid(row.jid).id} ${row.run} ${row.attempt}`
-        const group = rows.get(key) ?? { index, ends: [], effects: [] }
+        const key = `${queue.number} ${splitTaskJid(row.jid).id} ${row.run} ${row.attempt}`
+        const group = rows.get(key) ?? { queue, ends: [], effects: [] }
         rows.set(key, group)
-        group.ends.push({ at, job, settlement, index })
+        group.ends.push({ at, job, settlement })
         group.effects.push(row)
       } else if (isCertain && isPlain(settlement)) {
-        const tickets = done.get(index)
-        if (tickets) {
-          tickets.push(ticket)
-          doneIndexes.get(index)?.push(at)
-        } else {
-          done.set(index, [ticket])
-          doneIndexes.set(index, [at])
-        }
+        queue.tickets.push(ticket)
+        queue.indexes.push(at)
       } else {
-        others.push({ at, job, settlement, index })
+        others.push({ at, job, settlement })
       }
     }
 
@@ -207,44 +194,31 @@ export class SettleAndFetchScript {
     const range = [first, first + part.n - 1] as const
     const call = this.#server.newCall()
     // The first seven keys, and five keys for each queue, have fixed positions.
-    call.keys.push(
-      keys.processed(),
-      keys.failed(),
-      keys.processed(day),
-      keys.failed(day),
-      keys.queues,
-      keys.paused,
-      keys.cancellationVersion,
-    )
-    for (const queue of queues) {
-      call.keys.push(
-        keys.queue(queue),
-        keys.working(queue, owner.name),
-        keys.arriving(queue, owner.name),
-        keys.leases,
-        keys.settled(queue, owner.name),
-      )
+    call.keys.push(keys.processed(), keys.failed(), keys.processed(day), keys.failed(day))
+    call.keys.push(keys.queues, keys.paused, keys.cancellationVersion)
+    for (const name of queues.keys()) {
+      call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
+      call.keys.push(keys.leases, keys.settled(name, owner.name))
     }
-    call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, queues.length, part.asked)
+    call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, queues.size, part.asked)
     const asked = part.queues.slice(0, part.asked)
     call.add(...asked)
-    const settledArrivals = queues.map((queue) => owner.drainSettledArrivals(queue, MAX_ITEMS))
-    for (const i of queues.keys()) {
-      const tickets = done.get(i) ?? []
-      call.add(tickets.length, ...tickets, settledArrivals[i]?.length ?? 0, ...(settledArrivals[i] ?? []))
+    for (const queue of queues.values()) {
+      queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
+      call.add(queue.tickets.length, ...queue.tickets, queue.arrivals.length, ...queue.arrivals)
     }
     call.add(part.started.length)
     for (const at of part.started) call.effects(step.started[at]?.effects ?? [])
     const groups = [...rows.values()]
     call.add(groups.length)
-    for (const { index, ends, effects } of groups) {
-      call.add(index + 1, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
+    for (const { queue, ends, effects } of groups) {
+      call.add(queue.number, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
       call.finishedRows(effects)
     }
     call.add(others.length)
-    for (const { job, settlement, index } of others) {
+    for (const { job, settlement } of others) {
       const source = job.arrival === undefined ? 'ticket' : 'arrival'
-      call.add(index + 1, source, settlement.ticket, texts.write(job.arrival ?? ''))
+      call.add(queueOf(job.queue).number, source, settlement.ticket, texts.write(job.arrival ?? ''))
       call.add(settlement.processed, settlement.failed)
       call.item(settlement.move, settlement.effects)
       call.branches(settlement.also)
@@ -258,7 +232,7 @@ export class SettleAndFetchScript {
     try {
       reply = await connection.run(lua.settleAndFetch, call.keys, call.args)
     } catch (thrown) {
-      for (const [i, queue] of queues.entries()) owner.addSettledArrivals(queue, ...(settledArrivals[i] ?? []))
+      for (const { name, arrivals } of queues.values()) owner.addSettledArrivals(name, ...arrivals)
       throw thrown
     } finally {
       // Nothing is awaited from here on, so the reconciler sees these tickets either pending or known.
@@ -270,9 +244,9 @@ export class SettleAndFetchScript {
     answer.cancellations = Number(version) || 0
     if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.observe(queue, paused?.[i] === '1')
     for (const [i, at] of part.started.entries()) if (begun?.[i] === 's') answer.started[at] = 'superseded'
-    for (const [index, ats] of doneIndexes) {
-      for (const at of ats) answer.settled[at] = 'ok'
-      for (const ticket of done.get(index) ?? []) owner.jobs.delete(ticket)
+    for (const { tickets, indexes } of queues.values()) {
+      for (const at of indexes) answer.settled[at] = 'ok'
+      for (const ticket of tickets) owner.jobs.delete(ticket)
     }
     for (const [i, { at, job, settlement }] of pending.entries()) {
       const { ticket } = settlement
@@ -290,10 +264,11 @@ export class SettleAndFetchScript {
     }
     let next = first
     let nextText = 0
+    const names = [...queues.keys()]
     for (const [i, count] of (counts ?? '').split(',').entries()) {
+      const queue = names[i] as string
       for (let k = 0; k < Number(count); k++) {
         const ticket = String(next++)
-        const queue = queues[i] as string
         owner.jobs.set(ticket, { queue, isUncertain: false })
         answer.fetched.push({ queue, ticket, text: fetchedTexts[nextText++] as string })
       }
@@ -307,6 +282,17 @@ export class SettleAndFetchScript {
     ]
     if (problems.length > 0) answer.problem = problems.join('\n')
     return true
+  }
+}
+
+/** Returns the answer for an owner that has no lease. */
+export function fencedAnswer({ started, settlements }: SettleAndFetch): SettleAndFetchAnswer {
+  return {
+    fenced: true,
+    started: started.map(() => 'superseded'),
+    settled: settlements.map(() => 'fenced'),
+    fetched: [],
+    cancellations: 0,
   }
 }
 
