@@ -2,16 +2,21 @@
 
 import { once } from 'node:events'
 import type { Connection } from './connection.ts'
-import type { Server } from './server.ts'
+
+/** Makes the connection that listens. */
+interface Connections {
+  connect(): Connection
+  disconnect(connection: Connection): void
+}
 
 export class Notifier {
-  readonly #server: Server
+  readonly #connections: Connections
   readonly #channel: string
   #connection: Connection | undefined
   #listeners = new Set<() => void>()
 
-  constructor(server: Server, channel: string) {
-    this.#server = server
+  constructor(connections: Connections, channel: string) {
+    this.#connections = connections
     this.#channel = channel
   }
 
@@ -46,7 +51,7 @@ export class Notifier {
   /** Ignores errors: without the channel a wait only takes longer. */
   #listen(): void {
     if (this.#connection) return
-    const connection = this.#server.connect()
+    const connection = this.#connections.connect()
     this.#connection = connection
     const { client } = connection
     client.on('message', () => this.notify())
@@ -62,7 +67,7 @@ export class Notifier {
       // The next wait connects again.
       .then(() => {
         this.#connection = undefined
-        this.#server.disconnect(connection)
+        this.#connections.disconnect(connection)
       })
   }
 }
