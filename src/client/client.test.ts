@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { JobOptions } from '../job/definition.ts'
 import type { Logger } from '../job/logger.ts'
 import type { PushItem } from '../store/contract.ts'
 import { SqliteStore } from '../store/sqlite/store.ts'
@@ -8,9 +7,10 @@ import { Client } from './client.ts'
 const NOW = 1_700_000_000_000
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
-/** Notes each call of `push`. */
-function notingStore() {
+/** A client of an app with the job J, and the calls of its store's `push`. */
+function clientOf() {
   const store = new SqliteStore({ path: ':memory:', synchronous: 'NORMAL' })
+  onTestFinished(() => store.close())
   const calls: PushItem[][] = []
   const { push } = store.jobs
   const noting = (items: PushItem[], now: number) => {
@@ -18,18 +18,11 @@ function notingStore() {
     return push(items, now)
   }
   Object.assign(store.jobs, { push: noting })
-  return { store, calls }
-}
-
-function clientOf(options: JobOptions = {}, defaults: JobOptions = {}) {
-  const { store, calls } = notingStore()
-  onTestFinished(() => store.close())
   const client = new Client({
     store: () => store,
     open: () => store,
-    definition: (name) =>
-      name === 'J' ? { name, options: { ...defaults, ...options }, own: options, handler: async () => {} } : undefined,
-    defaults,
+    definition: (name) => (name === 'J' ? { name, options: {}, own: {}, handler: async () => {} } : undefined),
+    defaults: {},
     wire: 8,
     now: () => NOW,
     random: () => 0,
@@ -46,40 +39,6 @@ test('pushes of one turn are one call of the store, of at most a thousand jobs',
   expect(calls.map((items) => items.length)).toEqual([1000, 1000, 500])
   await client.push({ class: 'J', args: [] })
   expect(calls).toHaveLength(4)
-})
-
-test('a bulk is stored a batch at a time', async () => {
-  const { client, calls } = clientOf()
-  const requests = Array.from({ length: 25 }, (_, n) => [n])
-  expect(await client.pushBulk({ class: 'J', args: requests, batchSize: 10 })).toHaveLength(25)
-  expect(calls.map((items) => items.length)).toEqual([10, 10, 5])
-})
-
-test('options of the push override the definition, which overrides the defaults', () => {
-  const { client } = clientOf(
-    { queue: 'defined', retry: 3, retryFor: 9 },
-    { queue: 'default-queue', tags: ['t'], retry: 7 },
-  )
-  expect(client.normalise({ class: 'J', args: [] })).toMatchObject({
-    queue: 'defined',
-    retry: 3,
-    tags: ['t'],
-    retry_for: 9,
-  })
-  expect(client.normalise({ class: 'J', args: [], queue: 'q', retry: 0, retry_for: 1 })).toMatchObject({
-    queue: 'q',
-    retry: 0,
-    retry_for: 1,
-  })
-  expect(client.normalise({ class: 'Other', args: [] })).toMatchObject({ queue: 'default-queue', retry: 7 })
-})
-
-test('a given created_at and jid are kept; the request itself does not change', () => {
-  const { client } = clientOf()
-  const request = Object.freeze({ class: 'J', args: [], jid: 'mine', created_at: 5, custom: 1 })
-  expect(client.normalise(request)).toEqual({
-    ...{ class: 'J', args: [], queue: 'default', jid: 'mine', retry: true, created_at: 5, custom: 1 },
-  })
 })
 
 test('promotion without middleware sets enqueued_at, removes at, and changes nothing else', async () => {
@@ -113,13 +72,4 @@ test('promotion writes the members that middleware added, changed and removed', 
   expect(promoted?.text).toBe(
     `{"class":"J","args":[1,1152921504606846976],"queue":"q2","kept":1.0,"enqueued_at":${NOW},"locale":"de"}`,
   )
-})
-
-test('arguments are checked again at promotion', async () => {
-  const { client } = clientOf()
-  client.chain.use((payload, next) => {
-    payload.args.push(new Date())
-    return next()
-  })
-  await expect(client.promote('{"class":"J","args":[]}')).rejects.toMatchObject({ code: 'INVALID_ARGS' })
 })
