@@ -28,6 +28,10 @@ function stored(answer: Verdict): Payload & Record<string, unknown> {
   return JSON.parse('text' in answer ? answer.text : '{}')
 }
 
+function broken(): never {
+  throw new Error('no broom')
+}
+
 const lines = (text: unknown) => JSON.parse(inflateSync(Buffer.from(String(text), 'base64')).toString()) as string[]
 
 test.each<[unknown, JobOptions | null, string]>([
@@ -72,16 +76,11 @@ test('retry: N means N retries and N + 1 runs', () => {
 test('the first failure is failed_at, each later one retried_at', () => {
   const first = verdict()
   expect(first).toMatchObject({ kind: 'retry', count: 0, at: NOW / 1000 + 15 })
-  const text = 'text' in first ? first.text : ''
-  expect(JSON.parse(text)).toMatchObject({ retry_count: 0, failed_at: NOW })
-  expect(JSON.parse(text)).not.toHaveProperty('retried_at')
+  expect(stored(first)).toMatchObject({ retry_count: 0, failed_at: NOW })
+  expect(stored(first)).not.toHaveProperty('retried_at')
   const again = verdict({ retry_count: 0, failed_at: 5 })
   expect(again).toMatchObject({ count: 1, at: NOW / 1000 + 16 })
-  expect(JSON.parse('text' in again ? again.text : '')).toMatchObject({ retry_count: 1, failed_at: 5, retried_at: NOW })
-})
-
-test('a job that was retried by hand (-1) starts to count again', () => {
-  expect(verdict({ retry_count: -1, failed_at: 5 })).toMatchObject({ kind: 'retry', count: 0 })
+  expect(stored(again)).toMatchObject({ retry_count: 1, failed_at: 5, retried_at: NOW })
 })
 
 test('Kill moves a job without retries to the dead set, too', () => {
@@ -162,12 +161,10 @@ test("a message is stored with at most 10,000 whole characters, or as a fixed te
   const message = (error: unknown) => stored(verdict({}, {}, error)).error_message
   expect(message(new Error('\ud800!'))).toBe('\ufffd!')
   expect(message(new Error('🦙'.repeat(10_001)))).toBe('🦙'.repeat(10_000))
-  const error = Object.defineProperty(new Error(), 'message', {
-    get() {
-      throw new Error('no message')
-    },
-  })
-  expect(message(error)).toBe('!!! ERROR MESSAGE THREW AN ERROR !!!')
+  expect(message(new Error(''))).toBe('')
+  expect(message(Object.defineProperty(new Error(), 'message', { get: broken }))).toBe(
+    '!!! ERROR MESSAGE THREW AN ERROR !!!',
+  )
 })
 
 test("the error class is the name of the error, else its constructor's", () => {
@@ -175,23 +172,10 @@ test("the error class is the name of the error, else its constructor's", () => {
   class Named extends Error {
     override name = 'Other'
   }
-  const nameless = Object.defineProperty(new Error('x'), 'name', {
-    get() {
-      throw new Error('no name')
-    },
-  })
-  const names = [new Mine(), new Named(), new TypeError(), 'text', undefined, nameless]
-  expect(names.map((error) => stored(verdict({}, {}, error ?? null)).error_class)).toEqual([
-    ...['Mine', 'Other', 'TypeError', 'string', 'object', 'Error'],
-  ])
-})
-
-test('a backtrace has the stack’s lines only, however many lines the message has', () => {
-  const error = new Error('one\ntwo\nthree')
-  const answer = verdict({ backtrace: 2 }, {}, error)
-  const kept = lines(stored(answer).error_backtrace)
-  expect(kept).toHaveLength(2)
-  for (const line of kept) expect(line).toMatch(/^at /)
+  const nameless = Object.defineProperty(new Error('x'), 'name', { get: broken })
+  const errors = [new Mine(), new Named(), new TypeError(), new Error(''), 'text', undefined, nameless]
+  const names = errors.map((error) => stored(verdict({}, {}, error ?? null)).error_class)
+  expect(names).toEqual(['Mine', 'Other', 'TypeError', 'Error', 'string', 'object', 'Error'])
 })
 
 test('a backtrace is cleaned before it is cut; if the cleaner throws, it is stored unchanged', () => {
@@ -200,17 +184,10 @@ test('a backtrace is cleaned before it is cut; if the cleaner throws, it is stor
   const cleaned = verdict({ backtrace: 2 }, {}, error, { backtraceCleaner })
   expect(lines(stored(cleaned).error_backtrace)).toEqual(['at a', 'at c'])
   const told: unknown[] = []
-  const broken = verdict({ backtrace: true }, {}, error, {
+  const uncleaned = verdict({ backtrace: true }, {}, error, {
     report: (thrown, { during }) => told.push([(thrown as Error).message, during]),
-    backtraceCleaner: () => {
-      throw new Error('no broom')
-    },
+    backtraceCleaner: broken,
   })
-  expect(lines(stored(broken).error_backtrace)).toEqual(['at a', 'at node:b', 'at c', 'at d'])
+  expect(lines(stored(uncleaned).error_backtrace)).toEqual(['at a', 'at node:b', 'at c', 'at d'])
   expect(told).toEqual([['no broom', 'backtraceCleaner']])
-})
-
-test('an empty message is stored unchanged', () => {
-  const answer = verdict({}, {}, new Error(''))
-  expect(JSON.parse('text' in answer ? answer.text : '')).toMatchObject({ error_message: '', error_class: 'Error' })
 })
