@@ -25,6 +25,8 @@ const stringSample = fc.tuple(plainString, fc.infiniteStream(fc.boolean())).map(
   return { text: `"${written.join('')}"`, value }
 })
 
+const numberTexts = '1.0 -0 1E5 1e400 1234567890123456789.5 12345678901234567890e2 0.1234567890123456789'.split(' ')
+
 const integerSample = fc
   .oneof(fc.bigInt(), fc.maxSafeInteger().map(BigInt), fc.bigInt({ min: 2n ** 53n - 9n, max: 2n ** 53n + 9n }))
   .map((big): Sample => ({ text: `${big}`, value: Number.isSafeInteger(Number(big)) ? Number(big) : big }))
@@ -32,17 +34,7 @@ const integerSample = fc
 const scalarSample = fc.oneof(
   stringSample,
   integerSample,
-  fc
-    .constantFrom(
-      '1.0',
-      '-0',
-      '1E5',
-      '1e400',
-      '1234567890123456789.5',
-      '12345678901234567890e2',
-      '0.1234567890123456789',
-    )
-    .map((text): Sample => ({ text, value: Number(text) })),
+  fc.constantFrom(...numberTexts).map((text): Sample => ({ text, value: Number(text) })),
   fc.constantFrom(true, false, null).map((value): Sample => ({ text: `${value}`, value })),
 )
 
@@ -54,13 +46,14 @@ const { sample } = fc.letrec<{ sample: Sample; array: Sample; object: Sample }>(
   })),
   object: fc.array(fc.tuple(space, stringSample, tie('sample'), space), { maxLength: 4 }).map((members) => ({
     text: `{${members.map(([before, key, { text }, after]) => `${before}${key.text}${after}:${before}${text}`).join(',')}}`,
-    value: objectOf(members.map(([, key, { value }]) => [key.value as string, value])),
+    value: Object.fromEntries(members.map(([, key, { value }]) => [key.value as string, value])),
   })),
 }))
 
-/** Like Object.fromEntries with JSON.parse's prototype; `__proto__` is an own property in both. */
-function objectOf(entries: [string, unknown][]): Record<string, unknown> {
-  return Object.fromEntries(entries)
+/** Like it.each, with samples of these kinds. */
+function forAll<T extends [unknown, ...unknown[]]>(kinds: { [K in keyof T]: fc.Arbitrary<T[K]> }, numRuns = 100) {
+  return (title: string, check: (...samples: T) => void) =>
+    it(title, () => fc.assert(fc.property(...kinds, check), { numRuns }))
 }
 
 /** What a call gives or throws, for comparing two parsers. */
@@ -73,21 +66,17 @@ function outcome(call: () => unknown): unknown {
 }
 
 describe('parseJson', () => {
-  it('returns integers beyond 2^53-1 as BigInt, and everything else like JSON.parse', () => {
-    fc.assert(
-      fc.property(space, sample, space, (before, { text, value }, after) => {
-        deepStrictEqual(parseJson(before + text + after), value)
-      }),
-    )
-  })
+  const spaced = forAll([space, sample, space])
+  spaced(
+    'returns integers beyond 2^53-1 as BigInt, and everything else like JSON.parse',
+    (before, { text, value }, after) => {
+      deepStrictEqual(parseJson(before + text + after), value)
+    },
+  )
 
-  it('equals JSON.parse without big integers', () => {
-    fc.assert(
-      fc.property(
-        fc.json().filter((text) => !/\d{16}/.test(text)),
-        (text) => deepStrictEqual(parseJson(text), JSON.parse(text)),
-      ),
-    )
+  const withoutBigIntegers = fc.json().filter((text) => !/\d{16}/.test(text))
+  forAll([withoutBigIntegers])('equals JSON.parse without big integers', (text) => {
+    deepStrictEqual(parseJson(text), JSON.parse(text))
   })
 
   it('keeps numbers up to the edge as numbers', () => {
@@ -102,24 +91,17 @@ describe('parseJson', () => {
     deepStrictEqual(parseJson(text), JSON.parse(text))
   })
 
-  it('throws the SyntaxErrors of JSON.parse, and only those, beside a big integer too', () => {
-    const edit = fc.record({
-      at: fc.nat(),
-      drop: fc.nat({ max: 2 }),
-      put: fc.constantFrom('', ',', '"', '}', '[', '1', '\\'),
-    })
-    fc.assert(
-      fc.property(sample, edit, ({ text }, { at, drop, put }) => {
-        const cut = at % (text.length + 1)
-        const broken = text.slice(0, cut) + put + text.slice(cut + drop)
-        for (const candidate of [broken, `[12345678901234567890,${broken}]`]) {
-          const expected = outcome(() => JSON.parse(candidate))
-          const found = outcome(() => parseJson(candidate))
-          if (typeof expected === 'string' || typeof found === 'string') expect(found).toBe(expected)
-        }
-      }),
-      { numRuns: 500 },
-    )
+  const edit = fc.tuple(fc.nat(), fc.nat({ max: 2 }), fc.constantFrom('', ',', '"', '}', '[', '1', '\\'))
+  const edited = forAll([sample, edit], 500)
+  edited('throws the SyntaxErrors of JSON.parse, and only those, beside a big integer too', ({ text }, edit) => {
+    const [at, drop, put] = edit
+    const cut = at % (text.length + 1)
+    const broken = text.slice(0, cut) + put + text.slice(cut + drop)
+    for (const candidate of [broken, `[12345678901234567890,${broken}]`]) {
+      const expected = outcome(() => JSON.parse(candidate))
+      const found = outcome(() => parseJson(candidate))
+      if (typeof expected === 'string' || typeof found === 'string') expect(found).toBe(expected)
+    }
   })
 
   it.each(['', '01', '[1,]', '{"a":1,}', '{12345678901234567890:1}', '1 2', '[12345678901234567890', '\ufeff1', "'a'"])(
@@ -137,34 +119,25 @@ describe('parseJson', () => {
 })
 
 describe('stringifyJson', () => {
-  it('writes the value that parseJson returned', () => {
-    fc.assert(
-      fc.property(sample, ({ value }) => {
-        const text = stringifyJson(value)
-        expect(stringifyJson(parseJson(text))).toBe(text)
-      }),
-    )
+  forAll([sample])('writes the value that parseJson returned', ({ value }) => {
+    const text = stringifyJson(value)
+    expect(stringifyJson(parseJson(text))).toBe(text)
   })
 
-  it('equals JSON.stringify without BigInts, except for numbers with an exponent', () => {
-    const plainly = (written: string) => written.replace(/(\d)\.0e/g, '$1e').replace(/e([+-])0/g, 'e$1')
-    const old = (value: unknown) => stringifyJson(value, 'old')
-    fc.assert(
-      fc.property(fc.oneof(fc.jsonValue(), fc.anything()), (value) => {
-        const [ours, theirs] = [outcome(() => old(value)), outcome(() => JSON.stringify(value))]
-        if (/\de[+-]\d|0\.0000/.test(JSON.stringify(theirs))) return
-        expect(ours).toEqual(theirs)
-      }),
-    )
-    fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.string(), (number, text) => {
-        const ours = old({ [text]: [text, number, -number], number })
-        expect(JSON.parse(ours)).toEqual(JSON.parse(JSON.stringify({ [text]: [text, number, -number], number })))
-        if (number !== 0 && Math.abs(number) < 1e-4) {
-          expect(plainly(old(number))).toBe(number.toExponential())
-        }
-      }),
-    )
+  const old = (value: unknown) => stringifyJson(value, 'old')
+  const anything = fc.oneof(fc.jsonValue(), fc.anything())
+  forAll([anything])('equals JSON.stringify without BigInts, except for numbers with an exponent', (value) => {
+    const [ours, theirs] = [outcome(() => old(value)), outcome(() => JSON.stringify(value))]
+    if (/\de[+-]\d|0\.0000/.test(JSON.stringify(theirs))) return
+    expect(ours).toEqual(theirs)
+  })
+
+  const finite = fc.double({ noNaN: true, noDefaultInfinity: true })
+  const plainly = (written: string) => written.replace(/(\d)\.0e/g, '$1e').replace(/e([+-])0/g, 'e$1')
+  forAll([finite, fc.string()])('writes any number as JSON.stringify, or with an exponent', (number, text) => {
+    const value = { [text]: [text, number, -number], number }
+    expect(JSON.parse(old(value))).toEqual(JSON.parse(JSON.stringify(value)))
+    if (number !== 0 && Math.abs(number) < 1e-4) expect(plainly(old(number))).toBe(number.toExponential())
   })
 
   const numbers = [1e21, -1.5e300, 5e-324, 0.00001, -0.00001234, 1e-7, 1e-4, 1e20, 0.1]
@@ -184,16 +157,15 @@ describe('stringifyJson', () => {
         '0.0000000015,-0.0000000987654321,0.0000001234567890123,0.000000001,9.9e-10,1e-10,3.5e-70,1e-79,' +
         '"1e+21","-1.5e-07 0.00001","pre-1e-7"]',
     )
-    fc.assert(
-      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
-        // The gem writes decimals from 1e-9 to 1e15; otherwise it writes an exponent without leading zeros.
-        const exponent = Number(number.toExponential().split('e')[1])
-        const written = stringifyJson(number)
-        expect(JSON.parse(written)).toBe(number === 0 ? 0 : number)
-        expect(written.includes('e')).toBe(number !== 0 && (exponent < -9 || exponent > 20))
-        if (written.includes('e')) expect(written).toBe(number.toExponential())
-      }),
-    )
+  })
+
+  // The gem writes decimals from 1e-9 to 1e15; otherwise it writes an exponent without leading zeros.
+  forAll([finite])('writes an exponent for very small and very large numbers only', (number) => {
+    const exponent = Number(number.toExponential().split('e')[1])
+    const written = stringifyJson(number)
+    expect(JSON.parse(written)).toBe(number === 0 ? 0 : number)
+    expect(written.includes('e')).toBe(number !== 0 && (exponent < -9 || exponent > 20))
+    if (written.includes('e')) expect(written).toBe(number.toExponential())
   })
 
   it('writes a BigInt as an integer, whatever the strings beside it look like', () => {
@@ -242,48 +214,38 @@ describe('editMembers', () => {
     .array(fc.tuple(name, fc.option(sample, { nil: undefined })), { maxLength: 5 })
     .map((pairs) => new Map(pairs))
 
-  it('changes only the given members, to the byte', () => {
-    fc.assert(
-      fc.property(members, edits, space, space, (members, edits, before, after) => {
-        const tail = members.at(-1)?.s4 ?? before
-        const written = members.map(({ key, value, s1, s2, s3, s4 }, i) => ({
-          key: key.key,
-          head: `${s1}${key.text}${s2}:${s3}`,
-          value: value.text,
-          foot: i === members.length - 1 ? '' : s4,
-        }))
-        const text = `${before}{${written.map((m) => m.head + m.value + m.foot).join(',')}${tail}}${after}`
+  const changed = forAll([members, edits, space, space], 500)
+  changed('changes only the given members, to the byte', (members, edits, before, after) => {
+    const tail = members.at(-1)?.s4 ?? before
+    const written = members.map(({ key, value, s1, s2, s3, s4 }, i) => ({
+      key: key.key,
+      head: `${s1}${key.text}${s2}:${s3}`,
+      value: value.text,
+      foot: i === members.length - 1 ? '' : s4,
+    }))
+    const text = `${before}{${written.map((m) => m.head + m.value + m.foot).join(',')}${tail}}${after}`
 
-        const kept = written.flatMap((member, i) => {
-          if (!edits.has(member.key)) return [member.head + member.value + member.foot]
-          const ruling = i === written.findLastIndex((other) => other.key === member.key)
-          const edit = edits.get(member.key)
-          return ruling && edit ? [member.head + edit.text + member.foot] : []
-        })
-        const added = Object.keys(objectOf([...edits])).flatMap((key) => {
-          const edit = edits.get(key)
-          return edit && !written.some((member) => member.key === key) ? [`${JSON.stringify(key)}:${edit.text}`] : []
-        })
-        const edited = editMembers(text, objectOf([...edits].map(([key, edit]) => [key, edit?.text])) as never)
-        expect(edited).toBe(`${before}{${[...kept, ...added].join(',')}${tail}}${after}`)
+    const kept = written.flatMap((member, i) => {
+      if (!edits.has(member.key)) return [member.head + member.value + member.foot]
+      const ruling = i === written.findLastIndex((other) => other.key === member.key)
+      const edit = edits.get(member.key)
+      return ruling && edit ? [member.head + edit.text + member.foot] : []
+    })
+    const added = Object.keys(Object.fromEntries([...edits])).flatMap((key) => {
+      const edit = edits.get(key)
+      return edit && !written.some((member) => member.key === key) ? [`${JSON.stringify(key)}:${edit.text}`] : []
+    })
+    const edited = editMembers(text, Object.fromEntries([...edits].map(([key, edit]) => [key, edit?.text])) as never)
+    expect(edited).toBe(`${before}{${[...kept, ...added].join(',')}${tail}}${after}`)
 
-        // The same through parsers: what a reader of the text sees.
-        const object = objectOf(members.map(({ key, value }) => [key.key, value.value]))
-        for (const [key, edit] of edits) {
-          if (edit)
-            Object.defineProperty(object, key, {
-              value: edit.value,
-              enumerable: true,
-              configurable: true,
-              writable: true,
-            })
-          else delete object[key]
-        }
-        deepStrictEqual(parseJson(edited), object)
-        for (const { key } of written) if (!edits.has(key)) expect(memberText(edited, key)).toBe(memberText(text, key))
-      }),
-      { numRuns: 500 },
-    )
+    // The same through parsers: what a reader of the text sees.
+    const object = new Map(members.map(({ key, value }) => [key.key, value.value]))
+    for (const [key, edit] of edits) {
+      if (edit) object.set(key, edit.value)
+      else object.delete(key)
+    }
+    deepStrictEqual(parseJson(edited), Object.fromEntries(object))
+    for (const { key } of written) if (!edits.has(key)) expect(memberText(edited, key)).toBe(memberText(text, key))
   })
 
   it.each<[string, Record<string, string | undefined>, string]>([
@@ -303,27 +265,12 @@ describe('editMembers', () => {
     ['{"toString":1}', {}, '{"toString":1}'],
   ])('%j with %j gives %j', (text, edits, expected) => expect(editMembers(text, edits)).toBe(expected))
 
-  it.each([
-    ...[
-      '',
-      ' ',
-      '[]',
-      '1',
-      'null',
-      '"a"',
-      '{',
-      '{"a"',
-      '{"a":',
-      '{"a":}',
-      '{"a":1',
-      '{"a":1,',
-      '{"a":1,}',
-      '{,}',
-      '{a:1}',
-    ],
-    ...['{"a" 1}', '{"a":1 2}', '{"a":1 "b":2}', '{"a":1}}', '{"a":1}x', '{"a', '{"a":"b}', '{"a":"b\\"}', '{"a":[1}'],
-    ...['{"a\\x":1}', '{"a":[[]}', '{"a":{"b":"}}'],
-  ])('refuses %j', (text) => {
+  const noObject = ['[]', '1', 'null', '"a"']
+  const nested = ['{"a":[1}', '{"a":[[]}', '{"a":{"b":"}}']
+  const cutShort = ['', ' ', '{', '{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a', '{"a":"b}', '{"a":"b\\"}', ...nested]
+  const misplaced = ['{"a":}', '{"a":1,}', '{,}', '{a:1}', '{"a" 1}', '{"a":1 2}', '{"a":1 "b":2}', '{"a":1}}']
+  const others = ['{"a":1}x', '{"a\\x":1}']
+  it.each([...noObject, ...cutShort, ...misplaced, ...others])('refuses %j', (text) => {
     expect(() => editMembers(text, { a: '1' })).toThrow(SyntaxError)
     expect(() => memberText(text, 'a')).toThrow(SyntaxError)
   })
