@@ -19,8 +19,8 @@ const { values: options } = parseArgs({
 const READERS = {
   csv: {
     async highkiq(file) {
-      const { readSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
-      return count((await readSpreadsheet(file)).rows)
+      const { openFile } = await import('../../dist/tasks/spreadsheet/file.js')
+      return count((await openFile(file)).rows)
     },
     async iterate(file) {
       const { iterate } = await import('highkiq')
@@ -29,8 +29,8 @@ const READERS = {
   },
   xlsx: {
     async highkiq(file) {
-      const { readSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
-      return count((await readSpreadsheet(file)).rows)
+      const { openFile } = await import('../../dist/tasks/spreadsheet/file.js')
+      return count((await openFile(file)).rows)
     },
     // It wants all bytes in memory, and checks no sizes before it unpacks.
     async hucre(file) {
@@ -59,7 +59,7 @@ if (options.child) {
 } else {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-read-'))
   try {
-    const { writeSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
+    const { writeSpreadsheet } = await import('../../dist/tasks/spreadsheet/write.js')
     for (const format of Object.keys(READERS)) {
       if (options.only && options.only !== format) continue
       const file = join(folder, `rows.${format}`)

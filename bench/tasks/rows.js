@@ -40,7 +40,7 @@ export async function writeFile(path, format, header, count, row) {
     await once(file, 'close')
     return
   }
-  const { writeSpreadsheet } = await import('../../dist/tasks/spreadsheet/spreadsheet.js')
+  const { writeSpreadsheet } = await import('../../dist/tasks/spreadsheet/write.js')
   await writeSpreadsheet(path, {
     header,
     rows: (function* () {

@@ -1,6 +1,6 @@
 // What lies in the shop's queues and sets.
 import { deflateSync } from 'node:zlib'
-import { writeSpreadsheet } from '../../dist/tasks/spreadsheet/spreadsheet.js'
+import { writeSpreadsheet } from '../../dist/tasks/spreadsheet/write.js'
 import { DEPLOYED_MINUTES_AGO } from './past.js'
 import { CATEGORIES, JOBS } from './shop.js'
 

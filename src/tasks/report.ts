@@ -43,7 +43,7 @@ export async function writeReport(
   events: EventsOf,
   options: ReportOptions = {},
 ): Promise<{ rows: number }> {
-  const { writeSpreadsheet } = await import('./spreadsheet/spreadsheet.ts')
+  const { writeSpreadsheet } = await import('./spreadsheet/write.ts')
   const content = await reportOf(task, events, options)
   return writeSpreadsheet(path, { ...content, ...(options.format ? { format: options.format } : {}) })
 }

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, vi } from 'vitest'
-import { readSpreadsheet } from '../../src/tasks/spreadsheet/spreadsheet.ts'
+import { openFile } from '../../src/tasks/spreadsheet/file.ts'
 import { until } from '../engine/bench.ts'
 import { test } from './command.ts'
 
@@ -135,7 +135,7 @@ describe.concurrent('highkiq import', () => {
       folder.run(['import', 'out.csv', ...args.slice(2)]),
     ])
     expect(written.code).toBe(0)
-    expect((await readSpreadsheet(folder.at('zh.xlsx'))).header?.slice(2, 5)).toEqual(['行号', '行标识', '处理状态'])
+    expect((await openFile(folder.at('zh.xlsx'))).header?.slice(2, 5)).toEqual(['行号', '行标识', '处理状态'])
     expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining('--lang needs --report OUT')])
     expect([odd.code, odd.stderr]).toEqual([2, expect.stringContaining('Allowed choices are en, zh, ru')])
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`out.csv is a report of task ${id}`)])
@@ -164,10 +164,10 @@ describe.concurrent('highkiq import', () => {
     expect(stderr).toMatch(/^products\.csv: 70 of 70 \(100%\) · in .* · .*\/s · 7 failed$/m)
     expect(code).toBe(3)
 
-    const report = await readSpreadsheet(folder.at('out.xlsx'))
+    const report = await openFile(folder.at('out.xlsx'))
     const skus: unknown[] = []
-    for await (const { values } of report.rows) skus.push(values[0])
-    expect(report.header.slice(0, 2)).toEqual(['sku', 'price'])
+    for await (const { values } of report.rows) skus.push(values.sku)
+    expect(report.header?.slice(0, 2)).toEqual(['sku', 'price'])
     expect(skus).toEqual(['sku-10', 'sku-20', 'sku-30', 'sku-40', 'sku-50', 'sku-60', 'sku-70'])
   })
 
@@ -421,7 +421,7 @@ describe.concurrent('highkiq task', () => {
     expect(first).toMatchObject({ number: 2, status: 'finished', attempts: 1 })
 
     expect((await folder.run(['task', 'report', id, 'out.csv'])).stdout).toBe('out.csv: 3 rejected rows\n')
-    expect((await readSpreadsheet(folder.at('out.csv'))).header).toContain('messages')
+    expect((await openFile(folder.at('out.csv'))).header).toContain('messages')
     const all = await folder.run(['task', 'report', id, 'all.csv', '--all'])
     expect([all.code, all.stderr]).toEqual([2, expect.stringContaining('imported with --keep-args all')])
     const keeping = [

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BusinessFailure, Discard } from 'highkiq'
 import { expect, test } from 'vitest'
-import { writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { readSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
+import { openFile } from '#dist/tasks/spreadsheet/file.js'
 import { Example, follow, json, openPage } from './example.ts'
 
 const FULL = process.env.HIGHKIQ_EXAMPLES === 'full'
@@ -54,10 +54,10 @@ test('a table becomes one file, downloaded while it is made, with its rows in or
     const id = await begin('xlsx')
     return Buffer.from(await (await fetch(`${url}/api/v1/tasks/${id}/download?wait=1`)).arrayBuffer())
   })
-  const { header, rows } = await readSpreadsheet(workbook)
+  const { header, rows } = await openFile(workbook)
   expect(header).toEqual(HEADER)
   let n = 0
-  for await (const { values } of rows) if (values[0] !== ++n) throw new Error(`row ${n} has id ${values[0]}`)
+  for await (const { values } of rows) if (values.id !== ++n) throw new Error(`row ${n} has id ${values.id}`)
   expect(n).toBe(ROWS)
 
   // CPU time is of the app alone, whatever else the machine does.

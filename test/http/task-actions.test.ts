@@ -156,13 +156,14 @@ for (const format of ['csv', 'xlsx', 'ndjson'] as const) {
     const report = (query = '') =>
       app.handle(new Request(`http://localhost:7433/api/v1/tasks/${id}/report?format=csv${query}`))
     const lines = (await (await report()).text()).trim().split('\r\n')
-    const { readSpreadsheet, writeSpreadsheet } = await import('#dist/tasks/spreadsheet/spreadsheet.js')
+    const { openFile } = await import('#dist/tasks/spreadsheet/file.js')
+    const { writeSpreadsheet } = await import('#dist/tasks/spreadsheet/write.js')
     const { newApp } = await import('../tasks/bench.ts')
     const { readFileSync, writeFileSync } = await import('node:fs')
     const { folder } = newApp()
     writeFileSync(`${folder}/report.csv`, lines.join('\r\n'))
-    const { header, rows } = await readSpreadsheet(`${folder}/report.csv`)
-    const [first = [], second = []] = (await all(rows)).map(({ values }) => values)
+    const { header = [], rows } = await openFile(`${folder}/report.csv`)
+    const [first = [], second = []] = (await all(rows)).map(({ values }) => Object.values(values))
     const price = header.indexOf('price')
     const send = async (corrected: unknown[][], asForm: boolean) => {
       await writeSpreadsheet(`${folder}/corrected.${format}`, { header, rows: corrected })

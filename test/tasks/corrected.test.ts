@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
+import { openFile } from '#dist/tasks/spreadsheet/file.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { collect, newApp } from './bench.ts'
 
 const lines = [
@@ -28,9 +29,10 @@ test.for(['csv', 'xlsx', 'ndjson'] as const)(
     if (format === 'ndjson') {
       writeFileSync(fixed, readFileSync(path, 'utf8').replaceAll('"price":"x"', '"price":"7"'))
     } else {
-      const sheet = await readSpreadsheet(path)
-      const rows = (await collect(sheet.rows)).map(({ values }) => values.map((value) => (value === 'x' ? '7' : value)))
-      await writeSpreadsheet(fixed, { header: sheet.header, rows })
+      const { header = [], rows: read } = await openFile(path)
+      const mended = (value: unknown) => (value === 'x' ? '7' : value)
+      const rows = (await collect(read)).map(({ values }) => Object.values(values).map(mended))
+      await writeSpreadsheet(fixed, { header, rows })
     }
     expect(await task.retry({ report: fixed })).toMatchObject({ run: 2, rows: 9, dropped: 0, refused: 0 })
     const { counts, run } = await task.wait({ every: 10 })

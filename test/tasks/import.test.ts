@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
+import { openFile } from '#dist/tasks/spreadsheet/file.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { collect, newApp } from './bench.ts'
 
 const vega = fileURLToPath(new URL('../../node_modules/vega-datasets', import.meta.url))
@@ -19,11 +20,11 @@ for (const name of ['zipcodes', 'airports', 'seattle-weather']) {
       let path = source
       if (format === 'xlsx') {
         path = join(folder, `${name}.xlsx`)
-        const sheet = await readSpreadsheet(source)
+        const { header = [], rows: read } = await openFile(source)
         const rows = (async function* () {
-          for await (const { values } of sheet.rows) yield values
+          for await (const { values } of read) yield Object.values(values)
         })()
-        await writeSpreadsheet(path, { header: sheet.header, rows })
+        await writeSpreadsheet(path, { header, rows })
       }
       const seen = new Map<string, number>()
       const Row = hq.job('Row', async (_ctx, row: Record<string, unknown>) => {
@@ -61,9 +62,9 @@ test('rows that the business refused are reported with their columns, row number
   expect(await task.wait({ every: 10 })).toMatchObject({ name: 'products.csv', counts: { finished: 1, failed: 3 } })
   for (const file of ['rejected.csv', 'rejected.xlsx']) {
     expect(await task.report(join(folder, file))).toEqual({ rows: 3 })
-    const report = await readSpreadsheet(join(folder, file))
+    const report = await openFile(join(folder, file))
     expect(report.header).toEqual(['SKU', 'Name', 'Price', 'row', 'row key', 'status', 'code', 'messages', 'attempts'])
-    const rows = (await collect(report.rows)).map(({ values }) => values.map(String))
+    const rows = (await collect(report.rows)).map(({ values }) => Object.values(values).map(String))
     const defused = file.endsWith('.csv') ? "'=cmd" : '=cmd'
     expect(rows).toEqual([
       ['a-2', 'Table', '12,5O', '3', `${task.id}:1:1`, 'failed', 'price', 'Price: "12,5O" is not a number', '1'],
@@ -151,13 +152,14 @@ test('the report has rows as they were read, also if validation changed them', a
   const task = await hq.tasks.import(Row, path, { validate })
   await task.wait({ every: 10 })
   await task.report(join(folder, 'rejected.csv'))
-  const rows = await collect((await readSpreadsheet(join(folder, 'rejected.csv'))).rows)
-  expect(rows.map(({ values }) => values.slice(0, 3))).toEqual([
+  const read = await collect((await openFile(join(folder, 'rejected.csv'))).rows)
+  const rows = read.map(({ values }) => Object.values(values))
+  expect(rows.map((values) => values.slice(0, 3))).toEqual([
     [' bad ', '1.50', 'keep me'],
     ['odd', 'oops', 'and me'],
   ])
   // What JSON can't carry is a fault of its row, not of the file.
-  expect(rows[1]?.values[7]).toMatch(/args\[0\]\.price is NaN/)
+  expect(rows[1]?.[7]).toMatch(/args\[0\]\.price is NaN/)
   const wrong = hq.tasks.import(Row, path, { validate: (() => true) as never })
   await expect(wrong).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { BusinessFailure, type Highkiq, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
 import { openReport } from '#dist/tasks/corrected-report.js'
-import { readSpreadsheet, writeSpreadsheet } from '#dist/tasks/spreadsheet/spreadsheet.js'
+import { openFile } from '#dist/tasks/spreadsheet/file.js'
+import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { collect, newApp } from './bench.ts'
 
 const FORMATS = ['csv', 'xlsx', 'ndjson'] as const
@@ -76,9 +77,9 @@ for (const format of FORMATS) {
       ])
       return
     }
-    const { header, rows } = await readSpreadsheet(path)
+    const { header, rows } = await openFile(path)
     expect(header).toEqual(['sku', 'name', 'row', 'row key', 'status', 'code', 'messages', 'attempts'])
-    expect((await collect(rows)).map(({ values }) => values.slice(0, 2))).toEqual([
+    expect((await collect(rows)).map(({ values }) => Object.values(values).slice(0, 2))).toEqual([
       ['b', 'bad'],
       [format === 'csv' ? "'=c" : '=c', 'bad'],
     ])
@@ -321,8 +322,8 @@ test.for(FORMATS)('a report in %s is written in each language and read back with
       rows[0].sku = lang
       writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'))
     } else {
-      const sheet = await readSpreadsheet(path)
-      const rows = (await collect(sheet.rows)).map(({ values }) => [...values])
+      const sheet = await openFile(path)
+      const rows = (await collect(sheet.rows)).map(({ values }) => Object.values(values))
       expect([sheet.header, ...rows.map((values) => values[4])]).toEqual([all, status, status])
       rows[0]?.splice(0, 1, lang)
       // Columns may be moved.
@@ -417,7 +418,7 @@ test("Highkiq's messages follow the language of the report, the app's do not", a
   const texts = async (lang: (typeof LANGUAGES)[number]) => {
     const path = join(folder, `${lang}.xlsx`)
     await task.report(path, { lang })
-    return (await collect((await readSpreadsheet(path)).rows)).map(({ values }) => values[6])
+    return (await collect((await openFile(path)).rows)).map(({ values }) => Object.values(values)[6])
   }
   expect(await texts('en')).toEqual(['looks bad', 'price: its formula has no result (#REF!)'])
   expect(await texts('zh')).toEqual(['looks bad', 'price：公式没有结果（#REF!）'])

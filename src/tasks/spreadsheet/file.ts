@@ -1,9 +1,9 @@
 /** Reads CSV, XLSX and NDJSON files as rows, each an object. */
 
 import { setProtoField } from './cell-text.ts'
-import { type CsvReading, csvRecords } from './csv.ts'
+import { csvRecords } from './csv.ts'
 import type { Findings } from './encoding.ts'
-import { checkedFormat, type FileFormat, type TableFormat } from './format.ts'
+import { checkedFormat, type FileFormat } from './format.ts'
 import { ndjsonRows } from './ndjson.ts'
 import { type OpenSource, openSource, type Source } from './source.ts'
 import { digestOf, spooled } from './spool.ts'
@@ -43,7 +43,11 @@ export interface OpenFile {
   format: FileFormat
   /** The names of the columns; undefined for NDJSON, each row of which has its own. */
   header: string[] | undefined
-  /** Can be iterated once; ending or leaving the loop closes the file. */
+  /**
+   * Can be iterated once; ending or leaving the loop closes the file. CSV values are strings, exactly as they stand. XLSX
+   * values are numbers, booleans and strings; a date is 'YYYY-MM-DD', or 'YYYY-MM-DDTHH:mm:ss' when it has a time part, and
+   * a time without a date 'HH:mm:ss'; a formula is its last result and an error is its text ('#N/A'). Empty rows are skipped.
+   */
   rows: AsyncGenerator<FileRow, void, void>
   /** Returns the SHA-256 of the file in hex; undefined for a stream that is not stored. */
   digest(): Promise<string | undefined>
@@ -53,7 +57,7 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-export const MAX_ROWS = 1_000_000
+const MAX_ROWS = 1_000_000
 
 /**
  * Opens a file and reads its header. `names` renames the columns in order; `chosen` selects columns, and the others may
@@ -66,13 +70,23 @@ export async function openFile(
   { likely, ...columns }: Pick<TableRules, 'names' | 'chosen'> & { likely?: string | undefined } = {},
 ): Promise<OpenFile> {
   const { format, opened } = await openChecked(source, options)
+  const { maxRows = MAX_ROWS, encoding, headerRow, sheet } = options
   const found: Findings = {}
-  const read = await opening(opened, format, { ...options, found, likely }, columns)
-  return { format, digest: () => digestOf(opened), encoding: () => found.encoding, ...read }
+  const about = { format, digest: () => digestOf(opened), encoding: () => found.encoding }
+  if (format === 'ndjson') {
+    const lines = ndjsonRows(opened, { maxRows, found, likely, ...(encoding === undefined ? {} : { encoding }) })
+    // Reads the first lines, so that a file in another format is refused at once.
+    const first = await lines.next()
+    const close = async () => void (await lines.return())
+    return { ...about, header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
+  }
+  const records = format === 'xlsx' ? xlsxRecords(opened, sheet) : csvRecords(opened, { ...options, found, likely })
+  const { header, rows, close } = await readTable(records, { maxRows, headerRow, ...columns })
+  return { ...about, header, rows: named(rows, header), close }
 }
 
 /** Opens the bytes of a file, on disk if its format must be read from the end. The caller closes them. */
-export async function openChecked(
+async function openChecked(
   source: Source,
   { format: given, artifacts }: ReadFileOptions,
 ): Promise<{ format: FileFormat; opened: OpenSource }> {
@@ -84,36 +98,6 @@ export async function openChecked(
     await opened.close()
     throw error
   }
-}
-
-type Encodings = Pick<CsvReading, 'found' | 'likely'>
-
-/** Returns the records of a CSV file or workbook. */
-export function recordsOf(opened: OpenSource, format: TableFormat, { sheet, ...reading }: ReadFileOptions & Encodings) {
-  if (format === 'xlsx') return xlsxRecords(opened, sheet)
-  return csvRecords(opened, reading)
-}
-
-async function opening(
-  opened: OpenSource,
-  format: FileFormat,
-  options: ReadFileOptions & Encodings & { found: Findings },
-  columns: Pick<TableRules, 'names' | 'chosen'>,
-): Promise<Pick<OpenFile, 'header' | 'rows' | 'close'>> {
-  const { maxRows = MAX_ROWS, encoding, headerRow, found, likely } = options
-  if (format === 'ndjson') {
-    const lines = ndjsonRows(opened, { maxRows, found, likely, ...(encoding === undefined ? {} : { encoding }) })
-    // Reads the first lines, so that a file in another format is refused at once.
-    const first = await lines.next()
-    const close = async () => void (await lines.return())
-    return { header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
-  }
-  const { header, rows, close } = await readTable(recordsOf(opened, format, options), {
-    maxRows,
-    headerRow,
-    ...columns,
-  })
-  return { header, rows: named(rows, header), close }
 }
 
 async function* objects(

@@ -2,7 +2,6 @@ import { basename, extname } from 'node:path'
 import { HighkiqError } from '../../job/errors.ts'
 import type { OpenSource } from './source.ts'
 
-export type TableFormat = 'csv' | 'xlsx'
 /** Every format that files are read and written in. */
 export const FILE_FORMATS = ['csv', 'xlsx', 'ndjson'] as const
 export type FileFormat = (typeof FILE_FORMATS)[number]

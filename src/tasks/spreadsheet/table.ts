@@ -7,7 +7,7 @@ export interface TableRow {
    * with line breaks in cells it differs from the line of a text editor.
    */
   number: number
-  /** One value for each column of the header; '' for an empty cell. CSV: strings. XLSX: see `readSpreadsheet`. */
+  /** One value for each column of the header; '' for an empty cell. CSV: strings. XLSX: see `OpenFile`. */
   values: unknown[]
 }
 

@@ -1,9 +1,13 @@
-/** Writes rows as the bytes of a file, produced while they are read. */
+/** Writes rows as a file or as a stream of its bytes, produced while the rows are read. */
 
-import { HighkiqError } from '../../job/errors.ts'
+import { randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { HighkiqError, messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { cellText, setProtoField } from './cell-text.ts'
-import type { FileFormat } from './format.ts'
+import { type FileFormat, formatByEnding } from './format.ts'
 import { escapeFormula } from './formula-injection.ts'
 import { xlsxBytes } from './xlsx.ts'
 
@@ -17,7 +21,7 @@ export interface TableContent {
 }
 
 /** The progress of writing, and why it ended. */
-export interface Progress {
+interface Progress {
   rows: number
   /** Whether reading the rows threw an error. */
   failed: boolean
@@ -26,14 +30,48 @@ export interface Progress {
 }
 
 /** Yields the file piece by piece and reads `rows` only as fast. @throws REPORT_FAILED; errors of `rows` */
-export function bytesOf(
+function bytesOf(
   format: FileFormat,
   content: TableContent,
-  progress: Progress = { rows: 0, failed: false, stopped: false },
+  progress: Progress,
 ): AsyncGenerator<Uint8Array, void, void> {
   const rows = checkedRows(content, progress)
   if (format === 'ndjson') return ndjsonBytes(named(content.header, rows))
   return format === 'csv' ? csvBytes(withHeader(content.header, rows)) : xlsxBytes(withHeader(content.header, rows))
+}
+
+/**
+ * Writes a table and reads the rows only as fast as the disk writes them. The file gets its name when it is complete;
+ * until then it is `<target>.<uuid>.part` beside it, which is removed after an error.
+ *
+ * Without `format` the ending of the target decides. CSV is UTF-8 with byte order mark and CRLF, and a text that a
+ * spreadsheet would run as a formula gets an apostrophe in front. XLSX texts are text cells, never formulas; rows that do
+ * not fit on a sheet go to a second one.
+ *
+ * @throws HighkiqError REPORT_FAILED when the file can't be written; whatever `rows` throws.
+ */
+export async function writeSpreadsheet(
+  target: string,
+  content: TableContent & { format?: FileFormat },
+): Promise<{ rows: number }> {
+  const format = content.format ?? formatByEnding(target)
+  if (format === undefined) {
+    const message = `the ending of ${JSON.stringify(target)} is none of .csv, .xlsx and .ndjson: use one of them, or set format`
+    throw new HighkiqError('REPORT_FAILED', message)
+  }
+  const part = `${target}.${randomUUID()}.part`
+  const progress: Progress = { rows: 0, failed: false, stopped: false }
+  try {
+    await pipeline(bytesOf(format, content, progress), createWriteStream(part, { flush: true }))
+    await rename(part, target)
+  } catch (error) {
+    progress.stopped = true
+    await rm(part, { force: true }).catch(() => {})
+    if (progress.failed || error instanceof HighkiqError) throw error
+    const message = `${JSON.stringify(target)} can't be written (${messageOf(error)}): check the folder, its rights and its free space`
+    throw new HighkiqError('REPORT_FAILED', message, undefined, { cause: error })
+  }
+  return { rows: progress.rows }
 }
 
 /** Returns the file as a stream. Cancelling the stream ends the rows. */

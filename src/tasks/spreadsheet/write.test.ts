@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { type ReadSpreadsheetOptions, readSpreadsheet, type Source, writeSpreadsheet } from './spreadsheet.ts'
+import { openFile, type ReadFileOptions } from './file.ts'
+import type { Source } from './source.ts'
+import { writeSpreadsheet } from './write.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sheet-test-'))
 beforeEach(() => {
@@ -19,11 +21,11 @@ const inDir = (name: string, content?: string | Uint8Array) => {
   return path
 }
 
-async function read(source: Source, options?: ReadSpreadsheetOptions) {
-  const sheet = await readSpreadsheet(source, options)
+async function read(source: Source, options?: ReadFileOptions) {
+  const { header = [], rows: all } = await openFile(source, options)
   const rows: unknown[][] = []
-  for await (const { values } of sheet.rows) rows.push(values)
-  return { header: sheet.header, rows }
+  for await (const { values } of all) rows.push(Object.values(values))
+  return { header, rows }
 }
 
 const invalid = (words: string) => ({
@@ -135,7 +137,7 @@ test.each(['csv', 'xlsx'] as const)('%s: maxRows rows are yielded before the err
   const path = inDir(`many.${format}`)
   await writeSpreadsheet(path, { header: ['a'], rows: [['1'], ['2'], ['3'], ['4']] })
   expect((await read(path, { maxRows: 4 })).rows).toHaveLength(4)
-  const sheet = await readSpreadsheet(path, { maxRows: 3 })
+  const sheet = await openFile(path, { maxRows: 3 })
   const seen: number[] = []
   const reading = (async () => {
     for await (const { number } of sheet.rows) seen.push(number)
