@@ -2,6 +2,11 @@ import { expect, test } from 'vitest'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { day, decimal, decode, encode, gid, keywords, symbol } from './serial.ts'
 
+/** Returns the JSON of a value that one of Rails' own serializers wrote. */
+const by = (serializer: string, members: string) =>
+  `{"_aj_serialized":"ActiveJob::Serializers::${serializer}Serializer",${members}}`
+const [HOURS, MINUTES] = ['hours', 'minutes'].map((unit) => by('Symbol', `"value":"${unit}"`))
+
 /**
  * The JSON of ActiveJob, from its documentation and from observed payloads; no Ruby has produced it here.
  * Each row has Ruby's value, its JSON, and the handler's value.
@@ -9,7 +14,7 @@ import { day, decimal, decode, encode, gid, keywords, symbol } from './serial.ts
 const GOLDEN: [string, string, unknown][] = [
   ['nil, true, 1, 1.5, "text"', '[null,true,1,1.5,"text"]', [null, true, 1, 1.5, 'text']],
   ['2**64', '18446744073709551616', 2n ** 64n],
-  [':name', '{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"name"}', 'name'],
+  [':name', by('Symbol', '"value":"name"'), 'name'],
   [
     'User.find(1)',
     '{"_aj_globalid":"gid://shop/User/1"}',
@@ -27,40 +32,24 @@ const GOLDEN: [string, string, unknown][] = [
   ],
   [
     'Time.utc(2026, 12, 1, 8)',
-    '{"_aj_serialized":"ActiveJob::Serializers::TimeSerializer","value":"2026-12-01T08:00:00.123456789Z"}',
+    by('Time', '"value":"2026-12-01T08:00:00.123456789Z"'),
     new Date('2026-12-01T08:00:00.123Z'),
   ],
-  [
-    'DateTime',
-    '{"_aj_serialized":"ActiveJob::Serializers::DateTimeSerializer","value":"2026-12-01T08:00:00.000000000+01:00"}',
-    new Date('2026-12-01T07:00:00Z'),
-  ],
+  ['DateTime', by('DateTime', '"value":"2026-12-01T08:00:00.000000000+01:00"'), new Date('2026-12-01T07:00:00Z')],
   [
     'Time.zone.local(2026, 12, 1, 9)',
-    '{"_aj_serialized":"ActiveJob::Serializers::TimeWithZoneSerializer","value":"2026-12-01T08:00:00.000000000Z","time_zone":"Europe/Prague"}',
+    by('TimeWithZone', '"value":"2026-12-01T08:00:00.000000000Z","time_zone":"Europe/Prague"'),
     new Date('2026-12-01T08:00:00Z'),
   ],
-  [
-    'Date.new(2026, 12, 1)',
-    '{"_aj_serialized":"ActiveJob::Serializers::DateSerializer","value":"2026-12-01"}',
-    '2026-12-01',
-  ],
-  [
-    '1.hour + 5.minutes',
-    '{"_aj_serialized":"ActiveJob::Serializers::DurationSerializer","value":3900,"parts":[[{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"hours"},1],[{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"minutes"},5]]}',
-    3900,
-  ],
-  [
-    'BigDecimal("12.5")',
-    '{"_aj_serialized":"ActiveJob::Serializers::BigDecimalSerializer","value":"0.125e2"}',
-    '0.125e2',
-  ],
+  ['Date.new(2026, 12, 1)', by('Date', '"value":"2026-12-01"'), '2026-12-01'],
+  ['1.hour + 5.minutes', by('Duration', `"value":3900,"parts":[[${HOURS},1],[${MINUTES},5]]`), 3900],
+  ['BigDecimal("12.5")', by('BigDecimal', '"value":"0.125e2"'), '0.125e2'],
   [
     '(:a...nil)',
-    '{"_aj_serialized":"ActiveJob::Serializers::RangeSerializer","begin":{"_aj_serialized":"ActiveJob::Serializers::SymbolSerializer","value":"a"},"end":null,"exclude_end":true}',
+    by('Range', `"begin":${by('Symbol', '"value":"a"')},"end":null,"exclude_end":true`),
     { begin: 'a', end: null, excludeEnd: true },
   ],
-  ['Shop::Order', '{"_aj_serialized":"ActiveJob::Serializers::ModuleSerializer","value":"Shop::Order"}', 'Shop::Order'],
+  ['Shop::Order', by('Module', '"value":"Shop::Order"'), 'Shop::Order'],
   ['{ "a" => 1 }', '{"a":1,"_aj_symbol_keys":[]}', { a: 1 }],
   [
     '{ a: 1, "b" => [:c] }',

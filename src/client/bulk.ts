@@ -2,6 +2,7 @@
 
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { isIterable } from '../job/json.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { PushRequest } from './request.ts'
 
@@ -124,10 +125,6 @@ function timeOf(name: string, when: number | Date, now: number): number {
 
 function isList(at: NonNullable<BulkOptions['at']>): at is readonly (number | Date)[] {
   return Array.isArray(at)
-}
-
-function isIterable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
 }
 
 function invalid(message: string): HighkiqError {

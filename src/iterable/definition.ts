@@ -3,6 +3,7 @@
 import type { JobContext } from '../job/context.ts'
 import type { JobOptions } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { isIterable } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 
 /** The state of the iteration. */
@@ -93,6 +94,5 @@ export function checkPairs(name: string, pairs: unknown): void {
   if (pairs === undefined || pairs === null) {
     throw wrong(`returned ${pairs}: return the pairs, or make it a generator (async *enumerate)`)
   }
-  const isIterable = typeof pairs === 'object' && (Symbol.asyncIterator in pairs || Symbol.iterator in pairs)
-  if (!isIterable) throw wrong(`returned ${shown(pairs)}: it must return an iterable of [item, cursor] pairs`)
+  if (!isIterable(pairs)) throw wrong(`returned ${shown(pairs)}: it must return an iterable of [item, cursor] pairs`)
 }

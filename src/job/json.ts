@@ -336,3 +336,8 @@ function malformed(text: string, at: number): SyntaxError {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Returns whether a value is an object that `for await` takes. */
+export function isIterable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
+}

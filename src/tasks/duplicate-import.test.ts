@@ -17,64 +17,61 @@ function memory(): Remember {
 }
 
 const MINUTE = 60_000
-const nothing = (remember: Remember) => storeOf(remember, null)
-const made = (remember: Remember) => storeOf(remember, {})
 
-/** As much of a store as a claim needs. */
-function storeOf(remember: Remember, task: object | null): Store {
-  return { results: { remember }, tasks: { find: async () => task } } as never
+/** Claims a file in a store that has a task for each claim, or none. */
+function claim(remember: Remember, has: 'task' | 'no task', id: string, now: number, options = {}) {
+  const tasks = { find: async () => (has === 'task' ? {} : null) }
+  const store = { results: { remember }, tasks } as unknown as Store
+  return claimFile(store, { key: 'k', id, now, ...options })
 }
 
 test('a second import of the same bytes is refused with the id of the first task', async () => {
   const remember = memory()
-  await claimFile(made(remember), { key: 'k', id: 'first', now: 0 })
-  await expect(claimFile(made(remember), { key: 'k', id: 'second', now: 5 * MINUTE })).rejects.toMatchObject({
+  await claim(remember, 'task', 'first', 0)
+  await expect(claim(remember, 'task', 'second', 5 * MINUTE)).rejects.toMatchObject({
     code: 'ALREADY_IMPORTED',
     details: { task: 'first' },
   })
-  await claimFile(made(remember), { key: 'other', id: 'second', now: 5 * MINUTE })
+  await claim(remember, 'task', 'second', 5 * MINUTE, { key: 'other' })
 })
 
 test('of two simultaneous imports one continues', async () => {
   const remember = memory()
-  const both = await Promise.allSettled(
-    ['first', 'second'].map((id) => claimFile(nothing(remember), { key: 'k', id, now: 0 })),
-  )
+  const both = await Promise.allSettled(['first', 'second'].map((id) => claim(remember, 'no task', id, 0)))
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
 test('a claim is free after its release, without a task, and after its task was deleted', async () => {
   const remember = memory()
-  const release = await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
+  const release = await claim(remember, 'no task', 'first', 0)
   await release()
-  await claimFile(nothing(remember), { key: 'k', id: 'second', now: 1 })
-  await claimFile(nothing(remember), { key: 'k', id: 'third', now: 2 * MINUTE })
-  await expect(claimFile(made(remember), { key: 'k', id: 'fourth', now: 2 * MINUTE })).rejects.toMatchObject({
+  await claim(remember, 'no task', 'second', 1)
+  await claim(remember, 'no task', 'third', 2 * MINUTE)
+  await expect(claim(remember, 'task', 'fourth', 2 * MINUTE)).rejects.toMatchObject({
     details: { task: 'third' },
   })
 })
 
 test('a repeated claim for the same task, as after a lost answer, succeeds', async () => {
   const remember = memory()
-  await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
-  await claimFile(nothing(remember), { key: 'k', id: 'first', now: 0 })
+  await claim(remember, 'no task', 'first', 0)
+  await claim(remember, 'no task', 'first', 0)
 })
 
 test('an import with a given id may start again and keeps its claim', async () => {
   const remember = memory()
-  await claimFile(nothing(remember), { key: 'k', id: 'mine', now: 0 })
-  await claimFile(nothing(remember), { key: 'k', id: 'mine', now: 1000 })
-  const other = claimFile(nothing(remember), { key: 'k', id: 'other', now: 2000 })
+  await claim(remember, 'no task', 'mine', 0)
+  await claim(remember, 'no task', 'mine', 1000)
+  const other = claim(remember, 'no task', 'other', 2000)
   await expect(other).rejects.toMatchObject({ details: { task: 'mine' } })
 })
 
 test('a second import with allowDuplicate takes the claim, unless it created no task', async () => {
   const remember = memory()
-  const allowDuplicate = true
-  await claimFile(made(remember), { key: 'k', id: 'first', now: 0 })
-  const undo = await claimFile(made(remember), { key: 'k', id: 'second', now: 1, allowDuplicate })
-  const third = { key: 'k', id: 'third', now: 2 }
-  await expect(claimFile(made(remember), third)).rejects.toMatchObject({ details: { task: 'second' } })
+  await claim(remember, 'task', 'first', 0)
+  const undo = await claim(remember, 'task', 'second', 1, { allowDuplicate: true })
+  const third = () => claim(remember, 'task', 'third', 2)
+  await expect(third()).rejects.toMatchObject({ details: { task: 'second' } })
   await undo()
-  await expect(claimFile(made(remember), third)).rejects.toMatchObject({ details: { task: 'first' } })
+  await expect(third()).rejects.toMatchObject({ details: { task: 'first' } })
 })

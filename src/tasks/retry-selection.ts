@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { memberText, stringifyJson } from '../job/json.ts'
+import { isIterable, memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, shown } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
 import {
@@ -20,7 +20,7 @@ import type { ReportedRow } from './corrected-report.ts'
 import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages } from './event.ts'
 import { checkImport, checkSource, type ImportRows, RowCheck } from './import.ts'
 import { metaOf } from './meta.ts'
-import { asOneValue, checkReadableArgs, isIterable, type Row, retryTransient, unknownTask } from './rows.ts'
+import { asOneValue, checkReadableArgs, type Row, retryTransient, unknownTask } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 
 /** A row to run again. */

@@ -6,7 +6,7 @@ import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { checkReadable } from '../job/args.ts'
 import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
-import { stringifyJson } from '../job/json.ts'
+import { isIterable, stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, TaskRecord } from '../store/contract.ts'
 
@@ -198,10 +198,6 @@ export async function* asRows(
       throw new HighkiqError('TOO_MANY_ROWS', `there are more than ${maxRows} rows (maxRows)`, { row: n, maxRows })
     yield { args }
   }
-}
-
-export function isIterable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
 }
 
 function invalid(message: string): HighkiqError {

@@ -10,7 +10,6 @@ import {
   type EventStatus,
   endedOf,
   type ReasonCount,
-  type Store,
   type TaskChange,
   type TaskRecord,
   type TaskState,
@@ -125,7 +124,7 @@ export class Task {
 
   /** Returns the task's state and counts; null if there is no such task. */
   async status(): Promise<TaskStatus | null> {
-    const record = await this.#store.tasks.find(this.id)
+    const record = await this.#app.store.tasks.find(this.id)
     return record && statusOf(record, this.#app.now())
   }
 
@@ -142,7 +141,7 @@ export class Task {
   /** Counts the rejected rows by status and code, the most frequent first. @throws UNKNOWN_TASK */
   async reasons(): Promise<ReasonCount[]> {
     await this.#record()
-    return (await this.#store.tasks.reasons(this.id)).sort((a, b) => b.count - a.count)
+    return (await this.#app.store.tasks.reasons(this.id)).sort((a, b) => b.count - a.count)
   }
 
   /**
@@ -231,7 +230,7 @@ export class Task {
 
   /** Deletes the task and its events; cancels it first if it has not ended. Returns false if there was none. */
   async delete(): Promise<boolean> {
-    const record = await this.#store.tasks.find(this.id)
+    const record = await this.#app.store.tasks.find(this.id)
     if (!record) return false
     if (record.state !== 'done' && record.state !== 'cancelled') await this.cancel()
     await removeTask(this.#app, this.id)
@@ -267,10 +266,6 @@ export class Task {
   async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
     checkOptions('task.download', options, { wait: 'flag', partial: 'flag', show: 'function', signal: 'signal' })
     return download(this.#app, await this.#record(), options)
-  }
-
-  get #store(): Store {
-    return this.#app.store
   }
 
   async #change(change: TaskChange): Promise<void> {

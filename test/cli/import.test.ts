@@ -50,7 +50,7 @@ describe.concurrent('highkiq import', () => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(300) })
     const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--max-failures', '2']
     const { code, stdout, stderr } = await folder.run(args)
-    expect(stderr).toMatch(/ · paused: \d+ of \d+ rows were rejected: more than is tolerated · /)
+    expect(stderr).toMatch(/ · paused: \d+ of \d+ rows were rejected: more than allowed · /)
     const [, id = ''] = /^task ([0-9a-f]{16}): paused \(\d+ of \d+ rows were rejected/m.exec(stdout) ?? []
     const goOn = `to resume: highkiq task set ${id} --max-failures all -r jobs.mjs, then highkiq task resume ${id} -r jobs.mjs\n`
     expect(stdout).toContain(goOn)
@@ -448,7 +448,7 @@ describe.concurrent('highkiq task', () => {
     const show = async () => (await folder.run(['task', 'show', id])).stdout
     await until(async () => /^state +paused/m.test(await show()))
     const paused = await show()
-    expect(paused).toMatch(/^state +paused: 2 of 2 rows were rejected: more than is tolerated$/m)
+    expect(paused).toMatch(/^state +paused: 2 of 2 rows were rejected: more than allowed$/m)
     expect(paused).toMatch(/^window +1 row in the queue or running at once$/m)
     expect(paused).toMatch(/^max failures +1 row, then the task pauses$/m)
     expect(paused).toContain(`to resume: highkiq task set ${id} --max-failures all, then highkiq task resume ${id}`)

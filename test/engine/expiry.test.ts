@@ -131,7 +131,7 @@ test('a row of a task that expired is cancelled, with the reason as its code', a
   expect(counts).toMatchObject({ finished: 1, cancelled: 1 })
   for await (const event of task.events({ status: ['cancelled'] })) {
     expect(event).toMatchObject({ index: 1, code: 'expired', attempts: 0, args: ['second'] })
-    expect(event.messages.at(-1)?.text).toBe('dropped: it could not begin in time')
+    expect(event.messages.at(-1)?.text).toBe('the worker dropped the row: it could not start in time')
   }
 })
 

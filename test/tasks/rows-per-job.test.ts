@@ -136,7 +136,7 @@ test('after any other throw each row runs alone, with its own end', async () => 
     [-3, [3]],
   ])
   expect(events[0]?.messages.map(({ text }) => text)).toContain(
-    'the call with several rows broke: two is no number; from now on this row runs alone',
+    'the call with several rows failed: two is no number; this row now runs alone',
   )
   // The call itself is told to who watches, its rows are no errors.
   expect(errors.map(({ error, about }) => [error.message, about.next])).toEqual([['two is no number', 'row by row']])
@@ -191,7 +191,7 @@ test('a call whose process was killed is split, so that one row cannot crash the
   const { events } = await expectExact(t.hq, task)
   expect(events.map(({ status, attempts }) => [status, attempts])).toEqual([1, 2, 3].map(() => ['finished', 2]))
   expect(events[2]?.messages.map(({ text }) => text)).toContain(
-    'its process died (1 in a row), it goes back to its queue',
+    'the worker died and the row was requeued (consecutive crashes: 1)',
   )
 })
 

@@ -3,19 +3,8 @@ import { tagEnd } from './xml-scan.ts'
 const QUOTE = 0x22
 const EQUALS = 0x3d
 
-/** How the tags of a cell are spelled in a document; a prefix, as in `<x:c>`, ends with its colon. */
-interface Shape {
-  open: string
-  formula: string
-  formulaEnd: string
-  value: string
-  valueEnd: string
-  inline: string
-  inlineEnd: string
-  end: string
-}
-
-function shapeWith(prefix: string): Shape {
+/** Returns the spelling of a cell's tags in a document. A prefix, as in `<x:c>`, ends with its colon. */
+function shapeWith(prefix: string) {
   const tag = (name: string) => `<${prefix}${name}`
   const end = (name: string) => `</${prefix}${name}>`
   return {
@@ -47,7 +36,7 @@ export class QuickCell {
   to = 0
   /** True for a cell with a formula whose result is not stored. */
   lacksResult = false
-  readonly #shape: Shape
+  readonly #shape: ReturnType<typeof shapeWith>
 
   constructor(prefix: string) {
     this.#shape = shapeWith(prefix)

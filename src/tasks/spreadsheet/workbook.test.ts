@@ -290,13 +290,49 @@ test('a workbook of another writer is read like by its own reader', async () => 
   }
 }, 60_000)
 
-test('phonetic hints are not part of a text', async () => {
-  const kana = '<rPh sb="0" eb="1"><t>カ</t></rPh><phoneticPr fontId="1"/>'
-  expect(await valuesOf(`<c t="inlineStr"><is><t>東</t>${kana}</is></c>`)).toEqual(['東'])
-  expect(await valuesOf(`<c t="inlineStr"><is><r><t>東</t></r><r><t>京</t></r>${kana}</is></c>`)).toEqual(['東京'])
-  const workbook = workbookOf(sheetXml('<row><c t="s"><v>0</v></c></row>'), {
-    texts: `<sst><si><t>東</t>${kana}</si></sst>`,
-  })
+const KANA = '<rPh sb="0" eb="1"><t>カ</t></rPh><phoneticPr fontId="1"/>'
+const NO = '#NO RESULT!'
+
+test.each<[string, cells: string[], values: unknown[]]>([
+  ['phonetic hints are not part of a text', [`<c t="inlineStr"><is><t>東</t>${KANA}</is></c>`], ['東']],
+  [
+    'phonetic hints are not part of a text in runs',
+    [`<c t="inlineStr"><is><r><t>東</t></r><r><t>京</t></r>${KANA}</is></c>`],
+    ['東京'],
+  ],
+  [
+    'text before the first run of a rich text, and after the last one, belongs to it',
+    ['<c t="inlineStr"><is><t>a </t><r><t>b</t></r><t> c</t></is></c>'],
+    ['a b c'],
+  ],
+  [
+    'an empty boolean cell is empty',
+    ['<c t="b"/>', '<c t="b"><v/></c>', '<c t="b"><v>0</v></c>', '<c t="b"><v>1</v></c>'],
+    ['', '', false, true],
+  ],
+  [
+    'a formula without a stored result is not an empty cell',
+    [
+      ...['<c><f>A1*2</f></c>', '<c><f>A1</f><v></v></c>', '<c><f>A1</f><v/></c>', '<c><f t="shared" si="0"/></c>'],
+      ...["<c t='n'><f>A1</f></c>", "<c t='str'><f>A1</f></c>", '<c t="str"><f>A1</f></c>'],
+    ],
+    [NO, NO, NO, NO, NO, NO, NO],
+  ],
+  [
+    'a formula with an empty text is an empty cell',
+    [
+      ...['<c t="str"><f>A1</f><v></v></c>', "<c t='str'><f>A1</f><v/></c>", '<c><v></v></c>', '<c/>'],
+      '<c><f>1+1</f><v>2</v></c>',
+    ],
+    ['', '', '', '', 2],
+  ],
+])('%s', async (_name, cells, values) => {
+  expect(await valuesOf(cells.join(''))).toEqual(values)
+})
+
+test('phonetic hints are not part of a shared text', async () => {
+  const texts = `<sst><si><t>東</t>${KANA}</si></sst>`
+  const workbook = workbookOf(sheetXml('<row><c t="s"><v>0</v></c></row>'), { texts })
   expect(await read(workbook)).toEqual([{ number: 1, values: ['東'] }])
 })
 
@@ -390,81 +426,34 @@ test('a CR LF of Excel becomes LF, and an escaped line break stays', async () =>
   expect(row?.values).toEqual(['a\nb\nc\nd', 'e\r\nf\r', 'g\nh'])
 })
 
-test('a formula without a stored result is not an empty cell; a formula with an empty text is', async () => {
-  const missing = [
-    '<c><f>A1*2</f></c>',
-    '<c><f>A1</f><v></v></c>',
-    '<c><f>A1</f><v/></c>',
-    '<c><f t="shared" si="0"/></c>',
-  ]
-  const slow = ["<c t='n'><f>A1</f></c>", "<c t='str'><f>A1</f></c>", '<c t="str"><f>A1</f></c>']
-  const empty = ['<c t="str"><f>A1</f><v></v></c>', "<c t='str'><f>A1</f><v/></c>", '<c><v></v></c>', '<c/>']
-  const no = '#NO RESULT!'
-  expect(await valuesOf([...missing, ...slow].join(''))).toEqual([no, no, no, no, no, no, no])
-  expect(await valuesOf(`${empty.join('')}<c><f>1+1</f><v>2</v></c>`)).toEqual(['', '', '', '', 2])
+test.each([
+  ['2024-01-05T00:00:00', '2024-01-05'],
+  ['2024-01-05', '2024-01-05'],
+  ['2024-01-05T10:30:00.000Z', '2024-01-05T10:30:00'],
+  ['2024-01-05T10:30', '2024-01-05T10:30:00'],
+  ['10:30:00', '10:30:00'],
+  ['T10:30', '10:30:00'],
+  ['soon', 'soon'],
+])('a cell with the ISO 8601 date %s is %s', async (date, value) => {
+  expect(await valuesOf(`<c t="d"><v>${date}</v></c>`)).toEqual([value])
 })
 
-test('an empty boolean cell is empty', async () => {
-  expect(await valuesOf('<c t="b"/><c t="b"><v/></c><c t="b"><v>0</v></c><c t="b"><v>1</v></c>')).toEqual([
-    '',
-    '',
-    false,
-    true,
-  ])
-})
-
-test('text before the first run of a rich text, and after the last one, belongs to it', async () => {
-  expect(await valuesOf('<c t="inlineStr"><is><t>a </t><r><t>b</t></r><t> c</t></is></c>')).toEqual(['a b c'])
-})
-
-test('a cell with a date in ISO 8601 is that date', async () => {
-  const dates = [
-    '2024-01-05T00:00:00',
-    '2024-01-05',
-    '2024-01-05T10:30:00.000Z',
-    '2024-01-05T10:30',
-    '10:30:00',
-    'T10:30',
-    'soon',
-  ]
-  expect(await valuesOf(dates.map((date) => `<c t="d"><v>${date}</v></c>`).join(''))).toEqual([
-    '2024-01-05',
-    '2024-01-05',
-    '2024-01-05T10:30:00',
-    '2024-01-05T10:30:00',
-    '10:30:00',
-    '10:30:00',
-    'soon',
-  ])
-})
-
-test('elapsed time exceeds 24 hours, a time has no day of 1904, and a date before the calendar is an error value', async () => {
-  const rows = sheetXml(
-    `<row>${[0.75, 0, 1.5].map((n) => STYLED(3, n)).join('')}${[0.75, 1.5, 40, -0.0625].map((n) => STYLED(5, n)).join('')}${STYLED(2, -0.5)}${STYLED(2, 0.5)}</row>`,
-  )
-  expect((await read(workbookOf(rows)))[0]?.values).toEqual([
-    '18:00:00',
-    '00:00:00',
-    '1900-01-01T12:00:00',
-    '18:00:00',
-    '36:00:00',
-    '960:00:00',
-    '-01:30:00',
-    '#NUM!',
-    '12:00:00',
-  ])
-  expect((await read(workbookOf(rows, { date1904: true })))[0]?.values).toEqual([
-    '18:00:00',
-    '00:00:00',
-    '1904-01-02T12:00:00',
-    '18:00:00',
-    '36:00:00',
-    '960:00:00',
-    '-01:30:00',
-    '1903-12-31T12:00:00',
-    '1904-01-01T12:00:00',
-  ])
-})
+test.each([
+  [false, '1900-01-01T12:00:00', ['#NUM!', '12:00:00']],
+  [true, '1904-01-02T12:00:00', ['1903-12-31T12:00:00', '1904-01-01T12:00:00']],
+])(
+  'elapsed time exceeds 24 hours, and a date before the calendar is an error value (from 1904: %s)',
+  async (date1904, day, dates) => {
+    const times = [0.75, 0, 1.5].map((n) => STYLED(3, n))
+    const elapsed = [0.75, 1.5, 40, -0.0625].map((n) => STYLED(5, n))
+    const rows = sheetXml(`<row>${[...times, ...elapsed, STYLED(2, -0.5), STYLED(2, 0.5)].join('')}</row>`)
+    expect((await read(workbookOf(rows, { date1904 })))[0]?.values).toEqual([
+      ...['18:00:00', '00:00:00', day],
+      ...['18:00:00', '36:00:00', '960:00:00', '-01:30:00'],
+      ...dates,
+    ])
+  },
+)
 
 test('parts in UTF-16 are read, with a byte order mark and without', async () => {
   const xml = `<?xml version="1.0" encoding="UTF-16"?>${sheetXml(`<row><c t="s"><v>0</v></c>${'<c><v>1</v></c>'.repeat(300)}</row>`)}`

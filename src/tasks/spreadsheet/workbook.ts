@@ -13,18 +13,6 @@ import { WorksheetScanner } from './worksheet-scan.ts'
 import { textPieces } from './xml-scan.ts'
 import type { CheckedZip } from './zip-check.ts'
 
-/** The parts of the archive that make up one sheet. */
-interface Workbook {
-  sheet: Entry
-  name: string
-  /** The names of all sheets. */
-  names: string[]
-  texts?: Entry
-  styles?: Entry
-  /** Dates count from 1904, as on old Macs. */
-  date1904: boolean
-}
-
 /**
  * Yields the rows of one sheet in batches, and reads it only as fast as they are used. Returns an error if the sheet is
  * empty and there are others.
@@ -57,13 +45,14 @@ export async function* sheetRows(
   return isEmpty && workbook.names.length > 1 ? emptySheet(workbook) : undefined
 }
 
-function emptySheet({ name, names }: Workbook): HighkiqError {
+function emptySheet({ name, names }: { name: string; names: string[] }): HighkiqError {
   const hint = 'name another one with sheet'
   const message = `the sheet ${shown(name)} is empty: ${hint} (there are ${names.map(shown).join(', ')})`
   return new HighkiqError('INVALID_FILE', message, { option: 'sheet', hint })
 }
 
-async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined): Promise<Workbook> {
+/** Finds the parts of the archive that make up one sheet. */
+async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined) {
   const root = await relationships(zip, '')
   const path = root.find((relationship) => relationship.type === 'officeDocument')?.path
   const main = path === undefined ? undefined : zip.entries.get(path.toLowerCase())
