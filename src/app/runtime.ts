@@ -27,7 +27,7 @@ import { definitionOf, type Engine, effectsOf, type WorkerAbout } from '../worke
 import { jobLogOf } from '../worker/job-log.ts'
 import { startChecks } from '../worker/lifecycle/start-checks.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
-import { type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
+import { isSplitter, type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import type { Outcome } from '../worker/plugin.ts'
 import { keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
@@ -206,9 +206,7 @@ function splitterFromEnvironment(): Splitter | undefined {
   const [nodes, node] = [variable('HIGHKIQ_NODES'), variable('HIGHKIQ_NODE')]
   if (nodes === undefined && node === undefined) return undefined
   const splitter = { nodes: Number(nodes), node: Number(node) }
-  if (Number.isInteger(splitter.nodes) && Number.isInteger(splitter.node) && splitter.node >= 0) {
-    if (splitter.node < splitter.nodes) return splitter
-  }
+  if (isSplitter(splitter)) return splitter
   throw invalidOption(
     `HIGHKIQ_NODES and HIGHKIQ_NODE must be whole numbers, the second from 0 to below the first (got ${nodes} and ${node})`,
   )

@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { type Logger, loggerOf } from '../job/logger.ts'
+import { given } from '../job/options.ts'
 import { sidekiqOf } from '../job/payload.ts'
 import { defaultLogger } from '../log.ts'
 import type { Store } from '../store/contract.ts'
@@ -108,14 +109,8 @@ export class Setup {
 
   open(url: string): Store {
     const { namespace, redisTimeout, waitForReplicas, redis, wire } = this.options
-    const settings = {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(redisTimeout === undefined ? {} : { redisTimeout }),
-      ...(waitForReplicas === undefined ? {} : { waitForReplicas }),
-      ...(redis ? { redis } : {}),
-      ...(wire === undefined ? {} : { wire: sidekiqOf(wire) }),
-    }
-    return openStore(url, { ...settings, warn: (message) => this.log.warn({ store: url }, message) })
+    const settings = { namespace, redisTimeout, waitForReplicas, redis, wire: wire && sidekiqOf(wire) }
+    return openStore(url, { ...given(settings), warn: (message) => this.log.warn({ store: url }, message) })
   }
 
   async close(): Promise<void> {

@@ -189,7 +189,7 @@ function check(request: PushRequest): void {
     throw invalid(`${name}: wrapped must be the name of the job that it wraps`)
   }
   const [symbol] = Object.getOwnPropertySymbols(request)
-  if (symbol) throw invalid(`${name}: ${String(symbol)} can't be stored: name members by a text`)
+  if (symbol) throw invalid(`${name}: ${String(symbol)} can't be stored: name members by strings`)
 }
 
 /** Sidekiq reads whole seconds. */

@@ -31,11 +31,10 @@ interface Joined {
   reject: (thrown: unknown) => void
 }
 
-/** An ordered push made while the function ran. */
+/** An ordered push made while the function ran; `batches` is undefined until it is prepared. */
 interface JoinedOrdered {
   request: OrderedPushRequest
-  /** Undefined until it is prepared. */
-  batches: OrderedPushes[] | undefined
+  batches?: OrderedPushes[]
   resolve: (count: number) => void
   reject: (thrown: unknown) => void
 }
@@ -60,7 +59,12 @@ export class Transaction implements PushTarget {
         const joined: Joined = { pipe, payload, passed: undefined, jid: payload.jid, resolve, reject }
         this.#joined.push(joined)
         if (pipe.isPlain) joined.passed = payload
-        else this.#pass(joined)
+        else {
+          // The middleware starts at once, so that it sees the async context of the push.
+          this.#begin(pipe.pass(payload), (passed) => {
+            joined.passed = passed
+          })
+        }
       } catch (thrown) {
         this.fail(thrown)
         reject(thrown)
@@ -76,13 +80,11 @@ export class Transaction implements PushTarget {
   /** The request must not wait for anything. */
   pushOrdered(request: OrderedPushRequest): Promise<number> {
     const told = new Promise<number>((resolve, reject) => {
-      const joined: JoinedOrdered = { request, batches: undefined, resolve, reject }
+      const joined: JoinedOrdered = { request, resolve, reject }
       this.#ordered.push(joined)
-      this.#begin(
-        request.prepare().then((batches) => {
-          joined.batches = batches
-        }),
-      )
+      this.#begin(request.prepare(), (batches) => {
+        joined.batches = batches
+      })
     })
     return handled(told)
   }
@@ -136,18 +138,12 @@ export class Transaction implements PushTarget {
     for (const { reject, batches = [] } of this.#ordered) reject(why(idsOf(batches)))
   }
 
-  /** Starts the middleware at once, so that it sees the async context of the push. */
-  #pass(joined: Joined): void {
-    this.#begin(
-      joined.pipe.pass(joined.payload).then((passed) => {
-        joined.passed = passed
-      }),
-    )
-  }
-
-  #begin(work: Promise<void>): void {
+  #begin<T>(work: Promise<T>, done: (result: T) => void): void {
     this.#open++
-    work.catch((thrown) => this.fail(thrown)).finally(() => this.#open--)
+    work
+      .then(done)
+      .catch((thrown) => this.fail(thrown))
+      .finally(() => this.#open--)
   }
 
   #refuse(thrown: unknown): Promise<never> {

@@ -35,10 +35,10 @@ export interface BulkResult {
 function check(options: object): void {
   refuseUnknown('acting on all', options, ['matching', 'where', 'signal', 'onProgress'])
   if ('where' in options && typeof options.where !== 'function') {
-    throw invalidOption('where is a function of an entry; leave it out to mean all')
+    throw invalidOption('where must be a function of an entry; leave it out to mean all')
   }
   if ('matching' in options && typeof options.matching !== 'string') {
-    throw invalidOption('matching is a text; leave it out to mean all')
+    throw invalidOption('matching must be a string; leave it out to mean all')
   }
 }
 

@@ -1,7 +1,10 @@
+import { inflateSync } from 'node:zlib'
 import { isObject, parseJson } from '../job/json.ts'
 import { readTime, type Time } from '../job/payload.ts'
-import { readBacktrace } from './backtrace.ts'
 import { displayOf } from './display.ts'
+
+/** A larger backtrace is not unpacked, so that it cannot fill the memory. */
+const MOST_BYTES = 1_000_000
 
 /**
  * A job read from its stored text, whichever program wrote it. Its properties never throw: a missing field is null or
@@ -153,5 +156,22 @@ function objectOf(text: string): Record<string, unknown> {
     return isObject(value) ? value : {}
   } catch {
     return {}
+  }
+}
+
+/**
+ * Reads a backtrace as Sidekiq stores it: deflated JSON in base64, or a plain array up to Sidekiq 6.0.0. Returns null
+ * when there is no readable backtrace.
+ */
+function readBacktrace(stored: unknown): string[] | null {
+  if (Array.isArray(stored)) return stored.map(String)
+  if (typeof stored !== 'string') return null
+  try {
+    const lines: unknown = JSON.parse(
+      inflateSync(Buffer.from(stored, 'base64'), { maxOutputLength: MOST_BYTES }).toString(),
+    )
+    return Array.isArray(lines) ? lines.map(String) : null
+  } catch {
+    return null
   }
 }

@@ -27,7 +27,7 @@ export async function resultOf(store: Store, jid: string | null, options: Result
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)
   const { timeout = STANDARD_SECONDS, signal } = options
-  if (!(timeout >= 0)) throw invalidOption('timeout is a number of seconds')
+  if (!(timeout >= 0)) throw invalidOption('timeout must be a number of seconds')
   signal?.throwIfAborted()
   const end = performance.now() + timeout * 1000
   let event = await store.tasks.event(jid)

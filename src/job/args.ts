@@ -1,6 +1,6 @@
 /**
- * Strict arguments: whatever JSON would change or drop in silence is refused, with its path and what to pass instead. JSON
- * that Ruby's parser refuses or misreads is refused, too: Ruby would lose such a job.
+ * Refuses arguments that JSON would silently change or drop, and names their path and a replacement. It also refuses JSON
+ * that Ruby's parser refuses or misreads, because Ruby would lose such a job.
  */
 
 import { types } from 'node:util'
@@ -12,10 +12,7 @@ export const TOO_DEEP = `is nested deeper than the ${MOST_LEVELS} levels that Ru
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 
-/**
- * Half of a surrogate pair. JSON.stringify writes it as an escape that Ruby's parser refuses, so Ruby would lose the
- * job.
- */
+/** JSON.stringify writes half of a surrogate pair as an escape that Ruby's parser refuses. */
 export const HALF = 'has half of a surrogate pair, which is no character: pass its toWellFormed()'
 
 export type Key = string | number
@@ -40,7 +37,7 @@ export function checkValue(value: unknown, name: string, job: string, around = 1
   try {
     check(value, [], trail, MOST_LEVELS - around)
   } catch (thrown) {
-    // Nothing is popped while unwinding: the trail still leads to the culprit, for a throwing getter too.
+    // The trail still leads to the value, because nothing is popped after a throw.
     const path = pathOf(trail)
     const refuse = (says: string, options?: { cause: unknown }) =>
       new HighkiqError('INVALID_ARGS', `${job}: ${path} ${says}`, { path, job }, options)
@@ -49,7 +46,7 @@ export function checkValue(value: unknown, name: string, job: string, around = 1
   }
 }
 
-/** The fault as it is found. The caller adds the path and the job. */
+/** A fault without its path and job, which the caller adds. */
 export class Fault {
   readonly says: string
   constructor(says: string) {
@@ -137,7 +134,7 @@ function hasToJson(value: object): boolean {
   return typeof (value as { toJSON?: unknown }).toJSON === 'function'
 }
 
-/** Is it one of these (of any realm), what to call it when its key is no name, and what to do instead. */
+/** For each kind of instance (of any realm): its test, its description, a name if its key is none, and a replacement. */
 const KINDS: [is: (value: unknown) => boolean, what: string, name: string, instead: (name: string) => string][] = [
   [types.isDate, 'a Date', 'date', (date) => `pass ${date}.toISOString()`],
   [types.isMap, 'a Map', 'map', (map) => `pass Object.fromEntries(${map})`],
@@ -161,7 +158,7 @@ function describeInstance(value: object, trail: Key[]): string {
   return `${what}: pass a plain object, e.g. its id`
 }
 
-/** What to call the culprit in a line of code: its own key, or `other` if that is no identifier. */
+/** Returns how code names the value: by its own key, or by `other` if that is no identifier. */
 function nameOf(trail: Key[], other: string): string {
   const key = trail.at(-1)
   return typeof key === 'string' && IDENTIFIER.test(key) ? key : other

@@ -165,7 +165,7 @@ export function checkSchema(where: string, schema: unknown): void {
 /** @throws INVALID_OPTION */
 export function checkQueueName(queue: string): void {
   if (typeof queue === 'string' && queue !== '' && !/[{}\s\p{Cc}]/u.test(queue) && !/^\.\.?$/.test(queue)) return
-  throw noQueueName(queue, 'use a text without spaces, braces and control characters, for instance "default"')
+  throw noQueueName(queue, 'use a string without spaces, braces and control characters, for instance "default"')
 }
 
 /**
@@ -173,7 +173,7 @@ export function checkQueueName(queue: string): void {
  * @throws INVALID_OPTION
  */
 export function checkKnownQueueName(queue: string): void {
-  if (typeof queue !== 'string' || queue === '') throw noQueueName(queue, 'use a text, for instance "default"')
+  if (typeof queue !== 'string' || queue === '') throw noQueueName(queue, 'use a string, for instance "default"')
 }
 
 function noQueueName(queue: unknown, right: string): HighkiqError {

@@ -201,8 +201,8 @@ export class PushError extends HighkiqError {
 }
 
 /**
- * The business said no: the row is wrong, not the program. Recorded as `failed` with its message; not retried and not
- * counted as an error.
+ * Refuses the data of a job or row: the program is not to blame. The row becomes `failed` with this message. It is not
+ * retried, and does not count as an error.
  *
  * @example throw new BusinessFailure('price is not a number', { code: 'bad_price', field: 'price' })
  */
@@ -220,8 +220,8 @@ export class BusinessFailure extends Error {
 }
 
 /**
- * Some of what the handler got in one call failed, the rest is done. `failures`: what each of them failed with, by its
- * place among the rows (0 = first) of a task with `rowsPerJob`, or by its id in a batch of an ordered queue.
+ * Some rows or ids of a call failed, and the others are done. `failures` has the error of each: by the index of the row in
+ * this call (0 = first) of a task with `rowsPerJob`, or by its id in a batch of an ordered queue.
  *
  * @example throw new BatchFailure(new Map([[2, new BusinessFailure('price is not a number')]]))
  */
@@ -236,7 +236,7 @@ export class BatchFailure extends Error {
   }
 }
 
-/** Drop this job: no retry, not in the dead set. Death handlers run, as in Sidekiq. */
+/** Deletes the job: it is not retried and not kept in the dead set. Death handlers run, as in Sidekiq. */
 export class Discard extends Error {
   readonly highkiq = 'discard'
   constructor(message = 'discarded by its handler') {
@@ -245,7 +245,7 @@ export class Discard extends Error {
   }
 }
 
-/** Straight to the dead set, whatever retries are left. */
+/** Moves the job to the dead set at once, whatever retries are left. */
 export class Kill extends Error {
   readonly highkiq = 'kill'
   constructor(message = 'killed by its handler', options?: { cause?: unknown }) {
@@ -254,7 +254,7 @@ export class Kill extends Error {
   }
 }
 
-/** Run again in `seconds`; no retry is used up and nothing is counted. */
+/** Runs the job again in `seconds`. It uses up no retry and counts as neither processed nor failed. */
 export class Snooze extends Error {
   readonly highkiq = 'snooze'
   readonly seconds: number
@@ -265,7 +265,7 @@ export class Snooze extends Error {
   }
 }
 
-/** Not acknowledged: stays with its worker for 1 s without a slot, then goes to the front of its queue. */
+/** Puts the job back to the front of its queue. The worker keeps it for 1 s before, without a slot. */
 export class Release extends Error {
   readonly highkiq = 'release'
   constructor() {
@@ -274,7 +274,7 @@ export class Release extends Error {
   }
 }
 
-/** Stopped at a place where it goes on later; nothing is counted. To the front of its queue, or to make room to the back. */
+/** Requeues an iterable job that continues later, at the front, or to make room at the back. Nothing is counted. */
 export class Pause extends Error {
   readonly highkiq = 'pause'
   readonly end: 'front' | 'back'
@@ -287,14 +287,14 @@ export class Pause extends Error {
 
 export type Verdict = 'business-failure' | 'batch-failure' | 'discard' | 'kill' | 'snooze' | 'release' | 'pause'
 
-/** What a thrown value says about its job; undefined for an ordinary error, which is retried. */
+/** Returns what a thrown value says about its job; undefined for an ordinary error, which is retried. */
 export function verdictOf(thrown: unknown): Verdict | undefined {
   if (typeof thrown !== 'object' || thrown === null) return undefined
   const verdict = (thrown as { highkiq?: unknown }).highkiq
   return typeof verdict === 'string' ? (verdict as Verdict) : undefined
 }
 
-/** The code of anything that was thrown, when it is one of these; undefined else. */
+/** Returns the code of a thrown value if it is one of ours. */
 export function codeOf(thrown: unknown): ErrorCode | undefined {
   const { code } = (thrown ?? {}) as { code?: unknown }
   return typeof code === 'string' && Object.hasOwn(STATUS, code) ? (code as ErrorCode) : undefined
@@ -324,10 +324,10 @@ function causesOf(thrown: unknown): object[] {
 }
 
 /**
- * In the details of an error: `hint` is the part of its message that names an option of the library, with the value that
- * the option needs. Programs with other names for the options write it in their own words.
+ * The details of an error whose message names an option of the library, with the value that it needs. `hint` is that part of
+ * the message. Programs with other names for the options word it their own way.
  */
-export interface OptionHint {
+interface OptionHint {
   option: string
   value?: unknown
   hint: string
@@ -349,7 +349,7 @@ export function messageWithHint(thrown: unknown, words: HintTexts): string {
   return message
 }
 
-/** The message of anything that can be thrown. Never throws itself. */
+/** Returns the message of a thrown value. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message)

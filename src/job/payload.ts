@@ -1,14 +1,11 @@
-/**
- * The wire format's one home: what a job looks like as JSON text. Sidekiq's fields under Sidekiq's names; ours begin with
- * `hk_`.
- */
+/** The wire format: a job as JSON text. Sidekiq's members have Sidekiq's names; those of Highkiq begin with `hk_`. */
 
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { editMembers, type Floats, memberText, parseJson, stringifyJson } from './json.ts'
 
 /**
- * The Sidekiq whose way of writing is followed; all ways are read. 8: times are integer milliseconds. 7 and 6: times are
- * seconds, always with a fraction, for Ruby tells the two apart by the type of the number.
+ * The version of Sidekiq in whose dialect jobs are written; all dialects are read. 8: times are integer milliseconds. 7 and
+ * 6: times are seconds, always with a fraction, because Ruby distinguishes them by the type of the number.
  */
 export type Sidekiq = 8 | 7 | 6
 
@@ -33,7 +30,7 @@ const TIMES = ['created_at', 'enqueued_at', 'failed_at', 'retried_at', 'discarde
 export type Time = (typeof TIMES)[number]
 const isTime = new Set<string>(TIMES)
 
-/** A job as it was read. Fields that Highkiq does not know are kept. */
+/** A job. Members that Highkiq does not know are kept. */
 export interface Payload {
   class: string
   args: unknown[]
@@ -54,45 +51,45 @@ export interface Payload {
   tags?: string[]
   retry_for?: number
   retry_queue?: string
-  /** Seconds within which it must begin. */
+  /** Seconds within which the job must start. */
   expires_in?: number
   wrapped?: string
-  /** Of this job's own lines. */
+  /** The level of this job's log lines. */
   log_level?: string
-  /** The task that this job belongs to. */
+  /** The id of its task. */
   hk_task?: string
-  /** The task's run that this text is of. */
+  /** The run of the task. */
   hk_run?: number
-  /** Its one argument is a list of rows of its task: of one, unless hk_rows says more. */
+  /** Its only argument is a list of rows of its task: one row, unless there is hk_rows. */
   hk_list?: true
-  /** Indexes of the task's rows that it is, where it is several; the jid is that of the first. */
+  /** The indexes of its rows, if it has several; the jid is that of the first. */
   hk_rows?: number[]
-  /** It is a page of an export: the rows that it returns are kept; its task says where. */
+  /** It is a page of an export: the store keeps the rows that it returns. */
   hk_part?: true
-  /** Attempts that had ended before this text was written. */
+  /** The number of attempts that have ended. */
   hk_attempt?: number
   /** The number of attempts in a row whose process died. */
   hk_crashes?: number
-  /** When it must have begun (ms), of a job that was scheduled. */
+  /** When a scheduled job expires (ms). */
   hk_expires?: number
-  /** The cron entry that it was pushed for, and its tick in milliseconds. */
+  /** Its cron entry, and the tick in milliseconds. */
   hk_cron?: string
   hk_tick?: number
-  /** The lock that this job has until it has ended. */
+  /** The lock that it holds until it has ended. */
   hk_lock?: string
   [field: string]: unknown
 }
 
-/** The one argument of the job in which Sidekiq runs a job of Rails' ActiveJob, as it came. */
+/** The only argument of the job that wraps a job of Rails' Active Job. */
 export interface ActiveJobEnvelope {
   job_class: string
   job_id: string
   provider_job_id: string | null
   queue_name: string
   priority: number | null
-  /** As ActiveJob writes them; the handler gets them read. */
+  /** In Active Job's format; the handler gets them deserialised. */
   arguments: unknown[]
-  /** How often Rails has run it before, and by which errors it was run again. */
+  /** How often Rails ran it before, and how often after which errors. */
   executions: number
   exception_executions: Record<string, number>
   locale: string | null
@@ -103,11 +100,11 @@ export interface ActiveJobEnvelope {
 }
 
 const JID_BYTES = 12
-/** Asking the system for chance costs more than a job's whole text: it is asked for many at a time. */
+/** Random bytes for many jids: one request to the system costs more than writing a whole job. */
 const pool = Buffer.alloc(JID_BYTES * 512)
 let used = pool.length
 
-/** 24 hex digits, as Sidekiq's. */
+/** Returns 24 hex digits, like Sidekiq. */
 export function newJid(): string {
   if (used === pool.length) {
     randomFillSync(pool)
@@ -117,12 +114,12 @@ export function newJid(): string {
   return pool.toString('hex', used - JID_BYTES, used)
 }
 
-/** 16 hex digits: the first two thirds of the jids of the task's rows. */
+/** Returns 16 hex digits: the jids of the task's rows begin with them. */
 export function newTaskId(): string {
   return randomBytes(8).toString('hex')
 }
 
-/** The jid of a task's row: the task's 16 hex digits and 8 of the index. */
+/** Returns the jid of a row: the 16 hex digits of its task, and 8 of its index. */
 export function taskJid(task: string, index: number): string {
   return task + hexIndex(index)
 }
@@ -135,18 +132,18 @@ export function splitTaskJid(jid: string): { id: string; index: number } {
   return { id: jid.slice(0, 16), index: Number.parseInt(jid.slice(16), 16) }
 }
 
-/** A template that ends so wants times in seconds. */
+/** A template with this end has times in seconds. */
 const IN_SECONDS = ',"enqueued_at":0.0}'
 
-/** What the rows of a task have in common, for `completeRow`. It has members of its own. */
+/** Returns the members that all rows of a task have, for `completeRow`. There is at least one. */
 export function rowTemplate(payload: Payload, wire: Wire): string {
   const text = writePayload(payload, wire)
   return sidekiqOf(wire) === 8 ? text : text.slice(0, -1) + IN_SECONDS
 }
 
 /**
- * The payload of a task's row, spliced from the task's template and the row's own text: bare arguments (`[…]`), or a
- * whole payload (`{…}`) where the template could not express it.
+ * Returns the text of a row, joined from the template of its task and its own text: bare arguments (`[…]`), or a whole
+ * payload (`{…}`) if the row differs from the template.
  */
 export function completeRow(row: {
   template: string
@@ -158,15 +155,12 @@ export function completeRow(row: {
 }): string {
   const { beforeArgs, beforeIndex, beforeRun, end } = rowMembers(row)
   const rest = hexIndex(row.index) + beforeRun + row.run + end
-  // What is open ends with a comma.
+  // An opened text ends with a comma.
   if (row.args.startsWith('{')) return opened(row.args) + beforeIndex.slice(1) + rest
   return beforeArgs + row.args + beforeIndex + rest
 }
 
-/**
- * What stands around a row's bare arguments, its index (8 hex digits) and its run, in this order: what stores splice for
- * many rows at once.
- */
+/** Returns the texts around a row's arguments, its index (8 hex digits) and its run, in this order. Stores join many rows. */
 export function rowMembers({ template, task, now }: { template: string; task: string; now: number }) {
   const seconds = template.endsWith(IN_SECONDS)
   const wire = seconds ? 7 : 8
@@ -179,7 +173,7 @@ export function rowMembers({ template, task, now }: { template: string; task: st
   }
 }
 
-/** A task's callback, spliced from its template: its arguments are the task and the run, which also make its jid. */
+/** Returns the callback of a task. Its arguments are the task and the run, which also make its jid. */
 export function completeCallback(callback: {
   template: string
   kind: 'done' | 'failure'
@@ -196,15 +190,12 @@ export function completeCallback(callback: {
   return `${opened(bare)}"args":["${task}",${run}],${rest}`
 }
 
-/** An object's text, ready for more members. */
+/** Returns the text of an object without its end, for further members. */
 function opened(text: string): string {
   return text === '{}' ? '{' : `${text.slice(0, -1)},`
 }
 
-/**
- * Reads a job; undefined when the text is not a job at all (not JSON, no class, no arguments, or our own fields are not
- * what we write).
- */
+/** Reads a job. Returns undefined for a text that is not JSON, has no class or no arguments, or has invalid `hk_` members. */
 export function readPayload(text: string): Payload | undefined {
   let value: unknown
   try {
@@ -227,7 +218,7 @@ function isSound({ jid, hk_task, hk_run, hk_rows, hk_attempt, hk_crashes }: Payl
   return hk_task === undefined || (typeof jid === 'string' && /^[0-9a-f]{24}$/.test(jid))
 }
 
-/** The most rows that are one job. */
+/** One job has at most this many rows. */
 export const MOST_ROWS = 1000
 
 function areRows(rows: unknown, jid: string, task: string | undefined): boolean {
@@ -236,14 +227,14 @@ function areRows(rows: unknown, jid: string, task: string | undefined): boolean 
   return areIndexes && new Set(rows).size === rows.length && splitTaskJid(`${jid}`).index === rows[0]
 }
 
-/** A time in milliseconds as a payload holds it. */
+/** Returns a time as the dialect writes it. */
 export function timeOf(ms: number, wire: Wire): number {
   return sidekiqOf(wire) === 8 ? ms : ms / 1000
 }
 
 /**
- * A time of a job's text, in milliseconds: an integer is that, a number with a fraction or an exponent is seconds.
- * Undefined when there is none.
+ * Returns a time of a job in milliseconds; undefined when it has none. In the text an integer is in milliseconds, and a
+ * number with a fraction or an exponent in seconds.
  */
 export function readTime(text: string, field: Time): number | undefined {
   let token: string | undefined
@@ -256,7 +247,6 @@ export function readTime(text: string, field: Time): number | undefined {
   return /[.e]/i.test(token) ? Number(token) * 1000 : Number(token)
 }
 
-/** Writes a new job. */
 export function writePayload(payload: Payload, wire: Wire = 8): string {
   const text = stringifyJson(payload, floatsOf(wire))
   if (sidekiqOf(wire) === 8) return text
@@ -278,7 +268,7 @@ export function editPayload(text: string, changes: Partial<Payload>, wire: Wire 
   return editMembers(text, edits)
 }
 
-/** JavaScript would write whole seconds as an integer. */
+/** Writes whole seconds with a fraction, unlike JavaScript. */
 function jsonOf(field: string, value: unknown, wire: Wire): string {
   const whole = sidekiqOf(wire) !== 8 && Number.isSafeInteger(value) && isTime.has(field)
   return whole ? `${value}.0` : stringifyJson(value, floatsOf(wire))

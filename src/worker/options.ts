@@ -160,7 +160,7 @@ export function workerSettings(options: WorkerOptions): WorkerSettings {
   return settings
 }
 
-function isSplitter(value: unknown): boolean {
+export function isSplitter(value: unknown): boolean {
   if (typeof value === 'function') return true
   const { nodes, node } = (value ?? {}) as { nodes?: unknown; node?: unknown }
   return Number.isInteger(nodes) && Number.isInteger(node) && Number(node) >= 0 && Number(node) < Number(nodes)

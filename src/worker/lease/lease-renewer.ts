@@ -112,7 +112,8 @@ export class LeaseRenewer implements HeldLease {
     const { seconds, eventLoop } = this.#options
     const renewer = this.#engine.store.workers.renewer()
     if (!renewer) {
-      this.#timer = setInterval(() => void this.#renewInMainThread(), (seconds * 1000) / 3)
+      const renew = () => this.#renew().catch((thrown) => this.#engine.report(thrown, { during: 'renewing the lease' }))
+      this.#timer = setInterval(() => void renew(), (seconds * 1000) / 3)
       return
     }
     this.#beatTimer = setInterval(() => eventLoop.beat(), paceOf(seconds).stepMs).unref()
@@ -138,8 +139,10 @@ export class LeaseRenewer implements HeldLease {
     })
     thread.on('message', (message: FromThread) => {
       if ('lost' in message) onLost(message.lost)
-      else if ('unblocked' in message) this.#logBlock(message.unblocked)
-      else this.#engine.report(new Error(message.error), { during: 'renewing the lease' })
+      else if ('unblocked' in message) {
+        // The thread itself could only write to stderr.
+        this.#engine.log.warn(fieldsOf(message.unblocked), `event loop was ${describe(message.unblocked)}`)
+      } else this.#engine.report(new Error(message.error), { during: 'renewing the lease' })
     })
     thread.on('error', (thrown) => {
       this.#engine.report(thrown, { during: 'the lease thread; it is started again' })
@@ -150,19 +153,6 @@ export class LeaseRenewer implements HeldLease {
       }, RESTART_MS)
     })
     return thread
-  }
-
-  /** Logs in the app's own log what the thread could only write to stderr. */
-  #logBlock(block: Block): void {
-    this.#engine.log.warn(fieldsOf(block), `event loop was ${describe(block)}`)
-  }
-
-  async #renewInMainThread(): Promise<void> {
-    try {
-      await this.#renew()
-    } catch (thrown) {
-      this.#engine.report(thrown, { during: 'renewing the lease' })
-    }
   }
 
   /** Renews the lease once; returns false when it is lost. */

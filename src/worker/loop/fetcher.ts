@@ -116,8 +116,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return { ...this.#buffer.drain(size), owner: this.#options.owner(), n }
   }
 
-  protected override send({ owner, n, started, ended }: Sent): Promise<SettleAndFetchAnswer> {
+  protected override send({ owner, n, started: starts, ended }: Sent): Promise<SettleAndFetchAnswer> {
     const { store, now } = this.engine
+    const started = [...starts.values()].flat()
     const settlements = ended.map(({ settlement }) => settlement)
     const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
     return store.workers.settleAndFetch(owner, { now: now(), started, settlements, fetch })

@@ -66,7 +66,7 @@ test('a settlement loses its messages after five refusals and its effects after 
   const untilRefused = (times: number) => {
     for (let n = 1; n <= times; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
     const { ended } = buffer.drain()
-    buffer.restore({ started: [], ended })
+    buffer.restore({ started: new Map(), ended })
     return ended[0]?.settlement
   }
   expect(untilRefused(4)?.also?.[0]?.to.to).toBe('queue')

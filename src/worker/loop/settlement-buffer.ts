@@ -13,7 +13,8 @@ interface Ended {
 
 /** The content of one call. */
 export interface Drained {
-  readonly started: Started[]
+  /** By ticket. */
+  readonly started: ReadonlyMap<string, readonly Started[]>
   readonly ended: readonly Ended[]
 }
 
@@ -63,7 +64,7 @@ export class SettlementBuffer {
   /** Removes and returns all starts and at most `max` settlements. The caller then calls `applyAnswer` or `restore`. */
   drain(max = Number.POSITIVE_INFINITY): Drained {
     const all = this.#ended
-    const drained = { started: [...this.#started.values()].flat(), ended: all.length > max ? all.splice(0, max) : all }
+    const drained = { started: this.#started, ended: all.length > max ? all.splice(0, max) : all }
     this.#started = new Map()
     if (drained.ended === all) this.#ended = []
     return drained
@@ -72,21 +73,16 @@ export class SettlementBuffer {
   /** Puts back what could not be sent, before everything that was added since. */
   restore({ started, ended }: Drained): void {
     this.#ended = ended.concat(this.#ended)
-    for (const [ticket, some] of byTicket(started)) {
-      if (!this.#started.has(ticket)) {
-        this.#started.set(
-          ticket,
-          some.map(({ one }) => one),
-        )
-      }
-    }
+    for (const [ticket, some] of started) if (!this.#started.has(ticket)) this.#started.set(ticket, some)
   }
 
   /** Applies the store's answer to what was sent. Returns false when a settlement has to be sent again. */
   applyAnswer({ started, ended }: Drained, answer: SettleAndFetchAnswer): boolean {
-    for (const [ticket, some] of byTicket(started)) {
-      this.#onStart.get(ticket)?.(some.map(({ at }) => answer.started[at] === 'superseded'))
+    let at = 0
+    for (const [ticket, { length }] of started) {
+      this.#onStart.get(ticket)?.(answer.started.slice(at, at + length).map((one) => one === 'superseded'))
       this.#onStart.delete(ticket)
+      at += length
     }
     let applied = true
     for (const [i, { settlement, jids }] of ended.entries()) {
@@ -134,16 +130,6 @@ export class SettlementBuffer {
     this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), { ticket: settlement.ticket })
     return isLast ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now())
   }
-}
-
-function byTicket(started: readonly Started[]): Map<string, { one: Started; at: number }[]> {
-  const groups = new Map<string, { one: Started; at: number }[]>()
-  for (const [at, one] of started.entries()) {
-    const some = groups.get(one.ticket)
-    if (some) some.push({ one, at })
-    else groups.set(one.ticket, [{ one, at }])
-  }
-  return groups
 }
 
 /** Returns the jobs that ended by settlements which the store has applied. */
