@@ -15,6 +15,12 @@ export function printJson(value: unknown): void {
   print(stringifyJson(value))
 }
 
+/** Prints a result, as JSON if `json` is set. */
+export function printResult(json: boolean | undefined, value: unknown, text: string): void {
+  if (json) printJson(value)
+  else print(text)
+}
+
 /** Removes control characters, because names and messages may come from strangers. */
 export function plain(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
@@ -27,7 +33,9 @@ export interface Column<Row> {
   right?: boolean
 }
 
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+/** @param none the text without rows */
+export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], none = ''): string {
+  if (rows.length === 0) return none
   const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ of }) => plain(of(row))))]
   const widths = columns.map((_, i) => Math.max(...lines.map((line) => width(line[i] as string))))
   return lines

@@ -28,7 +28,7 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
   const { out = io().stderr, title, signal } = options
   const live = out.isTTY && io().env.TERM !== 'dumb'
   // Most commands draw no bar, so its library is loaded here.
-  const view = live ? new BarView(out, title, (await import('cli-progress')).SingleBar) : new LineView(out, title)
+  const view = live ? barView(out, title, (await import('cli-progress')).SingleBar) : lineView(out, title)
   const pace = new Pace()
   const still = new AbortController()
   let last: TaskStatus | undefined
@@ -72,28 +72,20 @@ interface View {
 }
 
 /** Writes `3,400 of 10,000 (34%) · 1,200/s · 5 s left · 71 failed` once a second, every 10 s while no row ends. */
-class LineView implements View {
-  readonly #out: NodeJS.WriteStream
-  readonly #title: string
-  #next: number | undefined
-
-  constructor(out: NodeJS.WriteStream, title: string | undefined) {
-    this.#out = out
-    this.#title = title ? `${title}: ` : ''
+function lineView(out: NodeJS.WriteStream, title: string | undefined): View {
+  let next: number | undefined
+  const write = (status: TaskStatus, texts: string[]) =>
+    out.write(`${title ? `${title}: ` : ''}${[amount(status), ...texts].join(' · ')}\n`)
+  return {
+    show(status, pace, now) {
+      next ??= now + 1000
+      if (now < next) return
+      next = now + (pace.idleSeconds(now) >= STALL_SECONDS ? 10_000 : 1000)
+      write(status, figures(status, pace, now))
+    },
+    end: (status) => void write(status, lastFigures(status)),
+    close() {},
   }
-
-  show(status: TaskStatus, pace: Pace, now: number): void {
-    this.#next ??= now + 1000
-    if (now < this.#next) return
-    this.#next = now + (pace.idleSeconds(now) >= STALL_SECONDS ? 10_000 : 1000)
-    this.#out.write(`${this.#title}${[amount(status), ...figures(status, pace, now)].join(' · ')}\n`)
-  }
-
-  end(status: TaskStatus): void {
-    this.#out.write(`${this.#title}${[amount(status), ...lastFigures(status)].join(' · ')}\n`)
-  }
-
-  close(): void {}
 }
 
 /** Data of one drawing of the bar. */
@@ -102,78 +94,62 @@ interface Drawn {
   figures: string[]
 }
 
-class BarView implements View {
-  readonly #out: NodeJS.WriteStream
-  readonly #title: string
-  readonly #bar: SingleBar
-  #started = false
-  readonly #restore = () => this.#bar.stop()
-
-  constructor(out: NodeJS.WriteStream, title: string | undefined, Bar: typeof SingleBar) {
-    this.#out = out
-    this.#title = title ? `${title} ` : ''
-    this.#bar = new Bar({
-      stream: withoutCursorMemory(out),
-      fps: 10,
-      format: (_options, { progress }, drawn: Partial<Drawn>) => this.#line(progress, drawn),
-    })
-  }
-
-  show(status: TaskStatus, pace: Pace, now: number): void {
-    this.#draw(status, figures(status, pace, now))
-  }
-
-  end(status: TaskStatus): void {
-    this.#draw(status, lastFigures(status))
-  }
-
-  close(): void {
-    process.off('exit', this.#restore)
-    this.#bar.stop()
-  }
-
-  #draw(status: TaskStatus, texts: string[]): void {
-    const drawn: Drawn = { status, figures: texts }
+function barView(out: NodeJS.WriteStream, title: string | undefined, Bar: typeof SingleBar): View {
+  const head = title ? `${title} ` : ''
+  const bar = new Bar({
+    stream: withoutCursorMemory(out),
+    fps: 10,
+    format: (_options, { progress }, drawn: Partial<Drawn>) => barText(out, head, progress, drawn),
+  })
+  const restore = () => bar.stop()
+  let isStarted = false
+  const draw = (drawn: Drawn) => {
     // An empty task is a full bar.
-    const total = Math.max(status.total, 1)
-    const ended = status.total === 0 ? 1 : endedOf(status.counts)
-    this.#bar.setTotal(total)
-    if (this.#started) {
-      this.#bar.update(ended, drawn)
+    const total = Math.max(drawn.status.total, 1)
+    const ended = drawn.status.total === 0 ? 1 : endedOf(drawn.status.counts)
+    bar.setTotal(total)
+    if (isStarted) {
+      bar.update(ended, drawn)
       return
     }
-    this.#started = true
+    isStarted = true
     // The bar turns line wrapping off; an exiting process must turn it on again.
-    process.once('exit', this.#restore)
-    this.#bar.start(total, ended, drawn)
+    process.once('exit', restore)
+    bar.start(total, ended, drawn)
   }
+  return {
+    show: (status, pace, now) => draw({ status, figures: figures(status, pace, now) }),
+    end: (status) => draw({ status, figures: lastFigures(status) }),
+    close() {
+      process.off('exit', restore)
+      bar.stop()
+    },
+  }
+}
 
-  #line(progress: number, { status, figures = [] }: Partial<Drawn>): string {
-    if (!status) return ''
-    const reading = status.state === 'adding'
-    const percent = reading ? '' : `${Math.floor(status.percent)}%`.padStart(4)
-    const rest = [reading ? amount(status) : done(status), ...figures]
-    const fixed = `${this.#title}${percent}  ${rest.join(' · ')}`
-    const free = (this.#out.columns || 80) - fixed.length - 1
-    const size = Math.min(free, WIDEST_BAR)
-    const text = rest.map((part) => this.#coloured(part)).join(' · ')
-    if (size < NARROWEST_BAR) return `${this.#title}${percent} ${text}`.trim()
-    // While rows are added, the share would move back and forth.
-    const full = reading ? 0 : Math.min(Math.floor(progress * size), size)
-    const colour = status.counts.failed + status.counts.error > 0 ? 'yellow' : 'green'
-    const bar = this.#paint(colour, '█'.repeat(full)) + this.#paint('dim', '░'.repeat(size - full))
-    return `${this.#title}${bar}${percent}  ${text}`
+function barText(
+  out: NodeJS.WriteStream,
+  head: string,
+  progress: number,
+  { status, figures = [] }: Partial<Drawn>,
+): string {
+  if (!status) return ''
+  const paint = (colour: 'red' | 'yellow' | 'green' | 'dim', text: string) => styleText(colour, text, { stream: out })
+  const coloured = (part: string) => {
+    if (part.endsWith(' failed')) return paint('red', part)
+    return part.startsWith('no row for') || part.startsWith('paused') ? paint('yellow', part) : part
   }
-
-  #coloured(part: string): string {
-    if (part.endsWith(' failed')) return this.#paint('red', part)
-    if (part.startsWith('no row for') || part.startsWith('paused')) return this.#paint('yellow', part)
-    return part
-  }
-
-  #paint(colour: 'red' | 'yellow' | 'green' | 'dim', text: string): string {
-    return styleText(colour, text, { stream: this.#out })
-  }
+  const reading = status.state === 'adding'
+  const percent = reading ? '' : `${Math.floor(status.percent)}%`.padStart(4)
+  const rest = [reading ? amount(status) : done(status), ...figures]
+  const free = (out.columns || 80) - `${head}${percent}  ${rest.join(' · ')}`.length - 1
+  const size = Math.min(free, WIDEST_BAR)
+  const text = rest.map(coloured).join(' · ')
+  if (size < NARROWEST_BAR) return `${head}${percent} ${text}`.trim()
+  // While rows are added, the share would move back and forth.
+  const full = reading ? 0 : Math.min(Math.floor(progress * size), size)
+  const colour = status.counts.failed + status.counts.error > 0 ? 'yellow' : 'green'
+  return `${head}${paint(colour, '█'.repeat(full))}${paint('dim', '░'.repeat(size - full))}${percent}  ${text}`
 }
 
 /**

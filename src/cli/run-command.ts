@@ -11,7 +11,6 @@ import * as imports from './commands/import.ts'
 import * as jobSets from './commands/job-sets.ts'
 import * as metrics from './commands/metrics.ts'
 import * as ordered from './commands/ordered.ts'
-import * as pause from './commands/pause.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
 import * as stats from './commands/stats.ts'
@@ -38,9 +37,7 @@ const GROUPS = {
   'Show:': [
     stats.register,
     queues.register,
-    jobSets.registerRetries,
-    jobSets.registerScheduled,
-    jobSets.registerDead,
+    jobSets.register,
     processes.register,
     metrics.register,
     task.register,
@@ -48,8 +45,8 @@ const GROUPS = {
   ],
   'Change:': [
     cancel.register,
-    pause.register,
-    pause.registerResume,
+    queues.registerPause,
+    queues.registerResume,
     processes.registerQuiet,
     processes.registerStop,
     cron.register,

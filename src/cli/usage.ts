@@ -22,10 +22,6 @@ export class CliError extends Error {
 /** Error codes that mean wrong usage (exit code 2). */
 const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALID_FILE', 'TOO_MANY_ROWS'])
 
-export function wantsStacks(): boolean {
-  return ['debug', 'trace'].includes(io().env.HIGHKIQ_LOG_LEVEL ?? '')
-}
-
 /** Prints an error and returns the exit code. */
 export function reportError(thrown: unknown): number {
   // Commander has printed its message already.
@@ -35,7 +31,8 @@ export function reportError(thrown: unknown): number {
     return thrown.exitCode
   }
   if (isHighkiqError(thrown)) {
-    say(wantsStacks() ? inspect(thrown) : withFlagNames(thrown))
+    const wantsStacks = ['debug', 'trace'].includes(io().env.HIGHKIQ_LOG_LEVEL ?? '')
+    say(wantsStacks ? inspect(thrown) : withFlagNames(thrown))
     // After rows were stored, a broken file is not a usage error.
     const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
     return USAGE.has(thrown.code) && !begun ? 2 : 1
@@ -57,22 +54,20 @@ function isHighkiqError(thrown: unknown): thrown is HighkiqError {
 
 // ------------------------------------------------------------------------------------------- values of options
 
-export function wholeNumber(text: string): number {
-  const n = Number(text)
-  if (!/^\d+$/.test(text) || n < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.')
-  return n
+/** Returns a parser of a number. @param digitsOnly refuses a sign, a fraction, and any other notation */
+function numberParser(holds: (n: number) => boolean, must: string, digitsOnly = false): (text: string) => number {
+  return (text) => {
+    const n = Number(text)
+    if (holds(n) && (!digitsOnly || /^\d+$/.test(text))) return n
+    throw new InvalidArgumentError(`It must be a ${must}.`)
+  }
 }
 
-export function wholeNumberOrNone(text: string): number {
-  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It must be a whole number, 0 or more.')
-  return Number(text)
-}
-
-export function positiveSecondsOrInfinity(text: string): number {
-  const n = Number(text)
-  if (!(n > 0)) throw new InvalidArgumentError('It must be a number of seconds above 0, or Infinity.')
-  return n
-}
+export const wholeNumber = numberParser((n) => n >= 1, 'whole number, 1 or more', true)
+export const wholeNumberOrNone = numberParser((n) => n >= 0, 'whole number, 0 or more', true)
+export const portNumber = numberParser((n) => n <= 65_535, 'number up to 65535; 0 picks a free port', true)
+export const positiveSeconds = numberParser((n) => n > 0 && Number.isFinite(n), 'number of seconds above 0')
+export const positiveSecondsOrInfinity = numberParser((n) => n > 0, 'number of seconds above 0, or Infinity')
 
 export function yesOrNo(text: string): boolean {
   if (/^(1|true|yes|on)$/i.test(text)) return true
@@ -80,10 +75,11 @@ export function yesOrNo(text: string): boolean {
   throw new InvalidArgumentError('It must be true or false.')
 }
 
-export function positiveSeconds(text: string): number {
-  const n = Number(text)
-  if (!(n > 0 && Number.isFinite(n))) throw new InvalidArgumentError('It must be a number of seconds above 0.')
-  return n
+export function oneOf<T extends string>(known: readonly T[]): (text: string) => T {
+  return (text) => {
+    if (known.includes(text as T)) return text as T
+    throw new InvalidArgumentError(`It must be one of ${known.join(', ')}.`)
+  }
 }
 
 /** Collects the values of an option that can be repeated. */
@@ -121,10 +117,4 @@ export function maxFailures(text: string): number | `${number}%` {
   if (/^\d+$/.test(text)) return Number(text)
   if (/^\d+(\.\d+)?%$/.test(text)) return text as `${number}%`
   throw new InvalidArgumentError("It must be a number of rows, a share such as 5%, or 'all'.")
-}
-
-export function portNumber(text: string): number {
-  const n = Number(text)
-  if (/^\d+$/.test(text) && n <= 65_535) return n
-  throw new InvalidArgumentError('It must be a number up to 65535; 0 picks a free port.')
 }

@@ -16,7 +16,7 @@ import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
 import { readParameters } from './server/parameter.ts'
 import { checkAccept, type Route } from './server/route.ts'
-import { type HttpOptions, ServerContext } from './server/server-context.ts'
+import { type HttpOptions, type ServerContext, serverContext } from './server/server-context.ts'
 import { viewerOf } from './server/viewer.ts'
 
 /** Facts about a connection, which a Request does not have. `nodeListener` passes them; other callers may. */
@@ -94,7 +94,7 @@ app.notFound((context) => {
  * app.mount('/jobs', createHandler(hq, { auth: { bearer: 'a long secret' } }))
  */
 export function createHandler(hq: Highkiq, options: HttpOptions = {}): FetchHandler {
-  return handlerOf(hq, new ServerContext(hq, options))
+  return handlerOf(hq, serverContext(hq, options))
 }
 
 /** Creates the handler of a context that the caller closes. */

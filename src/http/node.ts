@@ -12,7 +12,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { isLoopback } from './access/local.ts'
 import { createHandler, type FetchHandler, handlerOf } from './handler.ts'
 import { errorAnswer, invalid } from './server/answer.ts'
-import { type HttpOptions, ServerContext } from './server/server-context.ts'
+import { type HttpOptions, serverContext } from './server/server-context.ts'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -143,7 +143,7 @@ export async function serve(
   }
   // An upload may take longer than the five minutes that Node allows: limits.bodySeconds ends a slow one.
   const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }
-  const context = new ServerContext(hq, rest)
+  const context = serverContext(hq, rest)
   const server = createServer(times, adapt(hq, handlerOf(hq, context)))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

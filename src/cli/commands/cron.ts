@@ -16,7 +16,12 @@ export function register(program: Command): void {
   const cron = program.command('cron').description('list cron entries, run them now, pause and resume them')
   withShowOptions(cron.command('list').description('list the entries with their last and next runs'))
     .addHelpText('after', '\nExamples:\n  highkiq cron list\n  highkiq cron list --json\n')
-    .action((options: ShowOptions) => show(options, { get: (hq) => all(hq.crons()), text }))
+    .action((options: ShowOptions) =>
+      show(options, {
+        get: (hq) => all(hq.crons()),
+        text: (entries) => table(COLUMNS, entries, 'no entries: a worker adds those of its app when it starts'),
+      }),
+    )
 
   registerAction(
     cron,
@@ -62,10 +67,6 @@ function nextOf({ paused, defined, nextAt, timeZone }: CronInfo): string {
   if (paused) return 'paused'
   if (!defined) return 'no running worker defines it'
   return nextAt ? time(nextAt, timeZone) : 'never'
-}
-
-function text(entries: CronInfo[]): string {
-  return entries.length > 0 ? table(COLUMNS, entries) : 'no entries: a worker adds those of its app when it starts'
 }
 
 function registerAction(

@@ -7,7 +7,7 @@ import { parseJson } from '../../job/json.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
 import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
-import { print, printJson } from '../output.ts'
+import { printResult } from '../output.ts'
 import { CliError } from '../usage.ts'
 
 interface EnqueueOptions extends AppOptions {
@@ -65,8 +65,7 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
     })
   })
   if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
-  if (options.json) printJson({ jid })
-  else print(jid)
+  printResult(options.json, { jid }, jid)
 }
 
 export function argument(text: string): unknown {

@@ -14,7 +14,7 @@ import { withFlagNames } from '../flag-names.ts'
 import { io, setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
-import { plural, print, printJson } from '../output.ts'
+import { plural, print, printJson, printResult } from '../output.ts'
 import { served } from '../processes.ts'
 import { watchTask } from '../progress.ts'
 import { flagOf, type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
@@ -154,8 +154,7 @@ class Submission {
     const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
     for (const problem of run.problems) if (problem.error) problem.message = withFlagNames(problem.error)
     setExitCode(dryRunCode(run))
-    if (json) printJson(run)
-    else print(dryRunText(basename(this.#file), run, columns))
+    printResult(json, run, dryRunText(basename(this.#file), run, columns))
   }
 
   async submit(): Promise<void> {

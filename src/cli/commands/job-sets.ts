@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { withExistingStore } from '../open-app.ts'
-import { type Column, count, plural, print, printJson, table, time } from '../output.ts'
+import { type Column, count, plural, printResult, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, wholeNumber } from '../usage.ts'
@@ -46,15 +46,10 @@ interface SetCommand {
   actions: Record<string, SetAction>
 }
 
-const RETRY: SetAction = {
-  ask: (jobs) => `move ${jobs} to their queues`,
-  done: 'moved to their queues',
-  one: (entry) => entry.retry(),
-  all: (set, options) => set.retryAll(options),
-}
+const MOVE = { ask: (jobs: string) => `move ${jobs} to their queues`, done: 'moved to their queues' }
+const RETRY: SetAction = { ...MOVE, one: (entry) => entry.retry(), all: (set, options) => set.retryAll(options) }
 const ENQUEUE: SetAction = {
-  ask: (jobs) => `move ${jobs} to their queues`,
-  done: 'moved to their queues',
+  ...MOVE,
   one: (entry) => entry.addToQueue(),
   all: (set, options) => set.addAllToQueue(options),
 }
@@ -98,7 +93,10 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
           2,
         )
       }
-      return show(options, { get: (hq) => list(about, hq, options), text: (entries) => textOf(about, entries) })
+      return show(options, {
+        get: (hq) => list(about, hq, options),
+        text: (entries) => table(about.columns, entries, `no ${about.noun} jobs`),
+      })
     })
   for (const [verb, action] of Object.entries(about.actions)) {
     command
@@ -127,10 +125,6 @@ async function list(about: SetCommand, hq: Highkiq, { limit, matching }: ListOpt
   return found.slice(0, limit).sort((a, b) => (about.desc ? b.score - a.score : a.score - b.score))
 }
 
-function textOf(about: SetCommand, entries: readonly SetEntry[]): string {
-  return entries.length > 0 ? table(about.columns, entries) : `no ${about.noun} jobs`
-}
-
 async function perform(
   about: SetCommand,
   action: SetAction,
@@ -141,11 +135,11 @@ async function perform(
   const isBulk = all === true || matching !== undefined
   if (isBulk === jids.length > 0) throw new CliError('give jids, --all or --matching PATTERN', 2)
   const result = isBulk ? await performAll(about, action, set, matching, yes) : await performEach(action, set, jids)
-  if (json) printJson({ done: result.done, refused: result.refused })
-  else print(`${plural(result.done, `${about.noun} job`)} ${action.done}`)
-  if (result.refused === 0) return
+  const { done, refused } = result
+  printResult(json, { done, refused }, `${plural(done, `${about.noun} job`)} ${action.done}`)
+  if (refused === 0) return
   const why = result.error instanceof Error ? `: ${result.error.message}` : ''
-  throw new CliError(`${count(result.refused)} could not be moved${why}`)
+  throw new CliError(`${count(refused)} could not be moved${why}`)
 }
 
 async function performAll(
@@ -185,8 +179,8 @@ function examples(name: string, { actions }: SetCommand): string {
   return `${lines.join('')}  highkiq ${name} ${first} --matching '"ImportProduct"'\n  highkiq ${name} ${first} --all --yes\n`
 }
 
-export function registerRetries(program: Command): void {
-  registerSet(program, 'retries', {
+const SETS: Record<string, SetCommand> = {
+  retries: {
     description: 'jobs that failed and wait for a retry, next due first',
     noun: 'retry',
     set: (hq) => hq.retries,
@@ -199,27 +193,25 @@ export function registerRetries(program: Command): void {
     ],
     desc: false,
     actions: { retry: RETRY, kill: KILL, delete: DELETE },
-  })
-}
-
-export function registerScheduled(program: Command): void {
-  registerSet(program, 'scheduled', {
+  },
+  scheduled: {
     description: 'jobs that run later, next due first',
     noun: 'scheduled',
     set: (hq) => hq.scheduled,
     columns: [{ title: 'WHEN', of: ({ at }) => time(at) }, ...JOB, JID],
     desc: false,
     actions: { enqueue: ENQUEUE, kill: KILL, delete: DELETE },
-  })
-}
-
-export function registerDead(program: Command): void {
-  registerSet(program, 'dead', {
+  },
+  dead: {
     description: 'jobs that used up their retries, newest first',
     noun: 'dead',
     set: (hq) => hq.dead,
     columns: [{ title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR, JID],
     desc: true,
     actions: { retry: RETRY, delete: DELETE },
-  })
+  },
+}
+
+export function register(program: Command): void {
+  for (const [name, about] of Object.entries(SETS)) registerSet(program, name, about)
 }

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { JobMetrics, TopJob, TopJobs } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import { type Column, count, duration, pairs, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
@@ -44,12 +45,6 @@ export function register(program: Command): void {
       if (filter !== undefined) throw new CliError('--filter does not work with a class', 2)
       return show(how, { get: (hq) => hq.metrics.job(name, given({ minutes })), text: jobText })
     })
-}
-
-/** Removes undefined values. */
-function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }
 
 function topText({ from, to, jobs }: TopJobs): string {

@@ -54,8 +54,7 @@ function page<Item>(ordered: Command, name: string, sorts: string[], { descripti
         const queue = await hq.ordered(queueName).known()
         const { items, next } = await get(queue, { by, desc, limit, ...(from === undefined ? {} : { from }) })
         if (options.json) printJson({ items, next })
-        else if (items.length === 0) print(none)
-        else print(table(columns, items) + (next === null ? '' : '\n… and more; use --limit and --from'))
+        else print(table(columns, items, none) + (next === null ? '' : '\n… and more; use --limit and --from'))
       }),
     )
 }

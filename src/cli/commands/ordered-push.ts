@@ -7,7 +7,7 @@ import { messageOf } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
 import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions, withExistingStore } from '../open-app.ts'
-import { plural, print, printJson } from '../output.ts'
+import { plural, printResult } from '../output.ts'
 import { CliError } from '../usage.ts'
 import { argument, date, duration } from './enqueue.ts'
 
@@ -72,8 +72,7 @@ function push(name: string, id: string | undefined, payload: string | undefined,
             ...(payload === undefined ? {} : { payload: argument(payload) }),
           })
         : await pushFile(queue, file)
-    if (json) printJson({ pushed })
-    else print(`${plural(pushed, 'job')} pushed to ${queue.queue}`)
+    printResult(json, { pushed }, `${plural(pushed, 'job')} pushed to ${queue.queue}`)
   })
 }
 

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { Highkiq, OrderedQueue, OrderedStats, ShardStats } from '../../index.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { type Column, count, duration, pairs, plural, print, printJson, table } from '../output.ts'
+import { type Column, count, duration, pairs, plural, print, printJson, printResult, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm } from '../terminal.ts'
 import { CliError, wholeNumber } from '../usage.ts'
@@ -23,7 +23,12 @@ export function register(program: Command): void {
   const ordered = program.command('ordered').description('show ordered queues; change their waiting and dead ids')
   withShowOptions(ordered.command('list').description('list the ordered queues and their lag'))
     .addHelpText('after', '\nExamples:\n  highkiq ordered list\n  highkiq ordered list --watch\n')
-    .action((options: ShowOptions) => show(options, { get: all, text: (queues) => listed(queues) }))
+    .action((options: ShowOptions) =>
+      show(options, {
+        get: all,
+        text: (queues) => table(COLUMNS, queues, 'no ordered queues: the first push or worker creates one'),
+      }),
+    )
 
   withShowOptions(
     ordered
@@ -110,8 +115,8 @@ export function register(program: Command): void {
     .action((name: string, shards: number, options: ActionOptions) =>
       withExistingStore(options, async (hq) => {
         await (await hq.ordered(name).known()).reshard(shards)
-        if (options.json) printJson({ name, shards })
-        else print(`${name} has ${plural(shards, 'shard')} now; change its definition, too`)
+        const said = `${name} has ${plural(shards, 'shard')} now; change its definition, too`
+        printResult(options.json, { name, shards }, said)
       }),
     )
 }
@@ -186,10 +191,6 @@ const SHARDS: Column<ShardStats>[] = [
   { title: 'LAG', of: ({ lag }) => duration(lag), right: true },
   { title: 'OWNER', of: ({ owner }) => owner ?? 'none' },
 ]
-
-function listed(queues: Named[]): string {
-  return queues.length > 0 ? table(COLUMNS, queues) : 'no ordered queues: the first push or worker creates one'
-}
 
 function shown({ name, shards, ...stats }: Named): string {
   const rows: [string, string][] = [

@@ -1,11 +1,11 @@
 /** `highkiq processes | quiet | stop` list, quiet and stop the running workers. */
 
 import type { Command } from 'commander'
-import type { Process } from '../../index.ts'
-import { type AppOptions, withAppOptions } from '../open-app.ts'
-import { type Column, count, duration, table } from '../output.ts'
-import { signalProcess } from '../processes.ts'
+import type { Highkiq, Process } from '../../index.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { type Column, count, duration, print, table } from '../output.ts'
 import { all, type ShowOptions, show, withShowOptions } from '../show.ts'
+import { CliError } from '../usage.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
 
@@ -29,33 +29,55 @@ export function register(program: Command): void {
   withShowOptions(program.command('processes'))
     .description('running workers')
     .addHelpText('after', '\nExamples:\n  highkiq processes\n  highkiq processes --json\n')
-    .action((options: ShowOptions) => show(options, { get: (hq) => all(hq.processes()), text }))
-}
-
-function text(processes: Process[]): string {
-  return processes.length > 0 ? table(COLUMNS, processes) : 'no worker is running: start one with highkiq work -r FILE'
+    .action((options: ShowOptions) =>
+      show(options, {
+        get: (hq) => all(hq.processes()),
+        text: (processes) => table(COLUMNS, processes, 'no worker is running: start one with highkiq work -r FILE'),
+      }),
+    )
 }
 
 export function registerQuiet(program: Command): void {
-  withAppOptions(program.command('quiet <identity>'))
-    .description('Make a worker fetch no more jobs, like SIGTSTP. Running jobs finish.')
-    .addHelpText(
-      'after',
-      '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
-    )
-    .action((identity: string, options: AppOptions) =>
-      signalProcess(identity, options, (process) => process.quiet(), 'fetches no more jobs from its next heartbeat on'),
-    )
+  registerSignal(program, 'quiet', 'Make a worker fetch no more jobs, like SIGTSTP. Running jobs finish.', {
+    send: (process) => process.quiet(),
+    told: 'fetches no more jobs from its next heartbeat on',
+  })
 }
 
 export function registerStop(program: Command): void {
-  withAppOptions(program.command('stop <identity>'))
-    .description('Stop a worker gracefully, like SIGTERM. Running jobs get `--timeout` seconds.')
+  registerSignal(program, 'stop', 'Stop a worker gracefully, like SIGTERM. Running jobs get `--timeout` seconds.', {
+    send: (process) => process.stop(),
+    told: 'stops at its next heartbeat',
+  })
+}
+
+interface Signal {
+  send: (process: Process) => Promise<boolean>
+  /** What the process does then. */
+  told: string
+}
+
+function registerSignal(program: Command, name: string, description: string, { send, told }: Signal): void {
+  withAppOptions(program.command(`${name} <identity>`))
+    .description(description)
     .addHelpText(
       'after',
       '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
     )
     .action((identity: string, options: AppOptions) =>
-      signalProcess(identity, options, (process) => process.stop(), 'stops at its next heartbeat'),
+      withExistingStore(options, async (hq) => {
+        if (!(await send(await processOf(hq, identity)))) {
+          throw new CliError(`${identity} ended before it received the signal`)
+        }
+        print(`${identity} ${told}`)
+      }),
     )
+}
+
+async function processOf(hq: Highkiq, identity: string): Promise<Process> {
+  const processes = await all(hq.processes())
+  const found = processes.find((process) => process.identity === identity)
+  if (found) return found
+  const known = processes.map((process) => process.identity).join(', ')
+  throw new CliError(`there is no process ${JSON.stringify(identity)} (running: ${known || 'none'})`)
 }

@@ -2,9 +2,10 @@
 
 import { type Command, Option } from 'commander'
 import type { Task, TaskSettings, TaskStatus } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { resumeHint, statusText } from '../outcome.ts'
-import { count, plural, print, printJson } from '../output.ts'
+import { count, plural, print, printResult } from '../output.ts'
 import { existing, statusOf } from '../task.ts'
 import { confirm } from '../terminal.ts'
 import { CliError, maxFailures, wholeNumber } from '../usage.ts'
@@ -33,13 +34,8 @@ function registerSet(task: Command): void {
     )
     .addOption(new Option('--on-max-failures <what>', 'action when more rows fail').choices(['pause', 'cancel']))
     .addHelpText('after', '\nExamples:\n  highkiq task set 0f3a6c1e9b2d4857 -c 5 --max-failures 2%\n')
-    .action((id: string, options: ActionOptions & TaskSettings & { maxFailures?: TaskSettings['maxFailures'] }) => {
-      const { concurrency, maxFailures, onMaxFailures } = options
-      const settings: TaskSettings = {
-        ...(concurrency === undefined ? {} : { concurrency }),
-        ...(maxFailures === undefined ? {} : { maxFailures: maxFailures }),
-        ...(onMaxFailures === undefined ? {} : { onMaxFailures }),
-      }
+    .action((id: string, options: ActionOptions & TaskSettings) => {
+      const settings: TaskSettings = given(options, ['concurrency', 'maxFailures', 'onMaxFailures'])
       if (Object.keys(settings).length === 0)
         throw new CliError('set needs --concurrency, --max-failures or --on-max-failures', 2)
       return action((task) => task.set(settings))(id, options)
@@ -75,8 +71,7 @@ function registerDelete(task: Command): void {
         const { name, total } = await statusOf(task)
         await confirm(`delete ${JSON.stringify(name)} with ${plural(total, 'row')}`, yes)
         await task.delete()
-        if (json) printJson({ id, deleted: true })
-        else print(`task ${id} is deleted, with ${count(total)} events`)
+        printResult(json, { id, deleted: true }, `task ${id} is deleted, with ${count(total)} events`)
       }),
     )
 }
@@ -95,8 +90,7 @@ function action(change: (task: Task, status: TaskStatus) => Promise<void>) {
       const task = await existing(hq, id)
       await change(task, await statusOf(task))
       const status = await statusOf(task)
-      if (options.json) printJson(status)
-      else print(statusText(status))
+      printResult(options.json, status, statusText(status))
       const hint = options.json ? undefined : resumeHint(status, options)
       if (hint) print(hint)
     })

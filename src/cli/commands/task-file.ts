@@ -14,7 +14,7 @@ import type { Language } from '../../tasks/languages/index.ts'
 import { io, setExitCode } from '../io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { rejectedOf } from '../outcome.ts'
-import { count, plural, print, printJson } from '../output.ts'
+import { count, plural, printResult } from '../output.ts'
 import { existing, filesOf, statusOf } from '../task.ts'
 import { onInterrupt } from '../terminal.ts'
 import { CliError, reportLanguage, sheetPath } from '../usage.ts'
@@ -82,8 +82,7 @@ interface ReportCommandOptions extends FileOptions {
 async function report(hq: Highkiq, id: string, out: string, { all, lang, json }: ReportCommandOptions): Promise<void> {
   const task = await existing(hq, id)
   const { rows } = await task.report(out, { ...(all ? { rows: 'all' } : {}), ...(lang ? { lang } : {}) })
-  if (json) printJson({ path: out, rows })
-  else print(`${out}: ${plural(rows, all ? 'row' : 'rejected row')}`)
+  printResult(json, { path: out, rows }, `${out}: ${plural(rows, all ? 'row' : 'rejected row')}`)
 }
 
 interface DownloadOptions extends FileOptions {
@@ -113,8 +112,8 @@ async function download(hq: Highkiq, id: string, out: string, options: DownloadO
   if (missing > 0) setExitCode(3)
   if (out === '-') return
   const { size } = await stat(out)
-  if (json) printJson({ path: out, bytes: size, missing })
-  else print(`${out}: ${count(size)} bytes${missing > 0 ? `, without ${plural(missing, 'page')}` : ''}`)
+  const left = missing > 0 ? `, without ${plural(missing, 'page')}` : ''
+  printResult(json, { path: out, bytes: size, missing }, `${out}: ${count(size)} bytes${left}`)
 }
 
 /** Refuses an extension that differs from the export's format, because programs could not open such a file. */

@@ -8,7 +8,7 @@ import { endedOf } from '../../tasks/task.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
-import { type Column, count, print, printJson, table, time } from '../output.ts'
+import { type Column, count, print, printJson, printResult, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
 import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
 import { someOf, wholeNumber } from '../usage.ts'
@@ -75,8 +75,7 @@ async function list(hq: Highkiq, { state, job, limit, json }: ListCommandOptions
     cursor = page.next
   } while (cursor !== null && found.length < limit)
   const shown = found.slice(0, limit)
-  if (json) printJson(shown)
-  else print(shown.length > 0 ? table(COLUMNS, shown) : 'no tasks')
+  printResult(json, shown, table(COLUMNS, shown, 'no tasks'))
 }
 
 // ------------------------------------------------------------------------------------------------------------ show
@@ -161,16 +160,11 @@ async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<
   let n = 0
   for await (const event of task.events({ status, ...codeFilter(options) })) {
     if (n >= limit) break
-    if (json) printInto(n, event)
-    else print(eventText(event))
+    // One item of a JSON array, one event a line.
+    print(json ? (n === 0 ? '[' : ',') + stringifyJson(event) : eventText(event))
     n++
   }
   if (json) print(n === 0 ? '[]' : ']')
-}
-
-/** Prints one item of a JSON array, one event a line. */
-function printInto(n: number, event: TaskEvent): void {
-  print((n === 0 ? '[' : ',') + stringifyJson(event))
 }
 
 function eventText(event: TaskEvent): string {

@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { type Document, LineCounter, parseDocument, type ScalarTag } from 'yaml'
+import { isObject } from '../../job/json.ts'
 import { meantBy } from '../../job/options.ts'
 import { CliError } from '../usage.ts'
 import { ErbError, expandErb } from './erb.ts'
-import { isRecord, NAMES, SETTINGS, type SettingName, type Settings } from './settings.ts'
+import { NAMES, SETTINGS, type SettingName, type Settings } from './settings.ts'
 
 export interface ConfigFile {
   path: string
@@ -42,9 +43,9 @@ export function readConfig(
 ): ConfigFile {
   const { document, lineOf } = parse(path, expand(path, env))
   const whole = contentOf(path, document) ?? {}
-  if (!isRecord(whole)) throw new CliError(`${path} must contain keys and values, such as "concurrency: 10"`, 2)
+  if (!isObject(whole)) throw new CliError(`${path} must contain keys and values, such as "concurrency: 10"`, 2)
   const name = environment ?? (typeof whole.environment === 'string' ? whole.environment : 'development')
-  const section = isRecord(whole[name]) ? whole[name] : {}
+  const section = isObject(whole[name]) ? whole[name] : {}
   const merged = { ...whole, ...section }
   if (section === whole[name]) delete merged[name]
   const file: ConfigFile = { path, settings: {}, custom: {}, notes: [] }

@@ -6,9 +6,11 @@
 import { delimiter } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import type { CapsuleOptions, QueueOption } from '../../index.ts'
+import { isObject } from '../../job/json.ts'
 import { FORMATS } from '../../log/line.ts'
 import { WEB_PORT } from '../serve-web.ts'
 import {
+  oneOf,
   portNumber,
   positiveSeconds,
   positiveSecondsOrInfinity,
@@ -208,11 +210,7 @@ export const SETTINGS = {
     flags: '--log-format <format>',
     variable: 'HIGHKIQ_LOG_FORMAT',
     key: 'log_format',
-    read: word((text) => {
-      const format = FORMATS.find((one) => one === text)
-      if (format) return format
-      throw new InvalidArgumentError(`It must be one of ${FORMATS.join(', ')}.`)
-    }),
+    read: word(oneOf(FORMATS)),
   },
   logFile: {
     about: 'file to log to instead of standard error; SIGUSR2 reopens it',
@@ -308,10 +306,10 @@ function readQueues(value: unknown): QueueOption[] {
 /** Reads `{ name: { concurrency, queues } }`. Other members belong to the app and are ignored. */
 function readCapsules(value: unknown): Record<string, CapsuleOptions> {
   const capsules = typeof value === 'string' ? parsed(value) : value
-  if (!isRecord(capsules)) throw new InvalidArgumentError('It must be name: { concurrency, queues }.')
+  if (!isObject(capsules)) throw new InvalidArgumentError('It must be name: { concurrency, queues }.')
   return Object.fromEntries(
     Object.entries(capsules).map(([name, options]) => {
-      if (!isRecord(options)) throw new InvalidArgumentError(`${name} must be { concurrency, queues }.`)
+      if (!isObject(options)) throw new InvalidArgumentError(`${name} must be { concurrency, queues }.`)
       const { concurrency, queues } = options
       return [
         name,
@@ -338,8 +336,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

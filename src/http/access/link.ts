@@ -12,9 +12,7 @@ const SIGNED: Record<LinkRights, string> = { change: '', read: ' look' }
 
 export class Links {
   readonly #secret: () => Promise<string>
-  #known: Promise<string> | undefined
 
-  /** @param secret is called when it is first needed */
   constructor(secret: () => Promise<string>) {
     this.#secret = secret
   }
@@ -32,14 +30,7 @@ export class Links {
   }
 
   async #sign(task: string, rights: LinkRights): Promise<Buffer> {
-    this.#known ??= this.#secret()
-    try {
-      return createHmac('sha256', await this.#known)
-        .update(`highkiq task ${task}${SIGNED[rights]}`)
-        .digest()
-    } catch (thrown) {
-      this.#known = undefined
-      throw thrown
-    }
+    const secret = await this.#secret()
+    return createHmac('sha256', secret).update(`highkiq task ${task}${SIGNED[rights]}`).digest()
   }
 }

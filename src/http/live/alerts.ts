@@ -7,13 +7,13 @@ import type { QueueSummary } from '../../inspect/queue.ts'
 import { statusOf } from '../../tasks/task.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
-import { all, Cached } from './cached.ts'
+import { all, cached } from './cached.ts'
 import { LeaseObserver } from './lease-observer.ts'
 import { QueueGrowth } from './queue-growth.ts'
-import { type SharedError, sharedErrors } from './shared-errors.ts'
+import { sharedErrors } from './shared-errors.ts'
 
-/** A problem that needs attention. */
-export type Alert = Made<'Alert'>
+type Alert = Made<'Alert'>
+type Leases = Parameters<LeaseObserver['observe']>[0]
 
 const MINUTE = 60_000
 /** How long the alerts of tasks and ordered queues are reused: they take many calls. */
@@ -32,93 +32,69 @@ const GROWS_MINUTES = 5
 const GROWN_SIZE = 20
 const LAG_SECONDS = 10
 
-export interface Findings {
-  processes: Process[]
-  queues: QueueSummary[]
-  tasks: number
-  orderedQueues: number
-  alerts: Alert[]
-}
-
 interface Seen {
-  processes: Process[]
   live: Process[]
   queues: QueueSummary[]
 }
 
-export class AlertFinder {
-  readonly #hq: Highkiq
-  readonly #leases = new LeaseObserver()
-  readonly #growth = new QueueGrowth()
-  readonly #tasks: Cached<{ running: number; still: Task[]; paused: Task[] }>
-  readonly #ordered: Cached<{ count: number; silent: Alert[] }>
+export function alertFinder(hq: Highkiq, redaction: Redaction) {
+  const observer = new LeaseObserver()
+  const growth = new QueueGrowth()
+  const causesOf = cached(CAUSES_MS, () => sharedErrors(hq, redaction))
+  const tasks = cached(SLOW_MS, () => tasksOf(hq))
+  const ordered = cached(SLOW_MS, () => orderedOf(hq))
 
-  readonly #causes: Cached<SharedError[]>
-
-  constructor(hq: Highkiq, redaction: Redaction) {
-    this.#hq = hq
-    this.#causes = new Cached(CAUSES_MS, () => sharedErrors(hq, redaction))
-    this.#tasks = new Cached(SLOW_MS, () => tasksOf(hq))
-    this.#ordered = new Cached(SLOW_MS, () => orderedOf(hq))
-  }
-
-  /** Records the sizes of the queues. To be called every ten seconds. */
-  async sample(): Promise<void> {
-    this.#growth.add(this.#hq.now(), await this.#hq.queueSummaries())
-  }
-
-  async find(): Promise<Findings> {
-    const hq = this.#hq
-    const [processes, leases, queues, tasks, ordered, causes] = await Promise.all([
-      all(hq.processes()),
-      hq.store.workers.leases().catch(() => []),
-      hq.queueSummaries(),
-      this.#tasks.get(),
-      this.#ordered.get(),
-      this.#causes.get(),
-    ])
-    this.#leases.observe(leases, performance.now())
-    const silent = processes.flatMap((process) => this.#silent(process, leases))
-    const live = processes.filter(({ identity }) => !silent.some((one) => one.identity === identity))
-    const now = { processes, live, queues }
-    const [unserved, isServed] = queuesWithout(now)
-    return {
-      ...{ processes, queues, tasks: tasks.running, orderedQueues: ordered.count },
-      alerts: [
-        ...unserved,
-        ...silent.slice(0, MOST),
-        ...causes,
-        ...this.#growing(queues.filter(({ name }) => isServed(name))),
-        ...tasks.paused.slice(0, MOST).map(paused),
-        // A task whose queue is paused or has no process is covered by another alert.
-        ...tasks.still
-          .filter(({ queue }) => isServed(queue))
-          .slice(0, MOST)
-          .map(still),
-        ...ordered.silent,
-      ],
-    }
-  }
-
-  #silent(process: Process, leases: Parameters<LeaseObserver['observe']>[0]) {
+  const silentOf = (process: Process, leases: Leases) => {
     const { identity, beat, busy } = process
-    const hold = this.#leases.stateOf(identity, leases, Date.now(), performance.now())
+    const { isLost, isRenewed, returnsIn } = observer.stateOf(identity, leases, Date.now(), performance.now())
     // A process can be too busy for a heartbeat and still renew its lease.
-    const isSilent = hold.isLost || (process.stateAt(this.#hq.now()) === 'silent' && !hold.isRenewed)
-    if (!isSilent) return []
-    return [
-      { kind: 'process-silent' as const, level: 'error' as const, identity, beat, busy, returnsIn: hold.returnsIn },
-    ]
+    const isSilent = isLost || (process.stateAt(hq.now()) === 'silent' && !isRenewed)
+    return isSilent
+      ? [{ kind: 'process-silent' as const, level: 'error' as const, identity, beat, busy, returnsIn }]
+      : []
   }
 
-  #growing(queues: readonly QueueSummary[]): Alert[] {
-    return queues
+  const growing = (queues: readonly QueueSummary[]) =>
+    queues
       .filter(({ size, paused }) => size >= GROWN_SIZE && !paused)
-      .map(({ name, latency }) => ({ queue: name, ...this.#growth.of(name), latency }))
+      .map(({ name, latency }) => ({ queue: name, ...growth.of(name), latency }))
       .filter(({ minutes }) => minutes >= GROWS_MINUTES)
       .sort((a, b) => b.perMinute - a.perMinute)
       .slice(0, MOST)
-      .map((growth) => ({ kind: 'queue-grows', level: 'failed', ...growth }))
+      .map((one): Alert => ({ kind: 'queue-grows', level: 'failed', ...one }))
+
+  return {
+    /** Records the sizes of the queues. To be called every ten seconds. */
+    sample: async () => growth.add(hq.now(), await hq.queueSummaries()),
+    async find() {
+      const [processes, leases, queues, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
+        await Promise.all([
+          all(hq.processes()),
+          hq.store.workers.leases().catch(() => []),
+          hq.queueSummaries(),
+          tasks(),
+          ordered(),
+          causesOf(),
+        ])
+      observer.observe(leases, performance.now())
+      const silent = processes.flatMap((process) => silentOf(process, leases))
+      const live = processes.filter(({ identity }) => !silent.some((one) => one.identity === identity))
+      const [unserved, isServed] = queuesWithout({ live, queues })
+      const alerts: Alert[] = [
+        ...unserved,
+        ...silent.slice(0, MOST),
+        ...causes,
+        ...growing(queues.filter(({ name }) => isServed(name))),
+        ...paused.slice(0, MOST).map(pausedAlert),
+        // A task whose queue is paused or has no process is covered by another alert.
+        ...still
+          .filter(({ queue }) => isServed(queue))
+          .slice(0, MOST)
+          .map(stillAlert),
+        ...orderedAlerts,
+      ]
+      return { processes, queues, tasks: running, orderedQueues: count, alerts }
+    },
   }
 }
 
@@ -171,11 +147,11 @@ async function tasksOf(hq: Highkiq): Promise<{ running: number; still: Task[]; p
   }
 }
 
-function still({ id, name, minutes }: Task): Alert {
+function stillAlert({ id, name, minutes }: Task): Alert {
   return { kind: 'task-stands-still', level: 'failed', task: id, name, minutes: Math.floor(minutes) }
 }
 
-function paused({ id, name, reason }: Task): Alert {
+function pausedAlert({ id, name, reason }: Task): Alert {
   return { kind: 'task-paused', level: 'failed', task: id, name, reason }
 }
 

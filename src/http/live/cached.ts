@@ -1,25 +1,19 @@
 /** Reads of the store for many callers at once. */
 
-/** A value that takes a while to compute. It is computed once for all callers, and reused for some time. */
-export class Cached<T> {
-  readonly #make: () => Promise<T>
-  readonly #ms: number
-  #at = Number.NEGATIVE_INFINITY
-  #made: Promise<T> | undefined
-
-  constructor(ms: number, make: () => Promise<T>) {
-    this.#ms = ms
-    this.#make = make
-  }
-
-  /** A failure rejects for the callers that wait, and is not cached. */
-  get(): Promise<T> {
-    if (this.#made && performance.now() - this.#at < this.#ms) return this.#made
-    const made = this.#make()
-    this.#at = performance.now()
-    this.#made = made
+/**
+ * Returns a function that computes a value once for all callers, and reuses it for `ms` milliseconds. A failure rejects
+ * for the callers that wait, and is not reused.
+ */
+export function cached<T>(ms: number, make: () => Promise<T>): () => Promise<T> {
+  let at = Number.NEGATIVE_INFINITY
+  let last: Promise<T> | undefined
+  return () => {
+    if (last && performance.now() - at < ms) return last
+    const made = make()
+    at = performance.now()
+    last = made
     made.catch(() => {
-      if (this.#made === made) this.#made = undefined
+      if (last === made) last = undefined
     })
     return made
   }

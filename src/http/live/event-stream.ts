@@ -22,72 +22,60 @@ export interface EventStreamOptions<Update> {
 }
 
 /**
- * Keeps only the newest update until the client reads it. So a slow client costs no more memory than a fast one, and its
- * stream is closed after a while.
+ * Returns the body of a stream. It keeps only the newest update until the client reads it. So a slow client costs no more
+ * memory than a fast one, and its stream is closed after a while.
  */
-export class EventStream<Update> {
-  readonly body: ReadableStream<Uint8Array>
-  readonly #options: EventStreamOptions<Update>
-  readonly #beatMs: number
-  #controller!: ReadableStreamDefaultController<Uint8Array>
-  #pending: { update: Update } | undefined
-  #unread = 0
-  #timer: NodeJS.Timeout | undefined
-  #stop = () => {}
-  #isOver = false
+export function eventStream<Update>(options: EventStreamOptions<Update>): ReadableStream<Uint8Array> {
+  const { unreadSeconds, subscribe, format, onEnd } = options
+  const beatMs = Math.min(BEAT_MS, unreadSeconds * 250)
+  let controller: ReadableStreamDefaultController<Uint8Array>
+  let pending: { update: Update } | undefined
+  let unread = 0
+  let timer: NodeJS.Timeout | undefined
+  let stop = () => {}
+  let isOver = false
 
-  constructor(options: EventStreamOptions<Update>) {
-    this.#options = options
-    this.#beatMs = Math.min(BEAT_MS, options.unreadSeconds * 250)
-    this.body = new ReadableStream({
-      start: (controller) => {
-        this.#controller = controller
-        // Sends data right after the headers, so that the client sees the stream open at once.
-        this.#send('retry: 2000\n\n')
-        this.#timer = setInterval(() => this.#beat(), this.#beatMs).unref()
-        const stop = options.subscribe((update) => this.#offer(update))
-        if (this.#isOver) stop()
-        else this.#stop = stop
-      },
-      pull: () => this.#flush(),
-      cancel: () => this.#end(),
-    })
+  const canSend = () => (controller.desiredSize ?? 0) > 0
+  const send = (text: string) => controller.enqueue(new TextEncoder().encode(text))
+  const end = () => {
+    if (isOver) return
+    isOver = true
+    clearInterval(timer)
+    stop()
+    onEnd()
   }
-
-  #offer(update: Update): void {
-    this.#pending = { update }
-    this.#flush()
-  }
-
-  #flush(): void {
-    if (!this.#pending || this.#isOver || (this.#controller.desiredSize ?? 0) <= 0) return
-    const { text, isLast } = this.#options.format(this.#pending.update)
-    this.#pending = undefined
-    if (text !== '') this.#send(text)
+  const flush = () => {
+    if (!pending || isOver || !canSend()) return
+    const { text, isLast } = format(pending.update)
+    pending = undefined
+    if (text !== '') send(text)
     if (!isLast) return
-    this.#end()
-    this.#controller.close()
+    end()
+    controller.close()
   }
-
-  #beat(): void {
-    if ((this.#controller.desiredSize ?? 0) > 0) {
-      this.#unread = 0
-      this.#send(': still here\n\n')
-    } else if (++this.#unread * this.#beatMs >= this.#options.unreadSeconds * 1000) {
-      this.#end()
-      this.#controller.error(new Error('the client does not read'))
+  const beat = () => {
+    if (canSend()) {
+      unread = 0
+      send(': still here\n\n')
+    } else if (++unread * beatMs >= unreadSeconds * 1000) {
+      end()
+      controller.error(new Error('the client does not read'))
     }
   }
-
-  #send(text: string): void {
-    this.#controller.enqueue(new TextEncoder().encode(text))
-  }
-
-  #end(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    clearInterval(this.#timer)
-    this.#stop()
-    this.#options.onEnd()
-  }
+  return new ReadableStream({
+    start(own) {
+      controller = own
+      // Sends data right after the headers, so that the client sees the stream open at once.
+      send('retry: 2000\n\n')
+      timer = setInterval(beat, beatMs).unref()
+      const unsubscribe = subscribe((update) => {
+        pending = { update }
+        flush()
+      })
+      if (isOver) unsubscribe()
+      else stop = unsubscribe
+    },
+    pull: flush,
+    cancel: end,
+  })
 }

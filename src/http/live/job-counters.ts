@@ -17,43 +17,28 @@ export interface JobCounts {
   seconds: number
 }
 
-export class JobCounters {
-  readonly #hq: Highkiq
-  readonly #counts = new Map<string, JobCounts>()
+/** Returns a function that counts the runs by class up to now. */
+export function jobCounters(hq: Highkiq): () => Promise<ReadonlyMap<string, JobCounts>> {
+  const all = new Map<string, JobCounts>()
   /** The end of the counted minutes. */
-  #upTo: number | undefined
-  #counting: Promise<unknown> = Promise.resolve()
-
-  constructor(hq: Highkiq) {
-    this.#hq = hq
-  }
-
-  /** Returns the counters by class. */
-  async count(): Promise<ReadonlyMap<string, JobCounts>> {
-    const counting = this.#counting.then(
-      () => this.#count(),
-      () => this.#count(),
-    )
-    this.#counting = counting
-    await counting
-    return this.#counts
-  }
-
-  async #count(): Promise<void> {
-    const flushed = this.#hq.now() - FLUSH_MS
+  let upTo: number | undefined
+  let counting = Promise.resolve()
+  const count = async () => {
+    const flushed = hq.now() - FLUSH_MS
     const end = flushed - (flushed % MINUTE)
-    const from = Math.max(this.#upTo ?? end - MINUTE, end - MOST_MINUTES * MINUTE)
+    const from = Math.max(upTo ?? end - MINUTE, end - MOST_MINUTES * MINUTE)
     const minutes = Array.from({ length: Math.max((end - from) / MINUTE, 0) }, (_, i) => from + i * MINUTE)
-    const sums = minutes.length > 0 ? await this.#hq.store.metrics.sums(1, minutes) : []
+    const sums = minutes.length > 0 ? await hq.store.metrics.sums(1, minutes) : []
     for (const { name, processed, failed, ms } of sums) {
-      const isKnown = this.#counts.has(name) || this.#counts.size < MOST_CLASSES
-      const key = isKnown ? name : OTHERS
-      const counts = this.#counts.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
-      counts.processed += processed
-      counts.failed += failed
-      counts.seconds += ms / 1000
-      this.#counts.set(key, counts)
+      const key = all.has(name) || all.size < MOST_CLASSES ? name : OTHERS
+      const { processed: p, failed: f, seconds } = all.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
+      all.set(key, { processed: p + processed, failed: f + failed, seconds: seconds + ms / 1000 })
     }
-    this.#upTo = end
+    upTo = end
+  }
+  return async () => {
+    counting = counting.then(count, count)
+    await counting
+    return all
   }
 }

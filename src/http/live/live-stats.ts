@@ -4,8 +4,8 @@ import type { Highkiq } from '../../app.ts'
 import { hasCode } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
-import { AlertFinder } from './alerts.ts'
-import { Cached } from './cached.ts'
+import { alertFinder } from './alerts.ts'
+import { cached } from './cached.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
 
 /** The shortest time between two computations. */
@@ -20,100 +20,33 @@ export type LiveStats = Made<'LiveStats'>
 /** The result of `hq.stats()`. */
 export type AppStats = Awaited<ReturnType<Highkiq['stats']>>
 
-interface Snapshot {
-  live: LiveStats
-  stats: AppStats
-}
-
 export interface LiveStatsListener {
   onStats(live: LiveStats): void
   onError(thrown: unknown): void
 }
 
-export class LiveStatsFeed {
-  readonly history = new StatsHistory()
-  readonly #hq: Highkiq
-  readonly #alertFinder: AlertFinder
-  readonly #latest: Cached<Snapshot>
-  readonly #crons: Cached<number>
-  readonly #listeners = new Set<LiveStatsListener>()
-  #beat: NodeJS.Timeout | undefined
-  #sampler: NodeJS.Timeout | undefined
-  #askedAt = 0
+export type LiveStatsFeed = ReturnType<typeof liveStatsFeed>
 
-  constructor(hq: Highkiq, redaction: Redaction) {
-    this.#hq = hq
-    this.#alertFinder = new AlertFinder(hq, redaction)
-    // A little less than the interval, so that each tick computes anew.
-    this.#latest = new Cached(LIVE_STATS_MS - 100, () => this.#snapshot())
-    this.#crons = new Cached(CRONS_MS, async () => (await hq.store.crons.list()).length)
-  }
+export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
+  const history = new StatsHistory()
+  const alerts = alertFinder(hq, redaction)
+  // A little less than the interval, so that each tick computes anew.
+  const snapshots = cached(LIVE_STATS_MS - 100, snapshot)
+  const countCrons = cached(CRONS_MS, async () => (await hq.store.crons.list()).length)
+  const listeners = new Set<LiveStatsListener>()
+  let publisher: NodeJS.Timeout | undefined
+  let sampler: NodeJS.Timeout | undefined
+  let askedAt = 0
 
-  /** Returns live stats that are at most two seconds old. */
-  async latest(): Promise<LiveStats> {
-    this.#asked()
-    return (await this.#latest.get()).live
-  }
-
-  /** Returns the stats of the same moment as the live stats, at most two seconds old. */
-  async stats(): Promise<AppStats> {
-    this.#asked()
-    return (await this.#latest.get()).stats
-  }
-
-  /** Calls the listener with all live stats from now on. @returns a function that stops it */
-  listen(listener: LiveStatsListener): () => void {
-    this.#asked()
-    this.#listeners.add(listener)
-    this.#beat ??= setInterval(() => void this.#publish(), LIVE_STATS_MS).unref()
-    return () => {
-      this.#listeners.delete(listener)
-      if (this.#listeners.size > 0) return
-      clearInterval(this.#beat)
-      this.#beat = undefined
-    }
-  }
-
-  async #publish(): Promise<void> {
-    try {
-      const live = await this.latest()
-      for (const listener of [...this.#listeners]) listener.onStats(live)
-    } catch (thrown) {
-      for (const listener of [...this.#listeners]) listener.onError(thrown)
-    }
-  }
-
-  #asked(): void {
-    this.#askedAt = performance.now()
-    if (this.#sampler) return
-    this.#sampler = setInterval(() => void this.#sample(), STEP_MS).unref()
-    void this.#sample()
-  }
-
-  async #sample(): Promise<void> {
-    if (performance.now() - this.#askedAt > ASKED_MS) {
-      clearInterval(this.#sampler)
-      this.#sampler = undefined
-      return
-    }
-    try {
-      await Promise.all([this.#latest.get(), this.#alertFinder.sample()])
-    } catch (thrown) {
-      // The next sample tries again; clients that ask get the error.
-      if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(this.#sampler)
-    }
-  }
-
-  async #snapshot(): Promise<Snapshot> {
-    const hq = this.#hq
+  async function snapshot() {
     const began = performance.now()
     await hq.store.jobSets.size('dead')
     const roundTrip = performance.now() - began
-    const [stats, findings, crons] = await Promise.all([hq.stats(), this.#alertFinder.find(), this.#crons.get()])
+    const [stats, findings, crons] = await Promise.all([hq.stats(), alerts.find(), countCrons()])
     const at = hq.now()
     const { processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency, ordered } = stats
-    this.history.add({ at, processed, failed, busy, enqueued, retries, dead })
-    const rates = this.history.rates()
+    history.add({ at, processed, failed, busy, enqueued, retries, dead })
+    const rates = history.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
       findings.processes.reduce((total, process) => total + process[of], 0)
     const live: LiveStats = {
@@ -132,5 +65,63 @@ export class LiveStatsFeed {
       ...{ tasks: findings.tasks, orderedQueues: findings.orderedQueues, crons, queues: findings.queues.length },
     }
     return { live, stats }
+  }
+
+  async function sample(): Promise<void> {
+    if (performance.now() - askedAt > ASKED_MS) {
+      clearInterval(sampler)
+      sampler = undefined
+      return
+    }
+    try {
+      await Promise.all([snapshots(), alerts.sample()])
+    } catch (thrown) {
+      // The next sample tries again; clients that ask get the error.
+      if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(sampler)
+    }
+  }
+
+  function asked(): void {
+    askedAt = performance.now()
+    if (sampler) return
+    sampler = setInterval(() => void sample(), STEP_MS).unref()
+    void sample()
+  }
+
+  /** Returns live stats that are at most two seconds old. */
+  async function latest(): Promise<LiveStats> {
+    asked()
+    return (await snapshots()).live
+  }
+
+  async function publish(): Promise<void> {
+    try {
+      const live = await latest()
+      for (const listener of [...listeners]) listener.onStats(live)
+    } catch (thrown) {
+      for (const listener of [...listeners]) listener.onError(thrown)
+    }
+  }
+
+  return {
+    history,
+    latest,
+    /** Returns the stats of the same moment as the live stats, at most two seconds old. */
+    async stats(): Promise<AppStats> {
+      asked()
+      return (await snapshots()).stats
+    },
+    /** Calls the listener with all live stats from now on. @returns a function that stops it */
+    listen(listener: LiveStatsListener): () => void {
+      asked()
+      listeners.add(listener)
+      publisher ??= setInterval(() => void publish(), LIVE_STATS_MS).unref()
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        clearInterval(publisher)
+        publisher = undefined
+      }
+    },
   }
 }

@@ -13,38 +13,34 @@ export type TaskListener = {
   onError(thrown: unknown): void
 }
 
-export class TaskPoller {
-  readonly #hq: Highkiq
-  readonly #watched = new Map<string, Set<TaskListener>>()
-
-  constructor(hq: Highkiq) {
-    this.#hq = hq
-  }
-
-  /** Calls the listener with each poll from now on. @returns a function that stops it */
-  watch(id: string, listener: TaskListener): () => void {
-    const listeners = this.#watched.get(id) ?? new Set()
-    listeners.add(listener)
-    if (listeners.size === 1) {
-      this.#watched.set(id, listeners)
-      void this.#poll(id, listeners)
-    }
-    return () => {
-      listeners.delete(listener)
-      if (listeners.size === 0 && this.#watched.get(id) === listeners) this.#watched.delete(id)
-    }
-  }
-
+/**
+ * Returns a function that calls a listener with each poll of a task from now on. That function returns another one, which
+ * stops it.
+ */
+export function taskPoller(hq: Highkiq): (id: string, listener: TaskListener) => () => void {
+  const watched = new Map<string, Set<TaskListener>>()
   /** Polls until no listener is left. Listeners that come later have a loop of their own. */
-  async #poll(id: string, listeners: Set<TaskListener>): Promise<void> {
-    while (this.#watched.get(id) === listeners) {
+  const poll = async (id: string, listeners: Set<TaskListener>) => {
+    while (watched.get(id) === listeners) {
       try {
-        const status = await this.#hq.tasks.get(id).status()
+        const status = await hq.tasks.get(id).status()
         for (const listener of [...listeners]) listener.onStatus(status)
       } catch (thrown) {
         for (const listener of [...listeners]) listener.onError(thrown)
       }
       await sleep(POLL_MS, undefined, { ref: false })
+    }
+  }
+  return (id, listener) => {
+    const listeners = watched.get(id) ?? new Set()
+    listeners.add(listener)
+    if (listeners.size === 1) {
+      watched.set(id, listeners)
+      void poll(id, listeners)
+    }
+    return () => {
+      listeners.delete(listener)
+      if (listeners.size === 0 && watched.get(id) === listeners) watched.delete(id)
     }
   }
 }

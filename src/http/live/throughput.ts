@@ -3,7 +3,7 @@
 import type { Highkiq } from '../../app.ts'
 import type { RANGES } from '../schemas/building-blocks.ts'
 import type { Made } from '../schemas.ts'
-import { Cached } from './cached.ts'
+import { cached } from './cached.ts'
 import type { LiveStatsFeed } from './live-stats.ts'
 import { type Finished, STEP_MS } from './stats-history.ts'
 
@@ -28,33 +28,18 @@ const KINDS: Record<Range, Kind> = {
 
 export type Throughput = Made<'Throughput'>
 
-export class ThroughputCache {
-  readonly #hq: Highkiq
-  readonly #liveStats: LiveStatsFeed
-  readonly #all: Record<Range, Cached<Throughput>>
-
-  constructor(hq: Highkiq, liveStats: LiveStatsFeed) {
-    this.#hq = hq
-    this.#liveStats = liveStats
-    const of = (range: Range) => new Cached(KINDS[range].ms, () => this.#make(range))
-    this.#all = { '5m': of('5m'), '1h': of('1h'), '24h': of('24h'), '30d': of('30d') }
-  }
-
-  /** Returns complete steps only: a step that is not over would look too low. */
-  of(range: Range): Promise<Throughput> {
-    return this.#all[range].get()
-  }
-
-  async #make(range: Range): Promise<Throughput> {
+/** Returns a function that gives complete steps only: a step that is not over would look too low. */
+export function throughputs(hq: Highkiq, liveStats: LiveStatsFeed): (range: Range) => Promise<Throughput> {
+  const make = async (range: Range) => {
     const { step, count } = KINDS[range]
     // Takes a sample, so that the history reaches up to now.
-    await this.#liveStats.latest()
-    const now = this.#hq.now()
+    await liveStats.latest()
+    const now = hq.now()
     const to = now - (now % step)
     const times = Array.from({ length: count }, (_, i) => to - (count - i) * step)
     const [points, deploys] = await Promise.all([
-      range === '30d' ? this.#days(times) : this.#steps(times, step),
-      this.#hq.metrics.deploys({ days: Math.ceil((count * step) / DAY) + 1 }),
+      range === '30d' ? daysOf(hq, times) : stepsOf(hq, liveStats, times, step),
+      hq.metrics.deploys({ days: Math.ceil((count * step) / DAY) + 1 }),
     ])
     const from = times[0] as number
     return {
@@ -65,31 +50,38 @@ export class ThroughputCache {
       deploys: deploys.filter(({ at }) => at.getTime() >= from && at.getTime() < to),
     }
   }
+  const of = (range: Range) => cached(KINDS[range].ms, () => make(range))
+  const all = { '5m': of('5m'), '1h': of('1h'), '24h': of('24h'), '30d': of('30d') }
+  return (range) => all[range]()
+}
 
-  async #days(times: readonly number[]): Promise<Finished[]> {
-    const days = await this.#hq.store.metrics.history(times.map((at) => new Date(at).toISOString().slice(0, 10)))
-    return days.map(({ processed, failed }) => ({ finished: processed - failed, failed }))
-  }
+async function daysOf(hq: Highkiq, times: readonly number[]): Promise<Finished[]> {
+  const days = await hq.store.metrics.history(times.map((at) => new Date(at).toISOString().slice(0, 10)))
+  return days.map(({ processed, failed }) => ({ finished: processed - failed, failed }))
+}
 
-  /** Uses the samples of this server, and the metrics of the processes for the rest. */
-  async #steps(times: readonly number[], step: number): Promise<Finished[]> {
-    const seen = times.map((at) => this.#liveStats.history.between(at, at + step))
-    if (seen.every((one) => one !== undefined)) return seen
-    const span = step < 10 * MINUTE ? 1 : 10
-    const spanMs = span * MINUTE
-    const spanOf = (at: number) => at - (at % spanMs)
-    const sums = await this.#hq.store.metrics.sums(span, [...new Set(times.map(spanOf))])
-    const recorded = new Map<number, Finished>()
-    for (const { at, processed, failed } of sums) {
-      const sum = recorded.get(at) ?? { finished: 0, failed: 0 }
-      recorded.set(at, { finished: sum.finished + processed - failed, failed: sum.failed + failed })
-    }
-    const share = step / spanMs
-    return times.map((at, i) => {
-      const { finished, failed } = recorded.get(spanOf(at)) ?? { finished: 0, failed: 0 }
-      return seen[i] ?? { finished: finished * share, failed: failed * share }
-    })
+/** Uses the samples of this server, and the metrics of the processes for the rest. */
+async function stepsOf(
+  hq: Highkiq,
+  { history }: LiveStatsFeed,
+  times: readonly number[],
+  step: number,
+): Promise<Finished[]> {
+  const seen = times.map((at) => history.between(at, at + step))
+  if (seen.every((one) => one !== undefined)) return seen
+  const span = step < 10 * MINUTE ? 1 : 10
+  const spanMs = span * MINUTE
+  const spanOf = (at: number) => at - (at % spanMs)
+  const recorded = new Map<number, Finished>()
+  for (const { at, processed, failed } of await hq.store.metrics.sums(span, [...new Set(times.map(spanOf))])) {
+    const sum = recorded.get(at) ?? { finished: 0, failed: 0 }
+    recorded.set(at, { finished: sum.finished + processed - failed, failed: sum.failed + failed })
   }
+  const share = step / spanMs
+  return times.map((at, i) => {
+    const { finished, failed } = recorded.get(spanOf(at)) ?? { finished: 0, failed: 0 }
+    return seen[i] ?? { finished: finished * share, failed: failed * share }
+  })
 }
 
 /** Rounds to one decimal: a step that is part of a longer span has no whole numbers. */

@@ -1,9 +1,9 @@
-/** The classes that take the most time, with percentiles, computed once for all clients with the same query. */
+/** The classes that take the most time, with percentiles. */
 
 import type { Highkiq } from '../../app.ts'
 import type { Percentiles, TopJob, TopJobs } from '../../index.ts'
 import { MOST_PERCENTILES } from '../schemas/building-blocks.ts'
-import { Cached } from './cached.ts'
+import { cached } from './cached.ts'
 
 /** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480
@@ -20,31 +20,23 @@ export interface Wanted {
 
 type Top = Omit<TopJobs, 'jobs'> & { jobs: (TopJob & Percentiles)[] }
 
-export class TopJobsCache {
-  readonly #hq: Highkiq
-  readonly #known = new Map<string, Cached<Top>>()
-
-  constructor(hq: Highkiq) {
-    this.#hq = hq
-  }
-
-  of(wanted: Wanted): Promise<Top> {
+/** Returns a function that finds the classes, and computes each query once for all clients. */
+export function topJobs(hq: Highkiq): (wanted: Wanted) => Promise<Top> {
+  const known = new Map<string, () => Promise<Top>>()
+  return (wanted) => {
     const key = JSON.stringify(wanted)
-    let known = this.#known.get(key)
-    if (!known) {
-      if (this.#known.size >= MOST_KEPT) this.#known.clear()
-      known = new Cached(REUSED_MS, () => this.#compute(wanted))
-      this.#known.set(key, known)
-    }
-    return known.get()
+    const find = known.get(key) ?? cached(REUSED_MS, () => compute(hq, wanted))
+    if (known.size >= MOST_KEPT && !known.has(key)) known.clear()
+    known.set(key, find)
+    return find()
   }
+}
 
-  async #compute({ minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {
-    const span = hours === undefined ? { minutes } : { hours }
-    const { jobs, ...about } = await this.#hq.metrics.top({ ...span, filter })
-    const first = jobs.slice(0, MOST_PERCENTILES).map(({ name }) => name)
-    const within = Math.min(hours === undefined ? minutes : hours * 60, MOST_MINUTES)
-    const percentiles = await this.#hq.metrics.percentiles(first, { minutes: within })
-    return { ...about, jobs: jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) })) }
-  }
+async function compute(hq: Highkiq, { minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {
+  const span = hours === undefined ? { minutes } : { hours }
+  const { jobs, ...about } = await hq.metrics.top({ ...span, filter })
+  const first = jobs.slice(0, MOST_PERCENTILES).map(({ name }) => name)
+  const within = Math.min(hours === undefined ? minutes : hours * 60, MOST_MINUTES)
+  const percentiles = await hq.metrics.percentiles(first, { minutes: within })
+  return { ...about, jobs: jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) })) }
 }

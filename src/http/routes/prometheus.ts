@@ -24,7 +24,7 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
       server.liveStats.latest(),
       hq.queueSummaries(),
       hq.stats(),
-      server.jobCounters.count(),
+      server.jobCounters(),
     ])
     const causes = new Map<string, number>()
     for (const { kind } of alerts) causes.set(kind, (causes.get(kind) ?? 0) + 1)

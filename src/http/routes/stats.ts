@@ -1,7 +1,7 @@
 /** Routes of stats: now, live, and over time. */
 
 import { stringifyJson } from '../../job/json.ts'
-import { EventStream, STREAM_HEADERS } from '../live/event-stream.ts'
+import { eventStream, STREAM_HEADERS } from '../live/event-stream.ts'
 import type { LiveStats } from '../live/live-stats.ts'
 import { STEP_MS } from '../live/stats-history.ts'
 import { RANGES } from '../schemas/building-blocks.ts'
@@ -35,7 +35,7 @@ export const STATS_ROUTES: Route[] = [
     run({ server, request }) {
       const leave = server.streams.enter()
       let known = request.headers.get('last-event-id') ?? ''
-      const stream = new EventStream<LiveStats | { trouble: unknown }>({
+      const stream = eventStream<LiveStats | { trouble: unknown }>({
         unreadSeconds: server.limits.unreadSeconds,
         onEnd: leave,
         subscribe(offer) {
@@ -53,7 +53,7 @@ export const STATS_ROUTES: Route[] = [
           return { text: `id: ${name}\nevent: stats\ndata: ${stringifyJson(event)}\n\n`, isLast: false }
         },
       })
-      return new Response(stream.body, { headers: STREAM_HEADERS })
+      return new Response(stream, { headers: STREAM_HEADERS })
     },
   }),
   get('/api/v1/history', {
@@ -66,7 +66,7 @@ export const STATS_ROUTES: Route[] = [
     summary: 'Returns the finished and failed runs, step by step, complete steps only',
     query: { range: oneOf(RANGES, 'how far back; default 1h') },
     answers: ok('Throughput', 'Oldest first'),
-    run: async ({ server, query }) => json(await server.throughputs.of(query.range ?? '1h')),
+    run: async ({ server, query }) => json(await server.throughputs(query.range ?? '1h')),
   }),
   get('/api/v1/gauges', {
     summary:

@@ -13,8 +13,7 @@ export type ImportsOfJob = Omit<ImportOptions, 'onStart' | 'dryRun' | 'resume' |
 export type Imports = Record<string, ImportsOfJob>
 
 /** @throws INVALID_OPTION */
-export function checkImports(hq: Highkiq, imports: unknown): Imports {
-  if (!isObject(imports)) throw invalid('imports must be an object with import options by job name')
+export function checkImports(hq: Highkiq, imports: Imports): Imports {
   for (const [job, options] of Object.entries(imports)) {
     const where = `imports.${job}`
     if (!isJob(hq, job)) throw invalid(`${where}: no job has this name: define it before you create the handler`)
@@ -22,7 +21,7 @@ export function checkImports(hq: Highkiq, imports: unknown): Imports {
     checkTaskOptions(where, options, { ...READING, allowDuplicate: 'flag' })
     checkImport(where, given(options as ImportOptions, READING_NAMES))
   }
-  return imports as Imports
+  return imports
 }
 
 function isJob(hq: Highkiq, name: string): boolean {

@@ -1,5 +1,6 @@
 /** Query parameters: how they are read, and how the document describes them. */
 
+import { given } from '../../job/options.ts'
 import { invalid } from './answer.ts'
 
 export interface Parameter<T> {
@@ -54,28 +55,22 @@ export function requiredText(description: string): Parameter<string> {
   return { ...(text(description) as Parameter<string>), required: true }
 }
 
-export function integer(minimum: number, maximum: number, standard: number, description: string): Parameter<number> {
+/** @param standard of an absent parameter; undefined when it has none */
+export function integer<Standard extends number | undefined>(
+  minimum: number,
+  maximum: number | undefined,
+  standard: Standard,
+  description: string,
+): Parameter<number | Standard> {
+  const range = maximum === undefined ? `, ${minimum} or more` : ` from ${minimum} to ${maximum}`
   return {
     description,
-    schema: { type: 'integer', minimum, maximum, default: standard },
+    schema: given({ type: 'integer', minimum, maximum, default: standard }),
     read(value, name) {
       if (value === null) return standard
       const number = Number(value)
-      if (/^\d+$/.test(value) && number >= minimum && number <= maximum) return number
-      throw wrong(name, value, `a whole number from ${minimum} to ${maximum}`)
-    },
-  }
-}
-
-/** Reads an integer from 1; undefined when the parameter is absent. */
-export function count(description: string): Parameter<number | undefined> {
-  return {
-    description,
-    schema: { type: 'integer', minimum: 1 },
-    read(value, name) {
-      if (value === null) return undefined
-      if (/^[1-9]\d{0,8}$/.test(value)) return Number(value)
-      throw wrong(name, value, 'a whole number above 0')
+      if (/^\d{1,15}$/.test(value) && number >= minimum && number <= (maximum ?? number)) return number
+      throw wrong(name, value, `a whole number${range}`)
     },
   }
 }

@@ -4,18 +4,19 @@ import { randomBytes } from 'node:crypto'
 import type { Highkiq } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
-import { given, refuseUnknown, shown } from '../../job/options.ts'
+import { checkOptions, given, isAboveZero, type OptionKind } from '../../job/options.ts'
 import { Access, type Auth } from '../access/access.ts'
 import { type Audit, Auditor } from '../access/audit.ts'
 import { Links } from '../access/link.ts'
 import type { LoginEvent } from '../access/logins.ts'
 import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
-import { JobCounters } from '../live/job-counters.ts'
-import { LiveStatsFeed } from '../live/live-stats.ts'
-import { TaskPoller } from '../live/task-poller.ts'
-import { ThroughputCache } from '../live/throughput.ts'
-import { TopJobsCache } from '../live/top-jobs.ts'
+import { cached } from '../live/cached.ts'
+import { jobCounters } from '../live/job-counters.ts'
+import { liveStatsFeed } from '../live/live-stats.ts'
+import { taskPoller } from '../live/task-poller.ts'
+import { throughputs } from '../live/throughput.ts'
+import { topJobs } from '../live/top-jobs.ts'
 import { Dashboard } from './dashboard-files.ts'
 import { DelayedRetries } from './delayed-retries.ts'
 import { checkImports, type Imports } from './import-defaults.ts'
@@ -80,82 +81,63 @@ export interface HttpOptions {
   dashboard?: string
 }
 
-const OPTIONS: (keyof HttpOptions)[] = [
-  ...(['auth', 'basePath', 'limits', 'imports', 'secret'] as const),
-  ...(['redact', 'readOnly', 'audit', 'dashboard', 'trustProxy'] as const),
-]
+const isFilled = (value: unknown) => typeof value === 'string' && value !== ''
 
-export class ServerContext {
-  readonly base: string
-  readonly limits: Required<Limits>
-  readonly imports: Imports
-  readonly access: Access
-  readonly links: Links
-  readonly redaction: Redaction
-  readonly readOnly: boolean
-  readonly auditor: Auditor
-  readonly uploads: ConcurrencyLimit
-  readonly streams: ConcurrencyLimit
-  readonly taskPoller: TaskPoller
-  readonly dashboard: Dashboard
-  readonly delayedRetries: DelayedRetries
-  readonly liveStats: LiveStatsFeed
-  readonly throughputs: ThroughputCache
-  readonly topJobs: TopJobsCache
-  readonly jobCounters: JobCounters
-  readonly #secret: () => Promise<string>
-  #seal: Seal | undefined
+const OPTIONS: Record<keyof HttpOptions, OptionKind> = {
+  auth: null,
+  basePath: [
+    (value) => typeof value === 'string' && /^(\/[^?#\s]*)?$/.test(value),
+    "a path with a leading slash, such as '/jobs'",
+  ],
+  limits: [isObject, 'an object, such as { uploads: 4 }'],
+  imports: [isObject, 'an object with import options by job name'],
+  secret: [isFilled, 'a long random string'],
+  redact: null,
+  readOnly: 'flag',
+  audit: null,
+  trustProxy: null,
+  dashboard: [isFilled, 'the path of a folder'],
+}
+const ABOVE_ZERO: OptionKind = [isAboveZero, 'a number above 0']
+const LIMITS = Object.fromEntries(Object.keys(STANDARD).map((name) => [name, ABOVE_ZERO]))
 
-  /** @throws INVALID_OPTION */
-  constructor(hq: Highkiq, options: HttpOptions) {
-    if (!isObject(options as unknown)) throw invalid('the options of http must be an object')
-    refuseUnknown('http', options, OPTIONS)
-    const {
-      auth,
-      basePath = '',
-      limits = {},
-      imports = {},
-      secret,
-      redact,
-      readOnly = false,
-      audit,
-      dashboard,
-      trustProxy,
-    } = options
-    if (secret !== undefined && (typeof secret !== 'string' || secret === '')) {
-      throw invalid('secret must be a long random string')
-    }
-    if (dashboard !== undefined && (typeof dashboard !== 'string' || dashboard === '')) {
-      throw invalid(`dashboard must be the path of a folder (got ${shown(dashboard)})`)
-    }
-    if (typeof readOnly !== 'boolean') throw invalid(`readOnly must be true or false (got ${shown(readOnly)})`)
-    this.readOnly = readOnly
-    this.auditor = new Auditor(hq, audit)
-    this.base = checkBase(basePath)
-    this.limits = checkLimits(limits)
-    this.imports = checkImports(hq, imports)
-    const ofLinks = async () => secret ?? hq.store.results.secret('links', randomBytes(32).toString('base64url'))
-    this.links = new Links(ofLinks)
-    this.#secret = ofLinks
-    this.redaction = new Redaction(redact)
-    const onLogin = (event: LoginEvent) => this.auditor.login(event)
-    this.access = new Access(auth, this.links, { trustProxy, onLogin })
-    const { uploads, streams } = this.limits
-    this.uploads = new ConcurrencyLimit(uploads, 1, 'uploads')
-    this.streams = new ConcurrencyLimit(streams, Math.ceil(streams / 10), 'streams')
-    this.taskPoller = new TaskPoller(hq)
-    this.dashboard = new Dashboard(dashboard)
-    this.delayedRetries = new DelayedRetries(hq)
-    this.liveStats = new LiveStatsFeed(hq, this.redaction)
-    this.throughputs = new ThroughputCache(hq, this.liveStats)
-    this.topJobs = new TopJobsCache(hq)
-    this.jobCounters = new JobCounters(hq)
-  }
+export type ServerContext = ReturnType<typeof serverContext>
 
-  /** Returns the seal for cursors and keys. */
-  async seal(): Promise<Seal> {
-    this.#seal ??= new Seal(await this.#secret())
-    return this.#seal
+/** @throws INVALID_OPTION */
+export function serverContext(hq: Highkiq, options: HttpOptions) {
+  checkOptions('http', options, OPTIONS)
+  checkOptions('limits', options.limits ?? {}, LIMITS)
+  const limits: Required<Limits> = { ...STANDARD, ...given(options.limits ?? {}) }
+  // The store may be unavailable when the secret is first needed: the next request asks it again.
+  const secret = cached(Number.POSITIVE_INFINITY, async () => {
+    return options.secret ?? hq.store.results.secret('links', randomBytes(32).toString('base64url'))
+  })
+  const auditor = new Auditor(hq, options.audit)
+  const links = new Links(secret)
+  const redaction = new Redaction(options.redact)
+  const liveStats = liveStatsFeed(hq, redaction)
+  const onLogin = (event: LoginEvent) => auditor.login(event)
+  return {
+    /** The mount path without a slash at its end: '' or '/jobs'. */
+    base: (options.basePath ?? '').replace(/\/+$/, ''),
+    limits,
+    imports: checkImports(hq, options.imports ?? {}),
+    access: new Access(options.auth, links, { trustProxy: options.trustProxy, onLogin }),
+    links,
+    redaction,
+    readOnly: options.readOnly ?? false,
+    auditor,
+    uploads: new ConcurrencyLimit(limits.uploads, 1, 'uploads'),
+    streams: new ConcurrencyLimit(limits.streams, Math.ceil(limits.streams / 10), 'streams'),
+    watchTask: taskPoller(hq),
+    dashboard: new Dashboard(options.dashboard),
+    delayedRetries: new DelayedRetries(hq),
+    liveStats,
+    throughputs: throughputs(hq, liveStats),
+    topJobs: topJobs(hq),
+    jobCounters: jobCounters(hq),
+    /** The seal for cursors and keys. */
+    seal: cached(Number.POSITIVE_INFINITY, async () => new Seal(await secret())),
   }
 }
 
@@ -205,26 +187,4 @@ export class ConcurrencyLimit {
     const message = `${most} ${this.#what}${whose} are open, which is the limit: try again later`
     throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit: most })
   }
-}
-
-/** Removes trailing slashes: '', `/` and `/jobs/` become '', '' and '/jobs'. */
-function checkBase(path: unknown): string {
-  if (typeof path === 'string' && /^(\/[^?#\s]*)?$/.test(path)) return path.replace(/\/+$/, '')
-  throw invalid(`basePath must be a path with a leading slash, such as '/jobs' (got ${shown(path)})`)
-}
-
-function checkLimits(limits: Limits): Required<Limits> {
-  if (!isObject(limits as unknown))
-    throw invalid(`limits must be an object, such as { uploads: 4 } (got ${shown(limits)})`)
-  refuseUnknown('limits', limits, Object.keys(STANDARD))
-  const all = { ...STANDARD, ...given(limits) }
-  for (const [name, value] of Object.entries(all)) {
-    if (typeof value === 'number' && value > 0) continue
-    throw invalid(`limits.${name} must be a number above 0 (got ${shown(value)})`)
-  }
-  return all
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }

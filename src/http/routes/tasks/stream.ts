@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { stringifyJson } from '../../../job/json.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
-import { EventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
+import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
 import { get, type Route } from '../../server/route.ts'
 import { statusOf } from './queries.ts'
 
@@ -25,12 +25,12 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     const leave = server.streams.enter(link && status.id)
     const { unreadSeconds } = server.limits
     let known = seen
-    const stream = new EventStream<TaskStatus | null>({
+    const stream = eventStream<TaskStatus | null>({
       unreadSeconds,
       onEnd: leave,
       subscribe(offer) {
         offer(status)
-        return server.taskPoller.watch(status.id, {
+        return server.watchTask(status.id, {
           onStatus: offer,
           onError: () => {
             // The store does not answer: the poller tries again, and the client receives comments.
@@ -47,7 +47,7 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
         return { text: `${text}id: ${name}\nevent: done\ndata: ${data}\n\n`, isLast: true }
       },
     })
-    return new Response(stream.body, { headers: STREAM_HEADERS })
+    return new Response(stream, { headers: STREAM_HEADERS })
   },
 })
 

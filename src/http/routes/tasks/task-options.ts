@@ -2,7 +2,7 @@
 
 import { describedOption, type ImportOption, NEW_TASK_OPTIONS, READING_OPTIONS } from '../../../tasks/import-options.ts'
 import type { ImportOptions } from '../../../tasks/tasks.ts'
-import { count, flag, oneOf, type Parameter, text } from '../../server/parameter.ts'
+import { flag, integer, oneOf, type Parameter, text } from '../../server/parameter.ts'
 
 type ReadingName = Exclude<keyof typeof READING_OPTIONS, 'columns' | 'rowKey' | 'maxRows'>
 type TaskOptionName = keyof typeof NEW_TASK_OPTIONS
@@ -37,6 +37,6 @@ function readingParameter(option: ImportOption): Parameter<unknown> {
   const { kind } = option
   const description = describedOption(option)
   if (Array.isArray(kind)) return oneOf(kind as string[], description)
-  if (kind === 'count') return count(description)
+  if (kind === 'count') return integer(1, undefined, undefined, description)
   return kind === 'flag' ? flag(description, option.default === '`true`') : text(description)
 }

@@ -56,7 +56,7 @@ export const en = {
   'reason.none': 'No reason was given',
   'reason.others': 'For other reasons: see the file',
   'reason.rows': { one: 'Row {rows}.', other: 'Rows {rows}.' },
-  'reason.more': { one: 'Rows {rows} and {n} more.', other: 'Rows {rows} and {n} more.' },
+  'reason.more': 'Rows {rows} and {n} more.',
   'reason.also': 'Also: {texts}.',
   'reason.example': 'Row {row}:',
   empty: 'empty',
