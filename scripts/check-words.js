@@ -35,7 +35,7 @@ const ORDINARY = new Set([
     'sidekiqLine',
     'plainLine',
   ],
-  ...['LogLine', 'LineJobLog', 'stderr-line', 'sentLine', 'Lines', 'pushLines', 'readLines', 'wantsLines'],
+  ...['LogLine', 'LineJobLog', 'stderr-line', 'lineView', 'sentLine', 'Lines', 'pushLines', 'readLines', 'wantsLines'],
   ...['linesFromHeader', 'bareLines', 'linesIn', 'newLine', 'parseLine'],
   // A sheet of a workbook.
   ...['sheet', 'sheetPath', 'sheetRows', 'emptySheet', 'SheetRow', 'sheetXml'],
