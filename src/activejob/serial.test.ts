@@ -5,31 +5,22 @@ import { day, decimal, decode, encode, gid, keywords, symbol } from './serial.ts
 /** Returns the JSON of a value that one of Rails' own serializers wrote. */
 const by = (serializer: string, members: string) =>
   `{"_aj_serialized":"ActiveJob::Serializers::${serializer}Serializer",${members}}`
+/** Returns the JSON of a record of the app `shop`, and the handler's value of it. */
+const record = (gid: string, model: string, id: unknown) =>
+  [`{"_aj_globalid":"${gid}"}`, { gid, app: 'shop', model, id }] as const
 const [HOURS, MINUTES] = ['hours', 'minutes'].map((unit) => by('Symbol', `"value":"${unit}"`))
 
 /**
  * The JSON of ActiveJob, from its documentation and from observed payloads; no Ruby has produced it here.
  * Each row has Ruby's value, its JSON, and the handler's value.
  */
-const GOLDEN: [string, string, unknown][] = [
+const GOLDEN: (readonly [string, string, unknown])[] = [
   ['nil, true, 1, 1.5, "text"', '[null,true,1,1.5,"text"]', [null, true, 1, 1.5, 'text']],
   ['2**64', '18446744073709551616', 2n ** 64n],
   [':name', by('Symbol', '"value":"name"'), 'name'],
-  [
-    'User.find(1)',
-    '{"_aj_globalid":"gid://shop/User/1"}',
-    { gid: 'gid://shop/User/1', app: 'shop', model: 'User', id: '1' },
-  ],
-  [
-    'Admin::User.find("a/b")',
-    '{"_aj_globalid":"gid://shop/Admin::User/a%2Fb?db=x"}',
-    { gid: 'gid://shop/Admin::User/a%2Fb?db=x', app: 'shop', model: 'Admin::User', id: 'a/b' },
-  ],
-  [
-    'Line.find([1, 2])',
-    '{"_aj_globalid":"gid://shop/Line/1/2"}',
-    { gid: 'gid://shop/Line/1/2', app: 'shop', model: 'Line', id: ['1', '2'] },
-  ],
+  ['User.find(1)', ...record('gid://shop/User/1', 'User', '1')],
+  ['Admin::User.find("a/b")', ...record('gid://shop/Admin::User/a%2Fb?db=x', 'Admin::User', 'a/b')],
+  ['Line.find([1, 2])', ...record('gid://shop/Line/1/2', 'Line', ['1', '2'])],
   [
     'Time.utc(2026, 12, 1, 8)',
     by('Time', '"value":"2026-12-01T08:00:00.123456789Z"'),

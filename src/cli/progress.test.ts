@@ -3,12 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Task, TaskStatus, WaitOptions } from '../index.ts'
 import { Pace, watchTask } from './progress.ts'
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
-})
-afterEach(() => {
-  vi.useRealTimers()
-})
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 0 }))
+afterEach(() => void vi.useRealTimers())
 
 type Snapshot = Partial<Omit<TaskStatus, 'counts'>> & { at: number; counts?: Partial<TaskStatus['counts']> }
 
@@ -29,29 +25,9 @@ function statusOf({ counts: some, ...rest }: Omit<Snapshot, 'at'>): TaskStatus {
   const counts = { enqueued: 0, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0, ...some }
   const total = rest.total ?? 1000
   const ended = counts.finished + counts.failed + counts.error + counts.cancelled
-  return {
-    id: 'ab',
-    name: 'a task',
-    queue: 'default',
-    retrying: 0,
-    window: 100,
-    rowsPerJob: null,
-    maxFailures: null,
-    onMaxFailures: 'pause',
-    job: 'Job',
-    state: 'running',
-    run: 1,
-    backlog: 0,
-    runAt: new Date(0),
-    createdAt: new Date(0),
-    finishedAt: null,
-    ratePerSecond: 123,
-    etaSeconds: null,
-    ...rest,
-    total,
-    counts,
-    percent: (ended / total) * 100,
-  }
+  const percent = (ended / total) * 100
+  const running = { id: 'ab', state: 'running', backlog: 0, retrying: 0, runAt: new Date(0), ratePerSecond: 123 }
+  return { ...running, finishedAt: null, ...rest, total, counts, percent } as TaskStatus
 }
 
 async function watched(snapshots: Snapshot[], options: { tty?: boolean; title?: string } = {}): Promise<string> {
@@ -111,17 +87,15 @@ describe('piped: one line a second', () => {
   })
 })
 
-describe('on a terminal: a bar', () => {
-  test('fits its width, with the failures in colour, and leaves the terminal as it was', async () => {
-    const snapshots = [{ at: 0 }, { at: 1, counts: { finished: 400, failed: 100 } }]
-    const text = await watched(snapshots, { tty: true, title: 'spring' })
-    const last = text.slice(text.lastIndexOf('spring'))
-    expect(last).toContain(`${'█'.repeat(20)}`)
-    expect(last).toContain(' 50%  500 of 1,000')
-    expect(last).toContain('100 failed')
-    expect(text).not.toContain('\x1B8')
-    expect(text.endsWith('\x1b[?7h\n')).toBe(true)
-  })
+test('on a terminal a bar fits its width, with the failures in colour, and leaves the terminal as it was', async () => {
+  const snapshots = [{ at: 0 }, { at: 1, counts: { finished: 400, failed: 100 } }]
+  const text = await watched(snapshots, { tty: true, title: 'spring' })
+  const last = text.slice(text.lastIndexOf('spring'))
+  expect(last).toContain(`${'█'.repeat(20)}`)
+  expect(last).toContain(' 50%  500 of 1,000')
+  expect(last).toContain('100 failed')
+  expect(text).not.toContain('\x1B8')
+  expect(text.endsWith('\x1b[?7h\n')).toBe(true)
 })
 
 describe('the pace of a task', () => {

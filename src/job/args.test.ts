@@ -171,15 +171,7 @@ describe('checkArgs', () => {
   })
 
   it('accepts a getter that works', () => {
-    checkArgs(
-      [
-        {
-          get total() {
-            return 1
-          },
-        },
-      ],
-      'SyncJob',
-    )
+    const getter = Object.defineProperty({}, 'total', { get: () => 1, enumerable: true })
+    checkArgs([getter], 'SyncJob')
   })
 })

@@ -29,16 +29,12 @@ test('without weights the order is as listed, each queue once', () => {
   expect(order.next()).toEqual(['b', 'a', 'c'])
 })
 
-test('a queue comes first as often as its share of the weights; a queue without a weight counts 1', () => {
-  const counts = firsts(['a,3', 'b,1', 'c'])
-  expect(counts.a).toBeCloseTo(0.6, 1)
-  expect(counts.b).toBeCloseTo(0.2, 1)
-  expect(counts.c).toBeCloseTo(0.2, 1)
-})
-
-test('with all weights 1 each queue is equally likely', () => {
-  const counts = firsts(['a,1', 'b,1', 'c,1', 'd,1'])
-  for (const queue of ['a', 'b', 'c', 'd']) expect(counts[queue]).toBeCloseTo(0.25, 1)
+test.each([
+  [['a,3', 'b,1', 'c'], { a: 0.6, b: 0.2, c: 0.2 }],
+  [['a,1', 'b,1', 'c,1', 'd,1'], { a: 0.25, b: 0.25, c: 0.25, d: 0.25 }],
+])('of %j each comes first as often as its share of the weights (1 without a weight): %j', (queues, shares) => {
+  const counts = firsts(queues)
+  for (const [queue, share] of Object.entries(shares)) expect(counts[queue]).toBeCloseTo(share, 1)
 })
 
 test('every draw has every queue, once', () => {
@@ -61,11 +57,7 @@ test.each([[[]], [['']], [['a,']], [['a,b']], [['a,-1']], [['a,1.5']], [['a b']]
 
 test("'*' stands for the defined queues that are not named elsewhere", () => {
   const defined = ['default', 'mails', 'slow']
-  expect(expandQueues(['*'], defined, [])).toEqual([
-    ['default', 1],
-    ['mails', 1],
-    ['slow', 1],
-  ])
+  expect(expandQueues(['*'], defined, [])).toEqual(defined.map((queue) => [queue, 1]))
   expect(expandQueues(['*'], ['default'], [])).toEqual(['default'])
   expect(expandQueues(['*'], defined, ['mails', 'slow'])).toEqual(['default'])
   expect(expandQueues(['slow', '*'], defined, [])).toEqual(['slow', 'default', 'mails'])

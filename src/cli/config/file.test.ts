@@ -121,13 +121,9 @@ describe('precedence inside a file', () => {
     ])
   })
 
-  test('an empty file has no settings', () => {
-    expect(read('')).toMatchObject({ settings: {}, custom: {}, notes: [] })
+  test('an empty file has no settings, and strict is ignored, as in Sidekiq', () => {
+    for (const text of ['', 'strict: false']) expect(read(text)).toMatchObject({ settings: {}, custom: {}, notes: [] })
     expect(settings('---\nconcurrency:\nqueues: ~')).toEqual({})
-  })
-
-  test('strict is ignored, as in Sidekiq', () => {
-    expect(read('strict: false')).toMatchObject({ settings: {}, custom: {}, notes: [] })
   })
 })
 

@@ -17,19 +17,23 @@ async function resolved(
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)
   }
-  const command = withSettings(new Command())
-    .exitOverride()
-    .configureOutput({ writeErr: () => {} })
-  command.parse(
-    args.map((arg) => arg.replace('FOLDER', folder)),
-    { from: 'user' },
-  )
+  const command = withSettings(new Command().exitOverride().configureOutput({ writeErr: () => {} }))
+  const given = args.map((arg) => arg.replace('FOLDER', folder))
+  command.parse(given, { from: 'user' })
   return { ...(await resolveSettings(command, env)), folder }
 }
 
+type Sample = [flag: string[], variable: string, yaml: string, read: [unknown, unknown, unknown]]
+
+const alike = (names: string[], sample: Sample) => Object.fromEntries(names.map((name) => [name, sample]))
+
 /** Three different values of each setting: as flag, as variable, as key of a file. */
-const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, read: [unknown, unknown, unknown]]> = {
-  concurrency: [['1'], '2', '3', [1, 2, 3]],
+const SAMPLES: Record<string, Sample> = {
+  ...alike(['concurrency', 'leaseSeconds', 'maxBlockSeconds'], [['1'], '2', '3', [1, 2, 3]]),
+  ...alike(['orderedConcurrency', 'processes', 'maxMemory'], [['1'], '2', '3', [1, 2, 3]]),
+  ...alike(['webHost', 'environment', 'tag', 'logFile'], [['a'], 'b', 'c', ['a', 'b', 'c']]),
+  // Settings of the app: no flag and no variable sets them.
+  ...alike(['maxRetries', 'maxIterationRuntime', 'deadMax', 'deadSeconds'], [[], '', '3', [undefined, undefined, 3]]),
   queues: [['a,2', 'b'], 'c,3 d', '[[e, 4]]', [['a,2', 'b'], ['c,3', 'd'], ['e,4']]],
   capsules: [
     [],
@@ -38,17 +42,9 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
     [undefined, { a: { concurrency: 2 } }, { b: { queues: ['q'] } }],
   ],
   timeout: [['Infinity'], '2.5', '3', [Number.POSITIVE_INFINITY, 2.5, 3]],
-  leaseSeconds: [['1'], '2', '3', [1, 2, 3]],
-  maxBlockSeconds: [['1'], '2', '3', [1, 2, 3]],
   pollInterval: [['0.1'], '0.2', '0.3', [0.1, 0.2, 0.3]],
-  orderedConcurrency: [['1'], '2', '3', [1, 2, 3]],
-  processes: [['1'], '2', '3', [1, 2, 3]],
-  maxMemory: [['1'], '2', '3', [1, 2, 3]],
   web: [['8001'], '8002', '8003', [8001, 8002, 8003]],
-  webHost: [['a'], 'b', 'c', ['a', 'b', 'c']],
   require: [['a.ts', 'b.js'], 'c.ts:d.ts', '[e.mjs]', [['a.ts', 'b.js'], ['c.ts', 'd.ts'], ['e.mjs']]],
-  environment: [['a'], 'b', 'c', ['a', 'b', 'c']],
-  tag: [['a'], 'b', 'c', ['a', 'b', 'c']],
   labels: [
     ['a', 'b c'],
     'd, e f',
@@ -62,30 +58,21 @@ const SAMPLES: Record<string, [flag: string[], variable: string, yaml: string, r
   verbose: [[''], 'yes', 'on', [true, true, true]],
   logJobs: [[''], 'false', 'true', [false, false, false]],
   logFormat: [['plain'], 'json', 'sidekiq', ['plain', 'json', 'sidekiq']],
-  logFile: [['a'], 'b', 'c', ['a', 'b', 'c']],
   banner: [[''], '0', '', [false, false, undefined]],
   url: [['sqlite:a'], '', '', ['sqlite:a', undefined, undefined]],
   drain: [[''], '', '', [true, undefined, undefined]],
   loggedJobAttributes: [[], '', '[tags]', [undefined, undefined, ['tags']]],
-  maxRetries: [[], '', '3', [undefined, undefined, 3]],
-  maxIterationRuntime: [[], '', '3', [undefined, undefined, 3]],
-  deadMax: [[], '', '3', [undefined, undefined, 3]],
-  deadSeconds: [[], '', '3', [undefined, undefined, 3]],
 }
 
 describe('the command line overrides variables, and variables override the file', () => {
   test.for(NAMES.filter((name) => name !== 'config'))('%s', async (name) => {
     const setting: Setting = SETTINGS[name]
-    const [flag, text, yaml, [byFlag, byVariable, byKey]] = SAMPLES[name] as (typeof SAMPLES)[string]
+    const [flag, text, yaml, [byFlag, byVariable, byKey]] = SAMPLES[name] as Sample
     const word = /(--[\w-]+)/.exec(setting.flags ?? '')?.[1] as string
     const args = flag.flatMap((value) => (value === '' ? [word] : [word, value]))
     const env = setting.variable ? { [setting.variable]: text } : {}
-    const file: string[] = []
-    const files: Record<string, string> = {}
-    if (setting.key) {
-      file.push('-C', 'FOLDER/x.yml')
-      files['x.yml'] = `${setting.key}: ${yaml}`
-    }
+    const file = setting.key ? ['-C', 'FOLDER/x.yml'] : []
+    const files: Record<string, string> = setting.key ? { 'x.yml': `${setting.key}: ${yaml}` } : {}
     const value = async (...about: Parameters<typeof resolved>) => (await resolved(...about)).settings[name]
     expect(await value([])).toBeUndefined()
     if (setting.key) expect(await value(file, { files })).toEqual(byKey)
@@ -121,19 +108,16 @@ test('RAILS_MAX_THREADS is the concurrency when no other source sets it', async 
   await expect(resolved([], { env: { RAILS_MAX_THREADS: 'x' } })).rejects.toThrow(/RAILS_MAX_THREADS is "x"/)
 })
 
-describe('the default configuration file', () => {
-  test.for<[files: string[], chosen: string | undefined]>([
-    [['config/sidekiq.yml'], 'config/sidekiq.yml'],
-    [['config/sidekiq.yml.erb'], 'config/sidekiq.yml.erb'],
-    [['config/sidekiq.yml.erb', 'config/sidekiq.yml'], 'config/sidekiq.yml'],
-    [['config/sidekiq.yml', 'config/highkiq.yml'], 'config/highkiq.yml'],
-    [['sidekiq.yml'], undefined],
-  ])('of %j', async ([files, chosen]) => {
-    const { file, folder } = await resolved(['-r', 'FOLDER'], {
-      files: Object.fromEntries(files.map((name) => [name, 'concurrency: 2'])),
-    })
-    expect(file?.path).toBe(chosen && join(folder, chosen))
-  })
+test.for<[files: string[], chosen: string | undefined]>([
+  [['config/sidekiq.yml'], 'config/sidekiq.yml'],
+  [['config/sidekiq.yml.erb'], 'config/sidekiq.yml.erb'],
+  [['config/sidekiq.yml.erb', 'config/sidekiq.yml'], 'config/sidekiq.yml'],
+  [['config/sidekiq.yml', 'config/highkiq.yml'], 'config/highkiq.yml'],
+  [['sidekiq.yml'], undefined],
+])('the default configuration file of %j', async ([names, chosen]) => {
+  const files = Object.fromEntries(names.map((name) => [name, 'concurrency: 2']))
+  const { file, folder } = await resolved(['-r', 'FOLDER'], { files })
+  expect(file?.path).toBe(chosen && join(folder, chosen))
 })
 
 test('Ruby paths in require of a file are not loaded, and noted', async () => {

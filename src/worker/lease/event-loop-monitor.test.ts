@@ -31,6 +31,13 @@ function watched(maxBlockSeconds = 900) {
     /** What was told, and when. */
     events: () => told.map(({ event, at }) => [event, at]),
     stopIn: (seconds: number) => monitor.stopAt(now + seconds * 1000),
+    /** The renewals stop when this time has passed, and not before. */
+    stopsAfter(seconds: number) {
+      this.pass(seconds)
+      expect(monitor.gaveUp).toBe(false)
+      this.pass(0.25)
+      expect(monitor.gaveUp).toBe(true)
+    },
   }
 }
 
@@ -58,13 +65,7 @@ test('a block is reported at growing intervals, and its end with the total time'
   const t = watched()
   t.eventLoop.began('j', 'J')
   t.pass(20.25)
-  expect(t.events()).toEqual([
-    ['blocked', 1.25],
-    ['blocked', 2.25],
-    ['blocked', 4.25],
-    ['blocked', 8.25],
-    ['blocked', 16.25],
-  ])
+  expect(t.events()).toEqual([1.25, 2.25, 4.25, 8.25, 16.25].map((at) => ['blocked', at]))
   expect(t.told[4]?.block).toMatchObject({ seconds: 16, job: { jid: 'j', class: 'J' }, count: 1 })
   t.eventLoop.yielded()
   t.pass(0.25)
@@ -97,10 +98,7 @@ test('time in which the watching thread did not run either does not count', () =
 test('after maxBlockSeconds the monitor stops the renewals and reports that once; they continue when the block is over', () => {
   const t = watched(3)
   t.eventLoop.began('j', 'J')
-  t.pass(3)
-  expect(t.monitor.gaveUp).toBe(false)
-  t.pass(0.25)
-  expect(t.monitor.gaveUp).toBe(true)
+  t.stopsAfter(3)
   t.pass(10)
   expect(t.events().filter(([event]) => event === 'gave-up')).toEqual([['gave-up', 3.25]])
   t.eventLoop.yielded()
@@ -115,10 +113,7 @@ test.each([
 ])('%s', (_, timeout, limit) => {
   const t = watched(3)
   t.eventLoop.began('j', 'J', timeout)
-  t.pass(limit)
-  expect(t.monitor.gaveUp).toBe(false)
-  t.pass(0.25)
-  expect(t.monitor.gaveUp).toBe(true)
+  t.stopsAfter(limit)
 })
 
 test("twice the longest timeout counts when the blocking job is unknown, else only that job's", () => {
@@ -129,10 +124,7 @@ test("twice the longest timeout counts when the blocking job is unknown, else on
   t.pass(3.25)
   expect(t.monitor.gaveUp).toBe(true)
   t.eventLoop.yielded()
-  t.pass(20)
-  expect(t.monitor.gaveUp).toBe(false)
-  t.pass(0.25)
-  expect(t.monitor.gaveUp).toBe(true)
+  t.stopsAfter(20)
 })
 
 test('with maxBlockSeconds Infinity the renewals never stop', () => {

@@ -9,13 +9,10 @@ function begin() {
   return { codes, buffer: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
 }
 
-const done = (ticket: string, move: Settlement['move'] = null): Settlement => ({
-  queue: 'default',
-  ticket,
-  move,
-  processed: 1,
-  failed: 0,
-})
+function done(ticket: string, move: Settlement['move'] = null): Settlement {
+  return { queue: 'default', ticket, move, processed: 1, failed: 0 }
+}
+
 const retry: Settlement['move'] = { to: 'retry', text: '{}', score: 1 }
 
 function answer(...settled: SettleAnswer[]): SettleAndFetchAnswer {
@@ -54,13 +51,10 @@ test('a settlement loses its messages after five refusals and its effects after 
   const { buffer, codes } = begin()
   const unlock: Effect = { kind: 'release-lock', lock: 'l', holder: 'j' }
   const again: EventEffect = { ...changed, jid: 'k', status: 'enqueued', window: 'enter', messages }
+  const failed: EventEffect = { ...changed, jid: 'f', status: 'failed', code: 'odd' }
   buffer.add({
     ...done('a'),
-    effects: [
-      { ...changed, result: '1', messages },
-      { ...changed, jid: 'f', status: 'failed', code: 'odd', messages },
-      unlock,
-    ],
+    effects: [{ ...changed, result: '1', messages }, { ...failed, messages }, unlock],
     also: [{ to: { to: 'queue', queue: 'default', text: '{"n":1}', end: 'front' }, effects: [again] }],
   })
   const untilRefused = (times: number) => {
@@ -72,7 +66,6 @@ test('a settlement loses its messages after five refusals and its effects after 
   expect(untilRefused(4)?.also?.[0]?.to.to).toBe('queue')
   const to = { to: 'dead', text: '{"n":1}', score: 5 }
   const dead = { ...changed, jid: 'k', status: 'error', code: 'STORE_UNUSABLE' }
-  const failed = { ...changed, jid: 'f', status: 'failed', code: 'odd' }
   expect(untilRefused(1)).toEqual({ ...done('a'), effects: [changed, failed, unlock], also: [{ to, effects: [dead] }] })
   expect(codes).toEqual(['STORE_UNUSABLE'])
   expect(untilRefused(5)).toEqual({ ...done('a'), also: [{ to }] })
