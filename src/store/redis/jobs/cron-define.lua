@@ -4,14 +4,13 @@
 -- ARGV  are seconds for which the process lives, name, the text that the process knows ("": no entry), the new text,
 --       the tick of a changed text or "" (the tick stays).
 -- Returns 1; 0 when the entry has another text than the process knows.
--- include: arguments clock
+-- include: arguments
 
 local ends = string.format('%d', clock() + math.floor(number() * 1000))
 local name, old, new, tick = text(), text(), text(), text()
 expect('set', 'hash')
 if (redis.call('HGET', KEYS[2], 'text') or '') ~= old then return 0 end
--- A server at its memory limit allows this script, because the first write is a removal.
-redis.call('SREM', KEYS[1], '')
+removeNothing('SREM', KEYS[1])
 redis.call('SADD', KEYS[1], name)
 redis.call('HSET', KEYS[2], 'text', new, 'ends', ends)
 -- A decided tick stays decided.

@@ -1,15 +1,12 @@
 -- Decides a tick of an unchanged cron entry, and pushes its job.
 --
--- KEYS  1 is the entry, 2 is queues; then the keys that ARGV names.
--- ARGV  are now (ms), the channel for due jobs, number of the lock's key or 0, text, from, to, jid or "" (the tick is
+-- KEYS  1 is queues, 2 is the entry; then the keys that ARGV names.
+-- ARGV  begin as in moves-open.lua; then come number of the lock's key or 0, text, from, to, jid or "" (the tick is
 --       skipped), item (moves.lua).
 -- Returns "ok", "gone", or "held" and the holder.
--- include: arguments ledger backlog closing iteration clock cancellations moves
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
-local entry = KEYS[1]
-QUEUES = KEYS[2]
-now = number()
-local channel, lock = text(), KEYS[number()]
+local entry, lock = KEYS[2], KEYS[number()]
 local expected, from, to, jid = text(), text(), text(), text()
 local item = readItem()
 local key = wrong(entry, 'hash') or (lock and wrong(lock, 'string'))

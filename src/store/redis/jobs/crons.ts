@@ -34,19 +34,24 @@ export class Crons extends StorePart implements CronStore {
 
   async define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
     const args = [seconds, name, old ?? '', text, tick ?? '']
-    return (await this.server.run(lua.cronDefine, [this.keys.crons, this.keys.cron(name)], args)) === 1
+    return this.server.succeeds(lua.cronDefine, [this.keys.crons, this.keys.cron(name)], args)
   }
 
   /** @throws PushError */
   async tick(name: string, { text, from, to, push }: CronTick, now: number): Promise<CronTickAnswer> {
     const { keys } = this
     try {
-      const all = [keys.cron(name), keys.queues]
-      const answer = await this.server.runCall(lua.cronTick, now, all, push ? [push.item] : [], (call) => {
-        call.add(push?.lock === undefined ? 0 : call.key(keys.lock(push.lock)))
-        call.add(text, from, to, push?.jid ?? '')
-        call.item(push?.item ?? null, push?.item.effects)
-      })
+      const answer = await this.server.runCall(
+        lua.cronTick,
+        now,
+        [keys.cron(name)],
+        push ? [push.item] : [],
+        (call) => {
+          call.add(push?.lock === undefined ? 0 : call.key(keys.lock(push.lock)))
+          call.add(text, from, to, push?.jid ?? '')
+          call.item(push?.item ?? null, push?.item.effects)
+        },
+      )
       const [word, holder = ''] = answer as [string, string?]
       return word === 'held' ? { holder } : (word as 'ok' | 'gone')
     } catch (thrown) {
@@ -55,11 +60,11 @@ export class Crons extends StorePart implements CronStore {
   }
 
   async pause(name: string, paused: boolean, now: number): Promise<boolean> {
-    return (await this.server.run(lua.cronPause, [this.keys.cron(name)], [now, paused ? 1 : 0])) === 1
+    return this.server.succeeds(lua.cronPause, [this.keys.cron(name)], [now, paused ? 1 : 0])
   }
 
   async remove(name: string): Promise<boolean> {
-    return (await this.server.run(lua.cronRemove, [this.keys.crons, this.keys.cron(name)], [name])) === 1
+    return this.server.succeeds(lua.cronRemove, [this.keys.crons, this.keys.cron(name)], [name])
   }
 
   async releaseLock(lock: string, holder: string): Promise<void> {

@@ -30,10 +30,9 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
-    const keys = [this.#key(set), this.keys.queues]
     const answers: SwapAnswer[] = []
     for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
-      const letters = await this.server.runCall(lua.swap, now, keys, some, (call) => {
+      const letters = await this.server.runCall(lua.swap, now, [this.#key(set)], some, (call) => {
         call.add(some.length)
         for (const { text, score, to, effects } of some) {
           call.add(this.server.texts.write(text), score)

@@ -1,12 +1,12 @@
 -- Removes jobs from any position of a queue, and moves or drops them. Atomic for each job; of equal texts only one
 -- goes.
 --
--- KEYS  1 is the queue, 2 is queues; then the keys that items name.
--- ARGV  are now (ms), the channel for due jobs, the most texts to pass, number of jobs; of each: text, about how many
+-- KEYS  1 is queues, 2 is the queue; then the keys that items name.
+-- ARGV  begin as in moves-open.lua; then come the most texts to pass, number of jobs; of each: text, about how many
 --       jobs are before it or "", item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, f too far away for this script, e error), for at least one job and
 -- as many as there was time for.
--- include: arguments ledger backlog closing iteration clock cancellations moves
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
 -- No command removes an element of a list by its index. Elements are overwritten with this text, and then all of them
 -- are removed in one pass. No other client ever sees it.
@@ -20,10 +20,8 @@ local PUT_BACK = 500
 -- A longer search would block the server.
 local REACH = 100000
 
-local queue = KEYS[1]
-QUEUES = KEYS[2]
-now = number()
-local channel, most, count = text(), number(), number()
+local queue = KEYS[2]
+local most, count = number(), number()
 refuse(wrong(queue, 'list'))
 
 local length = redis.call('LLEN', queue)

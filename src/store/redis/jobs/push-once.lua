@@ -1,13 +1,11 @@
 -- Stores jobs, except those that were stored a short while ago: all new ones, or none.
 --
 -- KEYS  1 is queues; then the keys that items name, and the key that remembers each job.
--- ARGV  are now (ms), the channel for due jobs, seconds for which a job is remembered, number of jobs; of each:
+-- ARGV  begin as in moves-open.lua; then come seconds for which a job is remembered, number of jobs; of each:
 --       number of the key that remembers it, item (moves.lua).
--- include: arguments ledger backlog closing iteration clock cancellations moves
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
-QUEUES = KEYS[1]
-now = number()
-local channel, seconds = text(), number()
+local seconds = number()
 local new, isNew = {}, {}
 for i = 1, number() do
   local key, item = KEYS[number()], readItem()

@@ -1,12 +1,9 @@
 -- Stores jobs whose tasks change with them, in the order given: all of them or none.
 --
 -- KEYS  1 is queues; then the keys that items name.
--- ARGV  are now (ms), the channel for due jobs, number of jobs, and the item (moves.lua) of each.
--- include: arguments ledger backlog closing iteration clock cancellations moves
+-- ARGV  begin as in moves-open.lua; then come number of jobs, and the item (moves.lua) of each.
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
-QUEUES = KEYS[1]
-now = number()
-local channel = text()
 local items = {}
 for i = 1, number() do
   items[i] = readItem()

@@ -124,14 +124,14 @@ export class Queues extends StorePart implements Partial<JobStore> {
   }
 
   async #pushWithEffects(items: readonly PushItem[], now: number): Promise<void> {
-    await this.server.runCall(lua.push, now, [this.keys.queues], items, (call) => {
+    await this.server.runCall(lua.push, now, [], items, (call) => {
       call.add(items.length)
       for (const item of items) call.item(item, item.effects)
     })
   }
 
   async #pushOnce(items: readonly PushItem[], now: number): Promise<void> {
-    await this.server.runCall(lua.pushOnce, now, [this.keys.queues], [], (call) => {
+    await this.server.runCall(lua.pushOnce, now, [], [], (call) => {
       call.add(ONCE_SECONDS, items.length)
       for (const item of items) {
         call.add(call.key(this.keys.once(item.once ?? '')))
@@ -149,7 +149,7 @@ export class Queues extends StorePart implements Partial<JobStore> {
 
   async saveIteration(jid: string, { executions, cursor, runtime }: IterationState): Promise<boolean> {
     const args = [executions, cursor, runtime]
-    return (await this.server.run(lua.saveIteration, [this.keys.iteration(jid)], args)) === 1
+    return this.server.succeeds(lua.saveIteration, [this.keys.iteration(jid)], args)
   }
 }
 

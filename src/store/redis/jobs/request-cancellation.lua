@@ -3,7 +3,7 @@
 -- KEYS  1 is the cancellations, 2 is their newest version, 3 is the iteration of the job.
 -- ARGV  are the job, ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations,
 --       seconds for which the iteration is kept.
--- include: arguments clock
+-- include: arguments
 
 local cancelled, newest, iteration = KEYS[1], KEYS[2], KEYS[3]
 expect('zset', 'string', 'hash')

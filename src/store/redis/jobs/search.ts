@@ -106,12 +106,11 @@ export class Search extends StorePart implements SearchStore {
   }
 
   async #pull(queue: string, items: readonly Pull[], now: number): Promise<(SwapAnswer | 'far')[]> {
-    const keys = [this.keys.queue(queue), this.keys.queues]
     const answers: (SwapAnswer | 'far')[] = []
     for (const some of chunksOf(items, ({ text }) => 2 * text.length, MAX_PULLS)) {
       for (let done = 0; done < some.length; ) {
         const rest = some.slice(done)
-        const letters = await this.server.runCall(lua.pull, now, keys, rest, (call) => {
+        const letters = await this.server.runCall(lua.pull, now, [this.keys.queue(queue)], rest, (call) => {
           call.add(MAX_PASSED, rest.length)
           for (const { text, at = '', to, effects } of rest) {
             call.add(this.server.texts.write(text), at)

@@ -1,14 +1,11 @@
 -- Moves or drops entries of a set, each only if it is unchanged. Atomic for each entry.
 --
--- KEYS  1 is the set, 2 is queues; then the keys that items name.
--- ARGV  are now (ms), the channel for due jobs, number of entries; of each: text, score, item (moves.lua).
+-- KEYS  1 is queues, 2 is the set; then the keys that items name.
+-- ARGV  begin as in moves-open.lua; then come number of entries; of each: text, score, item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, e error).
--- include: arguments ledger backlog closing iteration clock cancellations moves
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
-local set = KEYS[1]
-QUEUES = KEYS[2]
-now = number()
-local channel = text()
+local set = KEYS[2]
 refuse(wrong(set, 'zset'))
 
 local function remove(entry, score)

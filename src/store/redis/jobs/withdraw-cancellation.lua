@@ -3,7 +3,7 @@
 -- KEYS  1 is the cancellations, 2 is the iteration of the job.
 -- ARGV  is the job.
 -- Returns what it was: m (requested), d (dropped) or n (none).
--- include: arguments clock cancellations
+-- include: arguments cancellations
 
 expect('zset')
 return withdrawCancellation(KEYS[1], KEYS[2], text(), false)

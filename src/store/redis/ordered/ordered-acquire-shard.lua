@@ -7,7 +7,7 @@
 -- Returns nothing; or the token, the number of ids that went back, and of each id that went to the morgue its id, how
 -- often it died, and its payloads as score, payload, … The owner of the shard gets the same deaths again until it
 -- fetches.
--- include: arguments ordered-open ordered-notify ordered-state ordered-restore clock ordered-opened
+-- include: arguments ordered-open ordered-notify ordered-state ordered-restore ordered-opened
 
 local shard, owner, mostCrashes, seconds, err = number(), text(), number(), text(), text()
 if not DUE[shard] or not holds(owner) or redis.call('SISMEMBER', MEMBERS, owner) == 0 then return false end

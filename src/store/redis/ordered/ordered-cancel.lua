@@ -6,7 +6,7 @@
 -- include: arguments ordered-open ordered-notify ordered-state ordered-opened
 
 local answers = {}
-redis.call('HDEL', CANCELLED, '')
+removeNothing('HDEL', CANCELLED)
 for i = cursor + 1, #ARGV do
   local id = ARGV[i]
   local isWaiting = deleteWaiting(id)

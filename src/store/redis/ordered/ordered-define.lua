@@ -3,7 +3,7 @@
 -- KEYS  1 is the queue.
 -- ARGV  is the number of shards of a new queue.
 -- Returns its number of shards.
--- include: arguments clock
+-- include: arguments
 
 expect('hash')
 local LONG = 'A hash with a value of more than 64 bytes is one where the server finds fields without going through all of them.'

@@ -4,7 +4,7 @@
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there; then comes about how many ids a step reads.
 -- Returns 1; 0 when there is more to do.
--- include: arguments ordered-open clock ordered-names ordered-opened
+-- include: arguments ordered-open ordered-names ordered-opened
 
 local most = number()
 if named and redis.call('HEXISTS', QUEUE, 'naming') == 0 then

@@ -10,7 +10,7 @@ if not holds(owner) then return 0 end
 for _, member in ipairs(redis.call('SMEMBERS', MEMBERS)) do
   if not holds(member) then removeMember(member) end
 end
-redis.call('SREM', MEMBERS, '')
+removeNothing('SREM', MEMBERS)
 redis.call('SADD', MEMBERS, owner)
 notifyMembers()
 return 1

@@ -5,7 +5,7 @@
 -- ARGV  begin as there; then comes the most ids to check.
 -- Returns the number of moved ids, and 1 when there is more to do at once, or 2 when the ids must be indexed by name
 -- first.
--- include: arguments ordered-open ordered-notify clock ordered-names ordered-opened
+-- include: arguments ordered-open ordered-notify ordered-names ordered-opened
 
 local most = number()
 if not from then return { 0, 0 } end

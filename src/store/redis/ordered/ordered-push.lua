@@ -6,7 +6,7 @@
 --       of each, in the order of the ids, its record (ordered-state.lua) and performIn (with "w" before it if it
 --       applies to a waiting id as well).
 -- Returns 1.
--- include: arguments ordered-open ordered-notify clock ordered-names
+-- include: arguments ordered-open ordered-notify ordered-names
 
 local refused = opened({ QUEUE, IDS, FLIGHTS, BEHIND, NAMES }, { 'zset' })
 if refused then return refused end

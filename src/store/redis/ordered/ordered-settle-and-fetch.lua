@@ -9,7 +9,7 @@
 -- Returns the answers for done ids as one text, and those for other settlements (o ok, f fenced, e error); the
 -- problems as lines; whether the queue is paused (1); id, flight, id, … of the cancelled ids of the owner; and for
 -- each shard "lost", or when the next id is due or "", the flight, id, record, id, …
--- include: arguments ordered-open ordered-notify clock ordered-names ordered-state ordered-restore ordered-fetch
+-- include: arguments ordered-open ordered-notify ordered-names ordered-state ordered-restore ordered-fetch
 
 local refused = opened({ QUEUE, IDS, FLIGHTS, BEHIND, NAMES, CANCELLED, LEASES })
 if refused then return refused end

@@ -12,14 +12,19 @@ export interface Shards {
   from: number | null
 }
 
+/** The keys of a queue. */
+interface KeyNames {
+  fixed: readonly string[]
+  ofShards: (readonly string[])[]
+}
+
 /** About how many ids one script adds to the index of names. */
 const NAMED_AT_ONCE = 500
 
 export class OrderedQueues implements Partial<OrderedStore> {
   readonly server: Server
   readonly #known = new Map<string, Shards>()
-  readonly #fixed = new Map<string, readonly string[]>()
-  readonly #ofShards = new Map<string, (readonly string[])[]>()
+  readonly #names = new Map<string, KeyNames>()
 
   constructor(server: Server) {
     this.server = server
@@ -53,22 +58,21 @@ export class OrderedQueues implements Partial<OrderedStore> {
   }
 
   keys(queue: string): readonly string[] {
-    let keys = this.#fixed.get(queue)
-    if (!keys) {
-      keys = this.server.keys.ordered(queue)
-      this.#fixed.set(queue, keys)
-    }
-    return keys
+    return this.#namesOf(queue).fixed
   }
 
   shardKeys(queue: string, shard: number): readonly string[] {
-    let ofQueue = this.#ofShards.get(queue)
-    if (!ofQueue) {
-      ofQueue = []
-      this.#ofShards.set(queue, ofQueue)
-    }
-    ofQueue[shard] ??= this.server.keys.orderedShard(queue, shard)
-    return ofQueue[shard]
+    const { ofShards } = this.#namesOf(queue)
+    ofShards[shard] ??= this.server.keys.orderedShard(queue, shard)
+    return ofShards[shard]
+  }
+
+  #namesOf(queue: string): KeyNames {
+    const known = this.#names.get(queue)
+    if (known) return known
+    const names = { fixed: this.server.keys.ordered(queue), ofShards: [] }
+    this.#names.set(queue, names)
+    return names
   }
 
   /** Creates the queue if it does not exist. Returns its number of shards. */
@@ -98,8 +102,7 @@ export class OrderedQueues implements Partial<OrderedStore> {
 
   forget(queue: string): void {
     this.#known.delete(queue)
-    this.#fixed.delete(queue)
-    this.#ofShards.delete(queue)
+    this.#names.delete(queue)
   }
 
   async #list(queue: string): Promise<void> {

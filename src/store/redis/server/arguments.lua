@@ -1,4 +1,5 @@
--- Reads ARGV in order, checks the types of keys before anything is written, and collects problems.
+-- Every script begins with this: it reads ARGV in order, checks the types of keys before anything is written, and
+-- collects problems.
 
 local cursor = 0
 
@@ -49,4 +50,15 @@ local function report(problem)
     problems[problem] = true
     problems[#problems + 1] = problem
   end
+end
+
+-- Reads the server's clock in whole milliseconds.
+local function clock()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- Removes nothing with a command that removes. Behind it a server at its memory limit allows all writes of the script.
+local function removeNothing(command, key)
+  redis.call(command, key, '')
 end

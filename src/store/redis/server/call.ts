@@ -94,34 +94,31 @@ export class Call {
   effects(effects: readonly Effect[]): void {
     const at = this.args.push(0) - 1
     let count = 0
-    for (const effect of effects) {
-      if (effect.kind === 'iteration') {
-        count++
-        const { executions, cursor, runtime } = effect.state ?? { executions: 0, cursor: '', runtime: 0 }
-        this.args.push('i', this.key(this.#names.iteration(effect.jid)), executions, cursor, runtime)
-        continue
-      }
-      if (effect.kind === 'clear-cancellation') {
-        count++
-        this.args.push('u', this.key(this.#names.cancelled), this.key(this.#names.iteration(effect.jid)))
-        this.args.push(effect.jid, effect.dropped ? 1 : 0)
-        continue
-      }
-      if (effect.kind === 'release-lock') {
-        count++
-        this.args.push('l', this.key(this.#names.lock(effect.lock)), effect.holder)
-        continue
-      }
+    for (const effect of effects) if (this.#effect(effect)) count++
+    this.args[at] = count
+  }
+
+  /** Returns false, and adds nothing, for an event of a task that does not exist. */
+  #effect(effect: Effect): boolean {
+    const names = this.#names
+    if (effect.kind === 'iteration') {
+      const { executions, cursor, runtime } = effect.state ?? { executions: 0, cursor: '', runtime: 0 }
+      this.args.push('i', this.key(names.iteration(effect.jid)), executions, cursor, runtime)
+    } else if (effect.kind === 'clear-cancellation') {
+      this.args.push('u', this.key(names.cancelled), this.key(names.iteration(effect.jid)))
+      this.args.push(effect.jid, effect.dropped ? 1 : 0)
+    } else if (effect.kind === 'release-lock') {
+      this.args.push('l', this.key(names.lock(effect.lock)), effect.holder)
+    } else {
       const { id, index } = splitTaskJid(effect.jid)
       const base = this.task(id)
-      if (base === undefined) continue
-      count++
+      if (base === undefined) return false
       const { run, attempt, status, startedAt = '', window, code = '', result = '', messages = [] } = effect
       this.args.push('e', base, index, run, attempt, STATUS_NUMBER[status], effect.at, startedAt, window, code, result)
       this.args.push(messages.length)
       for (const message of messages) this.args.push(JSON.stringify(message))
     }
-    this.args[at] = count
+    return true
   }
 
   /** Adds rows of one task that finished in the same run and attempt. See finished-rows.lua. */

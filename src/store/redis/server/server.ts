@@ -97,6 +97,11 @@ export class Server {
     return (await this.ready()).run(...script)
   }
 
+  /** Runs a script that answers 1 or 0. */
+  async succeeds(...script: Parameters<Connection['run']>): Promise<boolean> {
+    return (await this.run(...script)) === 1
+  }
+
   async runForBytes(...script: Parameters<Connection['runForBytes']>): Promise<Buffer[]> {
     return (await this.ready()).runForBytes(...script)
   }
@@ -118,8 +123,8 @@ export class Server {
   }
 
   /**
-   * Runs a script whose KEYS begin with `keys`, and whose ARGV begins with now (ms) and the channel for due jobs. `fill`
-   * adds the further arguments, which may name the tasks that `items` change.
+   * Runs a script that begins with moves-open.lua. `keys` come behind queues; `fill` adds the arguments behind the
+   * channel, which may name the tasks that `items` change.
    */
   async runCall(
     script: Script,
@@ -130,7 +135,7 @@ export class Server {
   ): Promise<Reply> {
     await this.loadTasks(tasksOf(items))
     const call = this.newCall()
-    for (const key of keys) call.key(key)
+    for (const key of [this.keys.queues, ...keys]) call.key(key)
     call.add(now, this.keys.dueChannel)
     fill(call)
     return this.run(script, call.keys, call.args)

@@ -84,7 +84,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   async changeEvents(effects: readonly EventEffect[], now: number): Promise<void> {
     for (const some of chunksOf(effects, ({ result }) => result?.length ?? 0, MAX_ROWS)) {
       const fill = (call: Call) => call.effects(some)
-      await this.server.runCall(lua.taskChangeEvents, now, [this.keys.queues], [{ effects: some }], fill)
+      await this.server.runCall(lua.taskChangeEvents, now, [], [{ effects: some }], fill)
     }
   }
 
@@ -111,7 +111,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
       for (const { task } of items) pipeline.hsetnx(keys.tasks, task.id, writeTaskQueues(taskQueuesOf(task)))
     })
     await this.server.loadTasks(items.map(({ task }) => task.id))
-    await this.server.runCall(lua.taskPushSingle, now, [keys.queues, keys.taskQueues], [], (call) => {
+    await this.server.runCall(lua.taskPushSingle, now, [keys.taskQueues], [], (call) => {
       call.add(items.length)
       for (const { task, item } of items) {
         const fields = headerOf({ ...task, single: true })

@@ -10,7 +10,7 @@ local READ_PER_ROW = 10
 
 local most = math.min(number(), MOST_AT_ONCE)
 if not ledger or ledger.state ~= 'cancelling' then return { '0', '1' } end
-redis.call('HDEL', KEYS[1], '')
+removeNothing('HDEL', KEYS[1])
 local cancelled, bytes, queued = 0, 0, {}
 
 while cancelled < most and bytes < MOST_BYTES do

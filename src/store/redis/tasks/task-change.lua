@@ -7,8 +7,7 @@
 
 if not ledger then return false end
 if ledger.state == 'done' or ledger.state == 'cancelled' then return 'ended' end
--- A server at its memory limit allows this script, because the first write is a removal (of nothing).
-redis.call('HDEL', KEYS[1], '')
+removeNothing('HDEL', KEYS[1])
 while cursor < #ARGV do
   local field, value = text(), text()
   if field == 'paused' then

@@ -5,8 +5,7 @@
 -- include: arguments ledger backlog closing task-open
 
 if not ledger then return end
--- A server at its memory limit allows this script, because the first write is a removal (of nothing).
-redis.call('HDEL', KEYS[1], '')
+removeNothing('HDEL', KEYS[1])
 while cursor < #ARGV do
   local event = eventOf(ledger, number())
   if event and event.location == WINDOW then

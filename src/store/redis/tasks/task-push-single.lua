@@ -2,14 +2,11 @@
 --
 -- KEYS  1 is queues, 2 is the names of the queues that have tasks; then the keys that items name, and those of each
 --       task (ledger.lua).
--- ARGV  are now (ms), the channel for due jobs, number of jobs; of each: base of its task, its queue, its id,
+-- ARGV  begin as in moves-open.lua; then come number of jobs; of each: base of its task, its queue, its id,
 --       createdAt, when it is due (ms), arguments, "1" if the job goes to a queue or "0", number of fields of the
 --       header, fields and values; item (moves.lua).
--- include: arguments ledger backlog closing iteration clock cancellations moves
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
-QUEUES = KEYS[1]
-now = number()
-local channel = text()
 local singles = {}
 refuse(wrong(KEYS[2], 'set'))
 for i = 1, number() do

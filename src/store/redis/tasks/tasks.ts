@@ -35,7 +35,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
       this.keys.taskTimes(queue),
       this.keys.taskQueues,
     ]
-    return (await this.server.run(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])) === 1
+    return this.server.succeeds(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])
   }
 
   async openAdding(id: string, producer: string, now: number, instead = ''): Promise<AddAnswer> {

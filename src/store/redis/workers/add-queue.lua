@@ -8,6 +8,6 @@
 local owner, queue = text(), text()
 expect('zset', 'hash')
 if tonumber(redis.call('ZSCORE', KEYS[1], owner) or -1) < 0 then return 0 end
-redis.call('HDEL', KEYS[2], '')
+removeNothing('HDEL', KEYS[2])
 redis.call('HSET', KEYS[2], 'q ' .. queue, '')
 return 1

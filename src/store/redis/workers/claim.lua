@@ -4,7 +4,7 @@
 -- ARGV  are the owner, the end that its lease must still have or "" (the owner is known to be dead), names of its
 --       queues in case no key lists them.
 -- Returns 1; 0 when the lease was renewed since it was read, was claimed before, or is unknown.
--- include: arguments clock
+-- include: arguments
 
 local owner, expected = text(), number()
 expect('zset', 'hash', 'hash')

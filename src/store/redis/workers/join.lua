@@ -3,7 +3,7 @@
 -- KEYS  1 is leases, 2 is the newest stamp, 3 is the owner, 4 is its machine.
 -- ARGV  are the owner, seconds, host, names of its queues.
 -- Returns 1; 0 when the name is known already, claimed or not.
--- include: arguments clock stamp
+-- include: arguments stamp
 
 local owner, seconds, host = text(), text(), text()
 expect('zset', 'string', 'hash', 'hash')

@@ -29,27 +29,20 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   async create(owner: string, queues: readonly string[], seconds: number, host: string): Promise<boolean> {
     this.#seconds = Math.max(this.#seconds, seconds)
     const all = [this.keys.leases, this.keys.renewals, this.keys.owner(owner), this.keys.machine(machineOf(host))]
-    return (await this.server.run(lua.join, all, [owner, seconds, host, ...new Set(queues)])) === 1
+    return this.server.succeeds(lua.join, all, [owner, seconds, host, ...new Set(queues)])
   }
 
   /** Lets an owner hold jobs of one more queue. Returns false when it has no lease. */
   async addQueue(owner: Owner, queue: string): Promise<boolean> {
-    if (
-      (await this.server.run(lua.addQueue, [this.keys.leases, this.keys.owner(owner.name)], [owner.name, queue])) !== 1
-    )
-      return false
-    owner.queues.add(queue)
-    return true
+    const all = [this.keys.leases, this.keys.owner(owner.name)]
+    const isAdded = await this.server.succeeds(lua.addQueue, all, [owner.name, queue])
+    if (isAdded) owner.queues.add(queue)
+    return isAdded
   }
 
   async renew(owner: string, seconds: number): Promise<boolean> {
-    return (
-      (await this.server.run(
-        lua.renew,
-        [this.keys.leases, this.keys.renewals, this.keys.owner(owner)],
-        [owner, seconds],
-      )) === 1
-    )
+    const { keys } = this
+    return this.server.succeeds(lua.renew, [keys.leases, keys.renewals, keys.owner(owner)], [owner, seconds])
   }
 
   /** Removes an owner that holds no job. Returns false, and changes nothing, when it holds one. */
@@ -59,10 +52,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   }
 
   renewer(): Renewer {
-    return {
-      module: new URL('./renewer.js', import.meta.url).href,
-      options: { ...this.server.options },
-    }
+    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.server.options } }
   }
 
   async leases(): Promise<Lease[]> {
@@ -96,7 +86,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       unlisted = [...new Set([...known, ...found])]
     }
     const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host))]
-    return (await this.server.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
+    return this.server.succeeds(lua.claim, all, [owner, ends ?? '', ...unlisted])
   }
 
   /** Returns whether the owner still has its lease. */
@@ -200,7 +190,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       this.keys.settled(queue, owner),
     ])
     const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host)), ...own]
-    return (await this.server.run(lua.removeOwner, all, [owner, until])) === 1
+    return this.server.succeeds(lua.removeOwner, all, [owner, until])
   }
 }
 

@@ -94,7 +94,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     const { keys } = this
     const answers: SwapAnswer[] = []
     for (const some of chunksOf(items, ({ to }) => 2 * (to?.text.length ?? 0), MAX_JOBS)) {
-      const letters = await this.server.runCall(lua.rescue, now, [keys.queues], some, (call) => {
+      const letters = await this.server.runCall(lua.rescue, now, [], some, (call) => {
         call.add(some.length)
         for (const { owner, queue, ticket, to, effects } of some) {
           const isArrival = ticket.startsWith(ARRIVAL)

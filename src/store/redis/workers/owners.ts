@@ -29,7 +29,6 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   readonly #known = new Map<string, Owner>()
   /** The queues of owners that lost their lease. */
   readonly #lastQueues = new Map<string, ReadonlySet<string>>()
-  readonly #timers = new Set<NodeJS.Timeout>()
   #connection: Connection | undefined
 
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses) {
@@ -108,7 +107,6 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   }
 
   close(): void {
-    for (const timer of this.#timers) clearTimeout(timer)
     for (const owner of this.#known.values()) {
       owner.left = true
       for (const end of owner.waits) end()
@@ -223,11 +221,9 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   }
 
   #after(ms: number, work: () => unknown): void {
-    if (this.server.isClosed) return
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer)
-      void work()
-    }, ms).unref()
-    this.#timers.add(timer)
+    const run = () => {
+      if (!this.server.isClosed) void work()
+    }
+    setTimeout(run, ms).unref()
   }
 }

@@ -34,7 +34,7 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
   }
 
   async processes(): Promise<ProcessRecord[]> {
-    const identities = (await this.server.call((client) => client.smembers(this.keys.processes))).sort()
+    const identities = await this.#identities()
     const answers = await this.server.readable((pipeline) => {
       for (const identity of identities) pipeline.hgetall(this.keys.process(identity))
     })
@@ -49,6 +49,10 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
     return records
   }
 
+  async #identities(): Promise<string[]> {
+    return (await this.server.call((client) => client.smembers(this.keys.processes))).sort()
+  }
+
   /** Removes names of processes that no longer beat: Sidekiq polls more slowly the more names there are. */
   async #cleanUp(gone: readonly string[]): Promise<void> {
     const ours = await this.server.call((client) =>
@@ -58,7 +62,7 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
   }
 
   async running(): Promise<(RunningJob & { identity: string })[]> {
-    const identities = (await this.server.call((client) => client.smembers(this.keys.processes))).sort()
+    const identities = await this.#identities()
     const answers = await this.server.readable((pipeline) => {
       for (const identity of identities) {
         pipeline.hgetall(this.keys.running(identity)).hgetall(this.keys.otherRunning(identity))

@@ -1,14 +1,10 @@
 -- Moves jobs of claimed owners. Atomic for each job.
 --
 -- KEYS  1 is queues; then the keys that ARGV names.
--- ARGV  are now (ms), the channel for due jobs, number of jobs; of each: owner, numbers of the keys of leases,
+-- ARGV  begin as in moves-open.lua; then come number of jobs; of each: owner, numbers of the keys of leases,
 --       working and arriving, "ticket" or "arrival", ticket or text, item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, e error).
--- include: arguments ledger backlog closing iteration clock cancellations moves
-
-QUEUES = KEYS[1]
-now = number()
-local channel = text()
+-- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
 local function remove(leases, owner, working, arriving, source, name)
   local stamp = redis.call('ZSCORE', leases, owner)

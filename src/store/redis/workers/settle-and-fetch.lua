@@ -15,7 +15,7 @@
 -- queue the number of fetched jobs; the problems as lines; "more" when the rest was too large for one answer; the
 -- version of cancellations; per fetched queue whether it is paused (1); then the fetched texts, in order of the
 -- reserved tickets.
--- include: arguments ledger backlog closing iteration clock cancellations moves finished-rows
+-- include: arguments ledger backlog closing iteration cancellations moves finished-rows
 
 -- Seconds: a request that is delayed for longer does nothing, because its connection is gone.
 local SETTLED_SECONDS = 3600

@@ -8,7 +8,7 @@
 --       the lists.
 -- Returns "current" for such a database, "begun" for another one; or the last lease to end: owner, queue and the
 -- milliseconds left.
--- include: arguments clock
+-- include: arguments
 
 local prefix, schema, note = text(), text(), text()
 local time = clock()
@@ -42,8 +42,7 @@ for i, queue in ipairs(queues) do
 end
 if last then return last end
 
--- A server at its memory limit allows this script, because the first write is a removal.
-redis.call('ZREM', leases, '')
+removeNothing('ZREM', leases)
 for i, one in ipairs(found) do
   redis.call('DEL', one.leases, one.hosts)
   for j = 1, #one.owners, 2 do

@@ -16,8 +16,7 @@ for i, kind in ipairs(kinds) do
 end
 refuse(wrong(KEYS[3], 'string') and wrong(KEYS[3], 'list'))
 
--- A server at its memory limit allows this script, because the first write is a removal (of nothing).
-redis.call('HDEL', KEYS[2], '')
+removeNothing('HDEL', KEYS[2])
 if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('RENAME', KEYS[1], KEYS[2]) end
 if redis.call('TYPE', KEYS[3]).ok == 'string' then redis.call('RENAME', KEYS[3], KEYS[4]) end
 if redis.call('EXISTS', KEYS[3]) == 0 then

@@ -72,8 +72,7 @@ end
 local cursors = {}
 for base = 1, #KEYS, 6 do
   local at = text()
-  -- A server at its memory limit allows this script, because the first write is a removal.
-  redis.call('HDEL', KEYS[base], '')
+  removeNothing('HDEL', KEYS[base])
   if at == '0' then renameHeader(KEYS[base]) end
   local found = redis.call('HSCAN', KEYS[base + 2], at, 'MATCH', 'm*', 'COUNT', 500)
   for i = 1, #found[2], 2 do renameMessages(base, found[2][i], found[2][i + 1]) end
