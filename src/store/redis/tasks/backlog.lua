@@ -136,12 +136,8 @@ end
 
 -- Collects the fields that keep arguments and source of a new row.
 local function keep(fields, indexText, args, source)
-  fields[#fields + 1] = 'a' .. indexText
-  fields[#fields + 1] = args
-  if source ~= '' then
-    fields[#fields + 1] = 's' .. indexText
-    fields[#fields + 1] = source
-  end
+  addField(fields, 'a', indexText, args)
+  addField(fields, 's', indexText, source)
 end
 
 local function argsOf(ledger, index)

@@ -168,12 +168,17 @@ local function isDropped(ledger, status)
   return ledger.keepArgs == 'none' or status == 2
 end
 
+-- Adds a field of a row to a list of fields and values, unless its text is empty.
+local function addField(fields, letter, index, value)
+  if value == '' then return end
+  fields[#fields + 1] = letter .. index
+  fields[#fields + 1] = value
+end
+
 -- Keeps or drops a small text beside the event. Returns the bit that tells whether there is one.
 local function note(ledger, event, letter, had, value)
   if value ~= '' then
-    local kept = ledger.kept
-    kept[#kept + 1] = letter .. event.index
-    kept[#kept + 1] = value
+    addField(ledger.kept, letter, event.index, value)
     return 1
   end
   if had == 1 then ledger.dropped[#ledger.dropped + 1] = letter .. event.index end

@@ -11,40 +11,48 @@ import {
 } from '../../contract.ts'
 import type { TaskQueues } from '../server/call.ts'
 
-export const LOST_AFTER_MS = 3_600_000
+const LOST_AFTER_MS = 3_600_000
 
-export const HEADER = [
-  'id',
-  'name',
-  'job',
-  'queue',
-  'state',
-  'paused',
-  'broken',
-  'producers',
-  'run',
-  'runAt',
-  'endedBefore',
-  'mixed',
-  'total',
-  'backlog',
-  'inWindow',
-  'window',
-  'rowsPerJob',
-  'keepArgs',
-  'maxFailures',
-  'onMaxFailures',
-  'reason',
-  'lostAfter',
-  'single',
-  'producer',
-  'lastRow',
-  'meta',
-  'createdAt',
-  'progressAt',
-  'finishedAt',
-  ...EVENT_STATUSES,
-] as const
+const text = (value: string) => value
+const isSet = (value: string) => value !== ''
+const time = (value: string) => (value === '' ? null : Number(value))
+
+/** How each field of a header is read. A missing field is empty. */
+const READERS = {
+  id: text,
+  name: text,
+  job: text,
+  queue: text,
+  state: text,
+  paused: isSet,
+  broken: isSet,
+  producers: isSet,
+  run: Number,
+  runAt: Number,
+  endedBefore: Number,
+  mixed: isSet,
+  total: Number,
+  backlog: Number,
+  inWindow: Number,
+  window: Number,
+  rowsPerJob: (value: string) => Number(value) || null,
+  keepArgs: (value: string) => value as TaskRecord['keepArgs'],
+  maxFailures: readMaxFailures,
+  onMaxFailures: (value: string): TaskRecord['onMaxFailures'] => (value === 'cancel' ? 'cancel' : 'pause'),
+  reason: (value: string) => (value === '' ? null : (JSON.parse(value) as Message)),
+  lostAfter: (value: string) => Number(value || LOST_AFTER_MS),
+  single: isSet,
+  producer: text,
+  lastRow: (value: string) => value || null,
+  meta: text,
+  createdAt: Number,
+  progressAt: time,
+  finishedAt: time,
+}
+type Header = { [Name in keyof typeof READERS]: ReturnType<(typeof READERS)[Name]> }
+
+/** The fields of a header from which a record is made. */
+export const HEADER = [...Object.keys(READERS), ...EVENT_STATUSES]
 
 /** The fields that hold a value of the specification as it is. */
 const SAME = [
@@ -90,50 +98,19 @@ function readMaxFailures(text: string): MaxFailures | null {
 
 export function recordOf(values: readonly (string | null)[]): TaskRecord | null {
   if (values[0] === null) return null
-  const header = Object.fromEntries(HEADER.map((name, i) => [name, values[i] ?? ''])) as Record<
-    (typeof HEADER)[number],
-    string
-  >
-  const counts = {} as Record<EventStatus, number>
-  for (const status of EVENT_STATUSES) counts[status] = Number(header[status])
-  const time = (text: string) => (text === '' ? null : Number(text))
-  return {
-    id: header.id,
-    name: header.name,
-    job: header.job,
-    queue: header.queue,
-    producer: header.producer,
-    meta: header.meta,
-    state: stateOf(header, counts.enqueued + counts.working > 0),
-    run: Number(header.run),
-    runAt: Number(header.runAt || header.createdAt),
-    endedBefore: Number(header.endedBefore),
-    mixed: header.mixed !== '',
-    total: Number(header.total),
-    backlog: Number(header.backlog),
-    inWindow: Number(header.inWindow),
-    window: Number(header.window),
-    rowsPerJob: Number(header.rowsPerJob) || null,
-    adding: header.producers !== '',
-    broken: header.broken !== '',
-    keepArgs: header.keepArgs as TaskRecord['keepArgs'],
-    maxFailures: readMaxFailures(header.maxFailures),
-    onMaxFailures: header.onMaxFailures === 'cancel' ? 'cancel' : 'pause',
-    reason: header.reason === '' ? null : (JSON.parse(header.reason) as Message),
-    lostAfter: Number(header.lostAfter || LOST_AFTER_MS),
-    single: header.single !== '',
-    lastRow: header.lastRow === '' ? null : header.lastRow,
-    counts,
-    createdAt: Number(header.createdAt),
-    progressAt: time(header.progressAt),
-    finishedAt: time(header.finishedAt),
-  }
+  const fields = Object.entries(READERS).map(([name, read], i) => [name, read(values[i] ?? '')])
+  const header = Object.fromEntries(fields) as Header
+  const statuses = EVENT_STATUSES.map((status, i) => [status, Number(values[fields.length + i])])
+  const counts = Object.fromEntries(statuses) as Record<EventStatus, number>
+  const { paused: _, producers: adding, ...record } = header
+  const state = stateOf(header, counts.enqueued + counts.working > 0)
+  return { ...record, adding, state, counts, runAt: header.runAt || header.createdAt }
 }
 
-function stateOf(header: Record<'state' | 'paused' | 'producers' | 'broken', string>, isOpen: boolean): TaskState {
-  if (header.state !== 'open') return header.state as TaskState
+function stateOf({ state, paused, producers, broken }: Header, isOpen: boolean): TaskState {
+  if (state !== 'open') return state as TaskState
   // A pause has no effect on a task without open rows that gets no further rows.
-  if (header.paused !== '' && (isOpen || header.producers !== '')) return 'paused'
-  if (header.producers !== '') return 'adding'
-  return header.broken === '' ? 'running' : 'interrupted'
+  if (paused && (isOpen || producers)) return 'paused'
+  if (producers) return 'adding'
+  return broken ? 'interrupted' : 'running'
 }

@@ -40,13 +40,7 @@ local plain = recordOfRow(0, 0)
 local function addRow(index, args, row)
   local source, class, status, code, messages = text(), text(), number(), text(), {}
   for j = 1, number() do messages[j] = text() end
-  local function keep(letter, value)
-    if value ~= '' then
-      fields[#fields + 1] = letter .. index
-      fields[#fields + 1] = value
-    end
-  end
-  keep('j', class)
+  addField(fields, 'j', index, class)
   ledger.n[status] = ledger.n[status] + 1
   isMixed = isMixed or class ~= ''
   if status == 0 then
@@ -60,12 +54,12 @@ local function addRow(index, args, row)
     group = code,
   }
   rejected[#rejected + 1] = event
-  keep('c', code)
+  addField(fields, 'c', index, code)
   if ledger.keepArgs == 'none' then
     event.source = 0
   else
-    keep('a', args)
-    keep('s', source)
+    addField(fields, 'a', index, args)
+    addField(fields, 's', index, source)
   end
   if #messages > 0 then messagesOf[#messagesOf + 1] = { index, messages } end
   return packed(event)

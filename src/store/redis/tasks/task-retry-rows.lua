@@ -35,12 +35,8 @@ for i = 1, count do
       event.run, event.step, event.started, event.finished, event.location = run, 1, 0, 0, BACKLOG
       ledger.backlog = ledger.backlog + 1
       entries[#entries + 1] = entryOf(index, run, '@' .. ledger.total, '')
-      for letter, value in pairs({ a = args, s = source }) do
-        if value ~= '' then
-          fields[#fields + 1] = letter .. index
-          fields[#fields + 1] = value
-        end
-      end
+      addField(fields, 'a', index, args)
+      addField(fields, 's', index, source)
       if source ~= '' then event.source = 1 end
       if dead ~= '' then deadEntries[#deadEntries + 1] = { dead, tonumber(score) } end
     end

@@ -14,13 +14,6 @@ const DEFAULT_SECONDS = 15
 /** The prefix of the fields of an owner's hash that name its queues. */
 const QUEUE_FIELD = 'q '
 
-/** The hash of one owner. */
-interface OwnerRecord {
-  seconds: number
-  host: string
-  queues: string[]
-}
-
 export class Leases extends StorePart implements Partial<WorkerStore> {
   /** The longest lease, in seconds, of the owners that joined in this process. */
   #seconds = 0
@@ -48,7 +41,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   /** Removes an owner that holds no job. Returns false, and changes nothing, when it holds one. */
   async remove({ name, queues }: Owner): Promise<boolean> {
     const { host, queues: others } = await this.recordOf(name)
-    return this.#remove(name, { host, queues: [...new Set([...queues, ...others])] }, '')
+    return this.#remove(name, host, [...new Set([...queues, ...others])], '')
   }
 
   renewer(): Renewer {
@@ -95,8 +88,10 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     return Number(stamp ?? -1) >= 0
   }
 
-  async recordOf(owner: string): Promise<OwnerRecord> {
-    return recordIn(await this.server.call((client) => client.hgetall(this.keys.owner(owner))))
+  /** Reads the hash of an owner. */
+  async recordOf(owner: string): Promise<{ host: string; queues: string[] }> {
+    const fields = await this.server.call((client) => client.hgetall(this.keys.owner(owner)))
+    return { host: fields.host ?? '', queues: queuesIn(Object.keys(fields)) }
   }
 
   /** Returns every listed owner, claimed or not, with each of its queues. */
@@ -175,15 +170,13 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     const until = REMEMBERED_MS - Number(seconds) * 1000
     const old = await this.server.call((client) => client.zrangebyscore(this.keys.leases, `(${until}`, '(0'))
     for (const owner of old) {
-      if (!isHolding(owner)) await this.#remove(owner, await this.recordOf(owner), until)
+      if (isHolding(owner)) continue
+      const { host, queues } = await this.recordOf(owner)
+      await this.#remove(owner, host, queues, until)
     }
   }
 
-  async #remove(
-    owner: string,
-    { host, queues }: Pick<OwnerRecord, 'host' | 'queues'>,
-    until: number | '',
-  ): Promise<boolean> {
+  async #remove(owner: string, host: string, queues: readonly string[], until: number | ''): Promise<boolean> {
     const own = queues.flatMap((queue) => [
       this.keys.working(queue, owner),
       this.keys.arriving(queue, owner),
@@ -192,10 +185,6 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host)), ...own]
     return this.server.succeeds(lua.removeOwner, all, [owner, until])
   }
-}
-
-function recordIn(fields: Record<string, string>): OwnerRecord {
-  return { seconds: Number(fields.seconds ?? 0), host: fields.host ?? '', queues: queuesIn(Object.keys(fields)) }
 }
 
 function queuesIn(fields: readonly string[]): string[] {
