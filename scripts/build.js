@@ -27,7 +27,7 @@ const PARTS = {
     ],
   },
   dashboard: {
-    from: ['dashboard', 'src/words', 'package.json'],
+    from: ['dashboard', 'src/i18n', 'package.json'],
     written: 'dist/dashboard/index.html',
     steps: [['node', 'node_modules/vite/bin/vite.js', 'build', 'dashboard', '--logLevel', 'warn']],
   },

@@ -27,7 +27,7 @@ const SQLITE = ['job', 'store/contract', 'store/sqlite/sql.generated', 'store/sq
 const ROOMS = {
   job: [],
   load: ['job'],
-  words: [],
+  i18n: [],
   thread: [],
   'store/contract': ['job'],
   'store/sqlite/sql.generated': [],
@@ -63,7 +63,7 @@ const ROOMS = {
   'worker/loop': ['job', 'store/contract', ...PORT, 'worker/queue-order', 'worker/run'],
   'worker/lifecycle': ['job', 'store/contract', 'worker'],
   'tasks/spreadsheet': ['job'],
-  tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'words', 'tasks/spreadsheet', 'app/port'],
+  tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'i18n', 'tasks/spreadsheet', 'app/port'],
   ordered: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   metrics: ['job', 'store/contract', 'worker', 'app/port'],
   iterable: ['job', 'store/contract', 'worker', 'tasks/spreadsheet', 'app/port'],
@@ -80,7 +80,7 @@ const ROOMS = {
   'http/access': ['app', 'inspect', 'job', 'tasks'],
   'http/schemas': ['job', 'store/contract', 'tasks', 'http/access'],
   'http/live': ['app', 'index', 'inspect', 'job', 'tasks', 'http/access', 'http/schemas'],
-  'http/server': ['app', 'index', 'job', 'tasks', 'words', 'http/access', 'http/live', 'http/schemas'],
+  'http/server': ['app', 'index', 'job', 'tasks', 'i18n', 'http/access', 'http/live', 'http/schemas'],
   'http/routes': [
     'app',
     'index',
@@ -93,7 +93,7 @@ const ROOMS = {
     'http/server',
     'http/schemas',
   ],
-  'http/submitter': ['index', 'job', 'tasks', 'words', 'http/server', 'http/routes/tasks/queries', 'http/schemas'],
+  'http/submitter': ['index', 'job', 'tasks', 'i18n', 'http/server', 'http/routes/tasks/queries', 'http/schemas'],
   http: [
     'app',
     'index',

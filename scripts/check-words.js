@@ -3,7 +3,6 @@
 // files.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { basename } from 'node:path'
 import { parseAst } from 'rolldown/parseAst'
 
 const NOWHERE = [
@@ -38,7 +37,7 @@ const ORDINARY = new Set([
   ...['LogLine', 'LineJobLog', 'stderr-line', 'lineView', 'sentLine', 'Lines', 'pushLines', 'readLines', 'wantsLines'],
   ...['linesFromHeader', 'bareLines', 'linesIn', 'newLine', 'parseLine'],
   // A sheet of a workbook.
-  ...['sheet', 'sheetPath', 'sheetRows', 'emptySheet', 'SheetRow', 'sheetXml'],
+  ...['sheet', 'sheetPath', 'sheetRows', 'emptySheet', 'SheetRow', 'sheetXml', 'Sheet', 'SheetFormat', 'SheetContent'],
   // A frame of a stack trace or of SQLite's log; a mark of a deploy, as Sidekiq has it; a lease that is taken over.
   ...['frames', 'Frames', 'frameText', 'largeFrames', 'markDeploy', 'DeployMark', 'takeOver', 'lookUp', '#lookUp'],
 ])
@@ -98,13 +97,22 @@ const DECLARED_BY = {
   VariableDeclarator: ({ id, init }) => (/Function/.test(init?.type) ? id : undefined),
   MethodDefinition: keyOf,
   PropertyDefinition: keyOf,
+  TSAbstractMethodDefinition: keyOf,
+  TSAbstractPropertyDefinition: keyOf,
+  AccessorProperty: keyOf,
+  TSEnumDeclaration: ({ id }) => id,
+  TSEnumMember: ({ id }) => id,
+  ExportSpecifier: ({ exported }) => exported,
   TSPropertySignature: keyOf,
   TSMethodSignature: keyOf,
 }
 
-for (const file of files.filter((file) => /^(src|dashboard\/src)\/.*\.tsx?$/.test(file))) {
-  const name = basename(file).replace(/(\.test)?\.tsx?$/, '')
-  if (isRetired(name)) problems.push(`${file}: “${name}” is not a file's name any more`)
+const ours = files.filter((file) => /^(src|dashboard\/src|test)\//.test(file))
+for (const file of ours) {
+  const name = file.split('/').find((part) => isRetired(part.replace(/(\.test)?\.\w+$/, '')))
+  if (name) problems.push(`${file}: “${name}” is not a name of files and folders any more`)
+}
+for (const file of ours.filter((file) => /\.(tsx?|js)$/.test(file))) {
   const text = readFileSync(file, 'utf8')
   for (const { name, start } of namesIn(parseAst(text, { lang: file.endsWith('x') ? 'tsx' : 'ts' }).body)) {
     const at = text.slice(0, start).split('\n').length

@@ -78,7 +78,7 @@ const assets = [
 const SHARED = '../../../dashboard/src/styles/shared.css'
 const sources = new Map(readdirSync(assetsRoot).map((file) => [file, [file]]))
 sources.set('submitter.css', [SHARED, 'submitter.css'])
-sources.set('phrase.js', ['../../words/phrase.js'])
+sources.set('phrase.js', ['../../i18n/phrase.js'])
 for (const [name, parts] of [...sources].sort()) {
   const text = parts.map((part) => readFileSync(new URL(part, assetsRoot), 'utf8')).join('\n')
   assets.push(`  '${name}': ${JSON.stringify(text)},`)

@@ -1,8 +1,8 @@
 /** Makes the messages of events, and puts them into words. The store keeps a code and parameters, so that any language works. */
 
+import { formatPhrase } from '../i18n/phrase.js'
 import { messageOf } from '../job/errors.ts'
 import type { EventRecord, Message } from '../store/contract.ts'
-import { formatPhrase } from '../words/phrase.js'
 import { type Language, TASK_TEXTS, type TaskTexts } from './languages/index.ts'
 
 const CHARACTERS = 2000

@@ -74,7 +74,7 @@ inBrowser('who may do what', (open) => {
       if (request.method() !== 'GET') sent.push(request.url())
     })
     const offered: string[] = []
-    const look = async (path: string) => {
+    const actionsOf = async (path: string) => {
       // Its title is written when it is there; one with something open has the title of the page below.
       if (!path.includes('?')) await page.evaluate('document.title = ""')
       await go(path)
@@ -85,7 +85,7 @@ inBrowser('who may do what', (open) => {
     }
     await page.getByText('Live', { exact: true }).waitFor()
     for (const path of paths) {
-      for (const act of await look(path)) offered.push(`${path}: ${act}`)
+      for (const act of await actionsOf(path)) offered.push(`${path}: ${act}`)
       for (const key of ['p', 'r', 'Shift+D']) await page.keyboard.press(key)
     }
     expect(offered).toEqual([])
@@ -102,9 +102,9 @@ inBrowser('who may do what', (open) => {
     await page.getByRole('button', { name: 'Pause' }).first().click()
     await page.getByText(/^The action failed: .*read-only/).waitFor()
     expect(await hq.queue('nobody').isPaused()).toBe(false)
-    // So each page does offer something, and the look above would have seen it.
+    // Each page offers actions to a caller with rights, and `actionsOf` finds them.
     for (const path of paths.filter((one) => !['/', '/tasks', '/metrics'].includes(one))) {
-      expect(await look(path), path).not.toEqual([])
+      expect(await actionsOf(path), path).not.toEqual([])
     }
     expect(faults.splice(0).every((fault) => fault.includes('403'))).toBe(true)
   })

@@ -9,15 +9,15 @@ import { fileURLToPath } from 'node:url'
 import { Highkiq, type HighkiqOptions, type Logger, type Payload, type Worker, type WorkerOptions } from 'highkiq'
 import { expect, onTestFinished } from 'vitest'
 
-export interface Line {
+export interface LogLine {
   level: 'debug' | 'info' | 'warn' | 'error'
   about: Record<string, unknown>
   message: string
 }
 
 /** A logger that keeps what it is told. */
-export function recorder(lines: Line[] = [], fields: object = {}): Logger & { lines: Line[] } {
-  const at = (level: Line['level']) => (what: object | string, text?: string) => {
+export function recorder(lines: LogLine[] = [], fields: object = {}): Logger & { lines: LogLine[] } {
+  const at = (level: LogLine['level']) => (what: object | string, text?: string) => {
     const [about, message = ''] = typeof what === 'string' ? [{}, what] : [what, text]
     lines.push({ level, about: { ...fields, ...about }, message })
   }

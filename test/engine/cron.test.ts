@@ -47,16 +47,16 @@ const decided = ({ hq }: Bench, tick: number, name = 'c') =>
   until(async () => ((await hq.store.crons.list([name]))[0]?.tick ?? 0) >= tick)
 const entered = (t: Bench, name = 'c') => until(async () => (await t.hq.cron(name).info())?.defined)
 
-/** Hears of every look at the entries. */
-function looksOf(t: CronBench): Heard<number> {
-  const looks = new Heard<number>()
+/** Counts how often the entries are read. */
+function readsOf(t: CronBench): Heard<number> {
+  const reads = new Heard<number>()
   const list = t.hq.store.crons.list.bind(t.hq.store.crons)
   t.hq.store.crons.list = async (names) => {
     const records = await list(names)
-    looks.say(t.clock.at)
+    reads.say(t.clock.at)
     return records
   }
-  return looks
+  return reads
 }
 
 describe('ticks', () => {
@@ -568,7 +568,7 @@ describe('another definition', () => {
     const worker = await fresh.work({ leaseSeconds: 1, queues: ['nobody'] })
     await until(async () => (await infoOf(old)).spec === '*/2 * * * *')
     // The old one says what it says, again and again.
-    const said = looksOf(old)
+    const said = readsOf(old)
     await said.atLeast(4)
     expect((await infoOf(old)).spec).toBe('*/2 * * * *')
     for (let n = 1; n <= 4; n++) {
@@ -639,7 +639,7 @@ describe('clocks', () => {
 
   test('after a clock is set back no tick runs again, and the entry continues where it was', async () => {
     const t = cronBench()
-    const looks = looksOf(t)
+    const reads = readsOf(t)
     t.hq.cron('c', '0 * * * *', t.Tell, { missed: 'all' })
     await t.work({ leaseSeconds: 0.2 })
     await entered(t)
@@ -647,7 +647,7 @@ describe('clocks', () => {
     await t.ran.atLeast(5)
     for (let hour = 2; hour < 6; hour += 1.5) {
       t.clock.at = NOON + hour * HOUR
-      await looks.atLeast(looks.all.length + 6)
+      await reads.atLeast(reads.all.length + 6)
     }
     t.clock.at = NOON + 6 * HOUR
     await t.ran.atLeast(6)

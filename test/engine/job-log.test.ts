@@ -1,9 +1,9 @@
 import { BusinessFailure, Highkiq, type Logger, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, type Line, recorder, until } from './bench.ts'
+import { bench, type LogLine, recorder, until } from './bench.ts'
 
 /** Of jobs alone, without what the worker says of itself. */
-const ofJobs = (lines: readonly Line[]) => lines.filter(({ about }) => about.jid && !about.next)
+const ofJobs = (lines: readonly LogLine[]) => lines.filter(({ about }) => about.jid && !about.next)
 
 test('with logJobs each job logs its start, and done or fail with its seconds', async () => {
   const t = bench()
@@ -130,7 +130,7 @@ test('console works as a logger, for the app and in ctx.log', async () => {
 })
 
 test.each(['start', 'done', 'fail', 'all'])('a logger that throws at %s changes no job', async (broken) => {
-  const lines: Line[] = []
+  const lines: LogLine[] = []
   const breaking = (fields: object): Logger => {
     const log = recorder(lines, fields)
     const info: Logger['info'] = (what: object | string, text?: string) => {

@@ -3,12 +3,12 @@ import { type Highkiq, HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, Child, gate, Heard, until } from './bench.ts'
 
-type Turn = Parameters<Highkiq['store']['ordered']['settleAndFetch']>[2]
+type Request = Parameters<Highkiq['store']['ordered']['settleAndFetch']>[2]
 
 /** Stands between the app and its store: `before` may break a call that is not made, `after` one whose answer is lost. */
 function meddle(
   { store }: Highkiq,
-  { before, after }: { before?: (turn: Turn) => void; after?: (turn: Turn) => void },
+  { before, after }: { before?: (turn: Request) => void; after?: (turn: Request) => void },
 ) {
   const made = store.ordered.settleAndFetch.bind(store.ordered)
   store.ordered.settleAndFetch = async (queue, owner, turn) => {
@@ -19,7 +19,7 @@ function meddle(
   }
 }
 
-function once(breaks: (turn: Turn) => boolean): (turn: Turn) => void {
+function once(breaks: (turn: Request) => boolean): (turn: Request) => void {
   let broke = false
   return (turn) => {
     if (broke || !breaks(turn)) return
@@ -35,12 +35,12 @@ const emptied = (job: { stats(): Promise<{ length: number; busy: number }> }) =>
     return length + busy === 0
   })
 
-const takes = (turn: Turn) => turn.fetch.some(({ n }) => n > 0)
-const settles = (turn: Turn) => turn.settlements.length > 0
+const fetches = (turn: Request) => turn.fetch.some(({ n }) => n > 0)
+const settles = (turn: Request) => turn.settlements.length > 0
 
 test.each([
-  ['a call that takes is not made', { before: once(takes) }],
-  ['the answer to a call that takes is lost', { after: once(takes) }],
+  ['a call that takes is not made', { before: once(fetches) }],
+  ['the answer to a call that takes is lost', { after: once(fetches) }],
   ['a call that settles is not made', { before: once(settles) }],
   ['the answer to a call that settles is lost', { after: once(settles) }],
 ])('%s: everything runs once, in its order', async (_, faults) => {
@@ -76,7 +76,7 @@ test.each([
     if (calls.all.length === 1) throw new Error('first')
     await opened
   })
-  const dies = (turn: Turn) => turn.settlements.some(({ end }) => end.kind === 'dead')
+  const dies = (turn: Request) => turn.settlements.some(({ end }) => end.kind === 'dead')
   let failed = false
   meddle(t.hq, {
     before: (turn) => {
@@ -272,7 +272,7 @@ function told(hq: Highkiq, after = () => {}) {
   const heard: string[] = []
   meddle(hq, {
     after: (turn) => {
-      if (!takes(turn)) return
+      if (!fetches(turn)) return
       heard.push('asked')
       after()
     },

@@ -180,14 +180,14 @@ test('performBulk accepts iterables and async iterables, and reads at most one b
   const J = hq.job('J', async (_ctx, _n: number) => {})
   let read = 0
   let furthest = 0
-  const look = async () => {
+  const poll = async () => {
     const { enqueued } = await hq.store.metrics.totals()
     furthest = Math.max(furthest, read - enqueued)
   }
   async function* rows(): AsyncGenerator<[number]> {
     for (let n = 0; n < 25; n++) {
       read++
-      await look()
+      await poll()
       yield [n]
     }
   }

@@ -41,7 +41,7 @@ test('a table becomes one file, downloaded while it is made, with its rows in or
     // An address of a workbook does not make one of it.
     expect((await fetch(`${url}/exports/${id}/sales.xlsx`)).status).toBe(404)
     const ids = new Ids()
-    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) ids.take(chunk)
+    for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) ids.add(chunk)
     ids.end()
     expect((await follow(url, id)).at(-1)).toMatchObject({ state: 'done', total: Math.ceil(ROWS / 5000) })
     return ids
@@ -91,7 +91,7 @@ class Ids {
   readonly #hash = createHash('sha256')
   readonly #decoder = new TextDecoder('utf-8')
 
-  take(chunk: Uint8Array): void {
+  add(chunk: Uint8Array): void {
     this.#hash.update(chunk)
     const lines = (this.#rest + this.#decoder.decode(chunk, { stream: true })).split('\r\n')
     this.#rest = lines.pop() as string

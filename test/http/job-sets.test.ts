@@ -25,14 +25,14 @@ function fill({ hq }: Api, to: SetName, entries: [text: string, score: number][]
   )
 }
 
-interface Line {
+interface Progress {
   jid: string
   key: string
 }
 
 /** Returns all entries of all pages, and the number of calls. */
-async function walked({ call }: Api, path: string): Promise<{ lines: Line[]; calls: number }> {
-  const lines: Line[] = []
+async function walked({ call }: Api, path: string): Promise<{ lines: Progress[]; calls: number }> {
+  const lines: Progress[] = []
   let cursor = ''
   for (let calls = 1; ; calls++) {
     const { status, body, text } = await call('GET', `${path}${path.includes('?') ? '&' : '?'}${cursor}`)
@@ -43,7 +43,7 @@ async function walked({ call }: Api, path: string): Promise<{ lines: Line[]; cal
   }
 }
 
-const jidsOf = (lines: Line[]) => lines.map(({ jid }) => Number.parseInt(jid, 16))
+const jidsOf = (lines: Progress[]) => lines.map(({ jid }) => Number.parseInt(jid, 16))
 
 test('a set is listed by time, from either end, with the details of each job', async () => {
   const t = api()
@@ -176,7 +176,7 @@ test('a single job is retried, killed, deleted and rescheduled', async () => {
     [1, 2, 3, 4].map((n) => [textOf(n, failed('x')), 2e9 + n]),
   )
   const { lines } = await walked(t, '/api/v1/retries')
-  const key = (n: number) => `key=${encodeURIComponent((lines[n - 1] as Line).key)}`
+  const key = (n: number) => `key=${encodeURIComponent((lines[n - 1] as Progress).key)}`
   const done = { done: 1, refused: 0 }
   expect((await t.call('POST', `/api/v1/retries/${jid(1)}/retry?${key(1)}`)).body).toEqual(done)
   expect((await t.queue()).map(({ jid, retry_count }) => [jid, retry_count])).toEqual([[jid(1), 1]])
@@ -274,7 +274,7 @@ test('each of many similar jobs with the same time has a key of its own', async 
   const gone: string[] = []
   for (const place of places) {
     const { lines } = await walked(t, `/api/v1/scheduled?${place}`)
-    const line = lines[Math.floor(lines.length / 2)] as Line
+    const line = lines[Math.floor(lines.length / 2)] as Progress
     gone.push(line.jid)
     const { body } = await t.call('DELETE', `/api/v1/scheduled/${line.jid}?key=${encodeURIComponent(line.key)}`)
     expect(body, place).toEqual({ done: 1, refused: 0 })
@@ -393,7 +393,7 @@ test('hostile entries are listed, shown and deleted like any other', async () =>
     }
   }
   expect((await t.call('GET', '/api/v1/dead/errors')).status).toBe(200)
-  const jobs = body.items.map(({ jid, key }: Line) => ({ jid, key }))
+  const jobs = body.items.map(({ jid, key }: Progress) => ({ jid, key }))
   expect((await t.call('POST', '/api/v1/dead/delete', { json: { jobs } })).body).toEqual({
     done: texts.length,
     refused: 0,
@@ -429,7 +429,7 @@ test('a key is refused together with another job id', async () => {
   )
   await fill(t, 'retry', [[textOf(3, { jid: 'long'.repeat(200) }), 2e9 + 3]])
   const lines = (await walked(t, '/api/v1/retries')).lines
-  const [first, , long] = lines as [Line, Line, Line]
+  const [first, , long] = lines as [Progress, Progress, Progress]
   const other = await t.call('DELETE', `/api/v1/retries/${jid(2)}?key=${encodeURIComponent(first.key)}`)
   expect([other.status, other.body.error.code]).toEqual([400, 'INVALID_REQUEST'])
   const jobs = [{ jid: jid(2), key: first.key }]
@@ -473,7 +473,7 @@ test('a rescheduled job can be moved back to exactly its old time, unless it has
   await fill(t, 'schedule', [[textOf(0, { args: ['twin'] }), 2.5e9]])
   const { lines } = await walked(t, '/api/v1/scheduled')
   const jobs = [jid(0), jid(1), jid(2)].map((id) => {
-    const { key } = lines.find((line) => line.jid === id) as Line
+    const { key } = lines.find((line) => line.jid === id) as Progress
     return { jid: id, key }
   })
   const { body } = await t.call('POST', '/api/v1/scheduled/reschedule', { json: { jobs, at: 3e9 } })

@@ -18,13 +18,13 @@ const textOf = (n: number, more: object = {}) =>
     ...more,
   })
 
-interface Line {
+interface Progress {
   jid: string
   key: string
 }
 
-async function walked({ call }: Api, path: string): Promise<Line[]> {
-  const lines: Line[] = []
+async function walked({ call }: Api, path: string): Promise<Progress[]> {
+  const lines: Progress[] = []
   let cursor = ''
   for (;;) {
     const { status, body, text } = await call('GET', `${path}${path.includes('?') ? '&' : '?'}${cursor}`)
@@ -35,7 +35,7 @@ async function walked({ call }: Api, path: string): Promise<Line[]> {
   }
 }
 
-const jids = (lines: Line[]) => lines.map(({ jid }) => jid)
+const jids = (lines: Progress[]) => lines.map(({ jid }) => jid)
 
 test('queues are listed with size, latency, and the processes that serve them', async () => {
   const t = api()
@@ -86,7 +86,7 @@ test('the jobs of a queue are listed newest first, searched, shown, and deleted 
   await t.hq.queue('default').deleteByClass('Tenth')
   await t.hq.store.jobs.push([{ to: 'queue', queue: 'default', text: textOf(301), end: 'front' }], Date.now())
   for (const n of [0, 1, 150, 297]) {
-    const line = lines[n] as Line
+    const line = lines[n] as Progress
     const key = `key=${encodeURIComponent(line.key)}`
     const detail = await t.call('GET', `${path}/${line.jid}?${key}`)
     expect(detail.body).toMatchObject({ jid: line.jid, args: [299 - n], at: null, backtrace: null })

@@ -25,8 +25,8 @@ export function ask(port: number, ...commands: string[][]): Promise<Message[]> {
 /** Returns the strings of each reply; rejects when one is an error. */
 export async function stringsOf(port: number, ...commands: string[][]): Promise<string[][]> {
   const replies = await ask(port, ...commands)
-  return replies.map(({ type, words }) => {
-    const texts = words.map(String)
+  return replies.map(({ type, parts }) => {
+    const texts = parts.map(String)
     if (type === '-') throw new Error(texts.join(' '))
     return texts
   })

@@ -34,8 +34,8 @@ export async function contents(redis: Redis): Promise<Contents> {
 
 /** Returns what is wrong with the jobs and tasks of a database; an empty list when they are consistent. */
 export function faultsOf(all: Contents): string[] {
-  const places = placesOf(all)
-  const faults = [...places].filter(([, where]) => where.length > 1).map(([jid, where]) => `${jid} is in ${where}`)
+  const locations = locationsOf(all)
+  const faults = [...locations].filter(([, where]) => where.length > 1).map(([jid, where]) => `${jid} is in ${where}`)
   const others = othersOf(all)
   const held = new Map<string, number>()
   for (const [key, header] of Object.entries(all)) {
@@ -49,7 +49,7 @@ export function faultsOf(all: Contents): string[] {
     const entries = ((all[`${key}:backlog`] ?? []) as string[]).map(entryOf)
     const living = entries.filter(({ index, run, isNew }) => {
       const event = events[index]
-      const isHeld = event && (event.place === HELD || (event.place === NEW && isNew && index >= next))
+      const isHeld = event && (event.location === HELD || (event.location === NEW && isNew && index >= next))
       return isHeld && event.status === 0 && event.run === run
     })
     const isWaiting = new Set(living.map(({ index }) => index))
@@ -61,26 +61,26 @@ export function faultsOf(all: Contents): string[] {
     }
     if (isWaiting.size !== living.length) fault(`has a row twice in its backlog`)
     if (said('backlog') !== living.length) fault(`says ${said('backlog')} held, has ${living.length} in its backlog`)
-    for (const [i, { place }] of events.entries()) {
-      if ((place === HELD || (place === NEW && i >= next)) && !isWaiting.has(i)) fault(`row ${i} is held nowhere`)
+    for (const [i, { location }] of events.entries()) {
+      if ((location === HELD || (location === NEW && i >= next)) && !isWaiting.has(i)) fault(`row ${i} is held nowhere`)
     }
     held.set(queue, (held.get(queue) ?? 0) + said('backlog'))
-    let placed = 0
-    for (const [i, { status, place }] of events.entries()) {
+    let inWindow = 0
+    for (const [i, { status, location }] of events.entries()) {
       const jid = id + i.toString(16).padStart(8, '0')
       if (others.has(jid)) continue
-      const where = (places.get(jid) ?? []).join()
+      const where = (locations.get(jid) ?? []).join()
       const isOpen = status <= 1
       if (isOpen && where === '' && !isWaiting.has(i)) fault(`row ${i} is open and nowhere`)
-      const at = place === NEW ? (i < next ? 1 : 0) : place
+      const at = location === NEW ? (i < next ? 1 : 0) : location
       // The job of a cancelled row is settled without running when it is fetched.
       if (status === CANCELLED && at === ELSEWHERE) continue
-      if (/^(queue|working|arriving)/.test(where)) placed++
+      if (/^(queue|working|arriving)/.test(where)) inWindow++
       const [word] = /^\w+/.exec(where) ?? ['']
       const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][at]?.includes(word)
-      if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at place ${place}`)
+      if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at location ${location}`)
     }
-    if (said('inWindow') !== placed) fault(`says ${said('inWindow')} in the window, has ${placed}`)
+    if (said('inWindow') !== inWindow) fault(`says ${said('inWindow')} in the window, has ${inWindow}`)
     const rows = (all[`${key}:rows`] ?? {}) as Record<string, string>
     const slots = (all[`${key}:reasons`] ?? {}) as Record<string, string>
     const rejected = events.flatMap(({ status }, i) => {
@@ -98,10 +98,10 @@ export function faultsOf(all: Contents): string[] {
 }
 
 /** Returns the key of each job, by jid. */
-export function placesOf(all: Contents): Map<string, string[]> {
-  const places = new Map<string, string[]>()
-  for (const [place, { jid }] of jobsOf(all)) places.set(jid, [...(places.get(jid) ?? []), place])
-  return places
+export function locationsOf(all: Contents): Map<string, string[]> {
+  const locations = new Map<string, string[]>()
+  for (const [location, { jid }] of jobsOf(all)) locations.set(jid, [...(locations.get(jid) ?? []), location])
+  return locations
 }
 
 /** Returns rows that share a job with an earlier row, which alone is in the window. */
@@ -113,18 +113,18 @@ function othersOf(all: Contents): Set<string> {
   return others
 }
 
-function* jobsOf(all: Contents): Generator<[place: string, job: { jid: string; hk_rows?: number[] }]> {
+function* jobsOf(all: Contents): Generator<[location: string, job: { jid: string; hk_rows?: number[] }]> {
   for (const [key, value] of Object.entries(all)) {
     const name = /^(?:hk:\{queue:.*\}:)?(queue|working|arriving|backlog|retry|schedule|dead)\b/.exec(key)?.[1]
-    const place = /:backlog$/.test(key) ? 'backlog' : name
-    if (!place || !Array.isArray(value)) continue
+    const location = /:backlog$/.test(key) ? 'backlog' : name
+    if (!location || !Array.isArray(value)) continue
     for (const line of value as string[]) {
       // For a backlog entry without the text of a job the task has the rest.
-      if (place === 'backlog' && !/^[^\n]*!\n/.test(line)) continue
+      if (location === 'backlog' && !/^[^\n]*!\n/.test(line)) continue
       // The score follows the text of a set's entry, and an index comes before the text of a backlog entry. An empty
       // text is a placeholder.
       const text = line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)
-      if (text !== '') yield [place, JSON.parse(text)]
+      if (text !== '') yield [location, JSON.parse(text)]
     }
   }
 }
@@ -174,11 +174,11 @@ function entryOf(entry: string): { index: number; run: number; isNew: boolean } 
 }
 
 /** Records of 20 bytes, in hex; see ledger.lua. */
-function eventsOf(hex: string): { status: number; place: number; run: number }[] {
+function eventsOf(hex: string): { status: number; location: number; run: number }[] {
   const bytes = Buffer.from(hex, 'hex')
   return Array.from({ length: bytes.length / 20 }, (_, i) => {
     const flags = bytes.readUInt8(i * 20)
-    return { status: flags % 8, place: (flags >> 3) % 4, run: bytes.readUInt16LE(i * 20 + 1) }
+    return { status: flags % 8, location: (flags >> 3) % 4, run: bytes.readUInt16LE(i * 20 + 1) }
   })
 }
 

@@ -68,7 +68,7 @@ export class Link {
   }
 
   async #request(message: Message): Promise<void> {
-    const [name = '', ...args] = message.words
+    const [name = '', ...args] = message.parts
     const request = { name: String(name).toUpperCase(), args }
     const step = this.#stepOf(request)
 
@@ -80,14 +80,14 @@ export class Link {
       step.tell(request)
       if ((await step.released) === 'cut') return this.cut()
     }
-    if (this.#take('half-request')) {
+    if (this.#isNext('half-request')) {
       this.#up.half(message.bytes)
       return this.#leave()
     }
     if (SUBSCRIPTIONS.has(request.name)) this.#subscribes = true
     else this.#expected.push({ request, step })
     if (!(await this.#up.write(message.bytes))) return this.cut()
-    if (step?.act === 'cut-after-request' || this.#take('after-request')) this.#leave()
+    if (step?.act === 'cut-after-request' || this.#isNext('after-request')) this.#leave()
     if (step?.act === 'pass' || step?.act === 'cut-after-request') step.tell(request)
   }
 
@@ -102,8 +102,8 @@ export class Link {
       step.tell(request)
       if ((await step.released) === 'cut') return this.cut()
     }
-    if (this.#take('before-reply')) return this.cut()
-    if (this.#take('half-reply')) {
+    if (this.#isNext('before-reply')) return this.cut()
+    if (this.#isNext('half-reply')) {
       this.#down.half(message.bytes)
       this.#server.destroy()
       this.#cut = true
@@ -119,13 +119,13 @@ export class Link {
     this.#server.end()
   }
 
-  #take(manner: Manner): boolean {
+  #isNext(manner: Manner): boolean {
     if (this.#armed !== manner) return false
     this.#armed = undefined
     return true
   }
 
-  #isPush({ type, words }: Message): boolean {
-    return type === '>' || (this.#subscribes && type === '*' && PUSHES.has(String(words[0])))
+  #isPush({ type, parts }: Message): boolean {
+    return type === '>' || (this.#subscribes && type === '*' && PUSHES.has(String(parts[0])))
   }
 }

@@ -5,7 +5,7 @@ import type { PushItem } from '#dist/store/contract.js'
 import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { change, jidOf, rows, spec } from '../conformance/tasks/tracked.ts'
 import { bench, gate, Heard, until } from '../engine/bench.ts'
-import { contents, faultsOf, placesOf } from './census.ts'
+import { contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -269,7 +269,7 @@ onRedis('a server without memory', () => {
   }
 
   /** Waits until no job is anywhere. It does not ask the store, because queries are a test of their own. */
-  const workedOff = () => until(async () => placesOf(await contents(redis)).size === 0)
+  const workedOff = () => until(async () => locationsOf(await contents(redis)).size === 0)
 
   async function leases({ hq }: Pick<ReturnType<typeof bench>, 'hq'>) {
     return (await hq.store.workers.leases()).sort((a, b) => (a.owner < b.owner ? -1 : 1))

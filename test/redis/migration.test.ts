@@ -8,7 +8,7 @@ import { migrate } from '#dist/store/redis/server/migration.js'
 import { readRedisUrl } from '#dist/store/redis/server/url.js'
 import { jidOf } from '../conformance/tasks/tracked.ts'
 import { bench, until } from '../engine/bench.ts'
-import { contents, faultsOf, placesOf } from './census.ts'
+import { contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -288,7 +288,7 @@ onRedis('a database of version 0.1', () => {
       for (const member of await redis.zrange(key, '0', '-1')) await redis.zadd(key, 1, member)
     }
     const before = await contents(redis)
-    const expected = [...placesOf(before)].filter(([, places]) => places.join() !== 'dead').map(([jid]) => jid)
+    const expected = [...locationsOf(before)].filter(([, places]) => places.join() !== 'dead').map(([jid]) => jid)
     for (const [, key, ...entries] of FIXTURE) {
       const rows =
         key === 'queue:lists' ? (JSON.parse(entries[0] as string) as { hk_task: string; hk_rows: number[] }) : null

@@ -56,10 +56,10 @@ class Scene {
     for (const owner of ['A', 'B', 'D']) await store.ordered.join('o', owner)
     scene.token = sure(await store.ordered.acquireShard('o', 0, 'A', 3, MS)).token
     const theirs = sure(await store.ordered.acquireShard('o', 1, 'D', 3, MS)).token
-    const take = async (owner: string, shard: number, token: number) =>
-      sure((await store.ordered.settleAndFetch('o', owner, turn([], [{ shard, token, n: 9 }]))).fetched[0]).ids
+    const fetch = async (owner: string, shard: number, token: number) =>
+      sure((await store.ordered.settleAndFetch('o', owner, requestOf([], [{ shard, token, n: 9 }]))).fetched[0]).ids
     await store.ordered.push('o', 2, [item(failed, '"f"'), item(dead, '"d1"'), item(dead, '"d2"', 2)], MS)
-    const first = await take('A', 0, scene.token)
+    const first = await fetch('A', 0, scene.token)
     const ends: OrderedEnd[] = first.map(({ id }) =>
       id === dead
         ? { kind: 'dead', error: 'no' }
@@ -68,7 +68,7 @@ class Scene {
     await store.ordered.settleAndFetch(
       'o',
       'A',
-      turn(
+      requestOf(
         first.map((one, i) => scene.end(one, sure(ends[i]))),
         [],
       ),
@@ -81,8 +81,8 @@ class Scene {
       MS,
     )
     await store.ordered.push('o', 2, [item(sure(ONE[0]), '"y"'), item(sure(ONE[0]), '"z"')], MS)
-    scene.flying = await take('A', 0, scene.token)
-    await take('D', 1, theirs)
+    scene.flying = await fetch('A', 0, scene.token)
+    await fetch('D', 1, theirs)
     await store.workers.claim('D', null)
     const waiting = [item(f1, '"behind"'), item(w1, '"1"'), item(w2, '"1"'), item(w2, '"2"'), item(sure(ONE[1]), '"1"')]
     await store.ordered.push('o', 2, waiting, MS)
@@ -125,7 +125,7 @@ class Scene {
   }
 }
 
-function turn(settlements: OrderedSettlement[], takes: { shard: number; token: number; n: number }[]) {
+function requestOf(settlements: OrderedSettlement[], takes: { shard: number; token: number; n: number }[]) {
   return { now: MS, settlements, fetch: takes, maxPayloads: 9 }
 }
 
@@ -143,16 +143,16 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
   own: ({ store }) => store.ordered.acquireShard('o', 1, 'B', 1, MS),
   release: ({ store, token }) => store.ordered.releaseShard('o', 0, 'A', token, MS),
   leave: ({ store }) => store.ordered.leave('o', 'A', MS),
-  async turn(scene) {
-    const answer = await scene.store.ordered.settleAndFetch('o', 'A', turn(scene.settlements, []))
+  async settle(scene) {
+    const answer = await scene.store.ordered.settleAndFetch('o', 'A', requestOf(scene.settlements, []))
     scene.settlements = scene.settlements.filter((_, i) => answer.settled[i] === 'error')
     return answer.problem ?? ''
   },
-  async take({ store, token }) {
+  async fetch({ store, token }) {
     const { fetched: taken, problem } = await store.ordered.settleAndFetch(
       'o',
       'A',
-      turn([], [{ shard: 0, token, n: 9 }]),
+      requestOf([], [{ shard: 0, token, n: 9 }]),
     )
     return problem ?? (sure(taken[0]).lost ? 'lost' : '')
   },
@@ -173,7 +173,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
   resurrect: ({ store }) => store.ordered.resurrect('o', [dead], MS),
   deleteDead: ({ store }) => store.ordered.deleteDead('o', [dead]),
   trim: ({ store }) => store.ordered.pruneMorgue('o', 0, 0),
-  async look({ store }) {
+  async read({ store }) {
     await store.ordered.assignments('o')
     for (const by of ['id', 'performIn', 'retryCount'] as const) await store.ordered.waiting('o', by, page)
     await store.ordered.waiting('o', 'performIn', { ...page, after: { value: 1, id: 'x' } })
@@ -187,7 +187,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
 }
 
 /** Operations of which each part is all or nothing. */
-const inParts = new Set(['define', 'turn', 'take', 'leave', 'move', 'forget'])
+const inParts = new Set(['define', 'settle', 'fetch', 'leave', 'move', 'forget'])
 
 onRedis('ordered queues', () => {
   let server: RedisServer
@@ -262,7 +262,7 @@ onRedis('ordered queues', () => {
       }
       expect(await one.contents()).toBe(before)
       const takes = [{ shard: 0, token: one.token, n: 9 }]
-      const answer = await store.ordered.settleAndFetch('o', 'A', turn(one.settlements, takes))
+      const answer = await store.ordered.settleAndFetch('o', 'A', requestOf(one.settlements, takes))
       expect(answer.settled).toEqual(['ok', 'ok', 'ok'])
       expect(
         sure(answer.fetched[0])
@@ -316,7 +316,7 @@ onRedis('ordered queues', () => {
       expect(first.died).toMatchObject([{ id: ONE[0], error: 'crashed 1 times', deaths: 1 }])
       expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({ ...first, rescued: 0 })
       expect(await store.ordered.acquireShard('o', 1, 'A', 1, MS)).toBe(null)
-      await store.ordered.settleAndFetch('o', 'B', turn([], [{ shard: 1, token: first.token, n: 1 }]))
+      await store.ordered.settleAndFetch('o', 'B', requestOf([], [{ shard: 1, token: first.token, n: 1 }]))
       expect(await store.ordered.acquireShard('o', 1, 'B', 1, MS)).toEqual({
         token: first.token,
         rescued: 0,
@@ -355,7 +355,7 @@ onRedis('ordered queues', () => {
       await store.workers.join('W', { queues: ['many'], seconds: 600, host: 'here' })
       await store.ordered.join('many', 'W')
       const { token } = sure(await store.ordered.acquireShard('many', 0, 'W', 3, MS))
-      const answer = await store.ordered.settleAndFetch('many', 'W', turn([], [{ shard: 0, token, n: 20 }]))
+      const answer = await store.ordered.settleAndFetch('many', 'W', requestOf([], [{ shard: 0, token, n: 20 }]))
       const taken = new Set(sure(answer.fetched[0]).ids.map(({ id }) => id))
       expect(taken.size).toBe(20)
       const left = ids.slice(50, 2200).filter((id) => !taken.has(id))

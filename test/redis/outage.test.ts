@@ -5,7 +5,7 @@ import { expect, type TestContext, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { gate, Heard, recorder, until } from '../engine/bench.ts'
-import { contents, faultsOf, placesOf } from './census.ts'
+import { contents, faultsOf, locationsOf } from './census.ts'
 import { startProxy } from './proxy.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -223,7 +223,7 @@ class Scene {
   /** Waits until no job is left, and checks the counts. */
   async expectOnce(): Promise<void> {
     const redis = new Redis(this.server.url(1))
-    await until(async () => placesOf(await contents(redis)).size === 0)
+    await until(async () => locationsOf(await contents(redis)).size === 0)
     const all = await contents(redis)
     redis.disconnect()
     const { stored, unsure, refused } = this

@@ -164,7 +164,7 @@ onRedis('a proxy before a Redis server', () => {
     await hold.happened
     hold.release()
     await server.ask('PUBLISH', 'b', 'bye')
-    const words = (await next.answers(2)).map((message) => message.words.map(String))
+    const words = (await next.answers(2)).map((message) => message.parts.map(String))
     const pong = protocol === 2 ? ['pong', 'held'] : ['held']
     expect(words).toEqual([pong, ['message', 'b', 'bye']])
   })

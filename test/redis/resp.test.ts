@@ -59,8 +59,8 @@ describe('the reader of the Redis protocol', () => {
         Buffer.from('*2\r\n*1\r\n$1\r\na\r\n:7\r\n'),
       ]),
     )
-    expect([set?.type, set?.words.map(String)]).toEqual(['*', ['SET', 'key', 'two words']])
-    expect([pushed?.type, pushed?.words.map(String)]).toEqual(['>', ['message', 'hi']])
-    expect([nested?.type, nested?.words.map(String)]).toEqual(['*', ['a', '7']])
+    expect([set?.type, set?.parts.map(String)]).toEqual(['*', ['SET', 'key', 'two words']])
+    expect([pushed?.type, pushed?.parts.map(String)]).toEqual(['>', ['message', 'hi']])
+    expect([nested?.type, nested?.parts.map(String)]).toEqual(['*', ['a', '7']])
   })
 })

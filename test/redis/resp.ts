@@ -3,24 +3,24 @@ export interface Message {
   /** The first byte: `*` an array (every request is one), `+`, `-`, `:`, `$`, `>` a push, … */
   type: string
   /** The strings and simple values in it, in order, at any depth. */
-  words: Buffer[]
+  parts: Buffer[]
   /** The raw bytes. */
   bytes: Buffer
 }
 
-export function encode(...words: (string | Buffer)[]): Buffer {
-  const parts = words.map((word) => {
-    const bytes = Buffer.from(word as string)
+export function encode(...values: (string | Buffer)[]): Buffer {
+  const parts = values.map((value) => {
+    const bytes = Buffer.from(value as string)
     return Buffer.concat([Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n')])
   })
-  return Buffer.concat([Buffer.from(`*${words.length}\r\n`), ...parts])
+  return Buffer.concat([Buffer.from(`*${values.length}\r\n`), ...parts])
 }
 
 /** Finds the messages in a stream that arrives in any pieces. */
 export class Reader {
   #buffer: Buffer = Buffer.alloc(0)
   #at = 0
-  #words: Buffer[] = []
+  #parts: Buffer[] = []
   /** The number of missing elements of each open array, innermost last. The first one is the message itself. */
   #open: { left: number; attribute?: boolean }[] = [{ left: 1 }]
 
@@ -31,12 +31,12 @@ export class Reader {
     while (this.#pass()) {
       if (this.#open.length > 0) continue
       const bytes = this.#buffer.subarray(0, this.#at)
-      const words = this.#words
+      const parts = this.#parts
       this.#buffer = this.#buffer.subarray(this.#at)
       this.#at = 0
-      this.#words = []
+      this.#parts = []
       this.#open = [{ left: 1 }]
-      messages.push({ type: String.fromCharCode(bytes[0] ?? 0), words, bytes })
+      messages.push({ type: String.fromCharCode(bytes[0] ?? 0), parts, bytes })
     }
     return messages
   }
@@ -52,7 +52,7 @@ export class Reader {
 
     if ('$=!'.includes(type) && size >= 0) {
       if (this.#buffer.length < next + size + 2) return false
-      this.#words.push(this.#buffer.subarray(next, next + size))
+      this.#parts.push(this.#buffer.subarray(next, next + size))
       this.#at = next + size + 2
       this.#ended()
       return true
@@ -63,7 +63,7 @@ export class Reader {
       if (left > 0) this.#open.push({ left, attribute: type === '|' })
       else if (type !== '|') this.#ended()
     } else {
-      if (type !== '$' && type !== '_') this.#words.push(rest)
+      if (type !== '$' && type !== '_') this.#parts.push(rest)
       this.#ended()
     }
     return true

@@ -5,7 +5,7 @@ import { lua } from '#dist/store/redis/lua.generated.js'
 import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { apart } from '../conformance/tasks/apart.ts'
 import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
-import { type Contents, faultsOf, placesOf } from './census.ts'
+import { type Contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 import { TASK, World } from './world.ts'
@@ -34,12 +34,12 @@ const operations: Operation[] = [
     async run(w) {
       const answer = await w.store.workers.settleAndFetch(
         'A',
-        requestOf({ started: w.started, settlements: w.settlements, ...w.takes('q') }),
+        requestOf({ started: w.started, settlements: w.settlements, ...w.fetches('q') }),
       )
       w.taken.q += answer.fetched.length
       w.settlements = w.settlements.filter((_, i) => answer.settled[i] !== 'ok')
       if (!answer.problem) w.started = []
-      const more = await w.store.workers.settleAndFetch('A', requestOf(w.takes('rows')))
+      const more = await w.store.workers.settleAndFetch('A', requestOf(w.fetches('rows')))
       w.taken.rows += more.fetched.length
       return answer.problem ?? more.problem ?? (w.settlements.length > 0 ? answer.settled.join() : '')
     },
@@ -539,8 +539,8 @@ onRedis('a key of the wrong type', () => {
       complain(`the key is not named in “${told}”`)
     for (const fault of faultsOf(between)) complain(`then ${fault}`)
     // Only what is gone when all is well may be gone.
-    for (const jid of placesOf(begin).keys()) {
-      if (!placesOf(between).has(jid) && placesOf(end).has(jid)) complain(`${Buffer.from(jid, 'hex')} is lost`)
+    for (const jid of locationsOf(begin).keys()) {
+      if (!locationsOf(between).has(jid) && locationsOf(end).has(jid)) complain(`${Buffer.from(jid, 'hex')} is lost`)
     }
     await w.mend()
     for (let tries = 1, left = told; left !== '' && tries <= 3; tries++) {

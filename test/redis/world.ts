@@ -13,7 +13,7 @@ import type {
 import { openStore } from '#dist/store/open.js'
 import { done, job, NOW, release, requestOf, retry, sure, toQueue } from '../conformance/bench.ts'
 import { begin, change, finish, jidOf, moveToDead, postpone, rows, spec } from '../conformance/tasks/tracked.ts'
-import { type Contents, contents, placesOf } from './census.ts'
+import { type Contents, contents, locationsOf } from './census.ts'
 
 const told = { queue: 'told', template: '{"class":"Told","queue":"told"}' }
 
@@ -57,7 +57,7 @@ export class World {
     const { store } = w
     const wait = async (owner: string, queue: string) =>
       sure((await store.workers.waitForJobs(owner, [queue], 1, 1000, new AbortController().signal))[0])
-    const take = async (owner: string, queue: string, n: number) => {
+    const fetch = async (owner: string, queue: string, n: number) => {
       const { fetched: taken } = await store.workers.settleAndFetch(owner, requestOf({ fetch: { queues: [queue], n } }))
       if (taken.length !== n) throw new Error(`${owner} took ${taken.length} of ${n}`)
       return taken
@@ -86,22 +86,22 @@ export class World {
       NOW,
     )
 
-    const [one, two, three] = (await take('A', 'q', 3)) as [FetchedJob, FetchedJob, FetchedJob]
-    const [row0, row1, row2, row4] = (await take('A', 'rows', 4)) as [FetchedJob, FetchedJob, FetchedJob, FetchedJob]
+    const [one, two, three] = (await fetch('A', 'q', 3)) as [FetchedJob, FetchedJob, FetchedJob]
+    const [row0, row1, row2, row4] = (await fetch('A', 'rows', 4)) as [FetchedJob, FetchedJob, FetchedJob, FetchedJob]
     await settle(
       [],
       [row0, row1, row2, row4].map((row) => begin(row)),
     )
     await settle([finish(row0), postpone(row1, 4), moveToDead(row2, 5)])
-    const [row5] = (await take('A', 'rows', 1)) as [FetchedJob]
+    const [row5] = (await fetch('A', 'rows', 1)) as [FetchedJob]
     await settle([postpone(row5, 6)])
     await store.jobSets.swap(
       'retry',
       [{ ...entry(row5, 6), to: toQueue('rows', row5.text), effects: [enters(row5)] }],
       NOW,
     )
-    await take('B', 'q', 1)
-    await take('B', 'rows', 1)
+    await fetch('B', 'q', 1)
+    await fetch('B', 'rows', 1)
     await wait('B', 'q')
     await store.workers.claim('B', null)
     w.orphaned = await store.workers.orphaned(10)
@@ -137,7 +137,7 @@ export class World {
   }
 
   /** Fetches no more jobs than are still missing. */
-  takes(queue: 'q' | 'rows') {
+  fetches(queue: 'q' | 'rows') {
     return { fetch: { queues: [queue], n: 3 - this.taken[queue] } }
   }
 
@@ -155,7 +155,7 @@ export class World {
 
   /** Pushes the jobs that are nowhere yet. */
   async push(items: PushItem[]): Promise<string> {
-    const before = placesOf(await this.contents())
+    const before = locationsOf(await this.contents())
     const idOf = ({ text }: PushItem) => (JSON.parse(text) as { jid: string }).jid
     try {
       await this.store.jobs.push(
@@ -165,7 +165,7 @@ export class World {
       return ''
     } catch (thrown) {
       const { message, maybePushed } = thrown as Error & { maybePushed?: boolean }
-      const after = placesOf(await this.contents())
+      const after = locationsOf(await this.contents())
       const stored =
         items.filter((item) => after.has(idOf(item))).length - items.filter((item) => before.has(idOf(item))).length
       if (maybePushed !== stored > 0) return `${message} (maybePushed is ${maybePushed}, ${stored} are stored)`

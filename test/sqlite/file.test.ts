@@ -29,10 +29,10 @@ function neighbour(mode: string, url: string): { child: ChildProcess; lines: Asy
     child.kill('SIGKILL')
     await once(child, 'exit')
   })
-  return { child, lines: linesOf(child) }
+  return { child, lines: outputOf(child) }
 }
 
-async function* linesOf(child: ChildProcess): AsyncGenerator<string> {
+async function* outputOf(child: ChildProcess): AsyncGenerator<string> {
   let rest = ''
   for await (const piece of child.stdout as NodeJS.ReadableStream) {
     const lines = (rest + piece).split('\n')

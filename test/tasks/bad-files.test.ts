@@ -6,8 +6,8 @@ import { expect, test } from 'vitest'
 import { zipOf } from '../zip.ts'
 import { collect, newApp } from './bench.ts'
 
-const sheets = (rows: unknown[][]) => [{ name: 'S', rows: rows as never }]
-const workbook = async (rows: unknown[][]) => Buffer.from(await writeXlsx({ sheets: sheets(rows) }))
+const workbookOf = (rows: unknown[][]) => [{ name: 'S', rows: rows as never }]
+const workbook = async (rows: unknown[][]) => Buffer.from(await writeXlsx({ sheets: workbookOf(rows) }))
 const numbers = Array.from({ length: 500 }, (_, i) => [`name ${i}`, Math.sin(i)])
 const csv = (text: string) => Buffer.from(text)
 const ndjson = (...lines: string[]) => Buffer.from(lines.join('\n'))
@@ -37,7 +37,7 @@ const cut = async () => {
   return whole.subarray(0, whole.length >> 1)
 }
 const encrypted = async () =>
-  Buffer.from(await writeXlsx({ sheets: sheets(numbers), encryption: { password: 'x', spinCount: 10 } }))
+  Buffer.from(await writeXlsx({ sheets: workbookOf(numbers), encryption: { password: 'x', spinCount: 10 } }))
 
 /** A zip archive with one part that is stored as it is. */
 function stored(name: string, content: string): Buffer {
@@ -69,33 +69,33 @@ type Case = [
   what: string,
   source: () => Buffer | Promise<Buffer>,
   options: object,
-  expected: { code?: string; words: RegExp; details?: object },
+  expected: { code?: string; message: RegExp; details?: object },
 ]
 
 test.each<Case>([
-  ['an empty file', () => csv(''), {}, { words: /the file is empty/ }],
-  ['an empty NDJSON file', () => ndjson('', ''), { format: 'ndjson' }, { words: /needs a JSON object/ }],
-  ['only blank lines', () => csv('\n\n , \n'), {}, { words: /the file is empty/ }],
-  ['a PDF', () => csv('%PDF-1.7 ...'), {}, { words: /is a PDF/ }],
-  ['a packed file', () => gzipSync('a,b\n'), {}, { words: /gzip/ }],
+  ['an empty file', () => csv(''), {}, { message: /the file is empty/ }],
+  ['an empty NDJSON file', () => ndjson('', ''), { format: 'ndjson' }, { message: /needs a JSON object/ }],
+  ['only blank lines', () => csv('\n\n , \n'), {}, { message: /the file is empty/ }],
+  ['a PDF', () => csv('%PDF-1.7 ...'), {}, { message: /is a PDF/ }],
+  ['a packed file', () => gzipSync('a,b\n'), {}, { message: /gzip/ }],
   [
     'duplicate headers',
     () => csv('sku,price,sku\n1,2,3\n'),
     {},
-    { words: /row 1: columns A and C are both named "sku"/, details: { row: 1, column: 'C' } },
+    { message: /row 1: columns A and C are both named "sku"/, details: { row: 1, column: 'C' } },
   ],
   [
     'a row longer than its header',
     () => csv('a,b\n1,2\n3,4,5\n'),
     {},
-    { words: /row 3, column C/, details: { row: 3, column: 'C' } },
+    { message: /row 3, column C/, details: { row: 3, column: 'C' } },
   ],
   [
     'a note beside a table of two columns',
     () => csv('sku,price\na-1,12.50\na-2,x,ask Bob\na-3,3\n'),
     {},
     {
-      words:
+      message:
         /^row 3, column C: there is a value, but the header names only 2 columns: give the column a name, leave it out \(columns: \{"sku":"sku","price":"price"\} takes only these\), or put quotes around a cell that contains the delimiter$/,
       details: { row: 3, column: 'C' },
     },
@@ -104,123 +104,123 @@ test.each<Case>([
     'a note beside a table whose columns a list names',
     () => csv('Item no,Unit price,Size\na-1,12.50,1\na-2,x,2,ask Bob\n'),
     { columns: ['sku', 'price', 'size'] },
-    { words: /columns: \{"Item no":"sku","Unit price":"price"\} takes only these/ },
+    { message: /columns: \{"Item no":"sku","Unit price":"price"\} takes only these/ },
   ],
   [
     'a note beside a table of one column',
     () => csv('sku\na-1\na-2,7\n'),
     {},
-    { words: /names only 1 column: .*columns: \{"sku":"sku"\} takes only this one/ },
+    { message: /names only 1 column: .*columns: \{"sku":"sku"\} takes only this one/ },
   ],
   [
     'two lines of title above the header',
     () => csv('Price list\nMay\nsku,name,price\na,b,1\n'),
     {},
-    { words: /say headerRow: 3/ },
+    { message: /say headerRow: 3/ },
   ],
   [
     'a quote inside a cell',
     () => csv('a,b\n1,5" pipe\n'),
     {},
-    { words: /row 2, column B: a quote/, details: { row: 2, column: 'B' } },
+    { message: /row 2, column B: a quote/, details: { row: 2, column: 'B' } },
   ],
   [
     'text after a closing quote',
     () => csv('a,b\n"3" x,4\n'),
     {},
-    { words: /row 2, column A: after a closing quote/, details: { row: 2, column: 'A' } },
+    { message: /row 2, column A: after a closing quote/, details: { row: 2, column: 'A' } },
   ],
   [
     'a quote that is never closed',
     () => csv('a,b\n1,2\n3,"4\n5,6\n'),
     {},
-    { words: /row 3, column B: .* never closed/, details: { row: 3, column: 'B' } },
+    { message: /row 3, column B: .* never closed/, details: { row: 3, column: 'B' } },
   ],
   [
     'a NUL byte',
     () => csv('a,b\n1,2\n3,x\0\n'),
     {},
-    { words: /row 3, column B: there is a NUL/, details: { row: 3, column: 'B' } },
+    { message: /row 3, column B: there is a NUL/, details: { row: 3, column: 'B' } },
   ],
   [
     'mixed encodings',
     () => Buffer.concat([csv('a,b\nß,漢\n1,'), Buffer.from('caf\xe9\n', 'latin1')]),
     {},
-    { words: /row 3, column B, byte 16: the text is not UTF-8/, details: { row: 3, column: 'B', byte: 16 } },
+    { message: /row 3, column B, byte 16: the text is not UTF-8/, details: { row: 3, column: 'B', byte: 16 } },
   ],
   [
     'mixed encodings in NDJSON',
     () => Buffer.concat([ndjson('{"a":"ß"}', '{"a":"'), Buffer.from('caf\xe9"}\n', 'latin1')]),
     {},
-    { words: /row 2, byte 20: the text is not UTF-8/, details: { row: 2, byte: 20 } },
+    { message: /row 2, byte 20: the text is not UTF-8/, details: { row: 2, byte: 20 } },
   ],
-  ['a workbook said to be CSV', () => workbook(numbers), { format: 'csv' }, { words: /probably an Excel workbook/ }],
-  ['CSV said to be a workbook', () => csv('a,b\n1,2\n'), { format: 'xlsx' }, { words: /not a workbook/ }],
-  ['NDJSON said to be CSV', () => ndjson('{"a":1}'), { format: 'csv' }, { words: /has a JSON object/ }],
-  ['a workbook said to be NDJSON', () => workbook(numbers), { format: 'ndjson' }, { words: /zip archive/ }],
+  ['a workbook said to be CSV', () => workbook(numbers), { format: 'csv' }, { message: /probably an Excel workbook/ }],
+  ['CSV said to be a workbook', () => csv('a,b\n1,2\n'), { format: 'xlsx' }, { message: /not a workbook/ }],
+  ['NDJSON said to be CSV', () => ndjson('{"a":1}'), { format: 'csv' }, { message: /has a JSON object/ }],
+  ['a workbook said to be NDJSON', () => workbook(numbers), { format: 'ndjson' }, { message: /zip archive/ }],
   [
     'CSV said to be NDJSON',
     () => csv('a,b\n1,2\n'),
     { format: 'ndjson' },
-    { words: /row 1: the line is not JSON/, details: { row: 1 } },
+    { message: /row 1: the line is not JSON/, details: { row: 1 } },
   ],
   [
     'a line of NDJSON that is a list',
     () => ndjson('{"a":1}', '[1,2]'),
     {},
-    { words: /row 2: the line is a list/, details: { row: 2 } },
+    { message: /row 2: the line is a list/, details: { row: 2 } },
   ],
   [
     'a line of NDJSON that is cut',
     () => ndjson('{"a":1}', '', '{"a":'),
     {},
-    { words: /row 3: the line is not JSON/, details: { row: 3 } },
+    { message: /row 3: the line is not JSON/, details: { row: 3 } },
   ],
-  ['a workbook that is cut off', cut, {}, { words: /damaged or cut off/ }],
-  ['a workbook with a password', encrypted, {}, { words: /password-protected/ }],
-  ['a zip bomb', () => bomb(4_200_000_000), {}, { words: /more than is safe/ }],
+  ['a workbook that is cut off', cut, {}, { message: /damaged or cut off/ }],
+  ['a workbook with a password', encrypted, {}, { message: /password-protected/ }],
+  ['a zip bomb', () => bomb(4_200_000_000), {}, { message: /more than is safe/ }],
   [
     'one row too many in CSV',
     () => csv('a\n1\n2\n3\n'),
     { maxRows: 2 },
-    { code: 'TOO_MANY_ROWS', words: /row 4: .* more than 2 rows/, details: { row: 4 } },
+    { code: 'TOO_MANY_ROWS', message: /row 4: .* more than 2 rows/, details: { row: 4 } },
   ],
   [
     'one row too many in a workbook',
     () => workbook([['a'], [1], [2], [3]]),
     { maxRows: 2 },
-    { code: 'TOO_MANY_ROWS', words: /row 4/, details: { row: 4 } },
+    { code: 'TOO_MANY_ROWS', message: /row 4/, details: { row: 4 } },
   ],
   [
     'one row too many in NDJSON',
     () => ndjson('{}', '{}', '{}'),
     { maxRows: 2 },
-    { code: 'TOO_MANY_ROWS', words: /row 3/, details: { row: 3 } },
+    { code: 'TOO_MANY_ROWS', message: /row 3/, details: { row: 3 } },
   ],
   [
     'a column that is missing',
     () => csv('Sku,Preis\n1,2\n'),
     { columns: { SKU: 'sku', Price: 'price' } },
-    { words: /no column "SKU", "Price": its columns are "Sku", "Preis"; did you mean "Sku"/ },
+    { message: /no column "SKU", "Price": its columns are "Sku", "Preis"; did you mean "Sku"/ },
   ],
-  ['too few names', () => csv('a,b\n1,2\n'), { columns: ['x'] }, { words: /has 2 columns, but columns names 1/ }],
+  ['too few names', () => csv('a,b\n1,2\n'), { columns: ['x'] }, { message: /has 2 columns, but columns names 1/ }],
   [
     'a title above the header',
     () => csv('Price list 2026,,\n,,\nsku,name,price\na,b,1\n'),
     {},
-    { words: /row 1 looks like a title, and row 3 like the names of the columns: say headerRow: 3/ },
+    { message: /row 1 looks like a title, and row 3 like the names of the columns: say headerRow: 3/ },
   ],
   [
     'a title without a delimiter',
     () => csv('Price list 2026\n\nsku;name;price\na;b;1\nc;d;2\n'),
     {},
-    { words: /say headerRow: 3/, details: { headerRow: 3 } },
+    { message: /say headerRow: 3/, details: { headerRow: 3 } },
   ],
   [
     'a title above a workbook whose columns are chosen',
     () => workbook([['Price list', null, '2026-05-01'], [null], ['sku', 'name', 'x', 'price'], ['a', 'b', null, 1]]),
     { columns: { sku: 'sku' } },
-    { words: /say headerRow: 3/ },
+    { message: /say headerRow: 3/ },
   ],
   [
     'a title with gaps above a workbook',
@@ -231,16 +231,16 @@ test.each<Case>([
         ['a', 'b', null, 1],
       ]),
     {},
-    { words: /row 1 has no names for most .*say headerRow: 2/ },
+    { message: /row 1 has no names for most .*say headerRow: 2/ },
   ],
   [
     'a header row that is empty',
     () => csv('a,b\n\n1,2\n'),
     { headerRow: 2 },
-    { words: /row 2 is empty: headerRow/, details: { row: 2 } },
+    { message: /row 2 is empty: headerRow/, details: { row: 2 } },
   ],
-  ['a header row behind the end', () => csv('a,b\n1,2\n'), { headerRow: 9 }, { words: /row 9 is empty/ }],
-  ['a header row that is none', () => csv('a\n'), { headerRow: 0 }, { code: 'INVALID_OPTION', words: /headerRow/ }],
+  ['a header row behind the end', () => csv('a,b\n1,2\n'), { headerRow: 9 }, { message: /row 9 is empty/ }],
+  ['a header row that is none', () => csv('a\n'), { headerRow: 0 }, { code: 'INVALID_OPTION', message: /headerRow/ }],
   [
     'an empty first sheet',
     async () =>
@@ -253,63 +253,63 @@ test.each<Case>([
         }),
       ),
     {},
-    { words: /the sheet "Cover" is empty: name another one with sheet \(there are "Cover", "Data"\)/ },
+    { message: /the sheet "Cover" is empty: name another one with sheet \(there are "Cover", "Data"\)/ },
   ],
-  ['a web page', () => csv('\n<!DOCTYPE html><table><tr><td>sku'), {}, { words: /web page .*save it as \.xlsx/ }],
+  ['a web page', () => csv('\n<!DOCTYPE html><table><tr><td>sku'), {}, { message: /web page .*save it as \.xlsx/ }],
   [
     'an XML spreadsheet',
     () => csv('\ufeff<?xml version="1.0"?>\r\n<?mso-application progid="Excel.Sheet"?><Workbook/>'),
     {},
-    { words: /XML Spreadsheet.*save it as \.xlsx/ },
+    { message: /XML Spreadsheet.*save it as \.xlsx/ },
   ],
   [
     'an OpenDocument table',
     () => stored('mimetype', 'application/vnd.oasis.opendocument.spreadsheet'),
     {},
-    { words: /\.ods.*save it as \.xlsx/ },
+    { message: /\.ods.*save it as \.xlsx/ },
   ],
-  ['a binary workbook', () => binaryWorkbook(), {}, { words: /\.xlsb.*save it as \.xlsx/ }],
-  ['the lock of an open workbook', lock, {}, { words: /~\$.*the workbook itself/ }],
+  ['a binary workbook', () => binaryWorkbook(), {}, { message: /\.xlsb.*save it as \.xlsx/ }],
+  ['the lock of an open workbook', lock, {}, { message: /~\$.*the workbook itself/ }],
   [
     'a zip archive with two parts of one name',
     () => zipOf({ name: 'xl/a.xml', content: '<a/>' }, { name: 'XL/A.xml', content: '<b/>' }),
     {},
-    { words: /two parts named "XL\/A\.xml"/ },
+    { message: /two parts named "XL\/A\.xml"/ },
   ],
   [
     'a JSON list that is cut',
     () => csv('[{"a":1},\n{"a":2},{"a"'),
     {},
-    { words: /row 3: the file breaks off/, details: { row: 3 } },
+    { message: /row 3: the file breaks off/, details: { row: 3 } },
   ],
   [
     'a JSON list with an element that is none',
     () => csv('[{"a":1}, 5]'),
     {},
-    { words: /row 2: the element is a number/ },
+    { message: /row 2: the element is a number/ },
   ],
-  ['a JSON list with a comma too many', () => csv('[{"a":1},]'), {}, { words: /row 2: the element is not JSON/ }],
-  ['text behind a JSON list', () => csv('[{"a":1}] x'), {}, { words: /row 1: something stands behind/ }],
+  ['a JSON list with a comma too many', () => csv('[{"a":1},]'), {}, { message: /row 2: the element is not JSON/ }],
+  ['text behind a JSON list', () => csv('[{"a":1}] x'), {}, { message: /row 1: something stands behind/ }],
   [
     'a column with an endless name',
     () => csv(`${'x'.repeat(5000)},b\n1,2\n`),
     { columns: { c: 'c' } },
-    { words: /^.{0,200}$/ },
+    { message: /^.{0,200}$/ },
   ],
   [
     'two columns of one name',
     () => csv('a,b\n'),
     { columns: { a: 'x', b: 'x' } },
-    { code: 'INVALID_OPTION', words: /two columns would become "x"/ },
+    { code: 'INVALID_OPTION', message: /two columns would become "x"/ },
   ],
 ])(
   '%s is refused, and says why and where',
-  async (_what, source, options, { code = 'INVALID_FILE', words, details }) => {
+  async (_what, source, options, { code = 'INVALID_FILE', message, details }) => {
     const { hq } = newApp()
     const Row = hq.job('Row', async (_ctx, _row: object) => {})
     const failure = await hq.tasks.import(Row, await source(), options).catch((error) => error)
     expect(failure).toMatchObject({ code, ...(details ? { details } : {}) })
-    expect(failure.message).toMatch(words)
+    expect(failure.message).toMatch(message)
     // Nothing half-done is hidden: either no task, or one that says that it was interrupted.
     const { items } = await hq.tasks.list()
     expect(items.every(({ state, id }) => state === 'interrupted' && failure.details?.task === id)).toBe(true)

@@ -10,7 +10,7 @@ import { collect, newApp } from './bench.ts'
 const vega = fileURLToPath(new URL('../../node_modules/vega-datasets', import.meta.url))
 
 /** Data rows, counted without our reader: none of these files has a line break inside a cell. */
-const linesOf = (path: string) => readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean).length - 1
+const rowCountOf = (path: string) => readFileSync(path, 'utf8').split(/\r?\n/).filter(Boolean).length - 1
 
 for (const name of ['zipcodes', 'airports', 'seattle-weather']) {
   for (const format of ['csv', 'xlsx'] as const) {
@@ -33,7 +33,7 @@ for (const name of ['zipcodes', 'airports', 'seattle-weather']) {
       })
       await hq.worker({ concurrency: 50 }).start()
       const status = await (await hq.tasks.import(Row, path)).wait({ every: 20 })
-      const expected = linesOf(source)
+      const expected = rowCountOf(source)
       expect(status).toMatchObject({ state: 'done', total: expected, counts: { finished: expected } })
       expect([...seen.values()].reduce((sum, times) => sum + times, 0)).toBe(expected)
       const header = readFileSync(source, 'utf8').split(/\r?\n/)[0]?.split(',')

@@ -43,7 +43,7 @@ function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
 }
 
 /** A keeper that pauses for as long as it walked, or as `walkingPart` says. */
-function keeperOf(
+function maintenanceOf(
   hq: Highkiq,
   now: () => number,
   about: { walkingPart?: number } = { walkingPart: 1 },
@@ -67,7 +67,7 @@ test('one search finds the rows of all idle tasks, and a missing row frees its s
 
   clock.ahead = DAY
   const scans = scansOf(hq)
-  await keeperOf(hq, clock.now).runOnce()
+  await maintenanceOf(hq, clock.now).runOnce()
   expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
   const held = Object.fromEntries(
     await Promise.all(ids.map(async (id) => [id, (await hq.tasks.get(id).status())?.backlog] as const)),
@@ -87,7 +87,7 @@ test('a missing row is found among any number of scheduled or waiting tracked jo
   clock.ahead = DAY
   expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
   // A row ends after two walks that did not find it.
-  const keeper = keeperOf(hq, clock.now)
+  const keeper = maintenanceOf(hq, clock.now)
   await keeper.runOnce()
   expect((await task.status())?.state).toBe('running')
   await until(async () => {
@@ -110,7 +110,7 @@ test('a row whose job moved to another queue stays open; one in the dead set end
     clock.now(),
   )
   clock.ahead = DAY
-  const keeper = keeperOf(hq, clock.now)
+  const keeper = maintenanceOf(hq, clock.now)
   await until(async () => {
     await keeper.runOnce()
     return (await hq.store.tasks.find(task.id))?.counts.error === 2
@@ -126,7 +126,7 @@ test('searches through queues and sets use a hundredth of the time, whatever the
   await hq.tasks.create(Row, [[1]])
   clock.ahead = 60
   const scans = scansOf(hq, 50)
-  const keeper = keeperOf(hq, clock.now, {})
+  const keeper = maintenanceOf(hq, clock.now, {})
   // The first walk takes 150 ms, so that the next one comes after 15 s.
   for (let i = 0; i < 5; i++) await keeper.runOnce()
   expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])

@@ -10,13 +10,13 @@ export async function load(port: number, fixture: string): Promise<void> {
   const commands = text
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
-    .map(wordsOf)
-  for (const [i, { type, words }] of (await ask(port, ['FLUSHALL'], ...commands)).entries()) {
+    .map(partsOf)
+  for (const [i, { type, parts: words }] of (await ask(port, ['FLUSHALL'], ...commands)).entries()) {
     if (type === '-') throw new Error(`${fixture}: ${words.join(' ')}: ${commands[i - 1]?.join(' ')}`)
   }
 }
 
 /** Words with spaces stand in single quotes, inside which nothing is special. */
-function wordsOf(line: string): string[] {
+function partsOf(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 }

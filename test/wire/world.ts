@@ -25,7 +25,7 @@ export function wires(): (options?: HighkiqOptions) => Wire {
     const redis = async (...command: (string | number)[]) => {
       const [, reply] = await ask(server.port, ['SELECT', String(database)], command.map(String))
       if (!reply) throw new Error('no reply')
-      const words = reply.words.map(String)
+      const words = reply.parts.map(String)
       if (reply.type === '-') throw new Error(words.join(' '))
       return words
     }

@@ -1,7 +1,7 @@
 /** The texts of the dashboard in the language of the viewer. Each language is one file. */
 
 import { signal } from '@preact/signals'
-import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/words/phrase.js'
+import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/i18n/phrase.js'
 import { en } from './en.ts'
 
 export { LANGUAGES, type Language, type Phrase }

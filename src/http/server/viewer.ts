@@ -2,7 +2,7 @@
 
 import { parseAccept } from 'hono/utils/accept'
 import { parse } from 'hono/utils/cookie'
-import { formatPhrase, type Language, preferredLanguage } from '../../words/phrase.js'
+import { formatPhrase, type Language, preferredLanguage } from '../../i18n/phrase.js'
 import { en, type Texts, type Word } from './i18n/en.ts'
 import { ru } from './i18n/ru.ts'
 import { zh } from './i18n/zh.ts'

@@ -3,10 +3,10 @@
  * script of the page copies changed parts from newer pages.
  */
 
+import { LANGUAGES } from '../../i18n/phrase.js'
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
-import { LANGUAGES } from '../../words/phrase.js'
 import { statusOf } from '../routes/tasks/queries.ts'
 import { escaped, HTML, htmlPage } from '../server/html-page.ts'
 import type { Call } from '../server/route.ts'

@@ -1,6 +1,6 @@
 /** What reports and messages of rows say, in each language. A language is one file. */
 
-import { LANGUAGES, type Language } from '../../words/phrase.js'
+import { LANGUAGES, type Language } from '../../i18n/phrase.js'
 import { en, type TaskTexts } from './en.ts'
 import { ru } from './ru.ts'
 import { zh } from './zh.ts'

@@ -15,7 +15,7 @@ export const orderedBrowse: Case[] = [
       const ids = [...Array.from({ length: 14 }, (_, n) => `${n}`), '～', '😀', 'B', 'b']
       await o.push(...ids.map((id, n) => item(id, 'v', n, { performIn: 500 + (n % 4) })))
       const owner = await o.owner()
-      for (const [n, one] of (await owner.takeAll(50)).entries()) {
+      for (const [n, one] of (await owner.fetchAll(50)).entries()) {
         // What is settled again waits again, after some count.
         if (n % 3 > 0) await owner.settle(failed(500 + (n % 5), n % 3), one)
         else await owner.settle({ kind: 'requeue' }, one)
@@ -130,20 +130,21 @@ export const orderedBrowse: Case[] = [
   }),
   ordered('a single waiting payload is deleted; the id is gone with the last one', async (o) => {
     await o.push(item('1', 'v1', 1), item('1', 'v2', 2), item('1', 'v3', 3))
-    const take = (id: string, payload: string) => o.store.ordered.deletePayload(o.name, id, JSON.stringify(payload))
-    expect(await take('1', 'v2')).toBe(true)
-    expect(await take('1', 'v2')).toBe(false)
-    expect(await take('2', 'v1')).toBe(false)
+    const deletePayload = (id: string, payload: string) =>
+      o.store.ordered.deletePayload(o.name, id, JSON.stringify(payload))
+    expect(await deletePayload('1', 'v2')).toBe(true)
+    expect(await deletePayload('1', 'v2')).toBe(false)
+    expect(await deletePayload('2', 'v1')).toBe(false)
     expect(await o.waiting()).toEqual(['1{1000,-1,{v1:1,v3:3}}'])
-    expect(await take('1', 'v1')).toBe(true)
+    expect(await deletePayload('1', 'v1')).toBe(true)
     expect(await o.waiting()).toEqual(['1{1000,-1,{v3:3}}'])
-    expect(await take('1', 'v3')).toBe(true)
+    expect(await deletePayload('1', 'v3')).toBe(true)
     expect(await o.store.ordered.find(o.name, '1')).toMatchObject({ waiting: null })
     expect(await o.sums()).toMatchObject({ length: 0 })
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))
     const [taken] = await owner.fetch()
-    expect(await take('1', 'v1')).toBe(false)
+    expect(await deletePayload('1', 'v1')).toBe(false)
     await owner.settle(done, taken)
     expect(await owner.fetch()).toEqual([])
   }),

@@ -9,7 +9,7 @@ export interface Run {
   payloads: readonly ScoredPayload[]
 }
 
-/** A case of one ordered queue, which ends with a look at all of it, before and after all that is left was worked off. */
+/** A case of one ordered queue, which ends by reading all of it, before and after the rest is worked off. */
 export function ordered(
   name: string,
   run: (queue: OrderedQueue, t: Bench) => Promise<void>,
@@ -104,14 +104,14 @@ export async function expectInOrder(queue: OrderedQueue): Promise<void> {
   }
 
   const some = new Set([...waiting, ...inFlight, ...morgue].slice(0, 30).map(({ id }) => id))
-  const look = async (id: string) => {
+  const read = async (id: string) => {
     const found = await store.ordered.find(name, id)
     const shown = waiting.find((one) => one.id === id) ?? null
     expect(found.waiting && { ...found.waiting, payloads: found.waiting.payloads.slice(0, 1000) }).toEqual(shown)
     expect(found.inFlight).toEqual(inFlight.find((one) => one.id === id) ?? null)
     expect(found.dead).toEqual(morgue.find((one) => one.id === id) ?? null)
   }
-  await Promise.all([...some].map(look))
+  await Promise.all([...some].map(read))
 }
 
 function byId<T extends { id: string }>(list: readonly T[]): T[] {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'vitest'
 import { type Bench, type Case, pause } from '../bench.ts'
 import { CLOCK } from '../workers/stories.js'
-import { inPairs, type Line, startVictim } from '../workers/victims.ts'
+import { type Intent, inPairs, startVictim } from '../workers/victims.ts'
 import { workOff } from './check.ts'
 import { OrderedQueue } from './ordered-queue.ts'
 
@@ -49,7 +49,7 @@ export const orderedKill: Case[] = [
 ]
 
 /** What a dead victim left: each payload once, and it runs once. */
-async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
+async function inspect(t: Bench, url: string, lines: Intent[]): Promise<void> {
   const store = await t.another(url)
   const through = new Set(lines.filter(({ at }) => at === 'done').map(({ call }) => call))
   const [pushed, perhaps, ended] = [new Set<string>(), new Set<string>(), new Set<string>()]

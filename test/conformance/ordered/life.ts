@@ -34,7 +34,17 @@ export const orderedLife: Case[] = [
   },
 ]
 
-const often = ['push', 'push', 'turn', 'turn', 'turn', 'turn', 'own', 'own', 'late'] as const
+const often = [
+  'push',
+  'push',
+  'settleAndFetch',
+  'settleAndFetch',
+  'settleAndFetch',
+  'settleAndFetch',
+  'own',
+  'own',
+  'late',
+] as const
 const atTimes = ['loseAnswer', 'die', 'die', 'pass', 'pass', 'move', 'resurrect', 'cancel'] as const
 const seldom = ['release', 'leave', 'reshard', 'kill', 'delete', 'now', 'deletePayload'] as const
 const weighted = [...often, ...often, ...often, ...atTimes, ...seldom]
@@ -143,7 +153,7 @@ class Life {
   }
 
   /** Some of what one holds ends, and more is taken of some of its shards. */
-  async turn(): Promise<void> {
+  async settleAndFetch(): Promise<void> {
     const owner = this.worker()
     const { turn, ends } = this.plan(owner)
     const answer = await owner.settleAndFetch(turn)
@@ -243,7 +253,7 @@ class Life {
     expect(this.model.running.has(one.id), `${one.id} is in flight already`).toBe(false)
     expect(this.tickets.has(`${one.id} ${one.ticket}`)).toBe(false)
     this.tickets.add(`${one.id} ${one.ticket}`)
-    const { payloads, shard: _, cancelled: __, ...known } = this.model.take(one.id, shard, most)
+    const { payloads, shard: _, cancelled: __, ...known } = this.model.fetch(one.id, shard, most)
     const { id, ticket, ...said } = one
     expect(said, `what is known of ${id} (${ticket})`).toEqual({ ...known, payloads: inOrder(payloads) })
     expect(known.performIn).toBeLessThanOrEqual(this.queue.now)

@@ -38,7 +38,7 @@ export class OrderedModel {
     for (const [text, score] of payloads) one.payloads.set(text, Math.min(score, one.payloads.get(text) ?? score))
   }
 
-  take(id: string, shard: number, most: number): Running {
+  fetch(id: string, shard: number, most: number): Running {
     const { payloads, ...known } = sure(this.waiting.get(id))
     const [some, rest] = [inOrder(payloads).slice(0, most), inOrder(payloads).slice(most)]
     this.waiting.delete(id)

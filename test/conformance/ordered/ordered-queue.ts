@@ -206,14 +206,14 @@ export class Owner {
   }
 
   /** Of all shards that are ours, each by itself. */
-  async takeAll(n = 10): Promise<Several<HeldBatch>> {
+  async fetchAll(n = 10): Promise<Several<HeldBatch>> {
     const all: HeldBatch[] = []
     for (const shard of this.tokens.keys()) all.push(...(await this.fetch(n, shard)))
     return all as Several<HeldBatch>
   }
 
   /** The same where a shard may be gone. */
-  async takeThere(n = 10): Promise<HeldBatch[]> {
+  async fetchAvailable(n = 10): Promise<HeldBatch[]> {
     const takes = [...this.tokens.keys()].map((shard) => this.request(n, shard))
     const { fetched: taken } = await this.settleAndFetch({ fetch: takes })
     return taken.flatMap(({ ids }, i) => ids.map((one) => ({ ...one, ...sure(takes[i]) })))

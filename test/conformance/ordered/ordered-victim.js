@@ -30,18 +30,18 @@ async function play() {
   await join()
   if (script === 'life') {
     for (const kind of ['requeue', 'failed', 'dead', 'done']) {
-      await turn(3, () => kind)
+      await settleAndFetch(3, () => kind)
       await push(4)
     }
-    await turn(3, () => 'failed')
+    await settleAndFetch(3, () => 'failed')
     await resurrect()
     await reshard()
     await move()
-    await turn(3)
+    await settleAndFetch(3)
     await act('kill')
     await move()
     await takeOver()
-    await turn(5)
+    await settleAndFetch(5)
     await release()
     await leave()
     await push(3)
@@ -49,9 +49,9 @@ async function play() {
   }
   const steps = [
     () => push(5),
-    () => turn(4),
-    () => turn(3),
-    () => turn(2),
+    () => settleAndFetch(4),
+    () => settleAndFetch(3),
+    () => settleAndFetch(2),
     resurrect,
     () => act('kill'),
     () => act('now'),
@@ -104,7 +104,7 @@ async function own() {
   }
 }
 
-async function turn(n, fate) {
+async function settleAndFetch(n, fate) {
   const ending = held.filter(() => dice(4) > 0)
   const kinds = ['done', 'failed', 'dead', 'requeue']
   const settlements = ending.map(({ payloads: _, ...one }) => ({
@@ -113,7 +113,7 @@ async function turn(n, fate) {
   }))
   const ends = ending.flatMap(({ payloads }, i) => (settlements[i]?.end.kind === 'done' ? payloads : []))
   const fetch = tokens.map(([shard, token]) => ({ shard, token, n }))
-  const answer = await call({ what: 'turn', ends }, () =>
+  const answer = await call({ what: 'settleAndFetch', ends }, () =>
     store.ordered.settleAndFetch(QUEUE, owner, { now: CLOCK, settlements, fetch, maxPayloads: 3 }),
   )
   if (answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))

@@ -126,7 +126,7 @@ export const orderedOwners: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 9 }, (_, n) => item(`${n}`, 'v1', 1, { performIn: 900 })))
-      await owner.takeAll(2)
+      await owner.fetchAll(2)
       await o.push(item('0', 'v2', 2))
       await o.store.ordered.leave(o.name, owner.name, o.ms)
       await o.store.ordered.leave(o.name, owner.name, o.ms)
@@ -145,7 +145,7 @@ export const orderedOwners: Case[] = [
         const token = sure(owner.tokens.get(shard)) + 1
         expect(await heir.own(shard)).toEqual({ token, rescued: 0, died: [] })
       }
-      const taken = await heir.takeAll(10)
+      const taken = await heir.fetchAll(10)
       expect(taken.map(({ suspect, crashes }) => [suspect, crashes])).toEqual(taken.map(() => [false, 0]))
       expect(taken).toHaveLength(9)
     },
@@ -156,7 +156,7 @@ export const orderedOwners: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 12 }, (_, n) => item(`${n}`, 'v1', 1, { performIn: 900 })))
-      const held = await owner.takeAll(3)
+      const held = await owner.fetchAll(3)
       const token = sure(owner.tokens.get(1))
       expect(await o.store.ordered.releaseShard(o.name, 1, owner.name, token + 1, o.ms)).toBe(false)
       expect(await o.store.ordered.releaseShard(o.name, 1, owner.name, token, o.ms)).toBe(true)

@@ -145,7 +145,7 @@ export const orderedPush: Case[] = [
       const sorted = [...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
       expect((await o.all('id', false, 4)).map(({ id }) => id)).toEqual(sorted)
       const owner = await o.owner()
-      const taken = await owner.takeAll(100)
+      const taken = await owner.fetchAll(100)
       expect(taken.map(({ id }) => id).sort()).toEqual([...ids].sort())
       for (const { id, payloads } of taken) {
         const n = ids.indexOf(id)
@@ -153,7 +153,7 @@ export const orderedPush: Case[] = [
       }
       await owner.settle(failed(900), ...taken)
       for (const id of ids) expect((await o.store.ordered.find(o.name, id)).waiting?.id).toBe(id)
-      const again = await owner.takeAll(100)
+      const again = await owner.fetchAll(100)
       await owner.settle({ kind: 'dead', error: '😀 \u0000' }, ...again)
       expect(await o.store.ordered.resurrect(o.name, ids, o.ms)).toBe(ids.length)
       expect(await o.store.ordered.act(o.name, 'delete', ids.slice(0, 9), { now: o.ms })).toBe(9)

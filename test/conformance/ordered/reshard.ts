@@ -18,7 +18,7 @@ export const orderedReshard: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.push(...Array.from({ length: 60 }, (_, n) => item(`${n}`, 'v1', n, { performIn: 500 + n })))
-      const some = await owner.takeAll(6)
+      const some = await owner.fetchAll(6)
       for (const [n, one] of some.entries()) await owner.settle(failed(700 + n, n % 3, `e${n}`), one)
       await o.pushAll(Array.from({ length: 1200 }, (_, n) => item(`${n}`, 'v2', 7, { performIn: 3000 })))
       const before = await o.waiting()
@@ -71,11 +71,11 @@ export const orderedReshard: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`, 'v1', 1)))
-      const held = await owner.takeAll(2)
+      const held = await owner.fetchAll(2)
       expect(await o.store.ordered.reshard(o.name, 2)).toBe(true)
       await moveAll(o)
       await o.pushAll(held.map(({ id }) => item(id, 'v2', 2)))
-      const others = await owner.takeThere(50)
+      const others = await owner.fetchAvailable(50)
       expect(others).toHaveLength(40 - held.length)
       await owner.settle(done, ...others)
       const gone = held.filter(({ shard }) => shard >= 2)
@@ -84,7 +84,7 @@ export const orderedReshard: Case[] = [
       await owner.settle(failed(900), ...held)
       expect(await o.waiting()).toHaveLength(held.length)
       for (const { id, shard } of await o.all('id')) expect(shard).toBe(shardOf(id, 2))
-      const again = await owner.takeThere(50)
+      const again = await owner.fetchAvailable(50)
       expect(again).toHaveLength(held.length)
       await owner.settle(done, ...again)
       await moveAll(o)
@@ -97,7 +97,7 @@ export const orderedReshard: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`, 'v1', 1)))
-      const held = await owner.takeAll(1)
+      const held = await owner.fetchAll(1)
       expect(held.some(({ shard }) => shard >= 2)).toBe(true)
       await o.store.ordered.reshard(o.name, 2)
       await moveAll(o)
@@ -118,8 +118,8 @@ export const orderedReshard: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.pushAll(Array.from({ length: 40 }, (_, n) => item(`${n}`)))
-      await owner.settle(done, ...(await owner.takeAll(3)))
-      await owner.settle(failed(5000), ...(await owner.takeAll(2)))
+      await owner.settle(done, ...(await owner.fetchAll(3)))
+      await owner.settle(failed(5000), ...(await owner.fetchAll(2)))
       await o.store.ordered.reshard(o.name, 1)
       await moveAll(o)
       expect(await o.sums()).toMatchObject({ processed: o.processed, failed: o.failed })
@@ -133,7 +133,7 @@ export const orderedReshard: Case[] = [
     async (o) => {
       const owner = await o.owner()
       await o.push(item('1'), item('2'), item('3'))
-      const held = await owner.takeAll(3)
+      const held = await owner.fetchAll(3)
       await owner.settle({ kind: 'dead', error: 'x' }, sure(held.find(({ id }) => id === '1')))
       await o.store.ordered.cancel(o.name, ['2'])
       await o.store.ordered.pause(o.name, true)
@@ -174,8 +174,8 @@ async function reshardUnderWay(o: OrderedQueue, target: number): Promise<void> {
   await push(named('w', 1000))
   await push(named('later', 50), 5000)
   const running = new Map<string, HeldBatch>()
-  const take = async (n: number) => {
-    for (const one of await owner.takeThere(n)) {
+  const fetch = async (n: number) => {
+    for (const one of await owner.fetchAvailable(n)) {
       expect(running.has(one.id), `${one.id} runs already`).toBe(false)
       running.set(one.id, one)
     }
@@ -187,7 +187,7 @@ async function reshardUnderWay(o: OrderedQueue, target: number): Promise<void> {
     }
     await owner.settle(done, ...some)
   }
-  await take(4)
+  await fetch(4)
   expect(running.size).toBe(20)
   const first = [...running.values()]
   const before = new Map((await o.all('id')).map((one) => [one.id, textOfWaiting(one)]))
@@ -197,7 +197,7 @@ async function reshardUnderWay(o: OrderedQueue, target: number): Promise<void> {
     const moved = await o.store.ordered.moveShards(o.name)
     await push([...named('w', 10), ...named(`new${step}-`, 10), ...first.slice(0, 5).map(({ id }) => id)])
     await owner.ownAll()
-    await take(2)
+    await fetch(2)
     await end([...running.values()].filter((one) => !first.includes(one)).slice(0, 5))
     if (step === 1) {
       // It dies midway; its heir goes on, and so does who moves.

@@ -210,7 +210,7 @@ export const orderedSettle: Case[] = [
     async (o) => {
       await o.pushAll(Array.from({ length: 100 }, (_, n) => item(`${n}`)))
       const owner = await o.owner()
-      const held = await owner.takeAll(100)
+      const held = await owner.fetchAll(100)
       expect(held).toHaveLength(100)
       const settlements = held.map((one, i) =>
         settlement(i % 3 === 1 ? { ...one, ticket: `${one.ticket}9` } : one, done),

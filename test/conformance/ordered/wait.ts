@@ -219,13 +219,13 @@ async function next(owner: Owner): Promise<number | null> {
 /** Asks after each wait, as a worker does; what came is done. */
 async function receive(owner: Owner, waitFirst = false): Promise<string[]> {
   let ids: string[] = []
-  const look = async () => {
-    const held = await owner.takeAll()
+  const poll = async () => {
+    const held = await owner.fetchAll()
     await owner.settle(done, ...held)
     ids = held.map(({ id }) => id)
     return ids.length > 0
   }
-  await untilSeen(owner, look, waitFirst)
+  await untilSeen(owner, poll, waitFirst)
   return ids
 }
 

@@ -69,7 +69,7 @@ type Command =
   | 'cancelRows'
   | 'startRun'
   | 'retryRows'
-  | 'take'
+  | 'fetch'
   | 'begin'
   | 'end'
   | 'postpone'
@@ -79,7 +79,7 @@ type Command =
   | 'stale'
   | 'lose'
 
-const often: Command[] = ['add', 'take', 'take', 'begin', 'end', 'end', 'comeBack', 'retryRows', 'stale', 'startRun']
+const often: Command[] = ['add', 'fetch', 'fetch', 'begin', 'end', 'end', 'comeBack', 'retryRows', 'stale', 'startRun']
 const atTimes: Command[] = ['addByRow', 'repeatAdd', 'endAdding', 'breakOff', 'openAdding', 'takeOver', 'producerDies']
 const sometimes: Command[] = ['pause', 'resume', 'resize', 'cancelRows', 'postpone', 'moveToDead', 'release', 'lose']
 const weighted: Command[] = [...often, ...often, ...atTimes, ...sometimes, ...sometimes, 'cancel']
@@ -302,7 +302,7 @@ class Life {
 
   // ----------------------------------------------------------------------------------------------- working
 
-  async take(): Promise<void> {
+  async fetch(): Promise<void> {
     this.held.push(...(await this.t.fetch(this.owner, this.task.queue, 1 + this.dice(3))))
   }
 
@@ -458,7 +458,7 @@ class Life {
     }
     for (let rounds = 0; this.held.length > 0 || (await t.waiting(task.queue)).length > 0; rounds++) {
       expect(rounds).toBeLessThan(1000)
-      await step('drain: taken', () => this.take())
+      await step('drain: taken', () => this.fetch())
       while (this.held.length > 0) {
         await step('drain: begun', () => this.begin())
         await step('drain: ended', () => this.end())

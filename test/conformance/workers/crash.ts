@@ -3,7 +3,7 @@ import type { SetName, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, pause, sure } from '../bench.ts'
 import { expectExact } from '../tasks/tracked.ts'
 import { CLOCK, change, idOf, later, queueOf, TASK } from './stories.js'
-import { inPairs, type Line, startVictim } from './victims.ts'
+import { type Intent, inPairs, startVictim } from './victims.ts'
 
 /** How many calls the victim's life has. */
 const LIFE = 18
@@ -46,7 +46,7 @@ export const crash: Case[] = [
 ]
 
 /** Checks the store after a victim was killed: before the rescue, after it, and after all jobs have run. */
-async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
+async function inspect(t: Bench, url: string, lines: Intent[]): Promise<void> {
   const store = await t.another(url)
   const said = summaryOf(lines)
 
@@ -54,8 +54,8 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   for (const { owner, claimed } of await store.workers.leases()) {
     if (!claimed) expect(await store.workers.claim(owner, null)).toBe(true)
   }
-  const found = await places(store)
-  expectPlaces(said, found)
+  const found = await locationsOf(store)
+  expectLocations(said, found)
   await expectCounters(store, said, found)
   await expectRows(store, said, found)
 
@@ -70,9 +70,9 @@ async function inspect(t: Bench, url: string, lines: Line[]): Promise<void> {
   }))
   expect(await store.workers.rescue(items, CLOCK)).toEqual(items.map(() => 'ok'))
   expect(await store.workers.rescue(items, CLOCK)).toEqual(items.map(() => 'gone'))
-  const recovered = await places(store)
+  const recovered = await locationsOf(store)
   expect([...recovered.keys()].sort()).toEqual([...found.keys()].sort())
-  expectPlaces(said, recovered)
+  expectLocations(said, recovered)
   expect(await store.metrics.totals()).toMatchObject({ fetched: 0 })
   await expectRows(store, said, recovered)
 
@@ -94,7 +94,7 @@ interface Summary {
   hasTask: boolean | null
 }
 
-function summaryOf(lines: Line[]): Summary {
+function summaryOf(lines: Intent[]): Summary {
   const acknowledged = new Set(lines.filter(({ at }) => at === 'done').map(({ call }) => call))
   const said: Summary = {
     pushed: new Set(),
@@ -128,12 +128,12 @@ function summaryOf(lines: Line[]): Summary {
   return said
 }
 
-type Place = 'queue' | 'owner' | SetName
+type Location = 'queue' | 'owner' | SetName
 
 /** Returns where every job is. A job in two places fails. */
-async function places(store: Store): Promise<Map<string, Place>> {
-  const found = new Map<string, Place>()
-  const put = (text: string, place: Place) => {
+async function locationsOf(store: Store): Promise<Map<string, Location>> {
+  const found = new Map<string, Location>()
+  const put = (text: string, place: Location) => {
     const id = idOf(text)
     if (found.has(id)) throw new Error(`job ${id} is in ${found.get(id)} and in ${place}`)
     found.set(id, place)
@@ -148,7 +148,7 @@ async function places(store: Store): Promise<Map<string, Place>> {
   return found
 }
 
-function expectPlaces(said: Summary, found: Map<string, Place>): void {
+function expectLocations(said: Summary, found: Map<string, Location>): void {
   const perhapsDone = new Set(said.open.filter(({ fate }) => fate === 'done').map(({ id }) => id))
   const lost = [...said.pushed].filter((id) => !found.has(id) && !said.done.has(id) && !perhapsDone.has(id))
   expect(lost, 'lost jobs').toEqual([])
@@ -161,7 +161,7 @@ function expectPlaces(said: Summary, found: Map<string, Place>): void {
 }
 
 /** Checks the settlements of a call without an answer by the destinations of its jobs. */
-async function expectCounters(store: Store, said: Summary, found: Map<string, Place>): Promise<void> {
+async function expectCounters(store: Store, said: Summary, found: Map<string, Location>): Promise<void> {
   let { processed, failed } = said
   for (const { id, fate } of said.open) {
     if (fate === 'done' && !found.has(id)) processed++
@@ -174,7 +174,7 @@ async function expectCounters(store: Store, said: Summary, found: Map<string, Pl
 }
 
 /** Checks that counts agree with events, and events with jobs. */
-async function expectRows(store: Store, said: Summary, found: Map<string, Place>): Promise<void> {
+async function expectRows(store: Store, said: Summary, found: Map<string, Location>): Promise<void> {
   if (!(await store.tasks.find(TASK.id))) return expect(said.hasTask).not.toBe(true)
   const { counts, total, backlog: held } = await expectExact({ store }, TASK)
   expect([said.rows, said.rows + said.perhapsRows]).toContain(total)
@@ -194,7 +194,7 @@ async function expectRows(store: Store, said: Summary, found: Map<string, Place>
 }
 
 /** Runs all jobs that are left: every job ends once, and the task is done. */
-async function workOff(t: Bench, store: Store, found: Map<string, Place>): Promise<void> {
+async function workOff(t: Bench, store: Store, found: Map<string, Location>): Promise<void> {
   const before = await store.metrics.totals()
   for (const set of ['retry', 'dead'] as const) {
     const entries = await store.jobSets.page(set, { limit: 10_000 })

@@ -129,7 +129,7 @@ class Model {
       case 'push':
         return this.push(this.names[one.queue], one.count, one.front)
       case 'turn':
-        return this.turn(this.owners[one.who], one)
+        return this.settleAndFetch(this.owners[one.who], one)
       case 'claim':
         return this.claim(one.who)
       case 'restore':
@@ -154,7 +154,7 @@ class Model {
     else list.push(text)
   }
 
-  async turn(owner: string, how: { settle: Fate[]; stale: boolean; order: 0 | 1; n: number }): Promise<void> {
+  async settleAndFetch(owner: string, how: { settle: Fate[]; stale: boolean; order: 0 | 1; n: number }): Promise<void> {
     const mine = sure(this.held.get(owner))
     const settlements: Settlement[] = []
     const expected: SettleAnswer[] = []

@@ -41,25 +41,25 @@ async function play(name) {
   await add(7)
   owner = await join()
   if (name === 'churn') return churn()
-  await turn(owner, 4)
-  await turn(owner, 5)
+  await settleAndFetch(owner, 4)
+  await settleAndFetch(owner, 5)
   await add(4)
-  await turn(owner, 4)
+  await settleAndFetch(owner, 4)
   await promote()
   await putOff(TASK.queue)
   await recover()
   await call({ what: 'endAdding' }, () => store.tasks.endAdding(TASK.id, TASK.producer, CLOCK))
-  await turn(owner, 6)
+  await settleAndFetch(owner, 6)
   await push(3)
-  await turn(owner, 0)
+  await settleAndFetch(owner, 0)
   throw new Error(`the course has only ${calls} calls`)
 }
 
 async function churn() {
   const steps = [
     () => push(3),
-    () => turn(owner, 5),
-    () => turn(owner, 3),
+    () => settleAndFetch(owner, 5),
+    () => settleAndFetch(owner, 3),
     promote,
     () => putOff(dice(2) ? 'q' : TASK.queue),
     () => add(2),
@@ -112,7 +112,7 @@ async function join() {
 }
 
 /** Settles all fetched jobs, reports the starts of those fetched last, and fetches more. */
-async function turn(who, n) {
+async function settleAndFetch(who, n) {
   const mine = held.get(who) ?? []
   const keep = mine.filter(() => dice(5) === 0)
   const ending = mine.filter((taken) => !keep.includes(taken))
@@ -125,7 +125,7 @@ async function turn(who, n) {
   const settlements = ending.map((taken, i) => settlement(taken, fates[i] ?? 'done'))
   const settles = ending.map(({ text }, i) => ({ id: idOf(text), fate: fates[i] ?? 'done' }))
   const queues = dice(2) ? ['q', TASK.queue] : [TASK.queue, 'q']
-  const answer = await call({ what: 'turn', settles }, () =>
+  const answer = await call({ what: 'settleAndFetch', settles }, () =>
     store.workers.settleAndFetch(who, { now: CLOCK, started, settlements, fetch: { queues, n } }),
   )
   if (answer.fenced || answer.settled.some((one) => one !== 'ok')) throw new Error(JSON.stringify(answer))
@@ -158,7 +158,7 @@ async function putOff(queue) {
 /** Another owner of this process fetches jobs and is claimed; its jobs are rescued. */
 async function recover() {
   const other = await join()
-  await turn(other, 3)
+  await settleAndFetch(other, 3)
   await call({ what: 'claim' }, () => store.workers.claim(other, null))
   const orphaned = await store.workers.orphaned(100)
   const items = orphaned.map(({ owner: whose, queue, ticket, text }) => ({

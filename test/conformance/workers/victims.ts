@@ -25,12 +25,12 @@ export interface Call {
 }
 
 /** The output of a victim, a line of JSON each: before a call, and after it. */
-export type Line = { at: 'intend'; call: number; does: Call } | { at: 'done'; call: number }
+export type Intent = { at: 'intend'; call: number; does: Call } | { at: 'done'; call: number }
 
 export interface Victim {
   process: ChildProcess
   /** Resolves with its output when it was killed; rejects when it ended in any other way. */
-  lines: Promise<Line[]>
+  lines: Promise<Intent[]>
   /** Resolves with its first output. */
   begun: Promise<void>
 }
@@ -54,23 +54,23 @@ export function startVictim(
   child.stderr.on('data', (data) => {
     err += data
   })
-  const lines = new Promise<Line[]>((resolve, reject) => {
+  const lines = new Promise<Intent[]>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (signal !== 'SIGKILL') reject(new Error(`the victim ended by itself (${code ?? signal}): ${err}`))
-      else resolve(linesOf(out))
+      else resolve(intentsOf(out))
     })
   })
   return { process: child, lines, begun }
 }
 
 /** The last line may have been cut off by the kill. */
-function linesOf(out: string): Line[] {
+function intentsOf(out: string): Intent[] {
   const whole = out.slice(0, out.lastIndexOf('\n') + 1)
   return whole
     .split('\n')
     .filter(Boolean)
-    .map((line) => JSON.parse(line) as Line)
+    .map((line) => JSON.parse(line) as Intent)
 }
 
 /** Two at a time. */

@@ -24,14 +24,14 @@ export function forgottenScripts(server: () => RedisServer): void {
         const texts = [0, 0, 0, 0].map((n) => job(n))
         const [a = '', ...more] = texts
         const came = await owner.receive(a)
-        const [took] = await owner.take(...more.slice(0, 1))
+        const [took] = await owner.fetch(...more.slice(0, 1))
         await stage.push(...more.slice(1))
         await stage.ask(['SCRIPT', 'FLUSH'])
         const turn = script('settleAndFetch')
         for (const act of [first, second]) stage.fault((name, args) => name === asked && turn(name, args), act)
         const answers = await Promise.allSettled([
-          owner.turn({ settle: [done(came)], n: 1 }),
-          owner.turn({ settle: took ? [done(took)] : [], n: 1 }),
+          owner.settleAndFetch({ settle: [done(came)], n: 1 }),
+          owner.settleAndFetch({ settle: took ? [done(took)] : [], n: 1 }),
         ])
         const lost = first !== 'pass' || second !== 'pass'
         expect(answers.some(({ status }) => status === 'rejected')).toBe(lost)

@@ -34,7 +34,7 @@ export function recovered(server: () => RedisServer): void {
     const texts = [1, 1, 2].map((n) => job(n))
     await stage.push(...texts)
     const held = stage.fault(script('settleAndFetch'), 'hold-reply')
-    const turn = owner.turn({ n: 3 })
+    const turn = owner.settleAndFetch({ n: 3 })
     await held.happened
     const searching = stage.fault(command('EXISTS'), 'pass')
     await loseWait(stage, 'p')
@@ -58,7 +58,7 @@ export function recovered(server: () => RedisServer): void {
         const texts = [0, 0, 0].map((n) => job(n))
         const [a = '', b = '', c = ''] = texts
         await owner.receive(a)
-        await owner.take(b)
+        await owner.fetch(b)
         const lost = stage.fault(source === 'came' ? command('BLMOVE') : script('settleAndFetch'), 'cut-before-reply')
         if (source === 'came') await stage.push(c)
         await Promise.all([

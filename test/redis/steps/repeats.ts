@@ -95,7 +95,7 @@ const REPEATS: Repeat[] = [
     match: script('rescue'),
     async before(stage) {
       await stage.direct.jobs.push([toQueue('q', job(1))], NOW)
-      await (await openOwner(stage)).turn({ n: 1 })
+      await (await openOwner(stage)).settleAndFetch({ n: 1 })
       await stage.direct.workers.claim(OWNER, null)
       return (await stage.direct.workers.orphaned(10))[0]?.ticket
     },

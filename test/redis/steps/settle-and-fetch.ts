@@ -33,7 +33,7 @@ async function busy(
   const [a = '', b = '', c = '', d = '', e = ''] = texts
   const came = await owner.receive(a)
   await owner.receive(b)
-  const [took] = await owner.take(c, d)
+  const [took] = await owner.fetch(c, d)
   await stage.push(e)
   expect(owner.running).toHaveLength(4)
   return { owner, texts, came, took: took as FetchedJob }
@@ -45,7 +45,7 @@ async function repeatLost(stage: Stage, owner: TestOwner, step: Step, late?: str
   await owner.insist()
   if (late === 'after it was repeated') stage.release(step)
   if (late === 'after the next step') {
-    await owner.turn()
+    await owner.settleAndFetch()
     stage.release(step)
   }
 }
@@ -99,8 +99,8 @@ export function settleAndFetch(server: () => RedisServer): void {
         await stage.push(...more)
         const steps = [first, second].map((act) => stage.fault(script('settleAndFetch'), act))
         const answers = await Promise.allSettled([
-          owner.turn({ settle: [done(came)], n: 1 }),
-          owner.turn({ settle: [retry(took, 2e9)], n: 1 }),
+          owner.settleAndFetch({ settle: [done(came)], n: 1 }),
+          owner.settleAndFetch({ settle: [retry(took, 2e9)], n: 1 }),
         ])
         expect(answers.map(({ status }) => status)).toContain('rejected')
         const held = steps.find(({ act }) => act.startsWith('hold'))

@@ -34,7 +34,7 @@ export function starts(server: () => RedisServer): void {
       const stage = await openStage(server(), t, { impatient: late !== undefined })
       const { owner, task } = await tracked(stage)
       const look = { store: stage.direct }
-      const [row] = (await owner.turn({ n: 1 })).fetched
+      const [row] = (await owner.settleAndFetch({ n: 1 })).fetched
       if (!row) throw new Error('no row came')
 
       const step = stage.fault(script('settleAndFetch'), act)
@@ -47,7 +47,7 @@ export function starts(server: () => RedisServer): void {
       expect(await eventOf(look, task, 0)).toMatchObject(begun)
       expect((await expectExact(look, task)).counts).toEqual(counts({ enqueued: 2, working: 1 }))
 
-      await owner.turn({ settle: [finish(row)] })
+      await owner.settleAndFetch({ settle: [finish(row)] })
       if (late === 'at the end') stage.release(step)
       await owner.workOff((taken) => finish(taken))
       expect(await eventOf(look, task, 0)).toMatchObject({ status: 'finished', attempts: 1, messages: [SAID] })
@@ -63,9 +63,9 @@ export function starts(server: () => RedisServer): void {
       const stage = await openStage(server(), t, { impatient: late !== undefined })
       const { owner, task } = await tracked(stage)
       const look = { store: stage.direct }
-      const [row] = (await owner.turn({ n: 1 })).fetched
+      const [row] = (await owner.settleAndFetch({ n: 1 })).fetched
       if (!row) throw new Error('no row came')
-      await owner.turn({ started: [begin(row)] })
+      await owner.settleAndFetch({ started: [begin(row)] })
 
       const step = stage.fault(script('settleAndFetch'), act)
       await owner.loseAnswer({ settle: [finish(row, { messages: [SAID], result: '{"n":1}' })] })

@@ -36,7 +36,9 @@ export class TestOwner {
   }
 
   /** Runs one step. Every fetched job runs until it is settled. */
-  async turn(what: { settle?: Settlement[]; started?: Started[]; n?: number } = {}): Promise<SettleAndFetchAnswer> {
+  async settleAndFetch(
+    what: { settle?: Settlement[]; started?: Started[]; n?: number } = {},
+  ): Promise<SettleAndFetchAnswer> {
     const { settle = [], n = 0 } = what
     const settlements = [...this.#unanswered, ...settle]
     const started = [...this.#started, ...(what.started ?? [])]
@@ -60,17 +62,17 @@ export class TestOwner {
   }
 
   /** Runs a step whose answer is lost, and expects that this is noticed soon. */
-  async loseAnswer(what: Parameters<TestOwner['turn']>[0]): Promise<void> {
+  async loseAnswer(what: Parameters<TestOwner['settleAndFetch']>[0]): Promise<void> {
     const begun = performance.now()
-    await expect(this.turn(what)).rejects.toMatchObject({
+    await expect(this.settleAndFetch(what)).rejects.toMatchObject({
       code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/),
     })
     expect(performance.now() - begun).toBeLessThan(SOON_MS)
   }
 
   /** Repeats a step until it is answered. */
-  async insist(what: Parameters<TestOwner['turn']>[0] = {}): Promise<void> {
-    await insist(() => this.turn(what))
+  async insist(what: Parameters<TestOwner['settleAndFetch']>[0] = {}): Promise<void> {
+    await insist(() => this.settleAndFetch(what))
   }
 
   async wait(ms = 1000, signal = NEVER, n = 1): Promise<FetchedJob[]> {
@@ -88,16 +90,16 @@ export class TestOwner {
   }
 
   /** Pushes jobs and fetches them. */
-  async take(...texts: string[]): Promise<FetchedJob[]> {
+  async fetch(...texts: string[]): Promise<FetchedJob[]> {
     await this.#stage.push(...texts)
-    return (await this.turn({ n: texts.length })).fetched
+    return (await this.settleAndFetch({ n: texts.length })).fetched
   }
 
   /** Works until no job is in the queue or with any owner, and leaves. */
   async workOff(ended: (taken: FetchedJob) => Settlement = (taken) => done(taken)): Promise<void> {
     const end = performance.now() + ENOUGH_MS
     for (;;) {
-      await this.turn({ settle: this.running.map(ended), n: 10 }).catch(() => {})
+      await this.settleAndFetch({ settle: this.running.map(ended), n: 10 }).catch(() => {})
       if (this.running.length > 0 || this.#unanswered.length > 0) continue
       const { waiting, held } = await this.#stage.truth()
       if (waiting.length + held.length === 0) break

@@ -23,7 +23,7 @@ async function busy(stage: Stage, twins: boolean): Promise<{ owner: TestOwner; t
   const texts = [1, 2, 3].map((n) => job(twins ? 0 : n))
   const [a = '', b = '', next = ''] = texts
   await owner.receive(a)
-  await owner.take(b)
+  await owner.fetch(b)
   return { owner, texts, next }
 }
 
@@ -157,8 +157,8 @@ export function waits(server: () => RedisServer): void {
       stop.abort()
       await (pushed ?? stage.push(text))
       const taken = await waiting
-      if (taken.length === 0) await owner.turn({ n: 1 })
-      await owner.turn({ settle: owner.running.map((one) => done(one)) })
+      if (taken.length === 0) await owner.settleAndFetch({ n: 1 })
+      await owner.settleAndFetch({ settle: owner.running.map((one) => done(one)) })
     }
     await owner.workOff()
     await census(stage, owner, { handed: texts })
@@ -186,7 +186,7 @@ export function waits(server: () => RedisServer): void {
     const owner = await openOwner(stage)
     const came = await owner.receive(job(1))
     expect(await stage.direct.metrics.totals()).toMatchObject({ fetched: 1, processed: 0 })
-    await owner.turn({ settle: [done(came)] })
+    await owner.settleAndFetch({ settle: [done(came)] })
     expect(await stage.direct.metrics.totals()).toMatchObject({ fetched: 0, processed: 1 })
     await owner.workOff()
     await census(stage, owner, { handed: [job(1)] })

@@ -1,6 +1,6 @@
 /** English: the language that the others are made from. */
 
-import type { Phrase } from '../../../words/phrase.js'
+import type { Phrase } from '../../../i18n/phrase.js'
 
 export const en = {
   // Header and footer
