@@ -4,7 +4,7 @@
  */
 
 import { basename, dirname, resolve } from 'node:path'
-import { HighkiqError } from './job/errors.ts'
+import { invalidOption } from './job/errors.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -50,14 +50,13 @@ export function storeUrl(env: Environment = process.env): string | undefined {
   const provider = variable('REDIS_PROVIDER', env)
   if (!provider) return variable('REDIS_URL', env)
   if (provider.includes(':')) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
+    throw invalidOption(
       'REDIS_PROVIDER holds the name of the variable that has the URL (REDIS_PROVIDER=REDISTOGO_URL), and not the URL: put that into REDIS_URL',
     )
   }
   const named = env[provider]
   if (named) return named
-  throw new HighkiqError('INVALID_OPTION', `REDIS_PROVIDER names ${provider}, and there is no such variable`)
+  throw invalidOption(`REDIS_PROVIDER names ${provider}, and there is no such variable`)
 }
 
 const ENVIRONMENTS = ['APP_ENV', 'RAILS_ENV', 'RACK_ENV', 'NODE_ENV'] as const

@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { processesOf } from '../inspect/process.ts'
 import { type ReadPage, walk } from '../inspect/walk.ts'
-import { type HighkiqError, invalidOption } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { checkText, refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
@@ -45,8 +45,8 @@ export async function cancelJob(app: AppPort, jid: string, options: CancelOption
   const { queue, budget = BUDGET_SECONDS } = options
   const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
   checkText('hq.cancel: the jid', jid)
-  if (jid === '') throw wrong('the jid must be the text that performAsync returned')
-  if (!(budget >= 0)) throw wrong('budget must be a number of seconds')
+  if (jid === '') throw invalidOption('hq.cancel: the jid must be the one that performAsync returned')
+  if (!(budget >= 0)) throw invalidOption('hq.cancel: budget must be a number of seconds')
   const { store, now } = app
   await store.cancellations.request(jid, now())
   const search = new Search(app, jid, queue, { end: performance.now() + budget * 1000, most })
@@ -187,10 +187,6 @@ class Search {
 
 function isRow(jid: string): boolean {
   return /^[0-9a-f]{24}$/.test(jid)
-}
-
-function wrong(what: string): HighkiqError {
-  return invalidOption(`cancel: ${what}`)
 }
 
 /** Withdraws the cancellation of a job in the step that deletes the job. */

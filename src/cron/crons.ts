@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { newJid } from '../job/payload.ts'
 import type { CronRecord } from '../store/contract.ts'
 import {
@@ -166,8 +166,7 @@ export class Cron {
   #asShown(text: string): Runnable {
     const shown = readShown(text)
     if (!shown?.args) {
-      throw new HighkiqError(
-        'INVALID_OPTION',
+      throw invalidOption(
         `cron ${this.name}: its arguments are made by the app that defines it: run it there (-r FILE)`,
       )
     }

@@ -2,7 +2,7 @@
 
 import type { Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
 import { Schedule } from './schedule.ts'
@@ -74,8 +74,7 @@ export function entryOf(name: string, spec: string, job: Job<unknown[]>, options
   checkOptions(where, options, OPTIONS)
   const { args = [], timeZone = 'UTC', queue, missed = 'once', overlap = 'allow' } = options
   const schedule = scheduleOf(where, spec, timeZone)
-  if (schedule.next(now) === null)
-    throw new HighkiqError('INVALID_OPTION', `${where}: ${JSON.stringify(spec)} has no next tick`)
+  if (schedule.next(now) === null) throw invalidOption(`${where}: ${JSON.stringify(spec)} has no next tick`)
   const shown: Shown = {
     spec,
     timeZone,
@@ -118,8 +117,7 @@ function scheduleOf(where: string, spec: string, timeZone: string): Schedule {
 
 function checkName(name: string): void {
   if (typeof name === 'string' && name !== '' && name.length <= LONGEST_NAME && !/\p{Cc}/u.test(name)) return
-  throw new HighkiqError(
-    'INVALID_OPTION',
+  throw invalidOption(
     `${JSON.stringify(name)} is not a name for a cron entry: use a string of one line, for instance "nightly"`,
   )
 }

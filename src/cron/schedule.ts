@@ -8,7 +8,7 @@
  */
 
 import { Cron as Pattern } from 'croner'
-import { HighkiqError, messageOf } from '../job/errors.ts'
+import { invalidOption, messageOf } from '../job/errors.ts'
 import { plural } from '../job/plural.ts'
 
 /** No two time zones are further apart. */
@@ -98,8 +98,7 @@ function namesItsTimes(spec: string): boolean {
 
 function patternOf(spec: string, zone: { timezone: string } | { utcOffset: number }): Pattern {
   const wrong = (why: string) =>
-    new HighkiqError(
-      'INVALID_OPTION',
+    invalidOption(
       `${JSON.stringify(spec)} is no cron spec (${why}): it has five fields, minute hour day month weekday, as in "30 3 * * mon-fri", or six with the second before them, or is ${NICKNAMES.join(', ')}`,
     )
   if (typeof spec !== 'string') throw wrong('it must be a string')
@@ -134,9 +133,6 @@ function wallClock(timeZone: string): Intl.DateTimeFormat {
       second: number,
     })
   } catch {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${JSON.stringify(timeZone)} is no time zone: use a name such as "Europe/Berlin", or "UTC"`,
-    )
+    throw invalidOption(`${JSON.stringify(timeZone)} is no time zone: use a name such as "Europe/Berlin", or "UTC"`)
   }
 }

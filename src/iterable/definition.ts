@@ -2,7 +2,7 @@
 
 import type { JobContext } from '../job/context.ts'
 import type { JobOptions } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 
@@ -81,7 +81,7 @@ export function checkIterable<Args extends unknown[], Item, Cursor>(
   job: IterableJob<Args, Item, Cursor>,
   { thread }: JobOptions,
 ): void {
-  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
+  const wrong = (what: string) => invalidOption(`${name}: ${what}`)
   checkOptions(name, job, MEMBERS)
   if (thread) throw wrong('an iterable job does not run in a thread: each may hand work to a job that does')
   if (!job.enumerate) throw wrong('enumerate is missing: a function that returns [item, cursor] pairs')

@@ -1,6 +1,6 @@
 /** The usual sources of iterable jobs: arrays, CSV files, and pages of a remote list. */
 
-import { HighkiqError } from '../job/errors.ts'
+import { invalidFile } from '../job/errors.ts'
 import type { CsvReading } from '../tasks/spreadsheet/csv.ts'
 import type { Pair } from './definition.ts'
 
@@ -59,7 +59,7 @@ export const iterate = {
         if (values.length === 1 && values[0] === '') continue
         if (values.length !== (first ?? values).length) {
           const message = `row ${number} must have as many columns as the first row, ${first?.length} (got ${values.length})`
-          throw new HighkiqError('INVALID_FILE', message, { row: number })
+          throw invalidFile(message, { row: number })
         }
         const isHeader = header && !first
         first ??= values

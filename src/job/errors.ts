@@ -151,6 +151,10 @@ export function invalidOption(message: string): HighkiqError {
   return new HighkiqError('INVALID_OPTION', message)
 }
 
+export function invalidFile(message: string, details?: HighkiqError['details'], options?: ErrorOptions): HighkiqError {
+  return new HighkiqError('INVALID_FILE', message, details, options)
+}
+
 /**
  * Returns the error of a store call whose earlier part is written. STORE_FULL would claim that nothing is written, so
  * it becomes STORE_UNUSABLE.

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Store } from '../store/contract.ts'
 
 const MINUTE = 60_000
@@ -10,10 +10,10 @@ const MINUTE = 60_000
 /** @throws INVALID_OPTION */
 export async function markDeploy(store: Store, now: number, label?: string, at?: Date): Promise<boolean> {
   const time = at === undefined ? now : at instanceof Date ? at.getTime() : Number.NaN
-  if (Number.isNaN(time)) throw new HighkiqError('INVALID_OPTION', 'deploy: at must be a valid Date')
+  if (Number.isNaN(time)) throw invalidOption('deploy: at must be a valid Date')
   const text = label === undefined ? await lastCommit() : label
   if (typeof text !== 'string' || text.trim() === '')
-    throw new HighkiqError('INVALID_OPTION', 'deploy: label must be a string that is not empty')
+    throw invalidOption('deploy: label must be a string that is not empty')
   return store.metrics.recordDeploy({ at: time - (time % MINUTE), label: text.trim() }, now)
 }
 

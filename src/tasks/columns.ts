@@ -1,6 +1,6 @@
 /** Maps the columns of a file to the fields of the handler's row. */
 
-import { HighkiqError } from '../job/errors.ts'
+import { invalidFile, invalidOption } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 
 /**
@@ -14,18 +14,19 @@ type Values = Record<string, unknown>
 /** @throws INVALID_OPTION */
 export function checkColumns(columns: Columns): void {
   if (typeof columns !== 'object' || columns === null) {
-    throw invalid(
+    throw invalidOption(
       `columns must be a list of names or an object { 'Header of the file': 'field' } (got ${shown(columns)})`,
     )
   }
   const fields: unknown[] = Array.isArray(columns) ? columns : Object.values(columns)
   if (fields.length === 0)
-    throw invalid('columns must name a column (got none): leave it out to use every column under its own name')
+    throw invalidOption('columns must name a column (got none): leave it out to use every column under its own name')
   for (const [index, field] of fields.entries()) {
     if (typeof field !== 'string' || field === '' || field === '__proto__') {
-      throw invalid(`columns: ${JSON.stringify(field)} is not a field name`)
+      throw invalidOption(`columns: ${JSON.stringify(field)} is not a field name`)
     }
-    if (fields.indexOf(field) !== index) throw invalid(`columns: two columns would become ${JSON.stringify(field)}`)
+    if (fields.indexOf(field) !== index)
+      throw invalidOption(`columns: two columns would become ${JSON.stringify(field)}`)
   }
 }
 
@@ -46,7 +47,7 @@ export function mapper(columns: Columns | undefined, header: readonly string[] |
   const near = missing.flatMap((name) => header.filter((other) => areAlike(other, name)))
   const hint = near.length > 0 ? `; did you mean ${quoted(near)}?` : ''
   const message = `the file has no column ${quoted(missing)}: its columns are ${quoted(header.slice(0, 30))}${hint}`
-  throw new HighkiqError('INVALID_FILE', message, { missing, header: header.slice(0, 30) })
+  throw invalidFile(message, { missing, header: header.slice(0, 30) })
 }
 
 function pickFields(pairs: (readonly [name: string, field: string])[]) {
@@ -61,7 +62,3 @@ const simple = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '
 /** Returns whether two names differ only in capitals, spaces and punctuation. */
 export const areAlike = (a: string, b: string) => simple(a) === simple(b)
 const quoted = (names: readonly string[]) => names.map(shown).join(', ')
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
-}

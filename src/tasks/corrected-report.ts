@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { checkArgs } from '../job/args.ts'
-import { HighkiqError, messageOf } from '../job/errors.ts'
+import { type HighkiqError, invalidFile, messageOf } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { type EventRecord, isRejected, REJECTED_STATUSES, type Store, type TaskRecord } from '../store/contract.ts'
@@ -132,7 +132,7 @@ function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<
 function missing(columns: string[]): HighkiqError {
   const list = columns.map(shown).join(', ')
   const message = `the report has no column ${list}: correct the cells, but leave the columns as they are`
-  return new HighkiqError('INVALID_FILE', message, { missing: columns })
+  return invalidFile(message, { missing: columns })
 }
 
 /**
@@ -300,5 +300,5 @@ function argsOf(value: unknown, number: number, column: string): unknown[] {
 
 function wrong(row: number, column: string, what: string, more: object = {}): HighkiqError {
   const message = `row ${row}, column ${shown(column)}: ${what}`
-  return new HighkiqError('INVALID_FILE', message, { row, column, ...more })
+  return invalidFile(message, { row, column, ...more })
 }

@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
 import { metaOf } from './meta.ts'
@@ -186,10 +186,7 @@ function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | 
   const options = { ...job.defaults, ...(queue === undefined ? {} : { queue }) }
   const payload = app.client.normalise({ ...options, class: job.name, args: [] })
   if (payload.at !== undefined) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${job.name}: rows of a task can't be scheduled: schedule a job that creates the task`,
-    )
+    throw invalidOption(`${job.name}: rows of a task can't be scheduled: schedule a job that creates the task`)
   }
   return { ...payload, hk_task: id }
 }

@@ -1,4 +1,4 @@
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkText, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
@@ -78,7 +78,7 @@ export function eventOf(job: string, event: EventRecord, language: Language = 'e
 export function checkStatuses(where: string, statuses: unknown, known: readonly EventStatus[]): void {
   if (Array.isArray(statuses) && statuses.every((status) => known.includes(status))) return
   const odd = Array.isArray(statuses) ? statuses.find((status) => !known.includes(status)) : statuses
-  throw new HighkiqError('INVALID_OPTION', `${where}: status must be a list of ${known.join(', ')} (got ${shown(odd)})`)
+  throw invalidOption(`${where}: status must be a list of ${known.join(', ')} (got ${shown(odd)})`)
 }
 
 /** The options that select rows by their code. */
@@ -88,7 +88,7 @@ export const CODE_OPTIONS = { code: null, otherCodes: 'flag' } as const
 export function checkCode(where: string, { code, otherCodes }: CodeFilter): void {
   if (code !== undefined && code !== null) checkText(`${where}: code`, code)
   if (code === undefined || !otherCodes) return
-  throw new HighkiqError('INVALID_OPTION', `${where}: give code or otherCodes, not both`)
+  throw invalidOption(`${where}: give code or otherCodes, not both`)
 }
 
 /** Returns the part of these options that selects rows by their code. */

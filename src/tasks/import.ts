@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkArgs } from '../job/args.ts'
 import { checkSchema } from '../job/definition.ts'
-import { HighkiqError, messageOf } from '../job/errors.ts'
+import { HighkiqError, invalidFile, invalidOption, messageOf } from '../job/errors.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { Message } from '../store/contract.ts'
 import { type Columns, checkColumns, mapper, rulesOf } from './columns.ts'
@@ -66,7 +66,7 @@ export function checkSource(where: string, source: unknown): void {
   const isStream = typeof source === 'object' && source !== null && ('getReader' in source || 'pipe' in source)
   if (source instanceof Uint8Array || isStream) return
   const message = `${where} must be the path of a file, a Buffer, or a stream (got ${shown(source)})`
-  throw new HighkiqError('INVALID_OPTION', message)
+  throw invalidOption(message)
 }
 
 /** @throws INVALID_FILE, INVALID_OPTION; while iterating also TOO_MANY_ROWS and VALIDATE_FAILED */
@@ -89,7 +89,7 @@ export async function openImport(source: Source, options: ImportRows, now: () =>
 function noKey(rowKey: string, header: readonly string[]): HighkiqError {
   const columns = header.slice(0, 30).map(shown)
   const message = `the file has no column ${shown(rowKey)}, which rowKey names: its columns are ${columns.join(', ')}`
-  return new HighkiqError('INVALID_FILE', message, { missing: [rowKey] })
+  return invalidFile(message, { missing: [rowKey] })
 }
 
 async function* rowsOf({ rows, close }: OpenFile, check: RowCheck): AsyncGenerator<Row, void, void> {

@@ -3,7 +3,7 @@
 import type { Job } from '../client/job.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { checkOptions, given, type OptionKind, type OptionRule, shown } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
@@ -78,7 +78,7 @@ export function checkTaskOptions(
 /** @throws INVALID_OPTION */
 export function checkJob(where: string, job: unknown): void {
   if (JOB[0](job)) return
-  throw new HighkiqError('INVALID_OPTION', `${where}: the first argument must be ${JOB[1]} (got ${shown(job)})`)
+  throw invalidOption(`${where}: the first argument must be ${JOB[1]} (got ${shown(job)})`)
 }
 
 /** Returns the limits and times of checked options for the store. */

@@ -1,6 +1,6 @@
 /** Checks that a file is the one that an interrupted import began to read. */
 
-import { HighkiqError } from '../job/errors.ts'
+import { type HighkiqError, invalidFile } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import type { TaskRecord } from '../store/contract.ts'
 import type { OpenImport } from './import.ts'
@@ -53,5 +53,5 @@ function isOther(row: Row, { lastRow }: TaskRecord): boolean {
 
 function refused({ id }: TaskRecord, why: string): HighkiqError {
   const message = `task ${id} can't be resumed with this file: ${why}: correct only rows after the stored ones, or import the file as a new task`
-  return new HighkiqError('INVALID_FILE', message)
+  return invalidFile(message)
 }

@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidFile, invalidOption } from '../job/errors.ts'
 import { isIterable, memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, shown } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
@@ -267,7 +267,7 @@ function inPayload(
   }
   const what = `the row with index ${index} is of job ${job}, and the other options of that job are not kept (keepArgs): it can't run again`
   if (row === undefined) throw invalid(what)
-  throw new HighkiqError('INVALID_FILE', `row ${row}: ${what}`, { row, index })
+  throw invalidFile(`row ${row}: ${what}`, { row, index })
 }
 
 function unvalidated({ id, job }: TaskRecord): HighkiqError {
@@ -277,5 +277,5 @@ function unvalidated({ id, job }: TaskRecord): HighkiqError {
 }
 
 function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', `task.retry: ${message}`)
+  return invalidOption(`task.retry: ${message}`)
 }

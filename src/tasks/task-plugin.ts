@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
-import { classOf, HighkiqError, Kill } from '../job/errors.ts'
+import { classOf, invalidOption, Kill } from '../job/errors.ts'
 import { meantBy } from '../job/options.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
@@ -136,7 +136,7 @@ class RowsOfTask implements TaskOfJob {
     const index = of === undefined ? undefined : this.indexes[of]
     if (of === undefined || index === undefined) {
       const message = `ctx.task.add: the job has ${this.indexes.length} rows: give the number of the one that adds, from 0: add(job, rows, 0)`
-      throw new HighkiqError('INVALID_OPTION', message)
+      throw invalidOption(message)
     }
     this.#producers[of] ??= rowProducer(this.#app, this.id, index)
     return this.#producers[of](job as unknown as Job<never[]>, asRows(rows))

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions, given, type OptionKind } from '../job/options.ts'
 import {
   type CodeFilter,
@@ -250,10 +250,7 @@ export class Task {
   ): Promise<{ rows: number } | ReadableStream<Uint8Array>> {
     checkReport(typeof to === 'string' ? options : to)
     if (to === '')
-      throw new HighkiqError(
-        'INVALID_OPTION',
-        "task.report: the first argument must be the path of a file or { format } (got '')",
-      )
+      throw invalidOption("task.report: the first argument must be the path of a file or { format } (got '')")
     const task = await this.#record()
     const events = (statuses: EventStatus[] | undefined) => this.#pages({ status: statuses })
     return typeof to === 'string' ? writeReport(to, task, events, options) : reportStream(task, events, to)

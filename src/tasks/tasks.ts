@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
@@ -214,7 +214,7 @@ export class Tasks {
     const { state, job, cursor, limit = 25 } = options
     const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
     if (cursor !== undefined && !id)
-      throw invalid(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
+      throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
     const records = await this.#app.store.tasks.page({ ...before, limit })
     const last = records.at(-1)
@@ -235,10 +235,6 @@ function checkCreate(
 ): void {
   checkJob(where, job)
   checkTaskOptions(where, options, { onStart: 'function', ...more })
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }
 
 /** Options of `list`. A page has at most `limit` tasks; `state` and `job` leave fewer of them. */

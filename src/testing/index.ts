@@ -14,7 +14,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { type Highkiq, PORT } from '../app.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { Fake } from './fake.ts'
 import { Inline, Mode, type TestTarget } from './mode.ts'
 
@@ -51,7 +51,7 @@ export function disable<T>(hq: Highkiq, work?: (mode: Mode) => T): Mode | Promis
 export async function drainAll(hq: Highkiq): Promise<number> {
   const collecting = hq[PORT].client.testing.current
   if (collecting instanceof Fake) return collecting.drain()
-  throw new HighkiqError('INVALID_OPTION', 'drainAll: nothing is collected here: call fake(hq) first')
+  throw invalidOption('drainAll: nothing is collected here: call fake(hq) first')
 }
 
 /** The app-wide modes that are on. */
@@ -67,7 +67,7 @@ function begin<Which extends Mode | TestTarget, T>(
 ): Which | Promise<Awaited<T>> {
   const app = hq[PORT]
   const { testing } = app.client
-  const refuse = (where: string) => new HighkiqError('INVALID_OPTION', `${name}(hq) ${where}: end that one first`)
+  const refuse = (where: string) => invalidOption(`${name}(hq) ${where}: end that one first`)
   if (testing.isScoped) {
     const refused = refuse('inside the function of another mode')
     if (work) return Promise.reject(refused)

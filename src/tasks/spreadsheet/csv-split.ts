@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidFile } from '../../job/errors.ts'
 import { columnLetters, type TableRow } from './table.ts'
 
 // A row this long is a quote that was never closed; without a limit the rest of the file would go into memory.
@@ -147,7 +147,7 @@ export class CsvSplitter {
   #fail(index: number, what: string): -1 {
     const row = this.count + 1
     const column = columnLetters(index)
-    this.problem = new HighkiqError('INVALID_FILE', `row ${row}, column ${column}: ${what}`, { row, column })
+    this.problem = invalidFile(`row ${row}, column ${column}: ${what}`, { row, column })
     return -1
   }
 }

@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidFile, invalidOption } from '../../job/errors.ts'
 import { CsvSplitter } from './csv-split.ts'
 import { decoded, type Findings } from './encoding.ts'
 import type { OpenSource } from './source.ts'
@@ -32,8 +32,7 @@ export async function* csvRecords(
   { delimiter, encoding, likely, headerRow, quote = true, found = {} }: CsvReading = {},
 ): AsyncGenerator<TableRow[], void, void> {
   if (delimiter !== undefined && !(quote ? /^[^"\r\n]$/ : /^[^\r\n]$/).test(delimiter)) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
+    throw invalidOption(
       `delimiter must be one character, and neither a quote nor a line break (got ${JSON.stringify(delimiter)})`,
     )
   }
@@ -153,5 +152,5 @@ export function notText({ problem, encoding = '', byte }: Findings, row: number,
     problem === 'nul'
       ? `${at}: there is a NUL character, so this is not a text file or its encoding is unknown: save it as "CSV UTF-8"`
       : `${at}: the text is not ${NAMES[encoding] ?? encoding}: save the file as "CSV UTF-8" and try again, or say its encoding`
-  return new HighkiqError('INVALID_FILE', message, details)
+  return invalidFile(message, details)
 }

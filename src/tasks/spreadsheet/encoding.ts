@@ -1,7 +1,7 @@
 /** Decodes bytes: finds their encoding, and where they stop being valid. */
 
 import { isAscii, isUtf8 } from 'node:buffer'
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidFile, invalidOption } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 import { guessEncoding, type Reading } from './encoding-guess.ts'
 import type { OpenSource } from './source.ts'
@@ -50,7 +50,7 @@ function labelOf(stated: string): string {
     return encoding === 'gbk' ? 'gb18030' : encoding
   } catch {
     const message = `encoding ${JSON.stringify(stated)} is not known: for instance utf-8, utf-16le, gb18030, windows-1252`
-    throw new HighkiqError('INVALID_OPTION', message)
+    throw invalidOption(message)
   }
 }
 
@@ -164,7 +164,7 @@ function unclear(readings: readonly Reading[], linesBefore: number): HighkiqErro
   const all = `${is.slice(0, -1).join(', ')}, and ${is.at(-1)}`
   const hint = `say encoding: ${encodings[0]}`
   const message = `line ${row}: the encoding is not clear: a cell is ${all}: ${hint}, or another one`
-  return new HighkiqError('INVALID_FILE', message, { row, encodings, option: 'encoding', value: encodings[0], hint })
+  return invalidFile(message, { row, encodings, option: 'encoding', value: encodings[0], hint })
 }
 
 const CELL_END = /[,;\t|"\r]/

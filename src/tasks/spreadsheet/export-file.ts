@@ -1,6 +1,6 @@
 /** Writes pages of rows as one file. */
 
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { checkFormat, type FileFormat } from './format.ts'
 import { ndjsonBytes, streamed, streamOf } from './write.ts'
 
@@ -24,10 +24,7 @@ type Pages = AsyncIterable<Iterable<ExportRow> | AsyncIterable<ExportRow>> | Ite
 export function exportStream(pages: Pages, { format, columns }: ExportFile): ReadableStream<Uint8Array> {
   checkFormat(format)
   if (columns && (columns.length === 0 || new Set(columns).size !== columns.length)) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `columns must name at least one field, each once (got ${JSON.stringify(columns)})`,
-    )
+    throw invalidOption(`columns must name at least one field, each once (got ${JSON.stringify(columns)})`)
   }
   if (columns) return streamOf(format, { header: [...columns], rows: withColumns(pages, columns) })
   if (format === 'ndjson') return streamed(ndjsonBytes(objects(pages)))

@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path'
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidFile, invalidOption } from '../../job/errors.ts'
 import type { OpenSource } from './source.ts'
 
 /** Every format that files are read and written in. */
@@ -28,7 +28,7 @@ export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[
  */
 export function formatByContent(head: Uint8Array): FileFormat {
   if (head.length === 0) {
-    throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+    throw invalidFile('the file is empty: it needs a header row with the names of the columns')
   }
   const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
   const bytes = Buffer.from(head).toString('latin1')
@@ -36,17 +36,14 @@ export function formatByContent(head: Uint8Array): FileFormat {
   if (magic === 'd0cf11e0') {
     const message =
       'the file is a password-protected workbook or one of the old .xls kind: open it in Excel and save it as .xlsx without a password'
-    throw new HighkiqError('INVALID_FILE', message)
+    throw invalidFile(message)
   }
   for (const [start, kind] of OTHERS) {
     if (!magic.startsWith(start)) continue
-    throw new HighkiqError('INVALID_FILE', `the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`)
+    throw invalidFile(`the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`)
   }
   if (bytes.startsWith('mimetypeapplication/vnd.oasis.opendocument', 30)) {
-    throw new HighkiqError(
-      'INVALID_FILE',
-      'the file is an OpenDocument table (.ods): open it and save it as .xlsx or CSV',
-    )
+    throw invalidFile('the file is an OpenDocument table (.ods): open it and save it as .xlsx or CSV')
   }
   // The second is the magic number of a zip archive with nothing in it.
   if (magic === '504b0304' || magic === '504b0506') return 'xlsx'
@@ -55,7 +52,7 @@ export function formatByContent(head: Uint8Array): FileFormat {
   if (markup) {
     const kind = markup[1] === '?xml' ? 'XML (such as an "XML Spreadsheet")' : 'a web page (HTML)'
     const message = `the file is ${kind}, which some programs save as .xls: open it in Excel and save it as .xlsx`
-    throw new HighkiqError('INVALID_FILE', message)
+    throw invalidFile(message)
   }
   return /^\s*(?:\[\s*)?\{\s*["}]/.test(start) ? 'ndjson' : 'csv'
 }
@@ -71,7 +68,7 @@ function isLockFile(head: Uint8Array): boolean {
 
 function lockFile(): HighkiqError {
   const message = 'the file is the lock that Excel keeps beside an open workbook (~$…): take the workbook itself'
-  return new HighkiqError('INVALID_FILE', message)
+  return invalidFile(message)
 }
 
 const OTHERS: [string, string][] = [
@@ -84,10 +81,7 @@ const OTHERS: [string, string][] = [
 /** @throws INVALID_OPTION */
 export function checkFormat(format: FileFormat): void {
   if (FILE_FORMATS.includes(format)) return
-  throw new HighkiqError(
-    'INVALID_OPTION',
-    `format must be one of ${FILE_FORMATS.join(', ')} (got ${JSON.stringify(format)})`,
-  )
+  throw invalidOption(`format must be one of ${FILE_FORMATS.join(', ')} (got ${JSON.stringify(format)})`)
 }
 
 /** Returns the format of a file after checking that its first bytes agree with the option or the ending. */
@@ -106,7 +100,7 @@ export function checkedFormat({ head, path }: OpenSource, given: FileFormat | un
     xlsx: 'is a zip archive, probably an Excel workbook: rename it to .xlsx, or save it as CSV',
     ndjson: 'has a JSON object at its beginning: rename it to .ndjson, or to .json when it is a list',
   }[is]
-  throw new HighkiqError('INVALID_FILE', `${how} ${NAMES[stated]}, but the file ${what}`, {
+  throw invalidFile(`${how} ${NAMES[stated]}, but the file ${what}`, {
     ...(given === undefined ? {} : { option: 'format', value: given, hint }),
   })
 }

@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidFile } from '../../job/errors.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -43,7 +43,10 @@ export class JsonElements {
         this.#add(piece.slice(from, at), texts, false)
         from = at + 1
       }
-      if (this.#ended && !/[\s\0]/.test(piece.charAt(at)) && at >= from) throw behind(this.#count)
+      if (this.#ended && !/[\s\0]/.test(piece.charAt(at)) && at >= from) {
+        const message = `row ${this.#count}: something stands behind the end of the list: the file holds one list of objects`
+        throw invalidFile(message, { row: this.#count })
+      }
     }
     if (this.#depth > 0) {
       this.#pieces.push(piece.slice(from))
@@ -60,7 +63,7 @@ export class JsonElements {
   end(row: number): string[] {
     if (this.#ended) return []
     const message = `row ${row}: the file breaks off, for its list has no end (]): copy or save it again`
-    throw new HighkiqError('INVALID_FILE', message, { row })
+    throw invalidFile(message, { row })
   }
 
   #add(rest: string, texts: string[], isLast: boolean): void {
@@ -72,9 +75,4 @@ export class JsonElements {
     this.#count++
     texts.push(text)
   }
-}
-
-function behind(row: number): HighkiqError {
-  const message = `row ${row}: something stands behind the end of the list: the file holds one list of objects`
-  return new HighkiqError('INVALID_FILE', message, { row })
 }

@@ -1,4 +1,4 @@
-import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { HighkiqError, invalidFile, messageOf } from '../../job/errors.ts'
 import { parseJson } from '../../job/json.ts'
 import { type CsvReading, notText } from './csv.ts'
 import { decoded } from './encoding.ts'
@@ -47,11 +47,11 @@ export async function* ndjsonRows(
       yield* batch(parse(texts.split(piece)))
       if (texts.length <= MAX_LINE_CHARS) continue
       const message = `row ${number + 1}: the object is longer than 16 MiB: each stands on a line of its own, or in a list`
-      throw new HighkiqError('INVALID_FILE', message, { row: number + 1 })
+      throw invalidFile(message, { row: number + 1 })
     }
     if (found.problem) throw notText(found, number + 1)
     if (texts) yield* batch(parse(texts.end(number + 1)))
-    if (count === 0) throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a JSON object on each line')
+    if (count === 0) throw invalidFile('the file is empty: it needs a JSON object on each line')
   } finally {
     await source.close()
   }
@@ -112,9 +112,9 @@ function objectOf(text: string, row: number, what: 'line' | 'element'): Record<s
     value = parseJson(text)
   } catch (error) {
     const message = `row ${row}: the ${what} is not JSON (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}): each ${what} is one JSON object`
-    throw new HighkiqError('INVALID_FILE', message, { row }, { cause: error })
+    throw invalidFile(message, { row }, { cause: error })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   const is = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
-  throw new HighkiqError('INVALID_FILE', `row ${row}: the ${what} is ${is}: each ${what} is one JSON object`, { row })
+  throw invalidFile(`row ${row}: the ${what} is ${is}: each ${what} is one JSON object`, { row })
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { ReadableStream as NodeWebStream } from 'node:stream/web'
-import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { invalidFile, messageOf } from '../../job/errors.ts'
 
 /** A file to read: its path, its bytes, or a stream. */
 export type Source = string | Uint8Array | ReadableStream<Uint8Array> | NodeJS.ReadableStream
@@ -48,14 +48,9 @@ export async function openSource(source: Source): Promise<OpenSource> {
   } catch (error) {
     stream.destroy()
     if (typeof source !== 'string') throw error
-    throw new HighkiqError(
-      'INVALID_FILE',
-      `the file can't be opened (${messageOf(error)}): check its path`,
-      undefined,
-      {
-        cause: error,
-      },
-    )
+    throw invalidFile(`the file can't be opened (${messageOf(error)}): check its path`, undefined, {
+      cause: error,
+    })
   }
   const head = read.length === 1 ? (read[0] as Uint8Array) : Buffer.concat(read)
   return {

@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, invalidFile } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 
 export interface TableRow {
@@ -82,10 +82,10 @@ async function fromHeader(
     break
   }
   if (headerRow === undefined) {
-    throw new HighkiqError('INVALID_FILE', 'the file is empty: it needs a header row with the names of the columns')
+    throw invalidFile('the file is empty: it needs a header row with the names of the columns')
   }
   const message = `row ${headerRow} is empty: headerRow is the row that holds the names of the columns, counted from 1`
-  throw new HighkiqError('INVALID_FILE', message, { row: headerRow, option: 'headerRow', hint: 'headerRow is the row' })
+  throw invalidFile(message, { row: headerRow, option: 'headerRow', hint: 'headerRow is the row' })
 }
 
 /**
@@ -100,7 +100,7 @@ function checkedHeader(rows: readonly TableRow[], rules: TableRules): string[] {
     const header = headerOf(top, rules)
     if (guess && isTitle(top, guess, header, rules.chosen)) {
       const message = `row ${top.number} has no names for most of the columns`
-      throw new HighkiqError('INVALID_FILE', message, { row: top.number })
+      throw invalidFile(message, { row: top.number })
     }
     if (!rules.chosen) for (const row of below) refuseStray(row, { header, top })
     return header
@@ -210,7 +210,7 @@ function refuseStray({ number: row, values }: TableRow, { header, top }: TopOfTa
     `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (${hint} takes only ${fits}), ` +
     'or put quotes around a cell that contains the delimiter'
   const about = { row, column: columnLetters(extra), option: 'columns', value: JSON.parse(text), hint }
-  throw new HighkiqError('INVALID_FILE', message, about)
+  throw invalidFile(message, about)
 }
 
 /** Returns an example of the option `columns` that selects the first columns of this file. */
@@ -227,7 +227,7 @@ function headerOf({ number: row, values }: TableRow, { names: given, chosen }: T
   if (given) return named(given, names, row)
   if (names.length > MAX_COLUMNS) {
     const message = `row ${row}: the header has ${names.length} columns: at most ${MAX_COLUMNS} are possible`
-    throw new HighkiqError('INVALID_FILE', message, { row })
+    throw invalidFile(message, { row })
   }
   const header = names.map((name, index) => name || `column_${columnLetters(index)}`)
   const seen = new Map<string, number>()
@@ -236,7 +236,7 @@ function headerOf({ number: row, values }: TableRow, { names: given, chosen }: T
     if (first !== undefined && (!chosen || chosen.has(name))) {
       const both = `columns ${columnLetters(first)} and ${columnLetters(index)}`
       const message = `row ${row}: ${both} are both named ${shown(name)}: give each its own name`
-      throw new HighkiqError('INVALID_FILE', message, { row, column: columnLetters(index), name })
+      throw invalidFile(message, { row, column: columnLetters(index), name })
     }
     if (first !== undefined) header[index] = freeName(`${name}_${columnLetters(index)}`, header)
     seen.set(header[index] as string, index)
@@ -251,7 +251,7 @@ function freeName(name: string, taken: readonly string[]): string {
 function named(given: readonly string[], names: readonly string[], row: number): string[] {
   if (given.length === names.length) return [...given]
   const message = `row ${row}: the file has ${names.length} columns, but columns names ${given.length}: name each, in order`
-  throw new HighkiqError('INVALID_FILE', message, { row })
+  throw invalidFile(message, { row })
 }
 
 /** Returns the letters of a column in a spreadsheet: 0 is A, 26 is AA. */

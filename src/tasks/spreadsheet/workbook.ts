@@ -4,7 +4,7 @@
 import { getHeapStatistics } from 'node:v8'
 import { readXml } from 'hucre/xml'
 import type { Entry } from 'yauzl'
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidFile } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 import { dateStyles } from './date-style.ts'
 import type { TableRow } from './table.ts'
@@ -48,7 +48,7 @@ export async function* sheetRows(
 function emptySheet({ name, names }: { name: string; names: string[] }): HighkiqError {
   const hint = 'name another one with sheet'
   const message = `the sheet ${shown(name)} is empty: ${hint} (there are ${names.map(shown).join(', ')})`
-  return new HighkiqError('INVALID_FILE', message, { option: 'sheet', hint })
+  return invalidFile(message, { option: 'sheet', hint })
 }
 
 /** Finds the parts of the archive that make up one sheet. */
@@ -57,13 +57,10 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
   const path = root.find((relationship) => relationship.type === 'officeDocument')?.path
   const main = path === undefined ? undefined : zip.entries.get(path.toLowerCase())
   if (path?.endsWith('.bin')) {
-    throw new HighkiqError(
-      'INVALID_FILE',
-      'the file is a binary workbook (.xlsb): open it in Excel and save it as .xlsx',
-    )
+    throw invalidFile('the file is a binary workbook (.xlsb): open it in Excel and save it as .xlsx')
   }
   if (path === undefined || main === undefined || !path.endsWith('.xml')) {
-    throw new HighkiqError('INVALID_FILE', 'the file is a zip archive, but not an .xlsx workbook: save it as .xlsx')
+    throw invalidFile('the file is a zip archive, but not an .xlsx workbook: save it as .xlsx')
   }
   const related = await relationships(zip, path)
   const xml = await text(zip, main)
@@ -83,7 +80,7 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
   if (!found) {
     const names = sheets.map((sheet) => shown(sheet.name)).join(', ') || 'none'
     const which = wanted === undefined ? 'a sheet' : `the sheet ${shown(wanted)}`
-    throw new HighkiqError('INVALID_FILE', `the workbook does not have ${which}: its sheets are ${names}`)
+    throw invalidFile(`the workbook does not have ${which}: its sheets are ${names}`)
   }
   const partOf = (type: string) => {
     const target = related.find((relationship) => relationship.type === type)
@@ -155,5 +152,5 @@ function tooLarge(entry: Entry): HighkiqError {
   const message =
     `the workbook has ${size} of ${entry.fileName}, more than fits into memory: ` +
     'save it as CSV, split it, or start Node with a larger --max-old-space-size'
-  return new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
+  return invalidFile(message, { entry: entry.fileName })
 }

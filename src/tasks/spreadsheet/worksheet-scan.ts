@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidFile } from '../../job/errors.ts'
 import { NO_RESULT } from './cell-text.ts'
 import type { DateStyle } from './date-style.ts'
 import { QuickCell } from './quick-cell.ts'
@@ -237,7 +237,7 @@ export class WorksheetScanner extends XmlScanner {
   #fail(index: number, what: string): never {
     const row = this.#number
     const column = columnLetters(index)
-    throw new HighkiqError('INVALID_FILE', `row ${row}, column ${column}: ${what}`, { row, column })
+    throw invalidFile(`row ${row}, column ${column}: ${what}`, { row, column })
   }
 }
 

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream'
 import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromBufferPromise, openPromise, type ZipFile } from 'yauzl'
-import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { HighkiqError, invalidFile, messageOf } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 
 const MAX_TOTAL_BYTES = 4 * 1024 ** 3
@@ -48,19 +48,19 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
 
 function checkEntry(entry: Entry, total: number): void {
   if (entry.isEncrypted()) {
-    throw new HighkiqError('INVALID_FILE', 'the file is password-protected: save it without a password')
+    throw invalidFile('the file is password-protected: save it without a password')
   }
   const ratio = entry.uncompressedSize / Math.max(entry.compressedSize, 1)
   if (total > MAX_TOTAL_BYTES || (entry.uncompressedSize > MAX_UNCHECKED_BYTES && ratio > MAX_RATIO)) {
     const message = `the file would unpack to more than is safe (${entry.fileName}): split it, or save it as CSV`
-    throw new HighkiqError('INVALID_FILE', message, { entry: entry.fileName })
+    throw invalidFile(message, { entry: entry.fileName })
   }
 }
 
 /** Returns the error for two parts of one name: programs disagree about which one they read. */
 function twice({ fileName }: Entry): HighkiqError {
   const message = `the file is damaged (it has two parts named ${shown(fileName)}): open it in Excel and save it again`
-  return new HighkiqError('INVALID_FILE', message, { entry: fileName })
+  return invalidFile(message, { entry: fileName })
 }
 
 // Far larger than the default: unpacking in small pieces takes three times as long.
@@ -91,5 +91,5 @@ async function* content(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer, void
 export function damaged(error: unknown): unknown {
   if (error instanceof HighkiqError || (error as NodeJS.ErrnoException).syscall) return error
   const message = `the file is damaged or cut off (${messageOf(error).replace(/\s+/g, ' ')}): copy or save it again`
-  return new HighkiqError('INVALID_FILE', message, undefined, { cause: error })
+  return invalidFile(message, undefined, { cause: error })
 }
