@@ -6,9 +6,6 @@ test.each([0, 7, 999, 1000, 123_456, 1_234_567, -4321, 10_000.125])('%d is writt
 })
 
 test('one row, two rows', () => {
-  expect([plural(1, 'row'), plural(2000, 'row'), plural(2, 'entry', 'entries')]).toEqual([
-    '1 row',
-    '2,000 rows',
-    '2 entries',
-  ])
+  const texts = [plural(1, 'row'), plural(2000, 'row'), plural(2, 'entry', 'entries')]
+  expect(texts).toEqual(['1 row', '2,000 rows', '2 entries'])
 })

@@ -2,17 +2,8 @@ import { expect, test } from 'vitest'
 import { type Entry, lineOf, lineOptions } from './line.ts'
 
 const time = Date.UTC(2026, 10, 21, 10, 40, 12, 5)
-const entry: Entry = {
-  level: 30,
-  time,
-  pid: 7,
-  hostname: 'h',
-  jid: 'abc',
-  class: 'Hard Job',
-  tags: ['a b'],
-  n: 1,
-  msg: 'start',
-}
+const context = { jid: 'abc', class: 'Hard Job', tags: ['a b'], n: 1 }
+const entry: Entry = { level: 30, time, pid: 7, hostname: 'h', ...context, msg: 'start' }
 
 test("plain: Sidekiq's text format", () => {
   const line = 'INFO  2026-11-21T10:40:12.005Z pid=7 tid=0 jid=abc class="Hard Job" tags=["a b"] n=1: start'
@@ -28,14 +19,9 @@ test('plain: the stack of an error below its line, and no forged line from a tex
 })
 
 test("sidekiq: Sidekiq's JSON, always with its time", () => {
-  expect(JSON.parse(lineOf(entry, { format: 'sidekiq', time: false }, 'x'))).toEqual({
-    ts: '2026-11-21T10:40:12.005Z',
-    pid: 7,
-    tid: 'x',
-    lvl: 'INFO',
-    msg: 'start',
-    ctx: { jid: 'abc', class: 'Hard Job', tags: ['a b'], n: 1 },
-  })
+  const ts = '2026-11-21T10:40:12.005Z'
+  const line = { ts, pid: 7, tid: 'x', lvl: 'INFO', msg: 'start', ctx: context }
+  expect(JSON.parse(lineOf(entry, { format: 'sidekiq', time: false }, 'x'))).toEqual(line)
 })
 
 test("json: pino's", () => {

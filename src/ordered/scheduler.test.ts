@@ -48,12 +48,10 @@ test('a function chooses among the ready shards; when it throws, the shard that 
   expect(last.pick(shards)?.queue).toBe('a')
   expect(seen).toEqual([['a', 'b']])
   const errors: unknown[] = []
-  const broken = new Scheduler(
-    () => {
-      throw new Error('no idea')
-    },
-    (thrown) => errors.push(thrown),
-  )
+  const choose = () => {
+    throw new Error('no idea')
+  }
+  const broken = new Scheduler(choose, (thrown) => errors.push(thrown))
   expect(names(2, broken, shards)).toBe('ba')
   expect(errors).toHaveLength(1)
 })

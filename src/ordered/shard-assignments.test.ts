@@ -35,21 +35,11 @@ test('all shards, in order of definition, are assigned round robin', () => {
   const dealt = [0, 1, 2].map((node) =>
     [...splitShards({ nodes: 3, node }, queues)].flatMap(([queue, shards]) => shards.map((shard) => queue + shard)),
   )
-  expect(dealt).toEqual([
-    ['A0', 'B0', 'B3', 'D1'],
-    ['A1', 'B1', 'C0'],
-    ['A2', 'B2', 'D0'],
-  ])
+  expect(dealt.map((names) => names.join(' '))).toEqual(['A0 B0 B3 D1', 'A1 B1 C0', 'A2 B2 D0'])
 })
 
 test('a function chooses among all shards', () => {
-  const queues = [
-    { queue: 'A', shards: 2 },
-    { queue: 'B', shards: 2 },
-  ]
+  const queues = ['A', 'B'].map((queue) => ({ queue, shards: 2 }))
   const share = splitShards((all) => all.filter(({ shard }) => shard === 1), queues)
-  expect([...share]).toEqual([
-    ['A', [1]],
-    ['B', [1]],
-  ])
+  expect([...share]).toEqual(['A', 'B'].map((queue) => [queue, [1]]))
 })

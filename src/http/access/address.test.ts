@@ -47,14 +47,10 @@ test.each([
   expect(networkOf(address)).toBe(network)
 })
 
-test.each(['all', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/', 'localhost', '', 5, null])(
-  'trustProxy refuses %o',
-  (range) => {
-    expect(() => new TrustedProxies([range])).toThrow(
-      expect.objectContaining({
-        code: 'INVALID_OPTION',
-        message: expect.stringContaining('trustProxy must be a list'),
-      }),
-    )
-  },
-)
+const NO_RANGES = ['all', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/', 'localhost', '', 5, null]
+
+test.each(NO_RANGES)('trustProxy refuses %o', (range) => {
+  expect(() => new TrustedProxies([range])).toThrow(
+    expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('trustProxy must be a list') }),
+  )
+})

@@ -34,29 +34,28 @@ function broken(): never {
 
 const lines = (text: unknown) => JSON.parse(inflateSync(Buffer.from(String(text), 'base64')).toString()) as string[]
 
-test.each<[unknown, JobOptions | null, string]>([
-  [true, {}, 'retry'],
-  [1, {}, 'retry'],
-  [0, {}, 'exhausted'],
-  [false, {}, 'deleted'],
-  [undefined, {}, 'retry'],
-  [null, {}, 'retry'],
-  [undefined, { retry: false }, 'deleted'],
-  [null, { retry: 0 }, 'exhausted'],
-  [true, { retry: 0 }, 'retry'],
+const BY_RETRY: [options: JobOptions | null, kind: string, retries: unknown[]][] = [
+  [{}, 'retry', [true, 1, undefined, null]],
+  [{}, 'exhausted', [0]],
+  [{}, 'deleted', [false]],
+  [{ retry: false }, 'deleted', [undefined]],
+  [{ retry: 0 }, 'exhausted', [null]],
+  [{ retry: 0 }, 'retry', [true]],
   // Of a class that is not known here the payload alone tells.
-  [true, null, 'retry'],
-  [3, null, 'retry'],
-  [0, null, 'exhausted'],
-  [undefined, null, 'deleted'],
-  [null, null, 'deleted'],
+  [null, 'retry', [true, 3]],
+  [null, 'exhausted', [0]],
+  [null, 'deleted', [undefined, null]],
   // Not a whole number, and not false: as often as by default.
-  ['yes', {}, 'retry'],
-  [0.5, {}, 'retry'],
-  [-1, {}, 'exhausted'],
-])('retry: %o of a job defined with %o: %s', (retry, options, kind) => {
-  expect(verdict({ retry: retry as boolean }, options).kind).toBe(kind)
-})
+  [{}, 'retry', ['yes', 0.5]],
+  [{}, 'exhausted', [-1]],
+]
+
+test.each(BY_RETRY.flatMap(([options, kind, retries]) => retries.map((retry) => [retry, options, kind] as const)))(
+  'retry: %o of a job defined with %o: %s',
+  (retry, options, kind) => {
+    expect(verdict({ retry: retry as boolean }, options).kind).toBe(kind)
+  },
+)
 
 test('retry: N means N retries and N + 1 runs', () => {
   const runs = (retry: boolean | number) => {

@@ -37,11 +37,8 @@ describe('without a namespace', () => {
     expect(keys.queue('default')).toBe('queue:default')
     expect(keys.queues).toBe('queues')
     expect(sidekiqs(keys)).toEqual(['retry', 'schedule', 'dead', 'stat:processed', 'stat:failed:2026-05-17'])
-    expect([keys.process('h:1:a'), keys.running('h:1:a'), keys.signals('h:1:a')]).toEqual([
-      'h:1:a',
-      'h:1:a:work',
-      'h:1:a-signals',
-    ])
+    const ofProcess = [keys.process('h:1:a'), keys.running('h:1:a'), keys.signals('h:1:a')]
+    expect(ofProcess).toEqual(['h:1:a', 'h:1:a:work', 'h:1:a-signals'])
   })
 
   test('every Highkiq key of a queue has the hash slot of that queue', () => {
