@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Task, TaskStatus, WaitOptions } from '../index.ts'
 import { Pace, watchTask } from './progress.ts'
 
@@ -39,52 +39,50 @@ async function watched(snapshots: Snapshot[], options: { tty?: boolean; title?: 
   return String(out.read() ?? '')
 }
 
-describe('piped: one line a second', () => {
-  test('shows ended rows, total, current rate, time left and failures', async () => {
-    const text = await watched([
-      { at: 0 },
-      { at: 0.5, counts: { finished: 50 } },
-      { at: 1, counts: { finished: 95, failed: 3, error: 2 } },
-      { at: 1.5, counts: { finished: 145, failed: 3, error: 2 } },
-      { at: 2, counts: { finished: 195, failed: 3, error: 2 } },
-      { at: 10, state: 'done', counts: { finished: 995, failed: 3, error: 2 }, finishedAt: new Date(10_000) },
-    ])
-    expect(text.split('\n').slice(0, 2)).toEqual([
-      '100 of 1,000 (10%) · 100/s · 9 s left · 5 failed',
-      '200 of 1,000 (20%) · 100/s · 8 s left · 5 failed',
-    ])
-    expect(text).toMatch(/1,000 of 1,000 \(100%\) · in 10 s · 123\/s · 5 failed\n$/)
-  })
+test('piped, it writes a line a second with ended rows, total, current rate, time left and failures', async () => {
+  const text = await watched([
+    { at: 0 },
+    { at: 0.5, counts: { finished: 50 } },
+    { at: 1, counts: { finished: 95, failed: 3, error: 2 } },
+    { at: 1.5, counts: { finished: 145, failed: 3, error: 2 } },
+    { at: 2, counts: { finished: 195, failed: 3, error: 2 } },
+    { at: 10, state: 'done', counts: { finished: 995, failed: 3, error: 2 }, finishedAt: new Date(10_000) },
+  ])
+  expect(text.split('\n').slice(0, 2)).toEqual([
+    '100 of 1,000 (10%) · 100/s · 9 s left · 5 failed',
+    '200 of 1,000 (20%) · 100/s · 8 s left · 5 failed',
+  ])
+  expect(text).toMatch(/1,000 of 1,000 \(100%\) · in 10 s · 123\/s · 5 failed\n$/)
+})
 
-  test('shows no percentage while rows are being added', async () => {
-    const text = await watched([
-      { at: 0, state: 'adding' },
-      { at: 1, state: 'adding', counts: { finished: 10 } },
-    ])
-    expect(text).toContain('10 of 1,000 (still reading) · 10/s\n')
-  })
+test('piped, it shows no percentage while rows are being added', async () => {
+  const text = await watched([
+    { at: 0, state: 'adding' },
+    { at: 1, state: 'adding', counts: { finished: 10 } },
+  ])
+  expect(text).toContain('10 of 1,000 (still reading) · 10/s\n')
+})
 
-  test('reports a stall every ten seconds', async () => {
-    const stalled = Array.from({ length: 21 }, (_, i) => ({ at: i + 2, counts: { finished: 10 } }))
-    const text = await watched([{ at: 0 }, { at: 1, counts: { finished: 10 } }, ...stalled])
-    expect(text.match(/no row for .*/g)).toEqual(['no row for 10 s', 'no row for 20 s'])
-  })
+test('piped, it reports a stall every ten seconds', async () => {
+  const stalled = Array.from({ length: 21 }, (_, i) => ({ at: i + 2, counts: { finished: 10 } }))
+  const text = await watched([{ at: 0 }, { at: 1, counts: { finished: 10 } }, ...stalled])
+  expect(text.match(/no row for .*/g)).toEqual(['no row for 10 s', 'no row for 20 s'])
+})
 
-  test('shows rows that wait for a retry, and no time left for them', async () => {
-    const text = await watched([
-      { at: 0 },
-      { at: 1, counts: { finished: 990 }, retrying: 5 },
-      { at: 2, counts: { finished: 995 }, retrying: 5 },
-    ])
-    expect(text.split('\n').slice(0, 2)).toEqual([
-      '990 of 1,000 (99%) · 990/s · 1 s left · 5 rows wait for a retry',
-      '995 of 1,000 (99%) · 498/s · 5 rows wait for a retry',
-    ])
-  })
+test('piped, it shows rows that wait for a retry, and no time left for them', async () => {
+  const text = await watched([
+    { at: 0 },
+    { at: 1, counts: { finished: 990 }, retrying: 5 },
+    { at: 2, counts: { finished: 995 }, retrying: 5 },
+  ])
+  expect(text.split('\n').slice(0, 2)).toEqual([
+    '990 of 1,000 (99%) · 990/s · 1 s left · 5 rows wait for a retry',
+    '995 of 1,000 (99%) · 498/s · 5 rows wait for a retry',
+  ])
+})
 
-  test('each line begins with the title', async () => {
-    expect(await watched([{ at: 0, state: 'done', total: 0 }], { title: 'spring' })).toMatch(/^spring: 0 of 0/)
-  })
+test('piped, each line begins with the title', async () => {
+  expect(await watched([{ at: 0, state: 'done', total: 0 }], { title: 'spring' })).toMatch(/^spring: 0 of 0/)
 })
 
 test('on a terminal a bar fits its width, with the failures in colour, and leaves the terminal as it was', async () => {
@@ -98,25 +96,23 @@ test('on a terminal a bar fits its width, with the failures in colour, and leave
   expect(text.endsWith('\x1b[?7h\n')).toBe(true)
 })
 
-describe('the pace of a task', () => {
-  test('covers the last seconds only', () => {
-    const pace = new Pace()
-    for (let second = 0; second <= 10; second++) pace.addSample(second * 1000, second * 1000)
-    for (let second = 11; second <= 20; second++) pace.addSample(10_000 + (second - 10) * 10, second * 1000)
-    expect(pace.perSecond).toBeCloseTo(10, 0)
-  })
+test('the pace of a task covers the last seconds only', () => {
+  const pace = new Pace()
+  for (let second = 0; second <= 10; second++) pace.addSample(second * 1000, second * 1000)
+  for (let second = 11; second <= 20; second++) pace.addSample(10_000 + (second - 10) * 10, second * 1000)
+  expect(pace.perSecond).toBeCloseTo(10, 0)
+})
 
-  test('looks further back for a slow task', () => {
-    const pace = new Pace()
-    for (let second = 0; second <= 50; second++) pace.addSample(Math.floor(second / 10), second * 1000)
-    expect(pace.perSecond).toBeCloseTo(0.1, 1)
-  })
+test('the pace of a task looks further back for a slow task', () => {
+  const pace = new Pace()
+  for (let second = 0; second <= 50; second++) pace.addSample(Math.floor(second / 10), second * 1000)
+  expect(pace.perSecond).toBeCloseTo(0.1, 1)
+})
 
-  test('starts over when rows are retried', () => {
-    const pace = new Pace()
-    pace.addSample(100, 0)
-    pace.addSample(50, 1000)
-    pace.addSample(60, 2000)
-    expect(pace.perSecond).toBe(10)
-  })
+test('the pace of a task starts over when rows are retried', () => {
+  const pace = new Pace()
+  pace.addSample(100, 0)
+  pace.addSample(50, 1000)
+  pace.addSample(60, 2000)
+  expect(pace.perSecond).toBe(10)
 })

@@ -16,14 +16,9 @@ function context(jobs: Record<string, JobOptions> = {}, defaults: JobOptions = {
 const payload = (request: object, about = context()) => payloadOf(request as PushRequest, about)
 
 test('a push without options gets the members of every job', () => {
-  expect(payload({ class: 'J', args: [1] })).toEqual({
-    class: 'J',
-    args: [1],
-    queue: 'default',
-    jid: expect.stringMatching(/^[0-9a-f]{24}$/),
-    retry: true,
-    created_at: NOW,
-  })
+  const request = { class: 'J', args: [1] }
+  const members = { queue: 'default', jid: expect.stringMatching(/^[0-9a-f]{24}$/), retry: true, created_at: NOW }
+  expect(payload(request)).toEqual({ ...request, ...members })
 })
 
 test('the call overrides the wrapped job, which overrides the class, which overrides the defaults', () => {

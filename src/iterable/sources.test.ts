@@ -56,10 +56,8 @@ test('a source that starts at a cursor yields the item of that cursor first, the
 test('a CSV source refuses a missing file, and a row with fewer or more cells than the first', async () => {
   await expect(all(iterate.csv('/nowhere/a.csv', null))).rejects.toThrow('ENOENT')
   await expect(all(iterate.csv(csv('a,b\n1\n'), null))).rejects.toThrow(/column/i)
-  await expect(all(iterate.csv(csv('a,b\n1,2,3\n'), null))).rejects.toMatchObject({
-    code: 'INVALID_FILE',
-    details: { row: 2 },
-  })
+  const longer = all(iterate.csv(csv('a,b\n1,2,3\n'), null))
+  await expect(longer).rejects.toMatchObject({ code: 'INVALID_FILE', details: { row: 2 } })
 })
 
 test('a loop over a CSV source can end early', async () => {

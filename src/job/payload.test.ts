@@ -58,9 +58,8 @@ test('a job needs a class and arguments; big integers are read as BigInt and wri
 
 test('an edit changes the given members and no other byte; undefined removes a member', () => {
   const text = '{ "class":"J", "args":[1.0,1e2],"at":5,"9":"\\u00e9","1":[] }'
-  expect(editPayload(text, { at: undefined, queue: 'new', class: 'K' })).toBe(
-    '{ "class":"K", "args":[1.0,1e2],"9":"\\u00e9","1":[],"queue":"new" }',
-  )
+  const edited = editPayload(text, { at: undefined, queue: 'new', class: 'K' })
+  expect(edited).toBe('{ "class":"K", "args":[1.0,1e2],"9":"\\u00e9","1":[],"queue":"new" }')
   expect(editPayload(text, {})).toBe(text)
 })
 
@@ -77,12 +76,10 @@ test('ended attempts are counted for rows of tasks only; a crash adds to hk_cras
 
 test('crashes that version 0.1 counted as hk_stalls count on as hk_crashes', () => {
   const text = '{"class":"J","args":[],"jid":"j","hk_stalls":2,"x":1.0}'
-  const payload = readPayload(text)
-  if (!payload) throw new Error('this is a job')
+  const payload = readPayload(text) as Payload
   expect(payload.hk_crashes).toBe(2)
-  expect(editPayload(text, attemptEnded(payload, true))).toBe(
-    '{"class":"J","args":[],"jid":"j","x":1.0,"hk_crashes":3}',
-  )
+  const crashed = editPayload(text, attemptEnded(payload, true))
+  expect(crashed).toBe('{"class":"J","args":[],"jid":"j","x":1.0,"hk_crashes":3}')
   expect(editPayload(text, attemptEnded(payload))).toBe('{"class":"J","args":[],"jid":"j","x":1.0}')
   expect(readPayload('{"class":"J","args":[],"jid":"j","hk_stalls":"2"}')).toBeUndefined()
 })
@@ -109,17 +106,13 @@ test('a job without that time returns none, and an invalid job, too', () => {
 
 test('version 8 writes integer milliseconds; 7 and 6 write seconds as floats, and other numbers unchanged', () => {
   const times = (wire: 6 | 7 | 8, ms: number) => ({ created_at: timeOf(ms, wire), enqueued_at: timeOf(ms, wire), n: 5 })
-  expect(writePayload(job(times(8, 1_723_900_000_000)))).toContain(
-    '"created_at":1723900000000,"enqueued_at":1723900000000,"n":5',
-  )
+  const written = (wire: 6 | 7 | 8, ms: number) => writePayload(job(times(wire, ms)), wire)
+  expect(written(8, 1_723_900_000_000)).toContain('"created_at":1723900000000,"enqueued_at":1723900000000,"n":5')
   for (const wire of [6, 7] as const) {
-    expect(writePayload(job(times(wire, 1_723_900_000_000)), wire)).toContain(
-      '"created_at":1723900000.0,"enqueued_at":1723900000.0,"n":5',
-    )
-    expect(writePayload(job(times(wire, 1_723_900_000_120)), wire)).toContain('"created_at":1723900000.12,')
-    expect(editPayload('{"failed_at":1}', { failed_at: 1_723_900_000, retry_count: 0 }, wire)).toBe(
-      '{"failed_at":1723900000.0,"retry_count":0}',
-    )
+    expect(written(wire, 1_723_900_000_000)).toContain('"created_at":1723900000.0,"enqueued_at":1723900000.0,"n":5')
+    expect(written(wire, 1_723_900_000_120)).toContain('"created_at":1723900000.12,')
+    const edited = editPayload('{"failed_at":1}', { failed_at: 1_723_900_000, retry_count: 0 }, wire)
+    expect(edited).toBe('{"failed_at":1723900000.0,"retry_count":0}')
   }
 })
 

@@ -20,24 +20,18 @@ const settings = (...about: Parameters<typeof read>) => read(...about).settings
 describe('files of Rails applications', () => {
   test('a social network: weights in brackets and a schedule', () => {
     const { settings, custom, notes } = readConfig(`${FILES}social.yml`, 'production', { VACUUM_HOUR: '3' })
-    expect(settings).toEqual({
-      concurrency: 5,
-      queues: ['default,8', 'push,6', 'ingress,4', 'mailers,2', 'pull', 'scheduler'],
-    })
-    expect(custom).toMatchObject({
-      scheduler: { listened_queues_only: true, schedule: { vacuum_scheduler: { cron: '17 3 * * *' } } },
-    })
+    const queues = ['default,8', 'push,6', 'ingress,4', 'mailers,2', 'pull', 'scheduler']
+    expect(settings).toEqual({ concurrency: 5, queues })
+    const schedule = { vacuum_scheduler: { cron: '17 3 * * *' } }
+    expect(custom).toMatchObject({ scheduler: { listened_queues_only: true, schedule } })
     expect(notes).toEqual([expect.stringMatching(/^scheduler: /)])
   })
 
+  const weighted = ['critical,8', 'default,4', 'low,2', 'ultra_low']
   test.for<[environment: string | undefined, env: Record<string, string>, expected: object]>([
     [undefined, {}, { concurrency: 2, verbose: true, queues: ['critical', 'default', 'low', 'ultra_low'] }],
     ['test', { UNICORN_SIDEKIQ_THREADS: '9' }, { concurrency: 9, verbose: false }],
-    [
-      'production',
-      { SIDEKIQ_CONCURRENCY: '40' },
-      { concurrency: 40, verbose: false, queues: ['critical,8', 'default,4', 'low,2', 'ultra_low'] },
-    ],
+    ['production', { SIDEKIQ_CONCURRENCY: '40' }, { concurrency: 40, verbose: false, queues: weighted }],
     ['production', {}, { concurrency: 15, timeout: 30 }],
   ])('a forum in %s: sections, aliases, merged keys', ([environment, env, expected]) => {
     const { settings, notes } = readConfig(`${FILES}forum.yml`, environment, env)
@@ -95,36 +89,34 @@ test.for<[name: string, text: string, queues: string[]]>([
   expect(settings(text).queues).toEqual(queues)
 })
 
-describe('precedence inside a file', () => {
-  test('the last of two equal keys counts, also as string and symbol', () => {
-    expect(settings('concurrency: 1\n:concurrency: 2').concurrency).toBe(2)
-  })
+test('of two equal keys in a file the last counts, also as string and symbol', () => {
+  expect(settings('concurrency: 1\n:concurrency: 2').concurrency).toBe(2)
+})
 
-  test('a section overrides whole keys; sections of other environments have no effect', () => {
-    const text =
-      'timeout: 9\nqueues: [a]\ncapsules: { x: { queues: [q] } }\nstaging: { queues: [b], capsules: {} }\nproduction: { timeout: 1 }'
-    expect(settings(text, 'staging')).toEqual({ timeout: 9, queues: ['b'], capsules: {} })
-  })
+test('a section overrides whole keys; sections of other environments have no effect', () => {
+  const text =
+    'timeout: 9\nqueues: [a]\ncapsules: { x: { queues: [q] } }\nstaging: { queues: [b], capsules: {} }\nproduction: { timeout: 1 }'
+  expect(settings(text, 'staging')).toEqual({ timeout: 9, queues: ['b'], capsules: {} })
+})
 
-  test("the file's own environment is the default", () => {
-    const text = 'environment: staging\nstaging: { timeout: 3 }\nproduction: { timeout: 4 }'
-    expect(settings(text)).toMatchObject({ environment: 'staging', timeout: 3 })
-    expect(settings(text, 'production').timeout).toBe(4)
-  })
+test("the file's own environment is the default", () => {
+  const text = 'environment: staging\nstaging: { timeout: 3 }\nproduction: { timeout: 4 }'
+  expect(settings(text)).toMatchObject({ environment: 'staging', timeout: 3 })
+  expect(settings(text, 'production').timeout).toBe(4)
+})
 
-  test('a mistyped key is noted; a key of the app is not', () => {
-    const { custom, notes } = read('concurency: 5\nqeues: [a]\ntag: x\nslack_channel: y\ntimeout: 5')
-    expect(custom).toEqual({ concurency: 5, qeues: ['a'], slack_channel: 'y' })
-    expect(notes).toEqual([
-      'concurency is unknown; did you mean concurrency? The app finds it in hq.settings',
-      'qeues is unknown; did you mean queues? The app finds it in hq.settings',
-    ])
-  })
+test('a mistyped key is noted; a key of the app is not', () => {
+  const { custom, notes } = read('concurency: 5\nqeues: [a]\ntag: x\nslack_channel: y\ntimeout: 5')
+  expect(custom).toEqual({ concurency: 5, qeues: ['a'], slack_channel: 'y' })
+  expect(notes).toEqual([
+    'concurency is unknown; did you mean concurrency? The app finds it in hq.settings',
+    'qeues is unknown; did you mean queues? The app finds it in hq.settings',
+  ])
+})
 
-  test('an empty file has no settings, and strict is ignored, as in Sidekiq', () => {
-    for (const text of ['', 'strict: false']) expect(read(text)).toMatchObject({ settings: {}, custom: {}, notes: [] })
-    expect(settings('---\nconcurrency:\nqueues: ~')).toEqual({})
-  })
+test('an empty file has no settings, and strict is ignored, as in Sidekiq', () => {
+  for (const text of ['', 'strict: false']) expect(read(text)).toMatchObject({ settings: {}, custom: {}, notes: [] })
+  expect(settings('---\nconcurrency:\nqueues: ~')).toEqual({})
 })
 
 describe('errors name the file and line', () => {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Command } from 'commander'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Resolved, resolveSettings, withSettings } from './resolve.ts'
 import { NAMES, SETTINGS, type Setting } from './settings.ts'
 
@@ -64,23 +64,22 @@ const SAMPLES: Record<string, Sample> = {
   loggedJobAttributes: [[], '', '[tags]', [undefined, undefined, ['tags']]],
 }
 
-describe('the command line overrides variables, and variables override the file', () => {
-  test.for(NAMES.filter((name) => name !== 'config'))('%s', async (name) => {
-    const setting: Setting = SETTINGS[name]
-    const [flag, text, yaml, [byFlag, byVariable, byKey]] = SAMPLES[name] as Sample
-    const word = /(--[\w-]+)/.exec(setting.flags ?? '')?.[1] as string
-    const args = flag.flatMap((value) => (value === '' ? [word] : [word, value]))
-    const env = setting.variable ? { [setting.variable]: text } : {}
-    const file = setting.key ? ['-C', 'FOLDER/x.yml'] : []
-    const files: Record<string, string> = setting.key ? { 'x.yml': `${setting.key}: ${yaml}` } : {}
-    const value = async (...about: Parameters<typeof resolved>) => (await resolved(...about)).settings[name]
-    expect(await value([])).toBeUndefined()
-    if (setting.key) expect(await value(file, { files })).toEqual(byKey)
-    if (setting.variable) expect(await value(file, { files, env })).toEqual(byVariable)
-    if (setting.flags) expect(await value([...args, ...file], { files, env })).toEqual(byFlag)
-    // Compose files make empty variables of those that are not set.
-    if (setting.variable) expect(await value(file, { files, env: { [setting.variable]: '' } })).toEqual(byKey)
-  })
+const names = NAMES.filter((name) => name !== 'config')
+test.for(names)('of %s the command line overrides the variable, and the variable overrides the file', async (name) => {
+  const setting: Setting = SETTINGS[name]
+  const [flag, text, yaml, [byFlag, byVariable, byKey]] = SAMPLES[name] as Sample
+  const word = /(--[\w-]+)/.exec(setting.flags ?? '')?.[1] as string
+  const args = flag.flatMap((value) => (value === '' ? [word] : [word, value]))
+  const env = setting.variable ? { [setting.variable]: text } : {}
+  const file = setting.key ? ['-C', 'FOLDER/x.yml'] : []
+  const files: Record<string, string> = setting.key ? { 'x.yml': `${setting.key}: ${yaml}` } : {}
+  const value = async (...about: Parameters<typeof resolved>) => (await resolved(...about)).settings[name]
+  expect(await value([])).toBeUndefined()
+  if (setting.key) expect(await value(file, { files })).toEqual(byKey)
+  if (setting.variable) expect(await value(file, { files, env })).toEqual(byVariable)
+  if (setting.flags) expect(await value([...args, ...file], { files, env })).toEqual(byFlag)
+  // Compose files make empty variables of those that are not set.
+  if (setting.variable) expect(await value(file, { files, env: { [setting.variable]: '' } })).toEqual(byKey)
 })
 
 test.for<[env: Record<string, string>, args: string[], timeout: number | undefined, environment: string]>([

@@ -7,10 +7,7 @@ import { type Fingerprint, FingerprintStream } from './fingerprint.ts'
 const chunks = (first: string) =>
   [first, ...Array.from({ length: 9 }, (_, n) => `${n}`)].map((text) => text.repeat(100))
 
-async function passed(
-  sent: string[],
-  expected?: Fingerprint,
-): Promise<{ text: string; fingerprint: Fingerprint; error?: unknown }> {
+async function passed(sent: string[], expected?: Fingerprint) {
   const file = new FingerprintStream(expected)
   const seen: Buffer[] = []
   file.on('data', (chunk: Buffer) => seen.push(chunk))

@@ -19,17 +19,11 @@ test.each([
 test('of many running jobs the first eight are named, and the others counted', () => {
   const block = blocked({ running: [...'abcdefghi'].map(job), count: 12 })
   expect(describe(block)).toMatch(/ the 12 running jobs: a of class Import, .*, h of class Import, and 4 others$/)
-  expect(fieldsOf(block)).toEqual({
-    blockedSeconds: 41.3,
-    running: [...'abcdefgh'].map((jid) => ({ jid, class: 'Import' })),
-    busy: 12,
-  })
+  const running = [...'abcdefgh'].map((jid) => ({ jid, class: 'Import' }))
+  expect(fieldsOf(block)).toEqual({ blockedSeconds: 41.3, running, busy: 12 })
 })
 
 test('the blocking job, if it is certain, has its own fields, as elsewhere in the log', () => {
-  expect(fieldsOf(blocked({ job: job('a'), running: [job('a')], count: 1 }))).toEqual({
-    blockedSeconds: 41.3,
-    jid: 'a',
-    class: 'Import',
-  })
+  const fields = fieldsOf(blocked({ job: job('a'), running: [job('a')], count: 1 }))
+  expect(fields).toEqual({ blockedSeconds: 41.3, jid: 'a', class: 'Import' })
 })

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Keys, keysOf } from './keys.ts'
 
 const slotOf = createRequire(createRequire(import.meta.url).resolve('ioredis'))('cluster-key-slot') as (
@@ -23,41 +23,37 @@ const ours = (keys: Keys, queue: string) => [
 
 /** Sidekiq's sets of jobs, and its totals. */
 const sidekiqs = (keys: Keys) => [
-  keys.set('retry'),
-  keys.set('schedule'),
-  keys.set('dead'),
+  ...(['retry', 'schedule', 'dead'] as const).map((name) => keys.set(name)),
   keys.processed(),
   keys.failed('2026-05-17'),
 ]
 
-describe('without a namespace', () => {
-  const keys = keysOf('')
+const keys = keysOf('')
 
-  test("Sidekiq's keys have the names that Sidekiq gives them", () => {
-    expect(keys.queue('default')).toBe('queue:default')
-    expect(keys.queues).toBe('queues')
-    expect(sidekiqs(keys)).toEqual(['retry', 'schedule', 'dead', 'stat:processed', 'stat:failed:2026-05-17'])
-    const ofProcess = [keys.process('h:1:a'), keys.running('h:1:a'), keys.signals('h:1:a')]
-    expect(ofProcess).toEqual(['h:1:a', 'h:1:a:work', 'h:1:a-signals'])
-  })
+test("Sidekiq's keys have the names that Sidekiq gives them", () => {
+  expect(keys.queue('default')).toBe('queue:default')
+  expect(keys.queues).toBe('queues')
+  expect(sidekiqs(keys)).toEqual(['retry', 'schedule', 'dead', 'stat:processed', 'stat:failed:2026-05-17'])
+  const ofProcess = [keys.process('h:1:a'), keys.running('h:1:a'), keys.signals('h:1:a')]
+  expect(ofProcess).toEqual(['h:1:a', 'h:1:a:work', 'h:1:a-signals'])
+})
 
-  test('every Highkiq key of a queue has the hash slot of that queue', () => {
-    for (const queue of ['default', 'a:b', 'fronta č. 1']) {
-      for (const key of ours(keys, queue)) {
-        expect(key).toMatch(/^hk:\{queue:/)
-        expect(slotOf(key)).toBe(slotOf(keys.queue(queue)))
-      }
+test('every Highkiq key of a queue has the hash slot of that queue', () => {
+  for (const queue of ['default', 'a:b', 'fronta č. 1']) {
+    for (const key of ours(keys, queue)) {
+      expect(key).toMatch(/^hk:\{queue:/)
+      expect(slotOf(key)).toBe(slotOf(keys.queue(queue)))
     }
-  })
+  }
+})
 
-  test('queue and owner are read from a key, even when they contain colons', () => {
-    for (const queue of ['default', 'a:working:b']) {
-      const owner = { queue, owner: 'web-1:4711:0a1b2c.3' }
-      expect(keys.parseOwners(keys.working(queue, owner.owner))).toEqual(owner)
-      expect(keys.parseOwners(keys.arriving(queue, owner.owner))).toEqual(owner)
-    }
-    expect(keys.parseOwners(keys.leases)).toBeUndefined()
-  })
+test('queue and owner are read from a key, even when they contain colons', () => {
+  for (const queue of ['default', 'a:working:b']) {
+    const owner = { queue, owner: 'web-1:4711:0a1b2c.3' }
+    expect(keys.parseOwners(keys.working(queue, owner.owner))).toEqual(owner)
+    expect(keys.parseOwners(keys.arriving(queue, owner.owner))).toEqual(owner)
+  }
+  expect(keys.parseOwners(keys.leases)).toBeUndefined()
 })
 
 test('every key begins with the namespace', () => {
