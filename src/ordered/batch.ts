@@ -23,13 +23,6 @@ const FAILED: Outcome = { kind: 'retry', error: undefined, at: 0, count: 0 }
 /** Seconds until a released batch is due again. */
 const RELEASE_SECONDS = 1
 
-export interface BatchOptions {
-  shard: number
-  token: number
-  /** The slot of the batch among the running jobs of its worker. */
-  slot: number
-}
-
 export class Batch implements Running {
   readonly definition: OrderedDefinition
   readonly ids: readonly FetchedBatch[]
@@ -48,7 +41,7 @@ export class Batch implements Running {
     engine: Engine,
     definition: OrderedDefinition,
     ids: readonly FetchedBatch[],
-    { shard, token, slot }: BatchOptions,
+    { shard, token, slot }: { shard: number; token: number; slot: number },
   ) {
     this.#engine = engine
     this.definition = definition

@@ -9,14 +9,25 @@ import type {
   OrderedSettlement,
 } from '../store/contract.ts'
 import { CallLoop } from '../worker/loop/call-loop.ts'
+import type { Batch } from './batch.ts'
 import { idFields } from './context.ts'
+import type { OrderedDeath } from './definition.ts'
 import type { QueueEvent, QueueParts } from './parts.ts'
-import { type BatchDeath, OrderedSettlementBuffer } from './settlement-buffer.ts'
 import type { Shard } from './shard.ts'
 
+/** A settlement that the store has not confirmed. */
+interface Ended {
+  settlement: OrderedSettlement
+  /** The death that it causes, which is reported after the confirmation, together with others of its batch. */
+  dies: { batch: Batch; death: OrderedDeath } | undefined
+  /** Whether it was sent before without an answer, so that it may be stored already. */
+  isResent: boolean
+}
+
 /** The content of one call, and when it was made, by the monotonic clock. `shards` are those of `call.fetch`. */
-export interface Sent {
+interface Sent {
   call: OrderedSettleAndFetch
+  ended: readonly Ended[]
   shards: readonly Shard[]
   sentAt: number
   generation: number
@@ -31,7 +42,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   readonly #parts: QueueParts
   readonly #shards: ReadonlyMap<number, Shard>
   readonly #emit: (event: QueueEvent) => void
-  readonly #settlements = new OrderedSettlementBuffer()
+  #ended: Ended[] = []
   /** Grows with each reset, so that answers to earlier calls are ignored. */
   #generation = 0
   #paused = false
@@ -72,8 +83,9 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   }
 
   /** Adds the settlement of a fetched id. */
-  settle(shard: Shard, { id, ticket }: FetchedBatch, end: OrderedEnd, dies?: BatchDeath): void {
-    this.#settlements.add({ id, ticket, shard: shard.shard, token: shard.token, end }, dies)
+  settle(shard: Shard, { id, ticket }: FetchedBatch, end: OrderedEnd, dies?: Ended['dies']): void {
+    const settlement = { id, ticket, shard: shard.shard, token: shard.token, end }
+    this.#ended.push({ settlement, dies, isResent: false })
   }
 
   /** Asks for one shard, or for all of them, after a notification or because it is time to. */
@@ -90,11 +102,11 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   }
 
   protected override get hasSettlements(): boolean {
-    return this.#settlements.size > 0
+    return this.#ended.length > 0
   }
 
   protected override get hasWork(): boolean {
-    if (this.#settlements.size > 0) return true
+    if (this.#ended.length > 0) return true
     if (this.isQuiet) return false
     const now = this.engine.now() / 1000
     for (const shard of this.#shards.values()) if (shard.mustPoll || this.#roomOf(shard, now) > 0) return true
@@ -108,7 +120,8 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
 
   protected override drainCall(): Sent | undefined {
     const now = this.engine.now()
-    const settlements = this.#settlements.drain(MAX_SETTLEMENTS)
+    const ended = this.#ended.splice(0, MAX_SETTLEMENTS)
+    const settlements = ended.map(({ settlement }) => settlement)
     const settledShards = new Set<number>()
     for (const { shard } of settlements) settledShards.add(shard)
     const shards: Shard[] = []
@@ -126,17 +139,17 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     if (settlements.length + fetch.length === 0) return undefined
     const { maxPayloads } = this.#parts.definition.options
     const call = { now, settlements, fetch, maxPayloads }
-    return { call, shards, sentAt: performance.now(), generation: this.#generation }
+    return { call, ended, shards, sentAt: performance.now(), generation: this.#generation }
   }
 
   /** An answer to a call before the last reset changes nothing. */
   protected override applyAnswer(sent: Sent, answer: OrderedSettleAndFetchAnswer): boolean {
-    const { call, shards, sentAt, generation } = sent
+    const { call, ended, shards, sentAt, generation } = sent
     if (generation !== this.#generation) return true
-    const { refused, isFenced, dead } = this.#applySettled(call.settlements, answer)
+    const { refused, fenced, dead } = this.#applySettled(ended, answer)
     let received = 0
     let fetchedInAll = 0
-    let lost = isFenced
+    let lost = fenced > 0
     for (const [i, shard] of shards.entries()) {
       const fetched = answer.fetched[i]
       // The shard was released or lost meanwhile. Its ids are requeued with it.
@@ -167,10 +180,12 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     return refused === 0
   }
 
-  protected override restore({ call, generation }: Sent, thrown: unknown): boolean {
+  protected override restore({ ended, generation }: Sent, thrown: unknown): boolean {
     if (generation !== this.#generation) return false
-    const isOurs = ({ shard, token }: OrderedSettlement) => this.#shards.get(shard)?.token === token
-    this.#settlements.restore(call.settlements, isOurs, hasCode(thrown, 'STORE_FULL'))
+    const ours = ended.filter(({ settlement: { shard, token } }) => this.#shards.get(shard)?.token === token)
+    // A full store has certainly changed nothing, so the next call is no repeat of this one.
+    if (!hasCode(thrown, 'STORE_FULL')) for (const one of ours) one.isResent = true
+    this.#ended = [...ours, ...this.#ended]
     for (const shard of this.#shards.values()) shard.mustPoll = true
     this.#mustReconcile = true
     return true
@@ -195,12 +210,12 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   reset(): void {
     this.#generation++
     this.#mustReconcile = false
-    this.#settlements.reset()
+    this.#ended = []
   }
 
   /** Drops the settlements of a shard that this process no longer owns. */
   dropShard(shard: number): void {
-    this.#settlements.dropShard(shard)
+    this.#ended = this.#ended.filter(({ settlement }) => settlement.shard !== shard)
   }
 
   #roomOf(shard: Shard, now: number): number {
@@ -226,15 +241,28 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     return new Set(piled.slice(Math.ceil(piled.length / maxConcurrentCalls)).map(({ shard }) => shard))
   }
 
-  #applySettled(settlements: readonly OrderedSettlement[], answer: OrderedSettleAndFetchAnswer) {
-    const { refused, fenced, dead } = this.#settlements.applyAnswer(settlements, answer, ({ shard: number, token }) => {
-      const shard = this.#shards.get(number)
-      if (shard?.token !== token) return
-      shard.inFlight--
-      shard.stuck = false
-    })
+  /** Applies the answers to settlements. Those that the store could not apply go first into the next call. */
+  #applySettled(ended: readonly Ended[], { settled }: OrderedSettleAndFetchAnswer) {
+    const refused: Ended[] = []
+    const fenced: OrderedSettlement[] = []
+    const dead = new Map<Batch, OrderedDeath[]>()
+    for (const [i, one] of ended.entries()) {
+      const { settlement, dies, isResent } = one
+      if (settled[i] === 'error') {
+        refused.push(one)
+        continue
+      }
+      const shard = this.#shards.get(settlement.shard)
+      if (shard?.token === settlement.token) {
+        shard.inFlight--
+        shard.stuck = false
+      }
+      if (settled[i] === 'fenced' && !isResent) fenced.push(settlement)
+      else if (dies) dead.set(dies.batch, [...(dead.get(dies.batch) ?? []), dies.death])
+    }
+    this.#ended.unshift(...refused)
     if (fenced.length > 0) this.#reportFenced(fenced)
-    return { refused, isFenced: fenced.length > 0, dead }
+    return { refused: refused.length, fenced: fenced.length, dead: dead.values() }
   }
 
   /** Returns how many ids were accepted. */
@@ -272,14 +300,17 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     const inFlight = await this.engine.store.ordered.inFlight(definition.queue, worker.owner())
     this.#mustReconcile = false
     if (generation !== this.#generation) return
-    const known = new Set(this.#settlements.tickets)
-    for (const shard of this.#shards.values()) for (const ticket of shard.tickets()) known.add(ticket)
+    const known = new Map(this.#ended.map((one) => [one.settlement.ticket, one]))
+    const unsettled = new Set([...this.#shards.values()].flatMap((shard) => [...shard.tickets()]))
     for (const { id, ticket, shard: number, token } of inFlight) {
-      this.#settlements.confirmUnsettled(ticket)
+      const ended = known.get(ticket)
+      // No earlier call has settled it.
+      if (ended) ended.isResent = false
       const shard = this.#shards.get(number)
-      if (known.has(ticket) || shard?.token !== token) continue
+      if (ended || unsettled.has(ticket) || shard?.token !== token) continue
       shard.inFlight++
-      this.#settlements.addUncertain({ id, ticket, shard: number, token, end: { kind: 'requeue' } })
+      const settlement: OrderedSettlement = { id, ticket, shard: number, token, end: { kind: 'requeue' } }
+      this.#ended.push({ settlement, dies: undefined, isResent: true })
     }
   }
 

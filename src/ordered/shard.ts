@@ -40,9 +40,7 @@ export class Shard implements Candidate {
   /** The number of ids in flight according to the store: ready, running, or ended without a confirmed settlement. */
   inFlight = 0
   readonly #settings: ShardSettings
-  #ready: FetchedBatch[] = []
-  /** The index of the first ready id. */
-  #start = 0
+  readonly #ready: FetchedBatch[] = []
 
   constructor(shard: number, token: number, settings: ShardSettings) {
     this.queue = settings.queue
@@ -53,7 +51,7 @@ export class Shard implements Candidate {
 
   /** The number of ready ids. */
   get size(): number {
-    return this.#ready.length - this.#start
+    return this.#ready.length
   }
 
   get isReady(): boolean {
@@ -61,7 +59,7 @@ export class Shard implements Candidate {
   }
 
   get due(): number {
-    return this.#ready[this.#start]?.performIn ?? Number.POSITIVE_INFINITY
+    return this.#ready[0]?.performIn ?? Number.POSITIVE_INFINITY
   }
 
   get lag(): number {
@@ -87,47 +85,27 @@ export class Shard implements Candidate {
   /** Adds fetched ids. */
   add(ids: readonly FetchedBatch[]): void {
     this.inFlight += ids.length
-    if (this.#start === this.#ready.length) {
-      this.#ready = [...ids]
-      this.#start = 0
-    } else this.#ready.push(...ids)
+    this.#ready.push(...ids)
   }
 
-  /** Removes and returns the ids of the next batch. */
+  /** Removes and returns the ids of the next batch. A suspect is never ready together with others: see `alone`. */
   nextBatch(): FetchedBatch[] {
-    const { batchSize } = this.#settings
-    let end = this.#start
-    while (end < this.#ready.length && end - this.#start < batchSize) {
-      // A suspect runs alone.
-      if (this.#ready[end]?.suspect && end > this.#start) break
-      end++
-      if (this.#ready[end - 1]?.suspect) break
-    }
-    const ids = this.#ready.slice(this.#start, end)
-    this.#start = end
-    if (this.#start === this.#ready.length) {
-      this.#ready = []
-      this.#start = 0
-    }
-    return ids
+    return this.#ready.splice(0, this.#settings.batchSize)
   }
 
   /** Removes and returns the ids that have not started. */
   dropReady(): FetchedBatch[] {
-    const ids = this.#ready.slice(this.#start)
-    this.#ready = []
-    this.#start = 0
-    return ids
+    return this.#ready.splice(0)
   }
 
   /** Removes one id that has not started; returns undefined if it has started or is not here. */
   dropOne(ticket: string): FetchedBatch | undefined {
-    const at = this.#ready.findIndex((one, i) => i >= this.#start && one.ticket === ticket)
+    const at = this.#ready.findIndex((one) => one.ticket === ticket)
     return at < 0 ? undefined : this.#ready.splice(at, 1)[0]
   }
 
   *tickets(): Generator<string> {
-    for (let i = this.#start; i < this.#ready.length; i++) yield (this.#ready[i] as FetchedBatch).ticket
+    for (const { ticket } of this.#ready) yield ticket
     for (const batch of this.running) for (const { ticket } of batch.ids) yield ticket
   }
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
+import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { Store } from './contract.ts'
 import { type RedisSettings, readRedisUrl, withoutPassword } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
@@ -61,34 +62,28 @@ export function openStore(url: string, settings: StoreSettings = {}): Store {
   )
 }
 
+/** The options in the URL of a SQLite store. */
+const SQLITE_OPTIONS: Readonly<Record<string, OptionKind>> = {
+  synchronous: ['full', 'normal'],
+  driver: ['node', 'libsql'],
+  maxMegabytes: [(value) => Number(value) >= 0, 'a number of megabytes'],
+}
+
 function openSqlite(url: string, { namespace, warn }: StoreSettings): Store {
   if (namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')
   const [location = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   const path = location.startsWith('//') ? fileURLToPath(`file:${location}`) : location
   if (!path) throw invalid('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
-  const options = new URLSearchParams(query)
-  for (const name of options.keys()) {
-    if (!['synchronous', 'driver', 'maxMegabytes'].includes(name)) {
-      throw invalid(`${url}: unknown option ${JSON.stringify(name)}; there are synchronous, driver, maxMegabytes`)
-    }
-  }
-  const synchronous = (options.get('synchronous') ?? 'full').toUpperCase()
-  if (synchronous !== 'FULL' && synchronous !== 'NORMAL')
-    throw invalid(`${url}: synchronous must be full or normal (got ${JSON.stringify(options.get('synchronous'))})`)
-  const driver = options.get('driver') ?? process.env.HIGHKIQ_SQLITE_DRIVER
-  if (driver && driver !== 'node' && driver !== 'libsql')
-    throw invalid(`${url}: driver must be node or libsql (got ${JSON.stringify(driver)})`)
-  const maxMegabytes = Number(options.get('maxMegabytes') ?? 0)
-  if (!(maxMegabytes >= 0))
-    throw invalid(
-      `${url}: maxMegabytes must be a number of megabytes (got ${JSON.stringify(options.get('maxMegabytes'))})`,
-    )
+  const options = Object.fromEntries(new URLSearchParams(query))
+  const { maxMegabytes = 0, driver = process.env.HIGHKIQ_SQLITE_DRIVER || undefined } = options
+  const synchronous = (options.synchronous ?? 'full').toLowerCase()
+  checkOptions(url, { ...options, synchronous, driver }, SQLITE_OPTIONS)
   return new SqliteStore(
     {
       path,
-      synchronous,
+      synchronous: synchronous === 'full' ? 'FULL' : 'NORMAL',
       ...(driver ? { driver: driver as 'node' | 'libsql' } : {}),
-      ...(maxMegabytes ? { maxMegabytes } : {}),
+      ...(Number(maxMegabytes) ? { maxMegabytes: Number(maxMegabytes) } : {}),
     },
     warn,
   )

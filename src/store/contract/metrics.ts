@@ -27,13 +27,9 @@ export interface MetricsBatch {
 }
 
 /** The sums of one class in one span of time. There is no record for a span without jobs. */
-export interface JobSums {
+export interface JobSums extends Omit<JobCounts, 'histogram'> {
   /** The start of the span, as in the call. */
   at: number
-  name: string
-  processed: number
-  failed: number
-  ms: number
 }
 
 export interface Deploy {

@@ -161,9 +161,7 @@ export interface ShardAssignments {
   owners: ShardOwner[]
 }
 
-export interface ShardCounts {
-  shard: number
-  owner: string | null
+export interface ShardCounts extends Omit<ShardOwner, 'token'> {
   /** Waiting ids that are not in flight; the sum of `fresh` and `retries`. */
   length: number
   fresh: number
@@ -185,11 +183,7 @@ export interface OrderedCounts {
 }
 
 /** An id in flight: fetched and not yet settled. */
-export interface OrderedInFlight {
-  id: string
-  ticket: string
-  shard: number
-  token: number
+export interface OrderedInFlight extends Omit<OrderedSettlement, 'end'> {
   owner: string
   /** Milliseconds. */
   fetchedAt: number

@@ -4,7 +4,7 @@ import type { EventEffect } from './effects.ts'
 import type { Entry } from './job-sets.ts'
 import type { PushItem, TrackedPush } from './jobs.ts'
 import type { AttemptRef, EventQuery, EventRecord, EventStatus, Message, ReasonCount } from './task-events.ts'
-import type { MaxFailures, TaskSpec } from './task-spec.ts'
+import type { TaskSpec } from './task-spec.ts'
 
 export const TASK_STATES = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled'] as const
 export type TaskState = (typeof TASK_STATES)[number]
@@ -46,7 +46,7 @@ export interface RetryRow {
 }
 
 /** A change of a task. What is absent stays as it is. */
-export interface TaskChange {
+export interface TaskChange extends Partial<Pick<TaskSpec, 'name' | 'window' | 'maxFailures' | 'onMaxFailures'>> {
   /**
    * True: no more rows enter the queue; adding continues. False: the task continues. A pause ends by itself when all rows
    * and adding have ended; its reason is removed with it, unless its code is `too-many-failures`.
@@ -54,17 +54,12 @@ export interface TaskChange {
   paused?: boolean
   /** Why the task is paused; null: no reason. */
   reason?: Message | null
-  window?: number
-  maxFailures?: MaxFailures | null
-  onMaxFailures?: 'pause' | 'cancel'
-  name?: string
 }
 
-export interface TaskRecord {
-  id: string
-  name: string
-  job: string
-  queue: string
+type Kept = 'id' | 'name' | 'job' | 'queue' | 'window' | 'keepArgs' | 'lostAfter' | 'single' | 'meta' | 'createdAt'
+
+/** A task with the settings that it has now. */
+export interface TaskRecord extends Required<Pick<TaskSpec, Kept | 'maxFailures' | 'onMaxFailures'>> {
   state: TaskState
   run: number
   /** When the run began. The first run begins with the task. */
@@ -79,29 +74,21 @@ export interface TaskRecord {
   backlog: number
   /** Jobs in the queue or with an owner. All other rows that have not ended are in the backlog or in a set. */
   inWindow: number
-  window: number
   rowsPerJob: number | null
   /** Whether a producer is adding rows, or putting rows back for another run, whatever the state is. */
   adding: boolean
   /** Whether a producer broke off or died and no other one has resumed adding, whatever the state is. */
   broken: boolean
-  keepArgs: 'rejected' | 'all' | 'none'
-  maxFailures: MaxFailures | null
-  onMaxFailures: 'pause' | 'cancel'
   /**
    * Why the task was paused, cancelled or interrupted, unless a person only asked for it. A task that is done with more
    * rejected rows than `maxFailures` has that as its reason.
    */
   reason: Message | null
-  lostAfter: number
-  single: boolean
   /** The producer that created the task, or the one that resumed its adding. */
   producer: string
   /** `last` of the newest `addRows` call; null if there was none. */
   lastRow: string | null
   counts: Record<EventStatus, number>
-  meta: string
-  createdAt: number
   /** When any event last changed; null before the first change. */
   progressAt: number | null
   finishedAt: number | null

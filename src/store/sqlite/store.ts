@@ -1,6 +1,6 @@
 import type { Store } from '../contract.ts'
 import type { DatabaseOptions } from './file/database.ts'
-import { StoreFile } from './file/store-file.ts'
+import { SqliteArea, StoreFile } from './file/store-file.ts'
 import { SqliteJobStore } from './job-store.ts'
 import { SqliteCronStore } from './jobs/crons.ts'
 import { SqliteJobSetStore } from './jobs/job-set-store.ts'
@@ -13,44 +13,31 @@ import { SqliteTaskStore } from './tasks/task-store.ts'
 import { SqliteWorkerStore } from './workers/worker-store.ts'
 
 /** The embedded store: one SQLite file for any number of processes on one machine. */
-export class SqliteStore implements Store {
+export class SqliteStore extends SqliteArea implements Store {
   readonly kind = 'sqlite'
   readonly maxConcurrentCalls = 1
-  readonly url: string
-  readonly jobs: SqliteJobStore
-  readonly workers: SqliteWorkerStore
-  readonly jobSets: SqliteJobSetStore
-  readonly search: SqliteSearchStore
-  readonly cancellations: SqliteCancellationStore
-  readonly tasks: SqliteTaskStore
-  readonly ordered: SqliteOrderedStore
-  readonly crons: SqliteCronStore
-  readonly metrics: SqliteMetricStore
-  readonly results: SqliteResultStore
-  readonly #file: StoreFile
+  readonly url = `sqlite:${this.file.options.path}`
+  readonly jobs = new SqliteJobStore(this.file)
+  readonly workers = new SqliteWorkerStore(this.file)
+  readonly jobSets = new SqliteJobSetStore(this.file)
+  readonly search = new SqliteSearchStore(this.file)
+  readonly cancellations = new SqliteCancellationStore(this.file)
+  readonly tasks = new SqliteTaskStore(this.file)
+  readonly ordered = new SqliteOrderedStore(this.file)
+  readonly crons = new SqliteCronStore(this.file)
+  readonly metrics = new SqliteMetricStore(this.file)
+  readonly results = new SqliteResultStore(this.file)
 
   /** `warn` gets one line when another process has kept the file locked, or its log from being emptied, for 5 seconds. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {
-    const file = new StoreFile(options, warn)
-    this.#file = file
-    this.url = `sqlite:${options.path}`
-    this.jobs = new SqliteJobStore(file)
-    this.workers = new SqliteWorkerStore(file)
-    this.jobSets = new SqliteJobSetStore(file)
-    this.search = new SqliteSearchStore(file)
-    this.cancellations = new SqliteCancellationStore(file)
-    this.tasks = new SqliteTaskStore(file)
-    this.ordered = new SqliteOrderedStore(file)
-    this.crons = new SqliteCronStore(file)
-    this.metrics = new SqliteMetricStore(file)
-    this.results = new SqliteResultStore(file)
+    super(new StoreFile(options, warn))
   }
 
   open(): Promise<void> {
-    return this.#file.open()
+    return this.file.open()
   }
 
   close(): Promise<void> {
-    return this.#file.close()
+    return this.file.close()
   }
 }

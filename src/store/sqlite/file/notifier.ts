@@ -73,17 +73,24 @@ export class Notifier {
   #watch(): void {
     if (this.#poll || this.#path === ':memory:') return
     this.#seen = this.#read()
-    let interval = POLL_MS
     try {
       const name = basename(this.#path)
       this.#watcher = watch(dirname(this.#path), { persistent: false }, (_event, file) => {
         if (!file || file.startsWith(name)) this.#checkSoon()
       })
-      this.#watcher.on('error', () => this.#pollOften())
+      this.#watcher.on('error', () => {
+        this.#watcher?.close()
+        this.#pollEvery(POLL_WITHOUT_WATCH_MS)
+      })
+      this.#pollEvery(POLL_MS)
     } catch {
-      interval = POLL_WITHOUT_WATCH_MS
+      this.#pollEvery(POLL_WITHOUT_WATCH_MS)
     }
-    this.#poll = setInterval(() => this.#checkSoon(), interval).unref()
+  }
+
+  #pollEvery(ms: number): void {
+    clearInterval(this.#poll)
+    if (!this.#closed) this.#poll = setInterval(() => this.#checkSoon(), ms).unref()
   }
 
   /**
@@ -118,11 +125,5 @@ export class Notifier {
     } catch {
       return -1 - this.#seen
     }
-  }
-
-  #pollOften(): void {
-    this.#watcher?.close()
-    clearInterval(this.#poll)
-    if (!this.#closed) this.#poll = setInterval(() => this.#checkSoon(), POLL_WITHOUT_WATCH_MS).unref()
   }
 }

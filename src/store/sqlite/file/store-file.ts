@@ -109,7 +109,7 @@ export class StoreFile {
   }
 }
 
-/** A store of one area of the contract. */
+/** A part of the store, or all of it, that works on the file. */
 export abstract class SqliteArea {
   protected readonly file: StoreFile
 

@@ -5,10 +5,7 @@ WHERE ?1 IS NULL OR name IN (SELECT value FROM json_each(?1)) ORDER BY name;
 -- create: creates an entry. No row: there is one of this name.
 INSERT INTO cron (name, text, tick, boot, ends) VALUES (?, ?, coalesce(?, 0), ?, ?) ON CONFLICT DO NOTHING RETURNING name;
 
--- keepAlive: stores that a living process defines the entry like this.
-UPDATE cron SET boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
-
--- change: changes an entry; its decided ticks stay decided.
+-- change: changes an entry, and stores that a living process defines it; its decided ticks stay decided.
 UPDATE cron SET text = ?, tick = max(tick, coalesce(?, tick)), boot = ?, ends = ? WHERE name = ? AND text = ? RETURNING name;
 
 -- skip: decides a tick without a push.

@@ -31,8 +31,7 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
     this.file.write((db) => {
       const ends = endIn(seconds)
       if (old === null) return db.first(sql.cron.create, name, text, tick, bootId, ends) !== undefined
-      if (old === text) return db.first(sql.cron.keepAlive, bootId, ends, name, text) !== undefined
-      return db.first(sql.cron.change, text, tick, bootId, ends, name, old) !== undefined
+      return db.first(sql.cron.change, text, old === text ? null : tick, bootId, ends, name, old) !== undefined
     }, ANSWER_SECONDS)
 
   readonly tick: CronStore['tick'] = async (name, tick, now) => {

@@ -2,6 +2,7 @@
 
 import {
   type AcquiredShard,
+  type MorgueEntry,
   type OrderedInFlight,
   type OrderedState,
   type ScoredPayload,
@@ -21,6 +22,7 @@ export interface InFlight {
   cancelled: boolean
   /** Whether the id has waiting payloads. */
   waits: boolean
+  /** The state at the fetch, with which the id goes back; null: it was not read, or the id does not go back. */
   fetched: FetchedState | null
 }
 
@@ -74,42 +76,36 @@ export class InFlightTable extends Tables {
     if (ids.length > 0) this.db.run(sql.inFlight.remove, queue, JSON.stringify(ids))
   }
 
-  /** Makes the payloads that were pushed meanwhile ready to be fetched. */
-  releaseWaiting(open: OpenQueue, flights: readonly InFlight[]): void {
-    const ids = flights.filter(({ waits }) => waits).map(({ id }) => id)
-    for (const row of this.#waiting.find(open.id, ids).values()) this.#releaseRow(open, row)
-  }
-
-  /** Puts the fetched payloads back, merged with those pushed meanwhile. The ids must not be in flight any more. */
+  /**
+   * Puts back the fetched payloads (`fetched`), merged with those pushed meanwhile, which can be fetched from now on. The
+   * ids must not be in flight any more.
+   */
   requeue(open: OpenQueue, flights: readonly InFlight[]): void {
     const ids = flights.filter(({ waits }) => waits).map(({ id }) => id)
     const waiting = this.#waiting.find(open.id, ids)
     const fresh: WaitingRow[] = []
-    const back: WaitingRow[] = []
     const changes: Change[] = []
     for (const { id, fetched } of flights) {
       if (!fetched) continue
-      const { performIn, retryCount, error, crashes, suspect, payloads } = fetched
+      const { payloads, ...state } = fetched
       const there = waiting.get(id)
-      const row = there ?? newRow(id, { shard: shardOf(id, open.queue.shards), inFlight: 0, performIn, retryCount })
-      Object.assign(row, { performIn, retryCount, error, crashes, suspect })
+      const row = Object.assign(there ?? newRow(id, { shard: 0, inFlight: 0, performIn: 0, retryCount: 0 }), state)
       changes.push([row, payloads])
-      if (there) {
-        back.push(there)
-      } else {
-        fresh.push(row)
-        open.addWaiting(row)
-      }
+      if (!there) fresh.push(row)
     }
     this.#waiting.add(open.id, changes)
-    for (const row of back) this.#releaseRow(open, row)
+    for (const row of waiting.values()) {
+      this.#enterShard(open, row)
+      this.#waiting.change(open.id, row)
+    }
+    for (const row of fresh) this.#enterShard(open, row)
     this.#waiting.enter(open.id, fresh)
   }
 
-  #releaseRow(open: OpenQueue, row: WaitingRow): void {
+  /** Puts a row into its shard, where it can be fetched. */
+  #enterShard(open: OpenQueue, row: WaitingRow): void {
     row.inFlight = 0
     row.shard = shardOf(row.id, open.queue.shards)
-    this.#waiting.change(open.id, row)
     open.addWaiting(row)
   }
 
@@ -125,21 +121,18 @@ export class InFlightTable extends Tables {
     const ids = this.db.list<string>(sql.inFlight.ofShard, open.id, number)
     const flights = [...this.find(open.id, ids).values()]
     this.remove(open.id, ids)
-    const left = flights.filter(({ cancelled }) => !cancelled)
-    this.releaseWaiting(
-      open,
-      flights.filter(({ cancelled }) => cancelled),
-    )
     if (maxCrashes !== undefined) blame(flights)
-    const dead = maxCrashes === undefined ? [] : left.filter(({ fetched }) => (fetched?.crashes ?? 0) >= maxCrashes)
-    const died = dead.map(({ id, fetched }) => {
-      const { payloads, crashes } = fetched as FetchedState
-      return this.#morgue.enter(open, id, payloads, `crashed ${crashes} times`, now)
-    })
-    this.releaseWaiting(open, dead)
-    const saved = left.filter((flight) => !dead.includes(flight))
-    this.requeue(open, saved)
-    return { rescued: saved.length, died }
+    let rescued = 0
+    const died: MorgueEntry[] = []
+    for (const flight of flights) {
+      const { id, fetched, cancelled } = flight
+      const dies = !cancelled && maxCrashes !== undefined && fetched && fetched.crashes >= maxCrashes
+      if (dies) died.push(this.#morgue.enter(open, id, fetched.payloads, `crashed ${fetched.crashes} times`, now))
+      if (dies || cancelled) flight.fetched = null
+      else rescued++
+    }
+    this.requeue(open, flights)
+    return { rescued, died }
   }
 
   /** Returns the ids in flight of one owner or of all; with `only`, at most this id. */

@@ -10,8 +10,8 @@ import { UnclearBulkSettlement } from './settle-and-fetch.ts'
 import { OrderedTables } from './tables.ts'
 
 export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
-  /** The version with which the last wait of an owner ended, by owner and queue. */
-  readonly #seenVersions = new Map<string, Map<string, number>>()
+  /** The version of a queue that the last wait of an owner has seen, by owner and queue. */
+  readonly #seenVersions = new Map<string, number>()
 
   readonly define: OrderedStore['define'] = (queue, shards) =>
     this.file.write((db) => db.get(OrderedTables).define(queue, shards).queue.shards, ANSWER_SECONDS)
@@ -38,7 +38,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     this.#change(queue, false, (open, tables) => tables.join(open, owner))
 
   readonly leave: OrderedStore['leave'] = (queue, owner, now) => {
-    this.#seenVersions.delete(owner)
+    this.#seenVersions.delete(`${owner}\n${queue}`)
     return this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
   }
 
@@ -68,7 +68,13 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
       const versions = await this.file.read((db) =>
         queues.map((queue) => db.get(OrderedTables).open(queue)?.queue.version ?? 0),
       )
-      if (this.#isChanged(owner, queues, versions)) return
+      let isChanged = false
+      for (const [i, queue] of queues.entries()) {
+        const key = `${owner}\n${queue}`
+        isChanged ||= this.#seenVersions.get(key) !== versions[i]
+        this.#seenVersions.set(key, versions[i] as number)
+      }
+      if (isChanged) return
       const left = end - performance.now()
       if (left <= 0 || this.file.isClosed) return
       await this.file.wait(channels, left, signal)
@@ -140,22 +146,6 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
     this.#change(queue, false, (open, tables) => tables.delete(open), ANSWER_SECONDS)
-
-  /** Returns whether a queue has changed since the last wait of this owner, and stores the versions. */
-  #isChanged(owner: string, queues: readonly string[], versions: readonly number[]): boolean {
-    let seen = this.#seenVersions.get(owner)
-    if (!seen) {
-      seen = new Map()
-      this.#seenVersions.set(owner, seen)
-    }
-    let isNew = false
-    for (const [i, queue] of queues.entries()) {
-      if (seen.get(queue) === versions[i]) continue
-      seen.set(queue, versions[i] as number)
-      isNew = true
-    }
-    return isNew
-  }
 
   /** Gives each settlement of a call that failed a transaction of its own, so that only those that can't be applied fail. */
   async #settleOneByOne(

@@ -75,8 +75,6 @@ export class SettleAndFetchStep extends Tables {
     const others = new Set(rest.map(({ id }) => id).filter((id) => !whole.has(id)))
     const flights = this.#flights.find(open.id, [...whole], [...others])
     const ended: InFlight[] = []
-    const gone: InFlight[] = []
-    const back: InFlight[] = []
     const answers = new Map<OrderedSettlement, SettleAnswer>()
     for (const settlement of rest) {
       const { id, ticket, shard: number, token, end } = settlement
@@ -91,15 +89,13 @@ export class SettleAndFetchStep extends Tables {
       ended.push(flight)
       count(open, number, end.kind, flight.cancelled, 1)
       const goesBack = end.kind !== 'done' && !flight.cancelled && this.#applyEnd(open, flight, end, now)
-      if (goesBack) back.push(flight)
-      else gone.push(flight)
+      if (!goesBack) flight.fetched = null
     }
     this.#flights.remove(
       open.id,
       ended.map(({ id }) => id),
     )
-    this.#flights.releaseWaiting(open, gone)
-    this.#flights.requeue(open, back)
+    this.#flights.requeue(open, ended)
     return settlements.map((settlement) => answers.get(settlement) ?? 'ok')
   }
 

@@ -38,12 +38,10 @@ interface Chunk {
 const ROW = /^row:(\d+)$/
 
 export class Adding extends Tables {
-  add(ledgers: Ledgers, id: string, { producer: name, from, rows, now, last }: Chunk): AddAnswer {
-    const ledger = ledgers.of(id)
-    if (!ledger) return unknown
+  add(ledgers: Ledgers, ledger: TaskLedger, { producer: name, from, rows, now, last }: Chunk): AddAnswer {
     const { task } = ledger
     const row = ROW.exec(name)
-    if (row && !ledgers.event(ledger, Number(row[1]))) return unknown
+    if (row && !ledgers.event(ledger, Number(row[1]))) return UNKNOWN
     const producer = this.#find(task, name)
     const cursor = producer?.cursor ?? 0
     if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
@@ -67,10 +65,7 @@ export class Adding extends Tables {
     return { ok: true, total: task.total }
   }
 
-  open(ledgers: Ledgers, id: string, name: string, instead: string | undefined): AddAnswer {
-    const ledger = ledgers.of(id)
-    if (!ledger) return unknown
-    const { task } = ledger
+  open({ task }: TaskLedger, name: string, instead: string | undefined): AddAnswer {
     const mine = this.#find(task, name)
     if (mine) return mine.state === OPEN ? { ok: true, total: task.total } : refusal(mine)
     if (hasEnded(task) || isStopped(task)) return { ok: false, reason: 'ended', cursor: 0 }
@@ -102,9 +97,7 @@ export class Adding extends Tables {
     return this.#find(task, name)?.state === OPEN
   }
 
-  end(ledgers: Ledgers, id: string, name: string, interrupted: boolean): AddAnswer {
-    const ledger = ledgers.of(id)
-    if (!ledger) return unknown
+  end(ledger: TaskLedger, name: string, interrupted: boolean): AddAnswer {
     const { task } = ledger
     const producer = this.#find(task, name)
     if (!producer || producer.state === REPLACED) return refusal(producer)
@@ -172,7 +165,7 @@ function isBare({ number, source, job, rejected }: NewRow): boolean {
   return number === undefined && source === undefined && job === undefined && rejected === undefined
 }
 
-const unknown: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
+export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
 
 function refusal(producer: Producer | undefined): AddAnswer {
   const replaced = !producer || producer.state === REPLACED

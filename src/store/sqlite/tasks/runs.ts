@@ -5,7 +5,7 @@ import { endedOf, type Message, type RetryRow, type TaskChange } from '../../con
 import { Tables } from '../file/database.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import { hasEnded, isStopped, REJECTED, STATUS_CODE, WINDOW, written } from '../ledgers/task-row.ts'
+import { hasEnded, isStopped, REJECTED, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
 import { JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding } from './adding.ts'
@@ -18,9 +18,7 @@ type Retried = 'ok' | 'gone' | 'dropped'
 export class Runs extends Tables {
   readonly #adding = this.db.get(Adding)
 
-  change(ledgers: Ledgers, id: string, change: TaskChange): 'ok' | 'ended' | null {
-    const task = ledgers.of(id)?.task
-    if (!task) return null
+  change(task: TaskRow, change: TaskChange): 'ok' | 'ended' {
     if (hasEnded(task)) return 'ended'
     if (change.name !== undefined) task.name = change.name
     if (change.window !== undefined) task.window = change.window
@@ -34,9 +32,7 @@ export class Runs extends Tables {
     return 'ok'
   }
 
-  cancel(ledgers: Ledgers, id: string, reason: Message | null): 'ok' | 'ended' | null {
-    const ledger = ledgers.of(id)
-    if (!ledger) return null
+  cancel(ledgers: Ledgers, ledger: TaskLedger, reason: Message | null): 'ok' | 'ended' {
     if (hasEnded(ledger.task)) return 'ended'
     if (isStopped(ledger.task)) return 'ok'
     ledgers.stop(ledger)
@@ -44,11 +40,10 @@ export class Runs extends Tables {
     return 'ok'
   }
 
-  cancelRows(ledgers: Ledgers, id: string, most: number): { cancelled: number; maybeRunning: string[]; done: boolean } {
-    const ledger = ledgers.of(id)
+  cancelRows(ledgers: Ledgers, ledger: TaskLedger, most: number) {
     const answer = { cancelled: 0, maybeRunning: [] as string[], done: true }
-    if (ledger?.task.state !== 'cancelling') return answer
     const { task } = ledger
+    if (task.state !== 'cancelling') return answer
     const checked = most * CHECKED_PER_CANCEL
     const rows = this.db.all<{ idx: number; status: number }>(sql.event.open, task.key, task.cancel_from, checked, most)
     ledgers.load(
@@ -59,7 +54,7 @@ export class Runs extends Tables {
       const event = ledgers.event(ledger, idx)
       // A row that shares its job with others may be working without being in the window.
       if (event?.location === WINDOW || event?.status === STATUS_CODE.working)
-        answer.maybeRunning.push(taskJid(id, idx))
+        answer.maybeRunning.push(taskJid(task.id, idx))
       if (event?.status !== STATUS_CODE.enqueued) continue
       ledgers.cancel(ledger, event)
       answer.cancelled++
@@ -72,9 +67,7 @@ export class Runs extends Tables {
     return answer
   }
 
-  start(ledgers: Ledgers, id: string, run: number, producer: string, now: number): 'ok' | 'gone' | 'cancelling' | null {
-    const task = ledgers.of(id)?.task
-    if (!task) return null
+  start(task: TaskRow, run: number, producer: string, now: number): 'ok' | 'gone' | 'cancelling' {
     if (task.run === run + 1 && this.#adding.isOpen(task, producer)) return 'ok'
     if (task.run !== run) return 'gone'
     if (task.state === 'cancelling') return 'cancelling'
@@ -90,9 +83,8 @@ export class Runs extends Tables {
     return 'ok'
   }
 
-  retry(ledgers: Ledgers, id: string, run: number, rows: readonly RetryRow[]): Retried[] {
-    const ledger = ledgers.of(id)
-    if (!ledger || ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
+  retry(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]): Retried[] {
+    if (ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
     const indexes = rows.map(({ index }) => index)
     ledgers.load(ledger, indexes)
     const kept = this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, JSON.stringify(indexes))
@@ -100,9 +92,7 @@ export class Runs extends Tables {
     return rows.map((row) => this.#retryRow(ledgers, ledger, row, hasArgs.has(row.index)))
   }
 
-  leaveWindow(ledgers: Ledgers, id: string, indexes: readonly number[]): void {
-    const ledger = ledgers.of(id)
-    if (!ledger) return
+  leaveWindow(ledgers: Ledgers, ledger: TaskLedger, indexes: readonly number[]): void {
     ledgers.load(ledger, indexes)
     for (const index of indexes) {
       const event = ledger.events.get(index)

@@ -12,9 +12,10 @@ import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { pushAll, pushInChunks } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
+import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { ELSEWHERE, eventsOf, OPEN, recordOf, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
-import { Adding } from './adding.ts'
+import { Adding, UNKNOWN } from './adding.ts'
 import { Events } from './events.ts'
 import { Runs } from './runs.ts'
 
@@ -33,35 +34,44 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
     this.file.write((db) => {
-      const answer = withLedgers(db, now, (ledgers) =>
-        db.get(Adding).add(ledgers, task, { producer, from, rows, now, last }),
+      const answer = change(db, task, now, UNKNOWN, (ledgers, ledger) =>
+        db.get(Adding).add(ledgers, ledger, { producer, from, rows, now, last }),
       )
       db.checkRoom()
       return answer
     })
 
   readonly openAdding: TaskStore['openAdding'] = (task, producer, now, instead) =>
-    this.#change(now, (ledgers, db) => db.get(Adding).open(ledgers, task, producer, instead))
+    this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
-    this.#change(now, (ledgers, db) => db.get(Adding).end(ledgers, task, producer, interrupted))
+    this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
   readonly change: TaskStore['change'] = (id, change, now) =>
-    this.#change(now, (ledgers, db) => db.get(Runs).change(ledgers, id, change))
+    this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
   readonly cancel: TaskStore['cancel'] = (id, reason, now) =>
-    this.#change(now, (ledgers, db) => db.get(Runs).cancel(ledgers, id, reason))
+    this.#change(id, now, null, (db, ledgers, ledger) => db.get(Runs).cancel(ledgers, ledger, reason))
   readonly cancelRows: TaskStore['cancelRows'] = (id, limit, now) =>
-    this.#change(now, (ledgers, db) => db.get(Runs).cancelRows(ledgers, id, limit))
+    this.#change(id, now, { cancelled: 0, maybeRunning: [], done: true }, (db, ledgers, ledger) =>
+      db.get(Runs).cancelRows(ledgers, ledger, limit),
+    )
   readonly startRun: TaskStore['startRun'] = (id, run, producer, now) =>
-    this.#change(now, (ledgers, db) => db.get(Runs).start(ledgers, id, run, producer, now))
+    this.#change(id, now, null, (db, _, { task }) => db.get(Runs).start(task, run, producer, now))
   readonly retryRows: TaskStore['retryRows'] = (id, run, rows, now) =>
-    this.#change(now, (ledgers, db) => db.get(Runs).retry(ledgers, id, run, rows))
+    this.#change(
+      id,
+      now,
+      rows.map(() => 'gone'),
+      (db, ledgers, ledger) => db.get(Runs).retry(ledgers, ledger, run, rows),
+    )
   readonly leaveWindow: TaskStore['leaveWindow'] = (id, indexes, now) =>
-    this.#change(now, (ledgers, db) => db.get(Runs).leaveWindow(ledgers, id, indexes))
+    this.#change(id, now, undefined, (db, ledgers, ledger) => db.get(Runs).leaveWindow(ledgers, ledger, indexes))
 
   readonly changeEvents: TaskStore['changeEvents'] = (effects, now) =>
-    this.#change(now, (ledgers) => {
-      ledgers.prepare(effects)
-      ledgers.apply(effects)
-    })
+    this.file.write((db) =>
+      withLedgers(db, now, (ledgers) => {
+        ledgers.prepare(effects)
+        ledgers.apply(effects)
+      }),
+    )
 
   readonly delete: TaskStore['delete'] = (id, limit) =>
     this.file.write((db) => {
@@ -145,11 +155,30 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
   readonly events: TaskStore['events'] = (task, query) => this.file.read((db) => db.get(Events).page(task, query))
   readonly event: TaskStore['event'] = (jid) => this.file.read((db) => db.get(Events).find(jid))
   readonly addMessage: TaskStore['addMessage'] = (jid, message) =>
-    this.#change(message.at, (ledgers, db) => db.get(Events).addMessage(ledgers, jid, message))
+    this.file.write((db) => withLedgers(db, message.at, (ledgers) => db.get(Events).addMessage(ledgers, jid, message)))
 
-  #change<T>(now: number, work: (ledgers: Ledgers, db: Database) => T): Promise<T> {
-    return this.file.write((db) => withLedgers(db, now, (ledgers) => work(ledgers, db)))
+  /** Changes a task; resolves with `none` if there is no such task. */
+  #change<T>(
+    id: string,
+    now: number,
+    none: T,
+    work: (db: Database, ledgers: Ledgers, ledger: TaskLedger) => T,
+  ): Promise<T> {
+    return this.file.write((db) => change(db, id, now, none, (ledgers, ledger) => work(db, ledgers, ledger)))
   }
+}
+
+function change<T>(
+  db: Database,
+  id: string,
+  now: number,
+  none: T,
+  work: (ledgers: Ledgers, ledger: TaskLedger) => T,
+): T {
+  return withLedgers(db, now, (ledgers) => {
+    const ledger = ledgers.of(id)
+    return ledger ? work(ledgers, ledger) : none
+  })
 }
 
 /** Creates a task of one row, whose job the caller pushes. Returns false if the task exists. */

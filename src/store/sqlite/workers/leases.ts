@@ -1,6 +1,6 @@
 /** The leases of owners. All times are on the machine's monotonic clock. */
 
-import { type Lease, machineOf } from '../../contract.ts'
+import type { Lease } from '../../contract.ts'
 import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
@@ -10,15 +10,7 @@ interface LeaseRow extends Pick<Lease, 'owner' | 'host' | 'ends' | 'seconds'> {
   claimed: number
 }
 
-/** The name of a claimed owner can't be used again for this long. */
-const REMEMBERED_MS = 3_600_000
-
 export class Leases extends Tables {
-  join(owner: string, seconds: number, host: string): boolean {
-    this.db.run(sql.owner.deleteOld, monotonicNow() - REMEMBERED_MS, bootId)
-    return this.db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
-  }
-
   /** Returns the owner's id and the newest version of the cancellations; undefined: the owner has no lease. */
   current(owner: string): { owner: number; cancellations: number } | undefined {
     return this.db.first(sql.owner.current, owner)
@@ -26,10 +18,6 @@ export class Leases extends Tables {
 
   renew(owner: string, seconds: number): boolean {
     return this.db.first(sql.owner.renew, endIn(seconds), seconds, bootId, owner) !== undefined
-  }
-
-  release(owner: string): boolean {
-    return this.db.first(sql.owner.release, owner) !== undefined
   }
 
   list(): Lease[] {
@@ -41,16 +29,6 @@ export class Leases extends Tables {
       ended: isPast(lease.ends, boot, lease.seconds, now),
       claimed: claimed === 1,
     }))
-  }
-
-  ownersOn(machine: string): Lease[] {
-    return this.list().filter(({ claimed, host }) => !claimed && machineOf(host) === machine)
-  }
-
-  unrenewed(since: number | null): { stamp: number; leases: Lease[] } {
-    const stamp = monotonicNow()
-    const leases = since === null ? [] : this.list().filter(({ claimed, renewed }) => !claimed && renewed <= since)
-    return { stamp, leases }
   }
 
   /** `asked` is when the caller asked for the claim. A claim with `ends` that has waited for the file too long fails. */

@@ -20,9 +20,6 @@ SELECT boot, ends FROM process WHERE identity = ?;
 -- delete: deletes a process.
 DELETE FROM process WHERE identity = ?;
 
--- deleteSignals: deletes the signals for a process.
-DELETE FROM signal WHERE identity = ?;
-
 -- send: stores a signal for a process.
 INSERT INTO signal (identity, name) VALUES (?, ?);
 

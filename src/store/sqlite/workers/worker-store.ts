@@ -1,12 +1,13 @@
 import { HighkiqError } from '../../../job/errors.ts'
-import type {
-  OwnedJob,
-  ProcessRecord,
-  RunningJob,
-  SettleAndFetch,
-  SettleAndFetchAnswer,
-  Signal,
-  WorkerStore,
+import {
+  machineOf,
+  type OwnedJob,
+  type ProcessRecord,
+  type RunningJob,
+  type SettleAndFetch,
+  type SettleAndFetchAnswer,
+  type Signal,
+  type WorkerStore,
 } from '../../contract.ts'
 import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
@@ -27,6 +28,8 @@ interface End {
 
 /** The most seconds for which a process is listed without a heartbeat, and a lock is held without a renewal. */
 const MAX_SECONDS = 3600
+/** The name of a claimed owner can't be used again for this long. */
+const REMEMBERED_MS = 3_600_000
 
 export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
@@ -50,14 +53,28 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   }
 
   readonly join: WorkerStore['join'] = (owner, { seconds, host }) =>
-    this.file.write((db) => db.get(Leases).join(owner, seconds, host))
+    this.file.write((db) => {
+      db.run(sql.owner.deleteOld, monotonicNow() - REMEMBERED_MS, bootId)
+      return db.first(sql.owner.join, owner, host, bootId, endIn(seconds), seconds) !== undefined
+    })
+
   readonly renew: WorkerStore['renew'] = (owner, seconds) =>
     this.file.write((db) => db.get(Leases).renew(owner, seconds))
   readonly release: WorkerStore['release'] = (owner) =>
-    this.file.write((db) => db.get(Leases).release(owner), ANSWER_SECONDS)
+    this.file.write((db) => db.first(sql.owner.release, owner) !== undefined, ANSWER_SECONDS)
   readonly leases: WorkerStore['leases'] = () => this.file.read((db) => db.get(Leases).list())
-  readonly ownersOn: WorkerStore['ownersOn'] = (machine) => this.file.read((db) => db.get(Leases).ownersOn(machine))
-  readonly unrenewed: WorkerStore['unrenewed'] = (since) => this.file.read((db) => db.get(Leases).unrenewed(since))
+
+  readonly ownersOn: WorkerStore['ownersOn'] = async (machine) => {
+    const leases = await this.leases()
+    return leases.filter(({ claimed, host }) => !claimed && machineOf(host) === machine)
+  }
+
+  readonly unrenewed: WorkerStore['unrenewed'] = (since) =>
+    this.file.read((db) => {
+      const stamp = monotonicNow()
+      const leases = since === null ? [] : db.get(Leases).list()
+      return { stamp, leases: leases.filter(({ claimed, renewed }) => !claimed && renewed <= (since as number)) }
+    })
 
   /** The tables refer to each other, so there is nothing to tidy. */
   readonly tidy: WorkerStore['tidy'] = async () => []
@@ -133,12 +150,12 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     return rows.filter(isCurrent).map(({ boot, ends, ...process }) => ({ ...process, quiet: Boolean(process.quiet) }))
   }
 
-  readonly removeProcess: WorkerStore['removeProcess'] = (identity) => {
-    const { deleteRunning, delete: deleteProcess, deleteSignals } = sql.process
-    return this.file.write((db) => {
-      for (const statement of [deleteRunning, deleteProcess, deleteSignals]) db.run(statement, identity)
+  readonly removeProcess: WorkerStore['removeProcess'] = (identity) =>
+    this.file.write((db) => {
+      db.run(sql.process.delete, identity)
+      db.run(sql.process.dropSignals)
+      db.run(sql.process.dropRunning)
     }, ANSWER_SECONDS)
-  }
 
   readonly signal: WorkerStore['signal'] = (identity, signal) =>
     this.file.write((db) => isAlive(db, identity) && db.run(sql.process.send, identity, signal) > 0)
