@@ -90,11 +90,6 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   ],
   backtraceCleaner: 'function',
 }
-const DEAD: Record<keyof NonNullable<HighkiqOptions['dead']>, OptionKind> = { max: 'whole', seconds: 'amount' }
-const ARGS_BYTES: Record<keyof NonNullable<HighkiqOptions['maxArgsBytes']>, OptionKind> = {
-  warn: 'amount',
-  refuse: 'amount',
-}
 const DEAD_MAX = 10_000
 const DEAD_SECONDS = 180 * 86_400
 const MAX_RETRIES = 25
@@ -108,8 +103,9 @@ export function checkAppOptions(options: HighkiqOptions): void {
   if (missing.length > 0) {
     throw invalidOption(`new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
   }
-  if (dead !== undefined) checkOptions('new Highkiq: dead', dead, DEAD)
-  if (maxArgsBytes !== undefined) checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, ARGS_BYTES)
+  if (dead !== undefined) checkOptions('new Highkiq: dead', dead, { max: 'whole', seconds: 'amount' })
+  if (maxArgsBytes !== undefined)
+    checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, { warn: 'amount', refuse: 'amount' })
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
 }
 

@@ -85,29 +85,19 @@ function hasFailedSince(app: AppPort, began: number, { text }: Entry): boolean {
   return failed > began && failed <= app.now()
 }
 
-function meant(app: AppPort, set: SetName, { matching, where, signal }: SweepOptions): AsyncGenerator<Entry[]> {
-  return matching === undefined ? ordered(app, set, where, signal) : found(app, set, matching, where)
-}
-
 /** Yields from the highest score down, so that entries added meanwhile with a higher score are not met. */
-async function* ordered(
+async function* meant(
   app: AppPort,
   set: SetName,
-  where: SweepOptions['where'],
-  signal: AbortSignal | undefined,
+  { matching, where = () => true, signal }: SweepOptions,
 ): AsyncGenerator<Entry[]> {
-  for await (const chunk of chunksOf(app.store, set, { first: BATCH, signal })) {
-    const page = where ? chunk.filter(where) : chunk
-    for (let i = 0; i < page.length; i += BATCH) yield page.slice(i, i + BATCH)
+  if (matching === undefined) {
+    for await (const chunk of chunksOf(app.store, set, { first: BATCH, signal })) {
+      const page = chunk.filter(where)
+      for (let i = 0; i < page.length; i += BATCH) yield page.slice(i, i + BATCH)
+    }
+    return
   }
-}
-
-async function* found(
-  app: AppPort,
-  set: SetName,
-  matching: string,
-  where: SweepOptions['where'] = () => true,
-): AsyncGenerator<Entry[]> {
   const { needle, matches } = searchOf(matching)
   for await (const { items } of pages((after) => app.store.search.scanSet(set, needle, { after, limit: BATCH }))) {
     const page = items.filter((item) => matches(item.text) && where(item))

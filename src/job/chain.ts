@@ -14,32 +14,22 @@ export class Chain<Subject, Answer> {
 
   /** Appends middleware; one that is in the chain moves to the end. @throws INVALID_OPTION */
   use(link: Middleware<Subject, Answer>): this {
-    this.#extract(link)
-    this.#links.push(link)
-    return this
+    return this.#insert(link, () => this.#links.length)
   }
 
   /** @throws INVALID_OPTION */
   prepend(link: Middleware<Subject, Answer>): this {
-    this.#extract(link)
-    this.#links.unshift(link)
-    return this
+    return this.#insert(link, () => 0)
   }
 
   /** Inserts middleware before `other`, or at the start when `other` is not in the chain. @throws INVALID_OPTION */
   insertBefore(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
-    this.#extract(link)
-    const at = this.#links.indexOf(other)
-    this.#links.splice(Math.max(at, 0), 0, link)
-    return this
+    return this.#insert(link, () => Math.max(this.#links.indexOf(other), 0))
   }
 
   /** Inserts middleware after `other`, or at the end when `other` is not in the chain. @throws INVALID_OPTION */
   insertAfter(other: Middleware<Subject, Answer>, link: Middleware<Subject, Answer>): this {
-    this.#extract(link)
-    const at = this.#links.indexOf(other)
-    this.#links.splice(at === -1 ? this.#links.length : at + 1, 0, link)
-    return this
+    return this.#insert(link, () => this.#links.indexOf(other) + 1 || this.#links.length)
   }
 
   remove(link: Middleware<Subject, Answer>): this {
@@ -52,11 +42,13 @@ export class Chain<Subject, Answer> {
     return this
   }
 
-  #extract(link: unknown): void {
+  #insert(link: Middleware<Subject, Answer>, index: () => number): this {
     if (typeof link !== 'function') {
-      throw invalidOption(`middleware is a function of (subject, next), not ${String(link)}`)
+      throw invalidOption(`middleware must be a function of (subject, next) (got ${String(link)})`)
     }
-    this.remove(link as Middleware<Subject, Answer>)
+    this.remove(link)
+    this.#links.splice(index(), 0, link)
+    return this
   }
 
   /** Runs the chain around `innermost`. */
