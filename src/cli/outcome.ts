@@ -86,7 +86,11 @@ export async function summary(task: Task, status: TaskStatus): Promise<string> {
   const why = status.state === 'paused' && status.reason !== undefined ? ` (${plain(status.reason)})` : ''
   const lines = [`task ${task.id}: ${state}${why} after ${tookOf(status)}`, `  ${countsText(status)}`]
   if (rejected > 0) {
-    for await (const event of firstRejected(task)) lines.push(`  row ${count(rowOf(event))}: ${reasonOf(event)}`)
+    let shown = 0
+    for await (const event of task.events({ status: [...REJECTED_STATUSES] })) {
+      lines.push(`  row ${count(rowOf(event))}: ${reasonOf(event)}`)
+      if (++shown === SHOWN) break
+    }
     if (rejected > SHOWN) lines.push(`  … and ${plural(rejected - SHOWN, 'more row', 'more rows')}`)
   }
   return lines.join('\n')
@@ -95,14 +99,6 @@ export async function summary(task: Task, status: TaskStatus): Promise<string> {
 /** Returns the command that writes the rejected rows to a file. */
 export function reportHint(task: Task, options: AppOptions): string {
   return `to get the rejected rows as a file: highkiq task report ${task.id} rejected.xlsx${sameApp(options)}`
-}
-
-export async function* firstRejected(task: Task, limit = SHOWN): AsyncGenerator<TaskEvent> {
-  let n = 0
-  for await (const event of task.events({ status: [...REJECTED_STATUSES] })) {
-    yield event
-    if (++n >= limit) return
-  }
 }
 
 /** Returns the row's number in the file, else its index in the task, from 1. */

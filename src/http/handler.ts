@@ -6,7 +6,7 @@ import { secureHeaders } from 'hono/secure-headers'
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
 import { type Caller, isChange } from './access/access.ts'
-import { PendingEntry } from './access/audit.ts'
+import { pendingEntry } from './access/audit.ts'
 import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
@@ -111,7 +111,7 @@ export function handlerOf(hq: Highkiq, server: ServerContext): FetchHandler {
 async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival }>): Promise<Response> {
   const { hq, server, base, peer, url, pathname } = env
   const request = req.raw
-  let entry: PendingEntry | undefined
+  let entry: ReturnType<typeof pendingEntry> | undefined
   try {
     const path = parametersOf(req.param(), pathname)
     const task = route.access === 'task' ? path.id : undefined
@@ -125,7 +125,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     limitWaiting(request, server.limits.bodySeconds)
     const query = readParameters(url.searchParams, route.query ?? {}, route.page)
     const auditor = changes || route.audited ? server.auditor : undefined
-    entry = new PendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
+    entry = pendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
     const { add: audit, defer: deferAudit } = entry
     const mayChange = !server.readOnly && link !== 'read'
     const call = { hq, server, base, request, url, path, query, peer, link, mayChange, audit, deferAudit }
@@ -140,7 +140,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     if (!route.page) return answer
     answer.headers.delete('content-length')
     const isLink = url.searchParams.has('token')
-    const viewer = viewerOf(request, url, base)
+    const viewer = viewerOf({ request, url, base })
     if (answer.status === 401 && !isLink) {
       return loginRequired({ server, base, request }, viewer, answer.headers, base + pathname + url.search)
     }

@@ -12,7 +12,6 @@ import { ORDERED_ROUTES } from './routes/ordered.ts'
 import { PROCESS_ROUTES } from './routes/processes.ts'
 import { PROMETHEUS_ROUTE } from './routes/prometheus.ts'
 import { QUEUE_ROUTES } from './routes/queues.ts'
-import { RUNNING_ROUTES } from './routes/running.ts'
 import { STATS_ROUTES } from './routes/stats.ts'
 import { TASK_ACTION_ROUTES } from './routes/tasks/actions.ts'
 import { FILE_ROUTES } from './routes/tasks/download.ts'
@@ -51,7 +50,6 @@ export const ROUTES: readonly Route[] = [
   ...JOB_SET_ROUTES,
   ...QUEUE_ROUTES,
   ...PROCESS_ROUTES,
-  ...RUNNING_ROUTES,
   ...CRON_ROUTES,
   ...PAGE_ROUTES,
   ...LOGIN_ROUTES,

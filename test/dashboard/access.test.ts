@@ -118,7 +118,7 @@ inBrowser('who may do what', (open) => {
     expect(await page.getByText('default').count()).toBe(0)
     await page.getByLabel('Token').fill('a wrong secret')
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByText('This is not the token.').waitFor()
+    await page.getByText('This token is wrong.').waitFor()
     await page.getByLabel('Token').fill('a long secret')
     await page.keyboard.press('Enter')
     // Where one wanted to go.

@@ -50,7 +50,7 @@ inBrowser("the submitter's page", (open) => {
     expect(await page.locator('.tally li:visible').allInnerTexts()).toEqual([
       expect.stringMatching(/^Done\s.*\s+1$/s),
       expect.stringMatching(/^Need a correction\s.*\s+3$/s),
-      expect.stringMatching(/^Stopped by a fault on our side\s.*\s+1$/s),
+      expect.stringMatching(/^Stopped by an error on our side\s.*\s+1$/s),
       expect.stringMatching(/^Still waiting\s.*\s+1$/s),
     ])
     expect((await task.status())?.counts).toMatchObject({ finished: 1, failed: 3, error: 1, working: 1 })
@@ -135,14 +135,14 @@ inBrowser("the submitter's page", (open) => {
     expect((await task.status())?.state).toBe('running')
     await page.getByRole('button', { name: 'Stop', exact: true }).click()
     await text(page, 'left')
-      .getByText(/Being stopped|Stopped/)
+      .getByText(/Stopping|Stopped/)
       .waitFor()
     expect((await task.status())?.state).toMatch(/cancel/)
     doors.open()
     await page.unroute('**/stream?*')
     await task.delete()
     await page.goto(url + link)
-    await page.getByRole('heading', { name: 'This link opens nothing' }).waitFor()
+    await page.getByRole('heading', { name: 'This link does not work' }).waitFor()
     expect(faults.splice(0).every((fault) => /ERR_FAILED|status of 40/.test(fault))).toBe(true)
   })
 

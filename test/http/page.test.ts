@@ -84,7 +84,7 @@ test('an invalid link shows a page that says so', async () => {
   const answer = await handle(new Request('https://jobs.example/tasks/0000000000000000?token=guess'))
   expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'text/html; charset=utf-8'])
   expect(answer.headers.get('content-security-policy')).toContain("script-src 'self'")
-  expect(await answer.text()).toContain('This link opens nothing')
+  expect(await answer.text()).toContain('This link does not work')
 })
 
 suiteWith([chromium], 'in a browser', () => {
@@ -213,7 +213,7 @@ suiteWith([chromium], 'in a browser', () => {
     const button = (name: string | RegExp) => page.getByRole('button', { name })
     await button('Stop this…').click()
     await page.getByRole('heading', { name: 'Stop 3 rows that wait?' }).waitFor()
-    await button('Go on with them').click()
+    await button('Keep running').click()
     expect((await task.status())?.state).toBe('running')
     await button('Stop this…').click()
     await button('Stop 3 rows').click()

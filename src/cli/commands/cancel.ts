@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { CancelAnswer } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
 import { CliError, positiveSecondsOrInfinity } from '../usage.ts'
@@ -40,8 +41,7 @@ export function register(program: Command): void {
 
 function cancel(jid: string, { json, queue, budget, ...options }: CancelOptions): Promise<void> {
   return withExistingStore(options, async (hq) => {
-    const about = { ...(queue === undefined ? {} : { queue }), ...(budget === undefined ? {} : { budget }) }
-    const answer = await hq.cancel(jid, about)
+    const answer = await hq.cancel(jid, given({ queue, budget }))
     if (json) printJson({ jid, answer })
     if (answer === 'not-found')
       throw new CliError(`job ${jid} is neither enqueued nor running: it has ended, or the id is wrong`)

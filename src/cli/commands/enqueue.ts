@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
 import { parseJson } from '../../job/json.ts'
+import { meantBy } from '../../job/options.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
 import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
@@ -54,7 +55,14 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
     // With -r the name must be defined: one that the file does not define is probably mistyped.
     if (options.require) hq.jobNamed(name)
     else if (found && !hq[PROGRAM].definitionOf(name, '') && !hq[PROGRAM].isOrdered(name)) {
-      io().stderr.write(`highkiq: ${found} does not define ${name}; the job is pushed with the default options\n`)
+      const meant = meantBy(
+        name,
+        hq[PROGRAM].jobs().map((job) => job.name),
+      )
+      const hint = meant ? ` (did you mean ${meant}?)` : ''
+      io().stderr.write(
+        `highkiq: ${found} does not define ${name}${hint}; the job is pushed with the default options\n`,
+      )
     }
     const at = options.at ?? options.in
     return hq.push({

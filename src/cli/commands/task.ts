@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander'
 import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
+import { given } from '../../job/options.ts'
 import { endedOf } from '../../tasks/task.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -65,12 +66,7 @@ async function list(hq: Highkiq, { state, job, limit, json }: ListCommandOptions
   const found: TaskStatus[] = []
   let cursor: string | null = null
   do {
-    const page = await hq.tasks.list({
-      limit: PAGE,
-      ...(state ? { state } : {}),
-      ...(job === undefined ? {} : { job }),
-      ...(cursor === null ? {} : { cursor }),
-    })
+    const page = await hq.tasks.list(given({ limit: PAGE, state, job, cursor: cursor ?? undefined }))
     found.push(...page.items)
     cursor = page.next
   } while (cursor !== null && found.length < limit)

@@ -18,7 +18,7 @@ import { plural } from '../output.ts'
 import { adviceFor, served } from '../processes.ts'
 import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
 import { runSwarm } from '../swarm.ts'
-import { Systemd } from '../systemd.ts'
+import { systemdOf } from '../systemd.ts'
 import { CliError } from '../usage.ts'
 
 const EXAMPLES = `
@@ -62,7 +62,7 @@ async function work(resolved: Resolved): Promise<void> {
   const { processes = 1, maxMemory, tag = appFolder() } = settings
   if (!child && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
-    const systemd = Systemd.fromEnvironment(() => log)
+    const systemd = systemdOf(() => log)
     setExitCode(await runSwarm({ processes, maxMemory, tag, log, systemd }))
     await systemd?.end()
     return
@@ -94,7 +94,7 @@ async function runWorker(
   if ((child?.number ?? 1) === 1) {
     for (const note of notes) hq.log.warn({ file: file?.path }, note)
   }
-  const systemd = Systemd.fromEnvironment(() => hq.log)
+  const systemd = systemdOf(() => hq.log)
   const release = keepTitle(hq, worker, tag)
   const state = () => `${worker.busy} of ${worker.slots} busy`
   hq.on('beat', () => systemd?.status(state()))

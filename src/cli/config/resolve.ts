@@ -33,8 +33,13 @@ export function withSettings(command: Command): Command {
     const text = usual ? `${about} (default: ${usual})` : about
     const option = new Option(flags, flags.startsWith('--no-') ? `do not ${about}` : text)
     // Commander reads options without a value itself, also an option whose value is left out.
-    if (option.required || option.optional)
-      option.argParser((text, before: unknown) => together(setting, setting.read(text), before))
+    if (option.required || option.optional) {
+      option.argParser((text, before: unknown) => {
+        const value = setting.read(text)
+        // A flag that can be repeated collects its values.
+        return setting.between && before ? [...(before as unknown[]), ...(value as unknown[])] : value
+      })
+    }
     command.addOption(option)
   }
   return command
@@ -104,9 +109,4 @@ function readVariable<T>(name: string, text: string, setting: Setting<T>): T {
     }
     throw thrown
   }
-}
-
-/** Appends the value of a repeated flag, if the setting can be repeated. */
-function together(setting: Setting, value: unknown, before: unknown): unknown {
-  return setting.between && before !== undefined ? [...(before as unknown[]), ...(value as unknown[])] : value
 }

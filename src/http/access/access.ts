@@ -7,7 +7,7 @@ import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
 import type { LinkRights, Links } from './link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
-import { Logins, type LoginsOptions } from './logins.ts'
+import { type Logins, type LoginsOptions, loginsOf } from './logins.ts'
 
 /**
  * A login: a bearer token (or several, optionally with the names of their owners: `{ ann: 'a long secret' }`), a
@@ -41,14 +41,14 @@ export class Access {
   readonly #bearers: Token[]
   readonly #basic: Token | undefined
   readonly #links: Links
-  readonly #logins: Logins
+  readonly #attempt: Logins
 
   /** @throws INVALID_OPTION */
   constructor(auth: Auth | undefined, links: Links, options: LoginsOptions = {}) {
     checkAuth(auth)
     this.#auth = auth
     this.#links = links
-    this.#logins = new Logins(options)
+    this.#attempt = loginsOf(options)
     const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
     this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
     this.#basic = basic && { who: basic.user, digest: digest(`${basic.user}:${basic.password}`) }
@@ -75,18 +75,13 @@ export class Access {
     return this.#bearers.length > 0
   }
 
-  /** @throws FORBIDDEN: see checkOrigin */
-  checkChange(request: Request, url: URL): void {
-    checkOrigin(request, url)
-  }
-
   /**
    * Returns the cookie that stands for a token for 30 days. It does not contain the token.
    * @throws UNAUTHORIZED for a wrong token; TOO_MANY_REQUESTS after many wrong ones
    */
   signIn(token: string, request: Request, peer: Peer, options: CookieOptions): string {
     const known = oneOf(token, this.#bearers)
-    const attempt = this.#logins.attempt(request, peer, 'form')
+    const attempt = this.#attempt(request, peer, 'form')
     if (!known) throw attempt.wrong()
     attempt.right(known.who, true)
     const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
@@ -144,16 +139,16 @@ export class Access {
     const token = bearer === undefined ? undefined : oneOf(bearer, this.#bearers)
     if (token) {
       // A token is too long to be guessed, so a right one never has to wait.
-      this.#logins.attempt(request, peer, 'bearer').right(token.who)
+      this.#attempt(request, peer, 'bearer').right(token.who)
       return { who: token.who, isBearer: true }
     }
     // The header may belong to a proxy's own login.
     const signedIn = this.#signedIn(request)
     if (signedIn) return signedIn
-    if (bearer !== undefined) throw this.#logins.attempt(request, peer, 'bearer').wrong()
+    if (bearer !== undefined) throw this.#attempt(request, peer, 'bearer').wrong()
     const basic = basicLogin(request)
     if (!basic || !this.#basic) return undefined
-    const attempt = this.#logins.attempt(request, peer, 'basic', basic.username)
+    const attempt = this.#attempt(request, peer, 'basic', basic.username)
     // A password may be short enough to guess, so it is not even compared before the wait is over.
     attempt.refuseEarly()
     const login = oneOf(`${basic.username}:${basic.password}`, [this.#basic])
@@ -238,7 +233,7 @@ export function isChange({ method }: Pick<Request, 'method'>): boolean {
 }
 
 /** @throws FORBIDDEN when a page of another site sent the change, or may have sent it */
-function checkOrigin(request: Request, url: URL): void {
+export function checkOrigin(request: Request, url: URL): void {
   const site = request.headers.get('sec-fetch-site')
   if (site === 'same-origin') return
   const origin = request.headers.get('origin')

@@ -29,74 +29,59 @@ export interface AuditDetails {
 
 const MOST_NAMED = 100
 
-export class Auditor {
-  readonly #hq: Highkiq
-  readonly #audit: Audit
+export type Auditor = ReturnType<typeof auditorOf>
 
-  /** @throws INVALID_OPTION */
-  constructor(hq: Highkiq, audit: Audit = false) {
-    if (typeof audit !== 'boolean' && typeof audit !== 'function') {
-      throw new HighkiqError('INVALID_OPTION', `audit must be true, false or a function (got ${typeof audit})`)
-    }
-    this.#hq = hq
-    this.#audit = audit
+/** @throws INVALID_OPTION */
+export function auditorOf(hq: Highkiq, audit: Audit = false) {
+  if (typeof audit !== 'boolean' && typeof audit !== 'function') {
+    throw new HighkiqError('INVALID_OPTION', `audit must be true, false or a function (got ${typeof audit})`)
   }
-
-  /** Records a login, right or wrong. The log warns about repeated wrong ones even without an audit. */
-  login({ who, ...about }: LoginEvent): void {
-    this.write({ who: who ?? 'anybody', action: who === null ? 'login refused' : 'login', target: {} }, { ...about })
-    if (about.refusedFor !== undefined)
-      this.#hq.log.warn(about, 'too many wrong logins: further logins are refused for a while')
-  }
-
   /** Never throws, since the change has been made. */
-  write(about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: AuditDetails): void {
-    const audit = this.#audit
+  const write = (about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: AuditDetails): void => {
     if (audit === false) return
-    const entry = { at: new Date(this.#hq.now()), ...about, count: count ?? null, details }
+    const entry = { at: new Date(hq.now()), ...about, count: count ?? null, details }
     try {
       if (typeof audit === 'function') audit(entry)
-      else this.#hq.log.info({ audit: entry }, `${about.who}: ${about.action}`)
+      else hq.log.info({ audit: entry }, `${about.who}: ${about.action}`)
     } catch (thrown) {
-      this.#hq.log.error({ err: thrown, audit: entry }, 'the audit threw')
+      hq.log.error({ err: thrown, audit: entry }, 'the audit threw')
     }
+  }
+  return {
+    write,
+    /** Records a login, right or wrong. The log warns about repeated wrong ones even without an audit. */
+    login({ who, ...about }: LoginEvent): void {
+      write({ who: who ?? 'anybody', action: who === null ? 'login refused' : 'login', target: {} }, { ...about })
+      if (about.refusedFor !== undefined)
+        hq.log.warn(about, 'too many wrong logins: further logins are refused for a while')
+    },
   }
 }
 
-/** The entry of one request. The route adds details to it while it works, and it is written when the request ends. */
-export class PendingEntry {
-  readonly #auditor: Auditor | undefined
-  readonly #about: Pick<AuditEntry, 'who' | 'action' | 'target'>
-  readonly #details: AuditDetails = {}
-  #isDeferred = false
-
-  /** @param auditor undefined for a request that is not recorded */
-  constructor(auditor: Auditor | undefined, about: Pick<AuditEntry, 'who' | 'action' | 'target'>) {
-    this.#auditor = auditor
-    this.#about = about
-  }
-
-  readonly add = (details: AuditDetails): void => void Object.assign(this.#details, details)
-
-  /** Leaves the writing to the function that is returned, for a route whose work goes on after its answer begins. */
-  readonly defer = (): (() => void) => {
-    this.#isDeferred = true
-    return () => this.#write()
-  }
-
-  succeed(): void {
-    if (!this.#isDeferred) this.#write()
-  }
-
-  /** Writes the entry of a request that failed, if it changed something before that. */
-  fail(): void {
-    if (this.#isDeferred || !this.#details.count) return
-    this.#details.incomplete = true
-    this.#write()
-  }
-
-  #write(): void {
-    this.#auditor?.write(this.#about, this.#details)
+/**
+ * The entry of one request. The route adds details to it while it works, and it is written when the request ends.
+ * @param auditor undefined for a request that is not recorded
+ */
+export function pendingEntry(auditor: Auditor | undefined, about: Pick<AuditEntry, 'who' | 'action' | 'target'>) {
+  const details: AuditDetails = {}
+  let isDeferred = false
+  const write = () => auditor?.write(about, details)
+  return {
+    add: (more: AuditDetails): void => void Object.assign(details, more),
+    /** Leaves the writing to the function that is returned, for a route whose work goes on after its answer begins. */
+    defer(): () => void {
+      isDeferred = true
+      return write
+    },
+    succeed(): void {
+      if (!isDeferred) write()
+    },
+    /** Writes the entry of a request that failed, if it changed something before that. */
+    fail(): void {
+      if (isDeferred || !details.count) return
+      details.incomplete = true
+      write()
+    },
   }
 }
 

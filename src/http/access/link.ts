@@ -10,27 +10,23 @@ export type LinkRights = (typeof LINK_RIGHTS)[number]
 const PREFIX: Record<LinkRights, string> = { change: '', read: 'look.' }
 const SIGNED: Record<LinkRights, string> = { change: '', read: ' look' }
 
-export class Links {
-  readonly #secret: () => Promise<string>
+export type Links = ReturnType<typeof linksOf>
 
-  constructor(secret: () => Promise<string>) {
-    this.#secret = secret
-  }
-
-  async token(task: string, rights: LinkRights): Promise<string> {
-    return PREFIX[rights] + (await this.#sign(task, rights)).toString('base64url')
-  }
-
-  /** Returns the rights that the token gives; undefined when it does not open the task. */
-  async opens(task: string, token: string): Promise<LinkRights | undefined> {
-    const rights = token.startsWith(PREFIX.read) ? 'read' : 'change'
-    const given = Buffer.from(token.slice(PREFIX[rights].length), 'base64url')
-    const right = await this.#sign(task, rights)
-    return given.length === right.length && timingSafeEqual(given, right) ? rights : undefined
-  }
-
-  async #sign(task: string, rights: LinkRights): Promise<Buffer> {
-    const secret = await this.#secret()
-    return createHmac('sha256', secret).update(`highkiq task ${task}${SIGNED[rights]}`).digest()
+export function linksOf(secret: () => Promise<string>) {
+  const sign = async (task: string, rights: LinkRights) =>
+    createHmac('sha256', await secret())
+      .update(`highkiq task ${task}${SIGNED[rights]}`)
+      .digest()
+  return {
+    async token(task: string, rights: LinkRights): Promise<string> {
+      return PREFIX[rights] + (await sign(task, rights)).toString('base64url')
+    },
+    /** Returns the rights that the token gives; undefined when it does not open the task. */
+    async opens(task: string, token: string): Promise<LinkRights | undefined> {
+      const rights = token.startsWith(PREFIX.read) ? 'read' : 'change'
+      const given = Buffer.from(token.slice(PREFIX[rights].length), 'base64url')
+      const right = await sign(task, rights)
+      return given.length === right.length && timingSafeEqual(given, right) ? rights : undefined
+    },
   }
 }

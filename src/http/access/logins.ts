@@ -31,23 +31,19 @@ export interface LoginsOptions {
 const MOST_KNOWN = 1000
 const LONGEST_NAME = 100
 
-export class Logins {
-  readonly #proxies: TrustedProxies
-  readonly #onLogin: (event: LoginEvent) => void
-  readonly #throttle = new LoginThrottle()
-  readonly #known = new Set<string>()
+export type Logins = ReturnType<typeof loginsOf>
 
-  /** @throws INVALID_OPTION */
-  constructor({ trustProxy, onLogin = () => {} }: LoginsOptions) {
-    this.#proxies = new TrustedProxies(trustProxy)
-    this.#onLogin = onLogin
-  }
+/** @throws INVALID_OPTION */
+export function loginsOf({ trustProxy, onLogin = () => {} }: LoginsOptions) {
+  const proxies = new TrustedProxies(trustProxy)
+  const throttle = new LoginThrottle()
+  const knownLogins = new Set<string>()
 
-  attempt(request: Request, peer: Peer, how: LoginEvent['how'], name?: string) {
-    const source = this.#proxies.sourceOf(request, peer)
+  return function attempt(request: Request, peer: Peer, how: LoginEvent['how'], name?: string) {
+    const source = proxies.sourceOf(request, peer)
     const network = source && networkOf(source.address)
     const own = source?.isProxy ? undefined : network
-    const isKnown = name !== undefined && own !== undefined && this.#known.has(idOf(name, own))
+    const isKnown = name !== undefined && own !== undefined && knownLogins.has(idOf(name, own))
     const keys = {
       address: own,
       proxy: source?.isProxy ? network : undefined,
@@ -57,7 +53,7 @@ export class Logins {
     return {
       /** @throws TOO_MANY_REQUESTS */
       refuseEarly: () => {
-        const ms = this.#throttle.wait(keys)
+        const ms = throttle.wait(keys)
         if (ms > 0) throw tooMany(ms)
       },
       /**
@@ -65,11 +61,11 @@ export class Logins {
        * @returns the error to throw
        */
       wrong: (): HighkiqError => {
-        const early = this.#throttle.wait(keys)
+        const early = throttle.wait(keys)
         if (early > 0) return tooMany(early)
-        const ms = this.#throttle.failed(keys)
+        const ms = throttle.failed(keys)
         const said = name === undefined ? {} : { name: name.slice(0, LONGEST_NAME) }
-        this.#onLogin({ who: null, ...about, ...said, ...(ms > 0 ? { refusedFor: ms / 1000 } : {}) })
+        onLogin({ who: null, ...about, ...said, ...(ms > 0 ? { refusedFor: ms / 1000 } : {}) })
         return new HighkiqError('UNAUTHORIZED', 'the login is wrong: check the header Authorization or the token')
       },
       /**
@@ -77,15 +73,15 @@ export class Logins {
        * @param always report the login also from an address that is known already
        */
       right: (who: string, always = false) => {
-        this.#throttle.succeeded(keys)
+        throttle.succeeded(keys)
         const id = idOf(who, network)
-        if (!always && this.#known.has(id)) return
-        this.#known.add(id)
-        for (const oldest of this.#known) {
-          if (this.#known.size <= MOST_KNOWN) break
-          this.#known.delete(oldest)
+        if (!always && knownLogins.has(id)) return
+        knownLogins.add(id)
+        for (const oldest of knownLogins) {
+          if (knownLogins.size <= MOST_KNOWN) break
+          knownLogins.delete(oldest)
         }
-        this.#onLogin({ who, ...about })
+        onLogin({ who, ...about })
       },
     }
   }

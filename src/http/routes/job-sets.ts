@@ -3,6 +3,7 @@
 import type { Highkiq, JobSet, SetEntry } from '../../index.ts'
 import { filterOf, type JobFilter } from '../../inspect/filter.ts'
 import { FIRST_EPOCH } from '../../job/duration.ts'
+import { messageOf } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
 import { ForLater, Selected, SelectedForLater } from '../schemas/jobs.ts'
@@ -11,10 +12,9 @@ import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
-import { cursor, entryOf, key, keyOfEntry, positionOf } from './job-key.ts'
+import { cursor, entryByKey, entryOf, key, keyOfEntry, type NamedJob, positionOf, SEARCH_MS } from './job-key.ts'
 import { cut, dateOf, detailOf, entrySummaryOf, timeOf } from './job-summary.ts'
 import { secondsOf } from './jobs.ts'
-import { type ActionResult, actOnSelected } from './selection.ts'
 import { type Sweep, sweepRoute } from './sweep.ts'
 
 export type JobSetName = 'retries' | 'scheduled' | 'dead'
@@ -224,6 +224,49 @@ function movedOf(seal: Seal, { jid, text, score }: SetEntry, at: number): Moved 
 /** Returns seconds since the epoch. @throws INVALID_REQUEST */
 function whenOf({ at, in: wait = 0 }: { at?: string | number; in?: number }, { hq }: Pick<Call, 'hq'>): number {
   return at === undefined ? hq.now() / 1000 + wait : secondsOf(at)
+}
+
+interface ActionResult {
+  done: number
+  refused: number
+  error?: string
+}
+
+const AT_ONCE = 10
+
+/** A job that can't be moved does not stop the others. `acted` is updated while they are done. */
+async function actOnSelected(
+  server: ServerContext,
+  set: JobSet,
+  jobs: readonly NamedJob[],
+  act: (entry: SetEntry) => Promise<boolean>,
+  acted: ActionResult,
+  signal: AbortSignal,
+): Promise<void> {
+  const seal = await server.seal()
+  const keyless = jobs.filter(({ key }) => key === undefined).map(({ jid }) => jid)
+  const found = keyless.length > 0 ? await set.among(new Set(keyless), SEARCH_MS) : new Map<string, SetEntry>()
+  const refuse = (error: string) => {
+    acted.refused++
+    acted.error ??= error
+  }
+  const rest = jobs.values()
+  const work = async () => {
+    for (const { jid, key } of rest) {
+      signal.throwIfAborted()
+      try {
+        const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, { jid, key })
+        if (!entry) refuse(`job ${jid.slice(0, 100)} was not found`)
+        else if (await act(entry)) acted.done++
+        else refuse(`another request was faster with job ${jid.slice(0, 100)}`)
+      } catch (thrown) {
+        refuse(messageOf(thrown))
+      }
+    }
+  }
+  // Waits for all workers before it throws, so that nothing runs after that.
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, work))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
 }
 
 export const JOB_SET_ROUTES: Route[] = (Object.keys(SETS) as JobSetName[]).flatMap(routesOf)

@@ -1,7 +1,7 @@
 /** The login form: it exchanges a token for an HttpOnly cookie. */
 
 import type { HighkiqError } from '../../job/errors.ts'
-import { cookieName } from '../access/access.ts'
+import { checkOrigin, cookieName } from '../access/access.ts'
 import { readText } from '../server/body.ts'
 import { escaped, HTML, htmlPage, plainPage } from '../server/html-page.ts'
 import { text } from '../server/parameter.ts'
@@ -26,7 +26,7 @@ export const LOGIN_ROUTES: Route[] = [
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
     run(call) {
       if (call.server.access.isSignedIn(call.request)) return goTo(call, call.query.to)
-      return loginPage(call, viewerHere(call), call.query.to)
+      return loginPage(call, viewerOf(call), call.query.to)
     },
   }),
   post('/login', {
@@ -37,7 +37,7 @@ export const LOGIN_ROUTES: Route[] = [
     answers: { 303: { description: 'Redirects to the page that was asked for' } },
     async run(call) {
       const { request, url, server } = call
-      server.access.checkChange(request, url)
+      checkOrigin(request, url)
       const form = new URLSearchParams(await readText(request, MOST))
       const next = form.get('to') ?? undefined
       try {
@@ -48,7 +48,7 @@ export const LOGIN_ROUTES: Route[] = [
         if (code !== 'UNAUTHORIZED' && code !== 'TOO_MANY_REQUESTS') throw thrown
         const wait = details?.retryAfter as number | undefined
         const headers = new Headers(wait === undefined ? {} : { 'retry-after': String(wait) })
-        return loginPage(call, viewerHere(call), next, { status, headers, isWrong: true, wait })
+        return loginPage(call, viewerOf(call), next, { status, headers, isWrong: true, wait })
       }
     },
   }),
@@ -58,7 +58,7 @@ export const LOGIN_ROUTES: Route[] = [
     access: 'all',
     answers: { 303: { description: 'Redirects to the login form' } },
     run(call) {
-      call.server.access.checkChange(call.request, call.url)
+      checkOrigin(call.request, call.url)
       return goTo(call, undefined, { 'set-cookie': call.server.access.signOut(cookieAbout(call)) })
     },
   }),
@@ -113,10 +113,6 @@ ${isWrong ? `<p class="wrong small" id="wrong" role="alert">${wait === undefined
   const head = '\n<meta name="referrer" content="same-origin">'
   const page = htmlPage(viewer.say('login'), body, base, { head, viewer })
   return new Response(page, { status, headers })
-}
-
-function viewerHere({ request, url, base }: Call): Viewer {
-  return viewerOf(request, url, base)
 }
 
 function goTo({ base }: LoginContext, path: string | undefined, headers: Record<string, string> = {}): Response {

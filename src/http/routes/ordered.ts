@@ -2,6 +2,7 @@
 
 import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
 import type { HighkiqError } from '../../job/errors.ts'
+import { given } from '../../job/options.ts'
 import { named } from '../access/audit.ts'
 import { OrderedIds, OrderedReshard } from '../schemas/ordered.ts'
 import { json } from '../server/answer.ts'
@@ -36,13 +37,7 @@ const optionsOf = <By extends string>(query: {
   from: string | undefined
   cursor: string | undefined
   limit: number
-}) => ({
-  desc: query.desc,
-  limit: query.limit,
-  ...(query.by === undefined ? {} : { by: query.by }),
-  ...(query.from === undefined ? {} : { from: query.from }),
-  ...(query.cursor === undefined ? {} : { after: query.cursor }),
-})
+}) => given({ ...query, cursor: undefined, after: query.cursor })
 
 const payloadsOf = ({ server }: Call, payloads: ScoredValue[]) =>
   payloads.map(({ payload, score }) => ({ payload: server.redaction.value(payload), score }))

@@ -1,11 +1,13 @@
-/** Routes of worker processes: their heartbeat data, and signals to them. */
+/** Routes of worker processes, their running jobs, and signals to them. */
 
-import type { Process } from '../../index.ts'
+import type { Process, Running } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
+import type { Redaction } from '../access/redact.ts'
 import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
+import { integer } from '../server/parameter.ts'
 import { answer, get, ok, post, type Route } from '../server/route.ts'
-import { timeOf } from './job-summary.ts'
+import { cut, summaryOf, timeOf } from './job-summary.ts'
 
 function processOf(process: Process, now: number) {
   const { identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded } = process
@@ -41,6 +43,19 @@ function signal(name: string, summary: string, send: (process: Process) => Promi
   })
 }
 
+const STANDARD = 500
+const MOST = 5000
+
+function runningOf(redaction: Redaction, running: Running) {
+  const { key: _, bytes: __, ...rest } = summaryOf(redaction, running, '')
+  const { process, thread, startedAt, progress } = running
+  return { ...rest, process, thread, startedAt: timeOf(startedAt), progress: progress ? progressOf(progress) : null }
+}
+
+function progressOf({ done, total, note }: NonNullable<Running['progress']>) {
+  return { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note: cut(note) }) }
+}
+
 export const PROCESS_ROUTES: Route[] = [
   get('/api/v1/processes', {
     summary: 'Lists the worker processes of Highkiq and Sidekiq, as of their last heartbeats',
@@ -55,4 +70,17 @@ export const PROCESS_ROUTES: Route[] = [
     process.stop(),
   ),
   signal('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
+  get('/api/v1/running', {
+    summary: 'Lists the running jobs, longest first, as of the last heartbeats',
+    query: { limit: integer(1, MOST, STANDARD, 'the most items') },
+    answers: ok('RunningList', 'The running jobs'),
+    async run({ hq, server, query }) {
+      const items: ReturnType<typeof runningOf>[] = []
+      for await (const running of hq.running()) {
+        if (items.length === query.limit) break
+        items.push(runningOf(server.redaction, running))
+      }
+      return json({ items, next: null })
+    },
+  }),
 ]

@@ -27,31 +27,11 @@ const PACKERS: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
 }
 
 /** The built files for one mount path. */
-class Edition {
-  readonly index: Buffer
-  readonly #files: ReadonlyMap<string, Buffer>
-  readonly #packed = new Map<string, Promise<Buffer>>()
-
-  constructor(index: Buffer, files: ReadonlyMap<string, Buffer>, base: string) {
-    this.index = based(index, base)
-    this.#files = new Map(
-      [...files].map(([name, bytes]) => [name, PACKED.has(extname(name)) ? based(bytes, base) : bytes]),
-    )
-  }
-
-  async file(name: string, accepted: string): Promise<{ bytes: Buffer; encoding: string | undefined } | undefined> {
-    const bytes = this.#files.get(name)
-    if (!bytes) return undefined
-    const encoding = PACKED.has(extname(name)) && bytes.length >= SMALL ? encodingOf(accepted) : undefined
-    if (encoding === undefined) return { bytes, encoding }
-    const key = `${encoding} ${name}`
-    let packed = this.#packed.get(key)
-    if (!packed) {
-      packed = (PACKERS[encoding] as (typeof PACKERS)[string])(bytes)
-      this.#packed.set(key, packed)
-    }
-    return { bytes: await packed, encoding }
-  }
+interface Edition {
+  index: Buffer
+  files: ReadonlyMap<string, Buffer>
+  /** The compressed files by encoding and name. */
+  packed: Map<string, Promise<Buffer>>
 }
 
 /** The most mount paths in memory. */
@@ -85,17 +65,21 @@ export class Dashboard {
 
   /** Returns a file. @throws UNKNOWN_ROUTE */
   async file(base: string, name: string, request: Request): Promise<Response> {
-    const found = await (await this.#edition(base))?.file(name, request.headers.get('accept-encoding') ?? '')
-    if (!found) throw new HighkiqError('UNKNOWN_ROUTE', `the dashboard has no file ${basename(name)}`)
+    const edition = await this.#edition(base)
+    const bytes = edition?.files.get(name)
+    if (!edition || !bytes) throw new HighkiqError('UNKNOWN_ROUTE', `the dashboard has no file ${basename(name)}`)
+    const canPack = PACKED.has(extname(name)) && bytes.length >= SMALL
+    const encoding = canPack ? encodingOf(request.headers.get('accept-encoding') ?? '') : undefined
+    const body = encoding === undefined ? bytes : await packed(edition, encoding, name, bytes)
     const headers = new Headers({
       'content-type': getMimeType(name) ?? 'application/octet-stream',
       // The name of a file changes with its content.
       'cache-control': 'public, max-age=31536000, immutable',
-      'content-length': String(found.bytes.length),
+      'content-length': String(body.length),
       vary: 'accept-encoding',
     })
-    if (found.encoding) headers.set('content-encoding', found.encoding)
-    return new Response(new Uint8Array(found.bytes), { headers })
+    if (encoding) headers.set('content-encoding', encoding)
+    return new Response(new Uint8Array(body), { headers })
   }
 
   /** Returns undefined when there is no build. */
@@ -120,8 +104,20 @@ export class Dashboard {
 async function readEdition(folder: string, base: string): Promise<Edition> {
   const assets = join(folder, 'assets')
   const names = await readdir(assets).catch(() => [])
-  const files = await Promise.all(names.map(async (name) => [name, await readFile(join(assets, name))] as const))
-  return new Edition(await readFile(join(folder, 'index.html')), new Map(files), base)
+  const read = async (name: string) => {
+    const bytes = await readFile(join(assets, name))
+    return [name, PACKED.has(extname(name)) ? based(bytes, base) : bytes] as const
+  }
+  const index = based(await readFile(join(folder, 'index.html')), base)
+  return { index, files: new Map(await Promise.all(names.map(read))), packed: new Map() }
+}
+
+/** Compresses a file once. */
+function packed(edition: Edition, encoding: string, name: string, bytes: Buffer): Promise<Buffer> {
+  const key = `${encoding} ${name}`
+  const made = edition.packed.get(key) ?? (PACKERS[encoding] as (typeof PACKERS)[string])(bytes)
+  edition.packed.set(key, made)
+  return made
 }
 
 /** Inserts the mount path, encoded so that it can't end a string or a tag. */

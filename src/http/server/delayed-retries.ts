@@ -13,64 +13,60 @@ const KEPT_SECONDS = 3600
 const keyOf = (task: string, undo: string) => `retry:${task}:${undo}`
 
 /** The delayed retries of one server. They wait in this process: when the process ends first, the rows stay rejected. */
-export class DelayedRetries {
-  readonly #hq: Highkiq
+export function delayedRetries(hq: Highkiq) {
+  const { log } = hq
   /** By key. */
-  readonly #waiting = new Map<string, { task: string; timer: NodeJS.Timeout }>()
-
-  constructor(hq: Highkiq) {
-    this.#hq = hq
+  const waiting = new Map<string, { task: string; timer: NodeJS.Timeout }>()
+  const remember = (...about: Parameters<typeof hq.store.results.remember>) => hq.store.results.remember(...about)
+  const cancel = (key: string) => {
+    clearTimeout(waiting.get(key)?.timer)
+    waiting.delete(key)
   }
-
-  /**
-   * Begins the retry after `seconds`, unless it is undone before.
-   * @returns the token for `undo`, and when the retry begins
-   */
-  async add(task: string, seconds: number, retry: () => Promise<void>): Promise<{ undo: string; startsAt: Date }> {
-    const { store, log } = this.#hq
-    const undo = randomBytes(8).toString('hex')
-    const key = keyOf(task, undo)
-    await store.results.remember(key, 'waiting', KEPT_SECONDS)
-    const begin = async () => {
-      this.#waiting.delete(key)
-      const state = await store.results.remember(key, 'begun', KEPT_SECONDS, 'waiting')
-      if (state === null || state === 'begun') await retry()
-    }
-    const complain = (thrown: unknown) =>
-      log.error({ err: thrown, task }, 'a retry of a task, which waited for its undo time, did not begin: retry again')
-    this.#waiting.set(key, { task, timer: setTimeout(() => void begin().catch(complain), seconds * 1000) })
-    return { undo, startsAt: new Date(this.#hq.now() + seconds * 1000) }
-  }
-
-  /** Undoes a delayed retry; returns false when it has begun already. @throws UNKNOWN_RETRY */
-  async undo(task: string, undo: string): Promise<boolean> {
-    const { store } = this.#hq
-    const key = keyOf(task, undo)
-    // A value kept for 0 seconds stores nothing: this only reads the key.
-    if ((await store.results.remember(key, '', 0)) === null) {
-      throw new HighkiqError('UNKNOWN_RETRY', `task ${task} had no delayed retry ${undo} within the last hour`)
-    }
-    const state = await store.results.remember(key, 'undone', KEPT_SECONDS, 'waiting')
-    const isUndone = state === null || state === 'undone'
-    if (isUndone) this.#cancel(key)
-    return isUndone
-  }
-
-  /** Cancels the retries that have not begun. Their rows stay rejected, and one warning says so. */
-  close(): void {
-    const count = this.#waiting.size
-    if (count === 0) return
-    const tasks = [...new Set([...this.#waiting.values()].map(({ task }) => task))]
-    for (const key of this.#waiting.keys()) this.#cancel(key)
-    this.#hq.log.warn(
-      { tasks, count },
-      `the server closed before ${plural(count, 'delayed retry', 'delayed retries')} began: the rows stay rejected; retry again`,
-    )
-  }
-
-  #cancel(key: string): void {
-    clearTimeout(this.#waiting.get(key)?.timer)
-    this.#waiting.delete(key)
+  return {
+    /**
+     * Begins the retry after `seconds`, unless it is undone before.
+     * @returns the token for `undo`, and when the retry begins
+     */
+    async add(task: string, seconds: number, retry: () => Promise<void>): Promise<{ undo: string; startsAt: Date }> {
+      const undo = randomBytes(8).toString('hex')
+      const key = keyOf(task, undo)
+      await remember(key, 'waiting', KEPT_SECONDS)
+      const begin = async () => {
+        waiting.delete(key)
+        const state = await remember(key, 'begun', KEPT_SECONDS, 'waiting')
+        if (state === null || state === 'begun') await retry()
+      }
+      const complain = (thrown: unknown) =>
+        log.error(
+          { err: thrown, task },
+          'a retry of a task, which waited for its undo time, did not begin: retry again',
+        )
+      waiting.set(key, { task, timer: setTimeout(() => void begin().catch(complain), seconds * 1000) })
+      return { undo, startsAt: new Date(hq.now() + seconds * 1000) }
+    },
+    /** Undoes a delayed retry; returns false when it has begun already. @throws UNKNOWN_RETRY */
+    async undo(task: string, undo: string): Promise<boolean> {
+      const key = keyOf(task, undo)
+      // A value kept for 0 seconds stores nothing: this only reads the key.
+      if ((await remember(key, '', 0)) === null) {
+        throw new HighkiqError('UNKNOWN_RETRY', `task ${task} had no delayed retry ${undo} within the last hour`)
+      }
+      const state = await remember(key, 'undone', KEPT_SECONDS, 'waiting')
+      const isUndone = state === null || state === 'undone'
+      if (isUndone) cancel(key)
+      return isUndone
+    },
+    /** Cancels the retries that have not begun. Their rows stay rejected, and one warning says so. */
+    close(): void {
+      const count = waiting.size
+      if (count === 0) return
+      const tasks = [...new Set([...waiting.values()].map(({ task }) => task))]
+      for (const key of waiting.keys()) cancel(key)
+      log.warn(
+        { tasks, count },
+        `the server closed before ${plural(count, 'delayed retry', 'delayed retries')} began: the rows stay rejected; retry again`,
+      )
+    },
   }
 }
 

@@ -9,7 +9,7 @@ interface PageOptions {
   /** HTML */
   head?: string
   /** Gives the language and theme; default English. */
-  viewer?: Viewer
+  viewer?: Viewer | undefined
 }
 
 export function escaped(text: string): string {
@@ -39,12 +39,8 @@ ${body}
 
 /** Returns a page with a title and one line. */
 export function plainPage(title: string, text: string, root: string, viewer?: Viewer): string {
-  return htmlPage(
-    title,
-    `<main class="sub-page"><h1>${escaped(title)}</h1><p class="muted">${escaped(text)}</p></main>`,
-    root,
-    { ...(viewer ? { viewer } : {}) },
-  )
+  const body = `<main class="sub-page"><h1>${escaped(title)}</h1><p class="muted">${escaped(text)}</p></main>`
+  return htmlPage(title, body, root, { viewer })
 }
 
 /** Returns the page of an error. @param isLink true when a submitter's link was opened */

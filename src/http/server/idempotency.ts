@@ -143,7 +143,7 @@ export async function untilComplete(hq: Highkiq, id: string, signal: AbortSignal
     const to = task ? await stateOf(hq, task) : 'whole'
     if (to === 'whole') return
     if (to === 'continue') {
-      const message = 'the request before this one broke off: send the file again'
+      const message = 'the request before this one was interrupted: send the file again'
       throw new HighkiqError('BODY_BROKEN_OFF', message, { task: id })
     }
     await new Promise((resume) => setTimeout(resume, POLL_MS))

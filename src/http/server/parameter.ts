@@ -51,10 +51,6 @@ export function text(description: string, maxLength = 1000): Parameter<string | 
   }
 }
 
-export function requiredText(description: string): Parameter<string> {
-  return { ...(text(description) as Parameter<string>), required: true }
-}
-
 /** @param standard of an absent parameter; undefined when it has none */
 export function integer<Standard extends number | undefined>(
   minimum: number,

@@ -6,9 +6,8 @@ import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { checkOptions, given, isAboveZero, type OptionKind } from '../../job/options.ts'
 import { Access, type Auth } from '../access/access.ts'
-import { type Audit, Auditor } from '../access/audit.ts'
-import { Links } from '../access/link.ts'
-import type { LoginEvent } from '../access/logins.ts'
+import { type Audit, auditorOf } from '../access/audit.ts'
+import { linksOf } from '../access/link.ts'
 import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
 import { cached } from '../live/cached.ts'
@@ -18,7 +17,7 @@ import { taskPoller } from '../live/task-poller.ts'
 import { throughputs } from '../live/throughput.ts'
 import { topJobs } from '../live/top-jobs.ts'
 import { Dashboard } from './dashboard-files.ts'
-import { DelayedRetries } from './delayed-retries.ts'
+import { delayedRetries } from './delayed-retries.ts'
 import { checkImports, type Imports } from './import-defaults.ts'
 
 export interface Limits {
@@ -112,26 +111,25 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
   const secret = cached(Number.POSITIVE_INFINITY, async () => {
     return options.secret ?? hq.store.results.secret('links', randomBytes(32).toString('base64url'))
   })
-  const auditor = new Auditor(hq, options.audit)
-  const links = new Links(secret)
+  const auditor = auditorOf(hq, options.audit)
+  const links = linksOf(secret)
   const redaction = new Redaction(options.redact)
   const liveStats = liveStatsFeed(hq, redaction)
-  const onLogin = (event: LoginEvent) => auditor.login(event)
   return {
     /** The mount path without a slash at its end: '' or '/jobs'. */
     base: (options.basePath ?? '').replace(/\/+$/, ''),
     limits,
     imports: checkImports(hq, options.imports ?? {}),
-    access: new Access(options.auth, links, { trustProxy: options.trustProxy, onLogin }),
+    access: new Access(options.auth, links, { trustProxy: options.trustProxy, onLogin: auditor.login }),
     links,
     redaction,
     readOnly: options.readOnly ?? false,
     auditor,
-    uploads: new ConcurrencyLimit(limits.uploads, 1, 'uploads'),
-    streams: new ConcurrencyLimit(limits.streams, Math.ceil(limits.streams / 10), 'streams'),
+    uploads: concurrencyLimit(limits.uploads, 1, 'uploads'),
+    streams: concurrencyLimit(limits.streams, Math.ceil(limits.streams / 10), 'streams'),
     watchTask: taskPoller(hq),
     dashboard: new Dashboard(options.dashboard),
-    delayedRetries: new DelayedRetries(hq),
+    delayedRetries: delayedRetries(hq),
     liveStats,
     throughputs: throughputs(hq, liveStats),
     topJobs: topJobs(hq),
@@ -142,49 +140,40 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
 }
 
 /** Limits how many requests of one kind are open: for logged-in callers, and separately for links. */
-export class ConcurrencyLimit {
-  readonly #most: number
-  readonly #mostOfLink: number
-  readonly #what: string
+function concurrencyLimit(most: number, mostOfLink: number, what: string) {
   /** The number of open requests by the task of the link; the key undefined counts logged-in callers. */
-  readonly #open = new Map<string | undefined, number>()
-  #byLinks = 0
-
-  constructor(most: number, mostOfLink: number, what: string) {
-    this.#most = most
-    this.#mostOfLink = mostOfLink
-    this.#what = what
+  const open = new Map<string | undefined, number>()
+  let byLinks = 0
+  const refuseFrom = (count: number, limit: number, whose = '') => {
+    if (count < limit) return
+    const message = `${limit} ${what}${whose} are open, which is the limit: try again later`
+    throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit })
   }
-
-  /**
-   * Counts one more open request.
-   * @param task the task whose link the caller used; undefined for a logged-in caller
-   * @returns a function that ends it; a second call of it does nothing
-   * @throws TOO_MANY_REQUESTS
-   */
-  enter(task?: string): () => void {
-    const open = this.#open.get(task) ?? 0
-    if (task === undefined) this.#refuseFrom(open, this.#most)
-    else {
-      this.#refuseFrom(open, this.#mostOfLink, ' of this link')
-      this.#refuseFrom(this.#byLinks, this.#most, ' of links')
-      this.#byLinks++
-    }
-    this.#open.set(task, open + 1)
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
-      if (task !== undefined) this.#byLinks--
-      const left = (this.#open.get(task) ?? 1) - 1
-      if (left > 0) this.#open.set(task, left)
-      else this.#open.delete(task)
-    }
-  }
-
-  #refuseFrom(open: number, most: number, whose = ''): void {
-    if (open < most) return
-    const message = `${most} ${this.#what}${whose} are open, which is the limit: try again later`
-    throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit: most })
+  return {
+    /**
+     * Counts one more open request.
+     * @param task the task whose link the caller used; undefined for a logged-in caller
+     * @returns a function that ends it; a second call of it does nothing
+     * @throws TOO_MANY_REQUESTS
+     */
+    enter(task?: string): () => void {
+      const count = open.get(task) ?? 0
+      if (task === undefined) refuseFrom(count, most)
+      else {
+        refuseFrom(count, mostOfLink, ' of this link')
+        refuseFrom(byLinks, most, ' of links')
+        byLinks++
+      }
+      open.set(task, count + 1)
+      let isOver = false
+      return () => {
+        if (isOver) return
+        isOver = true
+        if (task !== undefined) byLinks--
+        const left = (open.get(task) ?? 1) - 1
+        if (left > 0) open.set(task, left)
+        else open.delete(task)
+      }
+    },
   }
 }

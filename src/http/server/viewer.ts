@@ -31,7 +31,7 @@ const YEAR_SECONDS = 365 * 86_400
 const MOST_TAGS = 20
 
 /** Uses the language of `?lang=`, then of the cookie, then the first one of the browser that is available. */
-export function viewerOf(request: Request, url: URL, base: string): Viewer {
+export function viewerOf({ request, url, base }: { request: Request; url: URL; base: string }): Viewer {
   const tags = tagsOf(request.headers.get('accept-language') ?? '')
   const cookies = parse(request.headers.get('cookie') ?? '')
   const chosen = preferredLanguage([url.searchParams.get('lang')])

@@ -11,11 +11,16 @@ import { statusOf } from '../routes/tasks/queries.ts'
 import { escaped, HTML, htmlPage } from '../server/html-page.ts'
 import type { Call } from '../server/route.ts'
 import { scriptPhrases, type Viewer, viewerOf } from '../server/viewer.ts'
-import { correctSection } from './correct.ts'
-import { finishSection, type SubmitterActions, stopSection } from './finish.ts'
 import { data, fresh, icon, LOGO, phrase, readable, SYMBOLS } from './html.ts'
-import { percentOf, progressSection } from './progress.ts'
 import { type Group, groupsOf } from './reasons.ts'
+import {
+  correctSection,
+  finishSection,
+  percentOf,
+  progressSection,
+  type SubmitterActions,
+  stopSection,
+} from './sections.ts'
 
 interface Submitted extends SubmitterActions {
   task: TaskStatus
@@ -28,8 +33,8 @@ const NAME = 200
 
 /** Collects the data of the page, and renders it in the viewer's language. */
 export async function answerSubmitter(call: Call): Promise<Response> {
-  const { hq, base, path, url, request } = call
-  const viewer = viewerOf(request, url, base)
+  const { hq, path, url } = call
+  const viewer = viewerOf(call)
   const task = await statusOf(hq, path)
   const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task, viewer.language)
   const record = await hq.store.tasks.find(task.id)

@@ -36,9 +36,9 @@ export const FILE_ROUTES: Route[] = [
     headers: { 'accept-language': 'the language of the report when `lang` is not given' },
     answers: { 200: FILE },
     async run(call) {
-      const { hq, base, path, query, request, url } = call
+      const { hq, path, query } = call
       const { format = 'csv', rows = 'rejected' } = query
-      const { language: lang } = viewerOf(request, url, base)
+      const { language: lang } = viewerOf(call)
       const { id, name } = await statusOf(hq, path)
       const content = await hq.tasks.get(id).report({ format, rows, lang, ...showOf(call) })
       return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')

@@ -13,7 +13,7 @@ import type { ErrorBody } from '../../server/answer.ts'
 import { errorBody, inHttpWording, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
-import { flag, jsonText, requiredText, text, type Values } from '../../server/parameter.ts'
+import { flag, jsonText, type Parameter, text, type Values } from '../../server/parameter.ts'
 import { answer, type Call, post, type Route } from '../../server/route.ts'
 import { READING, TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
@@ -31,7 +31,7 @@ export function readingOf(upload: Upload, query: Record<string, unknown>): Parti
 
 const COLUMNS = 'a list of names, or an object { "Header of the file": "field" }, as JSON: ["sku","price"]'
 const QUERY = {
-  job: requiredText('the job that handles each row'),
+  job: { ...(text('the job that handles each row') as Parameter<string>), required: true },
   ...TASK_PARAMETERS,
   ...READING,
   columns: jsonText(COLUMNS, (value) => {

@@ -1,10 +1,10 @@
 /** Queries about one task. */
 
 import type { Highkiq } from '../../../app.ts'
-import type { EventStatus } from '../../../index.ts'
+import type { EventStatus, ReasonCount } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
 import { stringifyJson } from '../../../job/json.ts'
-import { type CodeFilter, codeFilterOf, eventOf, type TaskEvent } from '../../../tasks/event.ts'
+import { type CodeFilter, codeFilterOf, eventOf, reasonFilter, type TaskEvent } from '../../../tasks/event.ts'
 import type { Language } from '../../../tasks/languages/index.ts'
 import { metaOf } from '../../../tasks/meta.ts'
 import type { FileFormat } from '../../../tasks/spreadsheet/format.ts'
@@ -78,4 +78,39 @@ export async function searchEvents(
     if (events.length < SEARCH_PAGE) return { items, next: null }
   }
   return { items, next: String(after) }
+}
+
+interface Reason extends ReasonCount {
+  /** The first rows with this reason, with their last message. */
+  samples: { index: number; number: number | null; message: string | null }[]
+}
+
+/** The number of reasons with samples. */
+const SAMPLED = 20
+
+/** Returns why rows were rejected, with sample rows. */
+export async function reasonsOf(
+  call: Pick<Call, 'hq' | 'server'>,
+  task: TaskStatus,
+  samples: number,
+): Promise<Reason[]> {
+  const reasons = await call.hq.tasks.get(task.id).reasons()
+  const all: Reason[] = []
+  for (const reason of reasons) {
+    const isSampled = samples > 0 && all.length < SAMPLED
+    all.push({ ...reason, samples: isSampled ? await samplesOf(call, task, reason, samples) : [] })
+  }
+  return all
+}
+
+async function samplesOf(
+  call: Pick<Call, 'hq' | 'server'>,
+  task: TaskStatus,
+  { status, ...reason }: ReasonCount,
+  most: number,
+): Promise<Reason['samples']> {
+  const events = await eventsOf(call, task, { status: [status], ...reasonFilter(reason), after: -1, limit: most })
+  return events.map(({ index, number, messages }) => {
+    return { index, number, message: messages.at(-1)?.text ?? null }
+  })
 }

@@ -13,8 +13,7 @@ import { cursor, flag, integer, listOf, oneOf, text } from '../../server/paramet
 import { get, ok, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
-import { eventsOf, formatsOf, searchEvents, statusOf } from './queries.ts'
-import { reasonsOf } from './reasons.ts'
+import { eventsOf, formatsOf, reasonsOf, searchEvents, statusOf } from './queries.ts'
 
 const LARGEST_PAGE = 500
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
