@@ -65,14 +65,17 @@ describe.concurrent('highkiq work', () => {
       code: 0,
       stderr: 'highkiq: jobs.ts does not define RubyJob; the job is pushed with the default options\n',
     })
+    expect((await folder.run(['enqueue', 'HadJob'])).stderr).toContain(
+      'jobs.ts does not define HadJob (did you mean HardJob?); the job is pushed',
+    )
 
     const worker = folder.start(['work', '-r', 'jobs.ts', '-q', 'low', '-c', '3', '-g', 'shop'])
     await worker.says(/"name":"bob","count":5.*working hard/)
-    await worker.says(/no worker serves these queues, which have jobs \(use -q NAME\): default \(1 job\)"/)
+    await worker.says(/no worker serves these queues, which have jobs \(use -q NAME\): default \(2 jobs\)"/)
     expect(await folder.json('processes')).toMatchObject([{ tag: 'shop', queues: ['low'], concurrency: 3 }])
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stdout: '' })
-    expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 1, processes: 0 })
+    expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, enqueued: 2, processes: 0 })
   })
 
   test('logs its version, store, queues and concurrency', async ({ folder }) => {

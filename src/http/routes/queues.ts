@@ -7,9 +7,10 @@ import { serves, slotsFor } from '../../inspect/process.ts'
 import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
 import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
-import { flag, integer, text } from '../server/parameter.ts'
+import { flag, integer } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
 import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
+import { FILTER } from './job-sets.ts'
 import { cut, detailOf, summaryOf } from './job-summary.ts'
 
 const PATH = '/api/v1/queues/{name}'
@@ -94,10 +95,8 @@ export const QUEUE_ROUTES: Route[] = [
   get(`${PATH}/jobs`, {
     summary: 'Lists the jobs in a queue, newest first',
     query: {
-      search: text(
-        'text in the payload; with wildcards the whole payload must match: * any characters, ? one, [a-z] a class',
-      ),
-      class: text('the class of the job'),
+      search: FILTER.search,
+      class: FILTER.class,
       cursor,
       limit: integer(1, 500, 50, 'items on one page'),
     },
