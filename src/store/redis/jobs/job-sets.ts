@@ -15,24 +15,21 @@ const ANSWERS: Record<string, SwapAnswer | 'far'> = { o: 'ok', g: 'gone', f: 'fa
 
 export class JobSets extends StorePart implements JobSetStore {
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
-    const key = this.#key(set)
-    const entries = this.#entries(
-      await this.server.call((client) =>
-        client.zrangebyscoreBuffer(key, '-inf', now / 1000, 'WITHSCORES', 'LIMIT', 0, limit),
-      ),
+    const { server } = this
+    const key = this.keys.set(set)
+    const due = await server.call((client) =>
+      client.zrangebyscoreBuffer(key, '-inf', now / 1000, 'WITHSCORES', 'LIMIT', 0, limit),
     )
-    const [next] = this.#entries(
-      await this.server.call((client) =>
-        client.zrangeBuffer(key, String(entries.length), String(entries.length), 'WITHSCORES'),
-      ),
-    )
-    return { entries, next: next?.score ?? null }
+    const entries = entriesOf(due, server.texts)
+    const first = String(entries.length)
+    const [next] = pairs(await server.call((client) => client.zrange(key, first, first, 'WITHSCORES')))
+    return { entries, next: next ? scoreOf(String(next[1])) : null }
   }
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
     const answers: SwapAnswer[] = []
     for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
-      const letters = await this.server.runCall(lua.swap, now, [this.#key(set)], some, (call) => {
+      const letters = await this.server.runCall(lua.swap, now, [this.keys.set(set)], some, (call) => {
         call.add(some.length)
         for (const { text, score, to, effects } of some) {
           call.add(this.server.texts.write(text), score)
@@ -49,11 +46,11 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   async size(set: SetName): Promise<number> {
-    return this.server.call((client) => client.zcard(this.#key(set)))
+    return this.server.call((client) => client.zcard(this.keys.set(set)))
   }
 
   async page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
-    return this.pageOf(this.#key(set), page)
+    return this.pageOf(this.keys.set(set), page)
   }
 
   /** Returns a page of any sorted set, ordered by (score, text). */
@@ -62,21 +59,13 @@ export class JobSets extends StorePart implements JobSetStore {
     if (limit <= 0) return []
     const from = after ? [after.score, this.server.texts.write(after.text)] : []
     const [entries] = await this.server.runForBytes(lua.page, [key], [desc ? 'desc' : '', limit, ...from])
-    return this.#entries(entries as unknown as Buffer[])
+    return entriesOf(entries as unknown as Buffer[], this.server.texts)
   }
 
   async prune(set: SetName, max: number, since: number): Promise<void> {
-    const key = this.#key(set)
+    const key = this.keys.set(set)
     const args = [max, since, MAX_PRUNED]
     while (((await this.server.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);
-  }
-
-  #key(set: SetName): string {
-    return this.keys.set(set)
-  }
-
-  #entries(flat: readonly unknown[]): Entry[] {
-    return entriesOf(flat, this.server.texts)
   }
 }
 

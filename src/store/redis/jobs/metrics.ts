@@ -70,8 +70,7 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     const { metrics } = this.keys
     const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
     const keys = [metrics.deployLock(label), metrics.deploys(stamp.slice(0, 10))]
-    const marked = await this.server.run(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
-    return marked === 1
+    return this.server.succeeds(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
   }
 
   async deploys(days: readonly string[]): Promise<Deploy[]> {
@@ -80,7 +79,7 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
       for (const day of days) pipeline.hgetall(metrics.deploys(day))
     })
     return answers
-      .flatMap((marks) => Object.entries(marks as unknown as Record<string, string>))
+      .flatMap((labels) => Object.entries(labels as unknown as Record<string, string>))
       .map(([stamp, label]) => ({ at: Date.parse(stamp), label }))
       .filter(({ at }) => !Number.isNaN(at))
       .sort((a, b) => a.at - b.at)

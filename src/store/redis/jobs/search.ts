@@ -148,8 +148,8 @@ export class Search extends StorePart implements SearchStore {
   /** Returns the header keys of all tasks; undefined when there are too many tasks. */
   async #headers(): Promise<string[] | undefined> {
     if ((await this.server.call((client) => client.hlen(this.keys.tasks))) > MAX_TASKS) return undefined
-    const places = await this.server.call((client) => client.hgetall(this.keys.tasks))
-    return Object.entries(places).map(([id, place]) => this.keys.task(readTaskQueues(place).queue, id)[0])
+    const queues = await this.server.call((client) => client.hgetall(this.keys.tasks))
+    return Object.entries(queues).map(([id, value]) => this.keys.task(readTaskQueues(value).queue, id)[0])
   }
 }
 

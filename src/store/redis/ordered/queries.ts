@@ -49,8 +49,8 @@ export class OrderedQueries implements Partial<OrderedStore> {
     const answers = await this.#queues.server.transaction((transaction) => {
       transaction.zcard(this.#key(queue, 'morgue'))
       for (const shard of allShards(read)) {
-        const [due, retries, taken] = this.#queues.shardKeys(queue, shard) as [string, string, string]
-        transaction.zcard(due).zcard(retries).hlen(taken).zrange(due, '0', '0', 'WITHSCORES')
+        const [due, retries, fetched] = this.#queues.shardKeys(queue, shard) as [string, string, string]
+        transaction.zcard(due).zcard(retries).hlen(fetched).zrange(due, '0', '0', 'WITHSCORES')
       }
     })
     const shards = read.owners.map(({ shard, owner }, i) => {
@@ -217,7 +217,7 @@ export class OrderedQueries implements Partial<OrderedStore> {
 }
 
 function readFlight(id: string, flight: string, about: ReadonlyMap<string, string>): OrderedInFlight {
-  const [, shard = '', token, takenAt] = flight.split(' ')
+  const [, shard = '', token, fetchedAt] = flight.split(' ')
   const owner = about.get(`owner:${shard}`) ?? ''
   return {
     id,
@@ -225,7 +225,7 @@ function readFlight(id: string, flight: string, about: ReadonlyMap<string, strin
     shard: Number(shard),
     token: Number(token),
     owner,
-    fetchedAt: Number(takenAt),
+    fetchedAt: Number(fetchedAt),
   }
 }
 

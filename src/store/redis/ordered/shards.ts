@@ -62,7 +62,7 @@ export class OrderedShards implements Partial<OrderedStore> {
       const read = await this.readQueue(queue)
       if (!read) return
       for (const shard of allShards(read)) {
-        if (read.about.get(`owner:${shard}`) === owner) await this.#release(queue, shard, owner, '')
+        if (read.about.get(`owner:${shard}`) === owner) await this.releaseShard(queue, shard, owner, '')
       }
       if ((await this.#queues.run(queue, lua.orderedLeave, allShards, [owner])) !== 0) return
     }
@@ -93,8 +93,9 @@ export class OrderedShards implements Partial<OrderedStore> {
     }
   }
 
-  releaseShard(queue: string, shard: number, owner: string, token: number): Promise<boolean> {
-    return this.#release(queue, shard, owner, token)
+  /** Releases the shard whatever its token is when `token` is ''. */
+  async releaseShard(queue: string, shard: number, owner: string, token: number | ''): Promise<boolean> {
+    return (await this.#queues.run(queue, lua.orderedReleaseShard, allShards, [shard, owner, token])) === 1
   }
 
   async pause(queue: string, on: boolean): Promise<void> {
@@ -113,9 +114,5 @@ export class OrderedShards implements Partial<OrderedStore> {
       if (goesOn === 2) await this.#queues.indexNames(queue)
       else if (moved > 0 || goesOn === 0) return moved
     }
-  }
-
-  async #release(queue: string, shard: number, owner: string, token: number | ''): Promise<boolean> {
-    return (await this.#queues.run(queue, lua.orderedReleaseShard, allShards, [shard, owner, token])) === 1
   }
 }
