@@ -30,7 +30,6 @@ test('columns are quoted for a shell', () => {
   const hint = 'columns: {"Item, no":"sku"}'
   const details = { option: 'columns', value: { 'Item, no': 'sku' }, hint }
   const message = `leave it out (${hint} takes only this one)`
-  expect(withFlagNames(new HighkiqError('INVALID_FILE', message, details))).toBe(
-    "leave it out (--columns 'Item\\, no=sku' takes only this one)",
-  )
+  const text = withFlagNames(new HighkiqError('INVALID_FILE', message, details))
+  expect(text).toBe("leave it out (--columns 'Item\\, no=sku' takes only this one)")
 })

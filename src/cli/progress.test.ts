@@ -30,12 +30,9 @@ function statusOf({ counts: some, ...rest }: Omit<Snapshot, 'at'>): TaskStatus {
   return { ...running, finishedAt: null, ...rest, total, counts, percent } as TaskStatus
 }
 
-async function watched(snapshots: Snapshot[], options: { tty?: boolean; title?: string } = {}): Promise<string> {
-  const out = Object.assign(new PassThrough(), { isTTY: options.tty ?? false, columns: 120 })
-  await watchTask(taskSeen(snapshots), {
-    out: out as unknown as NodeJS.WriteStream,
-    ...(options.title ? { title: options.title } : {}),
-  })
+async function watched(snapshots: Snapshot[], { tty = false, ...options }: { tty?: boolean; title?: string } = {}) {
+  const out = Object.assign(new PassThrough(), { isTTY: tty, columns: 120 })
+  await watchTask(taskSeen(snapshots), { out: out as unknown as NodeJS.WriteStream, ...options })
   return String(out.read() ?? '')
 }
 

@@ -37,13 +37,7 @@ test('a class can have a display name, and an encrypted argument is hidden', () 
 })
 
 test.each([
-  'not json',
-  '',
-  'null',
-  '5',
-  '"text"',
-  '[1,2]',
-  '{}',
+  ...['not json', '', 'null', '5', '"text"', '[1,2]', '{}'],
   '{"class":5,"args":null}',
   '{"class":null,"args":{"a":1},"jid":7,"tags":"x","created_at":"soon","retry_count":"2","queue":[1]}',
   '{"class":"Sidekiq::ActiveJob::Wrapper"}',

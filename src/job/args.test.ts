@@ -105,13 +105,8 @@ test.each<[unknown, string]>([
   ['x\udc0e', 'has half of a surrogate pair, which is no character: pass its toWellFormed()'],
   [match, 'is an array with the extra property "index": pass [...array]'],
 ])('refuses %s', (value, says) => {
-  expect(refusalOf([1, value])).toMatchObject({
-    name: 'HighkiqError',
-    code: 'INVALID_ARGS',
-    status: 400,
-    message: `SyncJob: args[1] ${says}`,
-    details: { path: 'args[1]', job: 'SyncJob' },
-  })
+  const about = { code: 'INVALID_ARGS', status: 400, details: { path: 'args[1]', job: 'SyncJob' } }
+  expect(refusalOf([1, value])).toMatchObject({ name: 'HighkiqError', ...about, message: `SyncJob: args[1] ${says}` })
 })
 
 test.each<[unknown[], string]>([
@@ -145,12 +140,10 @@ test('names both ends of a cycle', () => {
 
 test('refuses deep nesting without overflowing the stack', () => {
   checkArgs([nested(98)], 'SyncJob')
+  const message =
+    'SyncJob: args[1] is nested deeper than the 100 levels that Ruby reads of a whole job (98 inside args): pass flatter data, or an id to load it by'
   for (const levels of [99, 100_000]) {
-    expect(refusalOf([1, nested(levels)])).toMatchObject({
-      message:
-        'SyncJob: args[1] is nested deeper than the 100 levels that Ruby reads of a whole job (98 inside args): pass flatter data, or an id to load it by',
-      details: { path: 'args[1]' },
-    })
+    expect(refusalOf([1, nested(levels)])).toMatchObject({ message, details: { path: 'args[1]' } })
   }
 })
 
@@ -185,10 +178,8 @@ test.each([
   ['own.deep[0]', { own: { deep: ['\udfff'] } }],
   ['args[0]["\\ud83d"]', { args: [{ '\ud83d': 1 }] }],
 ])('half of a surrogate pair is refused with its path: %s', (path, payload) => {
-  expect(unreadable(payload)).toMatchObject({ code: 'INVALID_ARGS', details: { path, job: 'J' } })
-  expect(unreadable(payload)?.message).toBe(
-    `J: ${path} has half of a surrogate pair, which is no character: pass its toWellFormed()`,
-  )
+  const message = `J: ${path} has half of a surrogate pair, which is no character: pass its toWellFormed()`
+  expect(unreadable(payload)).toMatchObject({ code: 'INVALID_ARGS', message, details: { path, job: 'J' } })
 })
 
 test('whole surrogate pairs, and texts that look like an escape, are accepted', () => {

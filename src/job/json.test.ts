@@ -1,6 +1,6 @@
 import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { editMembers, memberText, parseJson, stringifyJson } from './json.ts'
 
 /** A JSON text together with the value that it must parse to. */
@@ -178,12 +178,9 @@ describe('stringifyJson', () => {
 
   it('ignores a BigInt.prototype.toJSON', () => {
     Object.assign(BigInt.prototype, { toJSON: () => 'patched' })
-    try {
-      expect(stringifyJson([1n, 'x', { a: 2n }])).toBe('[1,"x",{"a":2}]')
-      expect(stringifyJson({ a: 1 })).toBe('{"a":1}')
-    } finally {
-      Reflect.deleteProperty(BigInt.prototype, 'toJSON')
-    }
+    onTestFinished(() => void Reflect.deleteProperty(BigInt.prototype, 'toJSON'))
+    expect(stringifyJson([1n, 'x', { a: 2n }])).toBe('[1,"x",{"a":2}]')
+    expect(stringifyJson({ a: 1 })).toBe('{"a":1}')
   })
 
   it('throws the same errors as JSON.stringify', () => {

@@ -41,12 +41,11 @@ test('a row is the template of its task with its own arguments, or has its own p
   expect(completeRow({ ...row, args: '{"class":"K","args":[]}' })).toBe(`{"class":"K","args":[],${rest}`)
 })
 
-test.each(['', 'x', '{', 'null', '5', '"text"', '[]', '{}', '{"class":"J"}', '{"args":[]}', '{"class":5,"args":[]}'])(
-  '%o is no job',
-  (text) => {
-    expect(readPayload(text)).toBeUndefined()
-  },
-)
+const NO_OBJECTS = ['', 'x', '{', 'null', '5', '"text"', '[]']
+
+test.each([...NO_OBJECTS, '{}', '{"class":"J"}', '{"args":[]}', '{"class":5,"args":[]}'])('%o is no job', (text) => {
+  expect(readPayload(text)).toBeUndefined()
+})
 
 test('a job needs a class and arguments; big integers are read as BigInt and written as integers', () => {
   const text = '{"class":"J","args":[9007199254740993],"queue":"q","jid":"j","custom":{"a":1}}'
@@ -149,7 +148,6 @@ test.each([
   expect(floatsOf(wire)).toBe(floats)
   expect(writePayload(job({ args: [1e21, 0.00001] }), wire)).toContain(`"args":${args}`)
   // Members that are not edited keep their bytes.
-  expect(editPayload('{"n":1.50,"m":1.0e-05}', { args: [1e21, 0.00001] }, wire)).toBe(
-    `{"n":1.50,"m":1.0e-05,"args":${args}}`,
-  )
+  const edited = editPayload('{"n":1.50,"m":1.0e-05}', { args: [1e21, 0.00001] }, wire)
+  expect(edited).toBe(`{"n":1.50,"m":1.0e-05,"args":${args}}`)
 })

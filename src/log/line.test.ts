@@ -13,9 +13,8 @@ test("plain: Sidekiq's text format", () => {
 
 test('plain: the stack of an error below its line, and no forged line from a text', () => {
   const err = { type: 'Error', message: 'no', stack: 'Error: no\n    at x' }
-  expect(lineOf({ level: 50, pid: 7, err, name: 'a\nb', msg: 'n\no' }, { format: 'plain', time: false })).toBe(
-    'ERROR pid=7 tid=0 name="a\\nb": n\\no\nError: no\n    at x',
-  )
+  const line = lineOf({ level: 50, pid: 7, err, name: 'a\nb', msg: 'n\no' }, { format: 'plain', time: false })
+  expect(line).toBe('ERROR pid=7 tid=0 name="a\\nb": n\\no\nError: no\n    at x')
 })
 
 test("sidekiq: Sidekiq's JSON, always with its time", () => {

@@ -41,6 +41,13 @@ function watched(maxBlockSeconds = 900) {
   }
 }
 
+/** Watches an event loop that runs the job j from the beginning. */
+function blocked(maxBlockSeconds?: number) {
+  const t = watched(maxBlockSeconds)
+  t.eventLoop.began('j', 'J')
+  return t
+}
+
 test.each([
   [0.5, 1000],
   [1, 1000],
@@ -52,18 +59,23 @@ test.each([
   expect(pace.stepMs).toBeLessThanOrEqual(warnMs / 4)
 })
 
-test('nothing is reported while the event loop runs', () => {
-  const t = watched()
+test.each([
+  ['nothing is reported while the event loop runs', 900, 0],
+  ['time in which the watching thread did not run either does not count', 2, 60],
+])('%s', (_, maxBlockSeconds, asleep) => {
+  const t = watched(maxBlockSeconds)
   for (let i = 0; i < 20; i++) {
     t.eventLoop.beat()
-    t.pass(0.75)
+    t.pass(0.5)
+    t.sleep(asleep)
+    // The first look after the process was continued, when the other thread has not got its turn yet.
+    t.pass(0.25)
   }
   expect(t.told).toEqual([])
 })
 
 test('a block is reported at growing intervals, and its end with the total time', () => {
-  const t = watched()
-  t.eventLoop.began('j', 'J')
+  const t = blocked()
   t.pass(20.25)
   expect(t.events()).toEqual([1.25, 2.25, 4.25, 8.25, 16.25].map((at) => ['blocked', at]))
   expect(t.told[4]?.block).toMatchObject({ seconds: 16, job: { jid: 'j', class: 'J' }, count: 1 })
@@ -75,29 +87,15 @@ test('a block is reported at growing intervals, and its end with the total time'
 })
 
 test('a block that ends before its first report is not reported', () => {
-  const t = watched()
-  t.eventLoop.began('j', 'J')
+  const t = blocked()
   t.pass(1)
   t.eventLoop.beat()
   t.pass(1)
   expect(t.told).toEqual([])
 })
 
-test('time in which the watching thread did not run either does not count', () => {
-  const t = watched(2)
-  for (let i = 0; i < 20; i++) {
-    t.eventLoop.beat()
-    t.pass(0.5)
-    t.sleep(60)
-    // The first look after the process was continued, when the other thread has not got its turn yet.
-    t.pass(0.25)
-  }
-  expect(t.told).toEqual([])
-})
-
 test('after maxBlockSeconds the monitor stops the renewals and reports that once; they continue when the block is over', () => {
-  const t = watched(3)
-  t.eventLoop.began('j', 'J')
+  const t = blocked(3)
   t.stopsAfter(3)
   t.pass(10)
   expect(t.events().filter(([event]) => event === 'gave-up')).toEqual([['gave-up', 3.25]])
@@ -128,8 +126,7 @@ test("twice the longest timeout counts when the blocking job is unknown, else on
 })
 
 test('with maxBlockSeconds Infinity the renewals never stop', () => {
-  const t = watched(Number.POSITIVE_INFINITY)
-  t.eventLoop.began('j', 'J')
+  const t = blocked(Number.POSITIVE_INFINITY)
   t.pass(10_000)
   expect(t.monitor.gaveUp).toBe(false)
 })

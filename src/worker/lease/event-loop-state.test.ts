@@ -52,20 +52,16 @@ test('a reused slot has the name of its new job, of any length and class', () =>
   }
 })
 
-test('names with any characters are kept; a long name is cut between characters with a mark', () => {
-  const { eventLoop, signs } = both(3)
-  eventLoop.began('ünï-✓', 'Größe🎉')
-  expect(signs.current).toMatchObject({ jid: 'ünï-✓', class: 'Größe🎉' })
-  eventLoop.began('x'.repeat(64), 'y'.repeat(128))
-  expect(signs.current).toMatchObject({ jid: 'x'.repeat(64), class: 'y'.repeat(128) })
-  eventLoop.began('x'.repeat(65), `${'y'.repeat(126)}🎉`)
-  expect(signs.current).toMatchObject({ jid: `${'x'.repeat(64)}…`, class: `${'y'.repeat(126)}…` })
-})
-
-test.each([[undefined], [7], [null]])('another program’s job may have %s for an id', (jid) => {
+test.each<[jid: unknown, name: string, id: string, kept: string]>([
+  ['ünï-✓', 'Größe🎉', 'ünï-✓', 'Größe🎉'],
+  ['x'.repeat(64), 'y'.repeat(128), 'x'.repeat(64), 'y'.repeat(128)],
+  ['x'.repeat(65), `${'y'.repeat(126)}🎉`, `${'x'.repeat(64)}…`, `${'y'.repeat(126)}…`],
+  // Another program's job may have anything for an id.
+  ...[undefined, 7, null].map((jid): [unknown, string, string, string] => [jid, 'J', String(jid), 'J']),
+])('a job with the id %s of class %s: a long name is cut between characters with a mark', (jid, name, id, kept) => {
   const { eventLoop, signs } = both(1)
-  eventLoop.began(jid, 'J')
-  expect(signs.current).toMatchObject({ jid: String(jid) })
+  eventLoop.began(jid, name)
+  expect(signs.current).toMatchObject({ jid: id, class: kept })
 })
 
 test('with more jobs than slots, the job on the stack is known, all are counted, and the slots are freed', () => {
