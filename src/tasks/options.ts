@@ -10,7 +10,7 @@ import type { MaxFailures, TaskSpec } from '../store/contract.ts'
 import { kindsOf, NEW_TASK_OPTIONS } from './import-options.ts'
 
 /** A job of `onDone` and `onFailure`, with its arguments. */
-export type CallbackJob = Job<[task: string, run: number]>
+type CallbackJob = Job<[task: string, run: number]>
 
 export interface TaskOptions {
   /** The name shown to people; default: the job's name. */

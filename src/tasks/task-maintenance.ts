@@ -68,12 +68,8 @@ export class TaskMaintenance extends Periodic {
     this.#walkingPart = walkingPart
   }
 
-  protected override run(): Promise<void> {
-    return this.runOnce()
-  }
-
   /** Runs one round, unless another process holds the lock. */
-  async runOnce(): Promise<void> {
+  public override async run(): Promise<void> {
     const store = this.#app.store
     if (!(await this.#isLeader())) return
     const now = this.#app.now()

@@ -67,7 +67,7 @@ test('one search finds the rows of all idle tasks, and a missing row frees its s
 
   clock.ahead = DAY
   const scans = scansOf(hq)
-  await maintenanceOf(hq, clock.now).runOnce()
+  await maintenanceOf(hq, clock.now).run()
   expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
   const held = Object.fromEntries(
     await Promise.all(ids.map(async (id) => [id, (await hq.tasks.get(id).status())?.backlog] as const)),
@@ -88,10 +88,10 @@ test('a missing row is found among any number of scheduled or waiting tracked jo
   expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
   // A row ends after two walks that did not find it.
   const keeper = maintenanceOf(hq, clock.now)
-  await keeper.runOnce()
+  await keeper.run()
   expect((await task.status())?.state).toBe('running')
   await until(async () => {
-    await keeper.runOnce()
+    await keeper.run()
     return (await task.status())?.state === 'done'
   })
   expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
@@ -112,7 +112,7 @@ test('a row whose job moved to another queue stays open; one in the dead set end
   clock.ahead = DAY
   const keeper = maintenanceOf(hq, clock.now)
   await until(async () => {
-    await keeper.runOnce()
+    await keeper.run()
     return (await hq.store.tasks.find(task.id))?.counts.error === 2
   })
   expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'ran-elsewhere'])
@@ -128,7 +128,7 @@ test('searches through queues and sets use a hundredth of the time, whatever the
   const scans = scansOf(hq, 50)
   const keeper = maintenanceOf(hq, clock.now, {})
   // The first walk takes 150 ms, so that the next one comes after 15 s.
-  for (let i = 0; i < 5; i++) await keeper.runOnce()
+  for (let i = 0; i < 5; i++) await keeper.run()
   expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
 })
 

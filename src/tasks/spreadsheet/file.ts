@@ -7,10 +7,10 @@ import { checkedFormat, type FileFormat } from './format.ts'
 import { ndjsonRows } from './ndjson.ts'
 import { type OpenSource, openSource, type Source } from './source.ts'
 import { digestOf, spooled } from './spool.ts'
-import { readTable, type TableRules } from './table.ts'
+import { type FileRow, readTable, type TableRow, type TableRules } from './table.ts'
 import { xlsxRecords } from './xlsx.ts'
 
-export type { FileFormat }
+export type { FileFormat, FileRow }
 
 export interface ReadFileOptions {
   /** Default: the file's ending, else its first bytes. */
@@ -32,11 +32,6 @@ export interface ReadFileOptions {
   quote?: boolean
   /** The folder for a workbook that comes as a stream. Default: the system's folder for temporary files. */
   artifacts?: string
-}
-
-export interface FileRow {
-  number: number
-  values: Record<string, unknown>
 }
 
 export interface OpenFile {
@@ -100,22 +95,16 @@ async function openChecked(
   }
 }
 
-async function* objects(
-  first: { number: number; value: Record<string, unknown> }[],
-  rest: ReturnType<typeof ndjsonRows>,
-): AsyncGenerator<FileRow, void, void> {
+async function* objects(first: FileRow[], rest: ReturnType<typeof ndjsonRows>): AsyncGenerator<FileRow, void, void> {
   try {
-    for (const { number, value } of first) yield { number, values: value }
-    for await (const batch of rest) for (const { number, value } of batch) yield { number, values: value }
+    yield* first
+    for await (const batch of rest) yield* batch
   } finally {
     await rest.return()
   }
 }
 
-async function* named(
-  rows: AsyncIterable<{ number: number; values: unknown[] }>,
-  header: readonly string[],
-): AsyncGenerator<FileRow, void, void> {
+async function* named(rows: AsyncIterable<TableRow>, header: readonly string[]): AsyncGenerator<FileRow, void, void> {
   const proto = header.indexOf('__proto__')
   for await (const { number, values } of rows) {
     const row: Record<string, unknown> = {}

@@ -26,7 +26,7 @@ export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[
  * Returns the format that the first bytes show.
  * @throws INVALID_FILE if they can't be a table
  */
-export function formatByContent(head: Uint8Array): FileFormat {
+function formatByContent(head: Uint8Array): FileFormat {
   if (head.length === 0) {
     throw invalidFile('the file is empty: it needs a header row with the names of the columns')
   }

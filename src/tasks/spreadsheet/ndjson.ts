@@ -1,17 +1,10 @@
-import { HighkiqError, invalidFile, messageOf } from '../../job/errors.ts'
+import { invalidFile, messageOf } from '../../job/errors.ts'
 import { parseJson } from '../../job/json.ts'
 import { type CsvReading, notText } from './csv.ts'
 import { decoded } from './encoding.ts'
 import { JsonElements } from './json-elements.ts'
 import type { OpenSource } from './source.ts'
-import { MORE_ROWS } from './table.ts'
-
-/** One line of NDJSON, or one element of a JSON list. */
-export interface ObjectRow {
-  /** The number of the line or element, from 1. */
-  number: number
-  value: Record<string, unknown>
-}
+import { type FileRow, tooManyRows } from './table.ts'
 
 // Without a limit a file without line breaks would be read into memory whole.
 const MAX_LINE_CHARS = 16 * 1024 ** 2
@@ -24,20 +17,17 @@ const MAX_LINE_CHARS = 16 * 1024 ** 2
 export async function* ndjsonRows(
   source: OpenSource,
   { maxRows, encoding, likely, found = {} }: Pick<CsvReading, 'encoding' | 'likely' | 'found'> & { maxRows: number },
-): AsyncGenerator<ObjectRow[], void, void> {
+): AsyncGenerator<FileRow[], void, void> {
   let texts: Lines | JsonElements | undefined
   let number = 0
   let count = 0
-  const parse = function* (all: string[]): Generator<ObjectRow> {
+  const parse = function* (all: string[]): Generator<FileRow> {
     for (const text of all) {
       number++
       if (text.trim() === '' && texts instanceof Lines) continue
-      const value = objectOf(text, number, texts instanceof Lines ? 'line' : 'element')
-      if (count++ >= maxRows) {
-        const message = `row ${number}: the file has more than ${maxRows} rows: ${MORE_ROWS.hint}`
-        throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows, ...MORE_ROWS })
-      }
-      yield { number, value }
+      const values = objectOf(text, number, texts instanceof Lines ? 'line' : 'element')
+      if (count++ >= maxRows) throw tooManyRows(number, maxRows)
+      yield { number, values }
     }
   }
   try {
@@ -58,8 +48,8 @@ export async function* ndjsonRows(
 }
 
 /** Yields the rows before a fault as a batch, then throws the fault. */
-function* batch(rows: Generator<ObjectRow>): Generator<ObjectRow[]> {
-  const all: ObjectRow[] = []
+function* batch(rows: Generator<FileRow>): Generator<FileRow[]> {
+  const all: FileRow[] = []
   let problem: { thrown: unknown } | undefined
   try {
     for (const row of rows) all.push(row)

@@ -11,6 +11,12 @@ export interface TableRow {
   values: unknown[]
 }
 
+/** A row of a file, with its values by the name of the column. */
+export interface FileRow {
+  number: number
+  values: Record<string, unknown>
+}
+
 export interface Table {
   /** The names of the columns, trimmed, each different. */
   header: string[]
@@ -20,8 +26,12 @@ export interface Table {
   close(): Promise<void>
 }
 
-/** The hint of TOO_MANY_ROWS. */
-export const MORE_ROWS = { option: 'maxRows', hint: 'split it, or allow more with maxRows' }
+/** Returns the error for a row beyond `maxRows`. */
+export function tooManyRows(row: number, maxRows: number): HighkiqError {
+  const more = { option: 'maxRows', hint: 'split it, or allow more with maxRows' }
+  const message = `row ${row}: the file has more than ${maxRows} rows: ${more.hint}`
+  return new HighkiqError('TOO_MANY_ROWS', message, { row, maxRows, ...more })
+}
 
 // As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
 const MAX_COLUMNS = 16_384
@@ -157,11 +167,7 @@ async function* dataRows(
         const { number, values } = row
         if (values.every((value) => value === '')) continue
         replaceLoneSurrogates(values)
-        if (count >= maxRows) {
-          const message = `row ${number}: the file has more than ${maxRows} rows: ${MORE_ROWS.hint}`
-          throw new HighkiqError('TOO_MANY_ROWS', message, { row: number, maxRows, ...MORE_ROWS })
-        }
-        count++
+        if (count++ >= maxRows) throw tooManyRows(number, maxRows)
         if (!chosen) refuseStray(row, table)
         yield { number, values: fitted(values, columns) }
       }
