@@ -1,11 +1,17 @@
-// Keeps the docs readable: no cell of a table has more than 25 words, no line of prose more than 400 characters.
+// Keeps the docs readable: no cell of a table has more than 25 words, no line of prose more than 400 characters, and the
+// pages for contributors name only files that exist.
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 const MOST_WORDS = 25
 const MOST_CHARACTERS = 400
+/** Pages that name files of the source. NAME, CODE and AREA stand for any. */
+const MAPS = ['docs/architecture.md', 'CONTRIBUTING.md']
+const SOURCE_FILE = /`([\w/.-]+\.(?:tsx?|lua|sql|js))`/g
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...pagesIn('docs')]
-const problems = pages.flatMap(problemsOf)
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' }).split('\n')
+const problems = [...pages.flatMap(problemsOf), ...MAPS.flatMap(missingFilesOf)]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exit(1)
 console.log(`${pages.length} pages of docs have short lines and cells`)
@@ -30,6 +36,12 @@ function problemsOf(page) {
     }
   }
   return found
+}
+
+function missingFilesOf(page) {
+  return Array.from(readFileSync(page, 'utf8').matchAll(SOURCE_FILE), ([, name]) => name)
+    .filter((name) => !/NAME|CODE|AREA/.test(name) && !files.some((file) => `/${file}`.endsWith(`/${name}`)))
+    .map((name) => `${page}: there is no file ${name}`)
 }
 
 /** The words of a cell; a link counts by its text. */

@@ -276,7 +276,7 @@ function jsonOf(field: string, value: unknown, wire: Wire): string {
 
 /**
  * Returns the members that change in a job's text when an attempt has ended.
- * @param crashed true when its process died: then the job counts as begun, because nobody knows whether it had
+ * @param crashed true when its process died: then an attempt is counted, because nobody knows whether the handler had started
  */
 export function attemptEnded(payload: Payload, crashed = false): Partial<Payload> {
   const changes: Partial<Payload> = {}

@@ -46,7 +46,10 @@ export class Maintenance extends Periodic {
     const { engine, definition } = this.#parts
     const { store, now } = engine
     const { queue, options } = definition
-    if (this.#isResharding) await moveAllShards(store, queue, () => this.isStopping)
+    // A long resharding continues in the next run, so that lost notifications are found meanwhile.
+    const until = performance.now() + this.#parts.pollMs
+    if (this.#isResharding) await moveAllShards(store, queue, () => this.isStopping || performance.now() > until)
+    if (performance.now() > until) this.runWithin(0)
     if (!this.#isDue) return
     this.#prunedAt = performance.now()
     const since = now() / 1000 - Number(options.morgueKeep)

@@ -1,6 +1,6 @@
 /**
- * The options of imports and tasks that people set. Flags of the command line, query parameters, the OpenAPI document
- * and the tables of docs/import.md and docs/tasks.md are made from these two tables.
+ * The options of imports and tasks that people set. Flags of the command line, query parameters and the OpenAPI document
+ * are made from these two tables. A test compares the tables of docs/import.md and docs/tasks.md with them.
  */
 
 import type { OptionKind } from '../job/options.ts'

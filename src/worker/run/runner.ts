@@ -66,7 +66,7 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
   }
 }
 
-/** Decides what an error that the handler threw means for its job. */
+/** Decides what an error of the handler, of middleware, of a plugin or of the timeout means for its job. */
 async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): Promise<Settlement> {
   let error = thrown
   // The handler threw because its signal was aborted.

@@ -60,7 +60,7 @@ export class Queues extends StorePart implements Partial<JobStore> {
   }
 
   /**
-   * Sends the commands together; each one is all or nothing.
+   * Sends the commands in one pipeline, without a transaction: a part of them may fail.
    * @throws PushError
    */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {

@@ -12,7 +12,7 @@ export function pushError(thrown: unknown, jids: string[] = []): unknown {
 }
 
 /**
- * Pushes in steps. With `waitForReplicas` no job counts as stored before the replicas have confirmed it.
+ * Pushes in steps. With `waitForReplicas` a push resolves only when the replicas have confirmed its jobs.
  * @throws PushError
  */
 export function storedInSteps(server: Server, steps: readonly PushStep[]): Promise<void> {

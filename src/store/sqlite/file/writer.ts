@@ -23,7 +23,7 @@ interface Operation {
 
 /** An older request was left by a process that died. */
 const REQUEST_MS = 100
-/** A transaction that has lasted this long ends, so that the event loop and other processes can run. */
+/** A transaction that has lasted this long ends after the current write, so that the event loop and other processes can run. */
 const TRANSACTION_MS = 10
 /** A file that is locked for this many milliseconds causes a warning. */
 const WARN_AFTER_MS = 5000

@@ -1,4 +1,4 @@
--- create: creates a task without rows and producers. No row: the id is in use.
+-- create: creates a task without rows. No row: the id is in use.
 INSERT INTO task (id, name, job, queue, template, window, keep_args, meta, state, created_at,
   max_failures, on_max_failures, on_done, on_failure, keep, lost_after, single, producers, producer, rows_per_job)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING key;

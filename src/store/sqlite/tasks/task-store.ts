@@ -181,13 +181,14 @@ function change<T>(
   })
 }
 
-/** Creates a task of one row, whose job the caller pushes. Returns false if the task exists. */
+/** Pushes jobs, each with a task of its own, except those whose task exists already. */
 export function pushAllTracked(db: Database, items: readonly TrackedPush[], now: number): void {
   const created = items.filter(({ task, item }) => createSingle(db, task, item))
   const jobs = created.map(({ item }) => item)
   pushAll(db, jobs, now)
 }
 
+/** Creates a task of one row, whose job the caller pushes. Returns false if the task exists. */
 function createSingle(db: Database, task: TaskSpec, item: PushItem): boolean {
   const { to, text } = item
   const key = insert(db, task, 'running')
