@@ -98,8 +98,9 @@ export class QueueRunner {
     this.quiet()
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
+    const maintained = this.#maintenance.stop()
     await this.calls.finish()
-    await this.#maintenance.stop()
+    await maintained
     // Leaving the queue requeues what is in flight.
     if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left
     try {

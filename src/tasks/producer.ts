@@ -26,11 +26,11 @@ export class Producer {
     this.#timer = setInterval(renew, (LEASE_SECONDS * 1000) / 3).unref()
   }
 
-  /** Ends adding when all rows are stored. */
+  /** Ends adding when all rows are stored, and releases the lease unless the store refuses. */
   async end(task: string): Promise<AddAnswer> {
     const { store, now } = this.#app
     const answer = await retryTransient(() => store.tasks.endAdding(task, this.token, now()))
-    await this.release()
+    if (answer.ok) await this.release()
     return answer
   }
 

@@ -143,9 +143,9 @@ function asKept(
     const isOfFile = format !== undefined && (validated || validate !== undefined)
     const wasRefused = isOfFile && status === 'failed' && attempts === 0 && job === null && REFUSALS.includes(code)
     if (!wasRefused) return { index, isDead: status === 'error' }
-    const [values = {}] = argsOfEvent(event) as [Record<string, unknown>?]
+    const [values] = argsOfEvent(event) as [Record<string, unknown>?]
     // A row that no job can carry was not stored.
-    const isStored = Object.keys(values).length > 0
+    const isStored = values && Object.keys(values).length > 0
     const row = check && isStored ? await check.read({ number: number ?? index + 1, values }) : undefined
     if (row && !row.rejected) return asCorrected(client, record, event, row)
     retried.refused++

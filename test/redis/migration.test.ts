@@ -187,6 +187,43 @@ onRedis('a database of version 0.1', () => {
     expect(faultsOf(await contents(redis))).toEqual([])
   })
 
+  test('gets today’s names also for codes that are counted together with others', async () => {
+    const url = server.url(++databases)
+    const redis = new Redis(url)
+    onTestFinished(() => redis.disconnect())
+    const t = bench({ url })
+    const J = t.hq.job('J', async (_ctx, _n: number) => {})
+    const { id } = await t.hq.tasks.create(
+      J,
+      Array.from({ length: 258 }, (_, n) => [n]),
+      { window: 1 },
+    )
+    const endOf = (index: number, code: string) => {
+      const at = { run: 1, attempt: 0, at: 1, window: 'leave' as const, status: 'error' as const }
+      return { kind: 'event' as const, jid: jidOf(id, index), ...at, code, messages: [{ at: 1, code, params: {} }] }
+    }
+    // A task counts 255 codes of a status one by one.
+    const codes = Array.from({ length: 258 }, (_, index) => (index < 256 ? `code${index}` : 'foreign'))
+    await t.hq.store.tasks.changeEvents(
+      codes.map((code, index) => endOf(index, code)),
+      1,
+    )
+    const rejected = (await redis.keys(`*:task:${id}:rejected`))[0] as string
+    const stored = async () => [await t.hq.store.tasks.reasons(id), await redis.zrange(rejected, 0, -1, 'WITHSCORES')]
+    const before = await stored()
+    await redis.del('hk:schema')
+    const migrating = openStore(url)
+    onTestFinished(() => migrating.close())
+    await migrating.open()
+    expect(await stored()).toEqual(before)
+    const events = await migrating.tasks.events(id, { status: ['error'], otherCodes: true, limit: 9 })
+    expect(events.map(({ index, code }) => `${index} ${code}`)).toEqual([
+      '255 code255',
+      '256 ran-elsewhere',
+      '257 ran-elsewhere',
+    ])
+  })
+
   test('is migrated the same by several processes at once', async () => {
     const expected = await openedOnce()
     const { url, redis } = await restored()

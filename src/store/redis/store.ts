@@ -110,5 +110,8 @@ function allMethods<T extends object[]>(...parts: T): Intersection<T> {
       .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
       .map(([name, { value }]) => [name, value.bind(part)]),
   )
+  const names = methods.map(([name]) => name)
+  const twice = names.find((name, i) => names.indexOf(name) < i)
+  if (twice) throw new TypeError(`two parts of an area have a method ${twice}`)
   return Object.fromEntries(methods)
 }

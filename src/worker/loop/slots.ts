@@ -62,8 +62,10 @@ export class Slots {
     for (const { ctx } of this.#running.values()) ctx.abort(code, message)
   }
 
-  /** Gives a fetched job a slot, in which its attempt starts at once or after a check. A job that cannot start must not block
-   * the rest of its batch. */
+  /**
+   * Gives a fetched job a slot, in which its attempt starts at once or after a check. A job that cannot start must not
+   * block the rest of its batch.
+   */
   begin(fetched: FetchedJob): void {
     try {
       this.#begin(fetched)

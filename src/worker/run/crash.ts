@@ -1,4 +1,7 @@
-/** Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. It counts as started, because nobody knows. */
+/**
+ * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. The job counts
+ * as started, because the store does not know whether its handler had begun.
+ */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
 import type { Settlement } from '../../store/contract.ts'

@@ -60,7 +60,7 @@ async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | 
     jobLog?.threw(attempt, error)
     return await settlementOf(engine, attempt, error)
   } catch (reading) {
-    // The members of the error can not be read: only its message counts.
+    // Reading the members of the error threw, or a hook of the app did: the job fails like any other.
     engine.report(reading, { jid: attempt.payload.jid, during: 'settling a job' })
     return settlementOf(engine, attempt, new Error(messageOf(error)))
   }

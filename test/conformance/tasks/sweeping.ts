@@ -101,6 +101,34 @@ export const taskSweeping: Case[] = [
     },
   },
   {
+    name: 'events are paged by their code, over all statuses that have it',
+    async run(t) {
+      const task = await taskWith(t, 1, 6, { window: 6 })
+      const fetched = await t.fetch(await t.owner(), 'q', 6)
+      const ends = [
+        ['error', 'x'],
+        ['failed', 'x'],
+        ['cancelled', 'y'],
+        ['error', 'y'],
+        ['failed', 'x'],
+        ['error', 'z'],
+      ] as const
+      const effects = fetched.map((one, i) => {
+        const [status, code] = ends[i] as (typeof ends)[number]
+        return change(one, { attempt: 0, status, code, messages: [{ at: NOW, code, params: {} }] })
+      })
+      await t.store.tasks.changeEvents(effects, NOW + SECOND)
+      const indexes = async (code: string, limit = 9, after = -1) =>
+        (await t.store.tasks.events(task.id, { code, limit, after })).map(({ index }) => index)
+      expect(await indexes('x')).toEqual([0, 1, 4])
+      expect(await indexes('x', 2)).toEqual([0, 1])
+      expect(await indexes('x', 2, 1)).toEqual([4])
+      expect(await indexes('y', 1)).toEqual([2])
+      expect(await indexes('y', 1, 2)).toEqual([3])
+      expect(await indexes('z')).toEqual([5])
+    },
+  },
+  {
     name: 'a lost row is rejected and frees its slot; a late end replaces that',
     async run(t) {
       const task = await taskWith(t, 1, 4, { window: 2 })

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hasCode } from '../../../job/errors.ts'
 import type { OrderedStore, ShardUpdate } from '../../contract.ts'
 import { BlockingConnections } from '../server/blocking-connections.ts'
 import { type Server, StorePart } from '../server/server.ts'
@@ -40,7 +41,8 @@ export class OrderedWaits extends StorePart implements Partial<OrderedStore> {
       const notified = await this.#connections
         .run(signal, seconds * 1000 + LATE_MS, (connection) => connection.call((client) => client.blpop(keys, seconds)))
         .catch((thrown) => {
-          if (!this.server.isClosed) throw thrown
+          // A store that closes ends this wait; the next one is refused.
+          if (!this.server.isClosed || hasCode(thrown, 'STORE_CLOSED')) throw thrown
         })
       if (!notified) continue
       const [key, shard] = notified

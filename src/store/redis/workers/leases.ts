@@ -26,7 +26,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   }
 
   /** Lets an owner hold jobs of one more queue. Returns false when it has no lease. */
-  async addQueue(owner: Owner, queue: string): Promise<boolean> {
+  async allowQueue(owner: Owner, queue: string): Promise<boolean> {
     const all = [this.keys.leases, this.keys.owner(owner.name)]
     const isAdded = await this.server.succeeds(lua.addQueue, all, [owner.name, queue])
     if (isAdded) owner.queues.add(queue)
@@ -71,7 +71,8 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     // In an outage every lease ends. A process that has just reconnected gives the others time to reconnect as well.
     const grace = ((this.#seconds || DEFAULT_SECONDS) * 1000 * 2) / 3
     const main = await this.server.ready()
-    if (ends !== null && main.unbrokenFor < grace) return false
+    const isTooEarly = () => ends !== null && main.unbrokenFor < grace
+    if (isTooEarly()) return false
     const { host, queues } = await this.recordOf(owner)
     let unlisted: string[] = []
     if (queues.length === 0 && (ends === 0 || ends === null)) {
@@ -79,7 +80,8 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       unlisted = [...new Set([...known, ...found])]
     }
     const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host))]
-    return this.server.succeeds(lua.claim, all, [owner, ends ?? '', ...unlisted])
+    // The connection may have broken meanwhile. `main` does not wait for a new one.
+    return !isTooEarly() && (await main.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
   }
 
   /** Returns whether the owner still has its lease. */

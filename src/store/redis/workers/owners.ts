@@ -135,7 +135,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     const owner = this.#known.get(name) ?? (await this.#owner(name))
     if (!owner) return undefined
     for (const queue of queues) {
-      if (!owner.queues.has(queue) && !(await this.#leases.addQueue(owner, queue))) return undefined
+      if (!owner.queues.has(queue) && !(await this.#leases.allowQueue(owner, queue))) return undefined
     }
     return owner
   }

@@ -45,7 +45,9 @@ local function renameCode(base, index, old)
   local rows, rejected = KEYS[base + 2], KEYS[base + 3]
   local score = redis.call('ZSCORE', rejected, index)
   if not score or redis.call('HGET', rows, 'c' .. index) ~= old then return end
-  local event = { status = math.floor(score / 256 / 4294967296), group = RENAMED_CODES[old], index = index }
+  local slot = math.floor(score / 4294967296)
+  if slot >= OTHER_CODES then slot = slot - OTHER_CODES end
+  local event = { status = math.floor(slot / 256), group = RENAMED_CODES[old], index = index }
   redis.call('HSET', rows, 'c' .. index, event.group)
   redis.call('ZADD', rejected, string.format('%.0f', scoreOf({ base = base, slots = {} }, event)), index)
 end
