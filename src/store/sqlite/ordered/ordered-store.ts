@@ -64,7 +64,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   readonly wait: OrderedStore['wait'] = async (owner, queues, ms, signal) => {
     const end = performance.now() + ms
     const channels = queues.map(queueChannel)
-    while (!signal.aborted && !this.file.isClosed) {
+    while (!signal.aborted) {
       const versions = await this.file.read((db) =>
         queues.map((queue) => db.get(OrderedTables).open(queue)?.queue.version ?? 0),
       )
@@ -76,8 +76,9 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
       }
       if (isChanged) return
       const left = end - performance.now()
-      if (left <= 0 || this.file.isClosed) return
+      if (left <= 0) return
       await this.file.wait(channels, left, signal)
+      if (this.file.isClosed) return
     }
   }
 
