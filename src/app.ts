@@ -192,7 +192,7 @@ export class Highkiq {
   process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
     const [options, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
     if (this.#app.hasWorkers) {
-      throw invalidOption(`process ${queue}: a worker was made before it, which would not serve it`)
+      throw invalidOption(`process ${queue}: call it before hq.worker, because a worker that exists does not serve it`)
     }
     this.#app.registry.bind(queue, options, handler as unknown as Handler<never[]>)
     return this
@@ -243,7 +243,7 @@ export class Highkiq {
     }
     const [options = {}, handler] = rest.length === 1 ? [{}, rest[0]] : rest
     if (this.#app.hasWorkers) {
-      throw invalidOption(`${name}: a worker was made before it, which would not run it`)
+      throw invalidOption(`${name}: call it before hq.worker, because a worker that exists does not run it`)
     }
     this.#refuseTwice(name, this.#app.registry.get(name))
     const definition = this.#app.ordered.define(name, options as OrderedOptions, handler as OrderedHandler)

@@ -56,7 +56,7 @@ export function storeUrl(env: Environment = process.env): string | undefined {
   }
   const named = env[provider]
   if (named) return named
-  throw invalidOption(`REDIS_PROVIDER names ${provider}, and there is no such variable`)
+  throw invalidOption(`REDIS_PROVIDER must name an environment variable that is set (got ${provider})`)
 }
 
 const ENVIRONMENTS = ['APP_ENV', 'RAILS_ENV', 'RACK_ENV', 'NODE_ENV'] as const

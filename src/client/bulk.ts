@@ -65,7 +65,7 @@ export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock)
   const times = timesOf(bulk, clock)
   const batchSize = options.batchSize ?? (times ? TIMED : BULK)
   if (!(Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= BULK)) {
-    throw invalidOption(`batchSize is a whole number from 1 to ${BULK}`)
+    throw invalidOption(`batchSize must be a whole number from 1 to ${BULK}`)
   }
   return {
     batchSize,

@@ -135,7 +135,7 @@ export function pushOptionsOf(job: string, options: SetOptions, more: readonly s
     throw invalidOption(`${job}: extra must be an object of members for the payload, for instance { tenant: 'acme' }`)
   }
   const clash = Object.keys(extra).find((name) => known.includes(name) || name === 'class' || name === 'args')
-  if (clash !== undefined) throw invalidOption(`${job}: ${clash} is not a member of your own: say it outside extra`)
+  if (clash !== undefined) throw invalidOption(`${job}: ${clash} is not a member of your own: set it outside extra`)
   const ours = Object.keys(extra).find((name) => name.startsWith('hk_'))
   if (ours !== undefined)
     throw invalidOption(`${job}: ${ours} begins with hk_, as only members of Highkiq's own do: rename it`)

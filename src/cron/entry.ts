@@ -74,7 +74,10 @@ export function entryOf(name: string, spec: string, job: Job<unknown[]>, options
   checkOptions(where, options, OPTIONS)
   const { args = [], timeZone = 'UTC', queue, missed = 'once', overlap = 'allow' } = options
   const schedule = scheduleOf(where, spec, timeZone)
-  if (schedule.next(now) === null) throw invalidOption(`${where}: ${JSON.stringify(spec)} has no next tick`)
+  if (schedule.next(now) === null)
+    throw invalidOption(
+      `${where}: ${JSON.stringify(spec)} never occurs: write a cron expression with a date that exists`,
+    )
   const shown: Shown = {
     spec,
     timeZone,

@@ -82,5 +82,5 @@ export class SetEntry extends JobRecord {
 }
 
 export function refuseDead(set: SetName): void {
-  if (set === 'dead') throw invalidOption('what is in the dead set is dead already')
+  if (set === 'dead') throw invalidOption('kill: the job is in the dead set already')
 }

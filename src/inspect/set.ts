@@ -78,7 +78,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async fetch(score: number | readonly [from: number, to: number], jid?: string): Promise<SetEntry[]> {
     const [from, to] = typeof score === 'number' ? [score, score] : score
-    if (!(from <= to)) throw invalidOption(`from ${from} to ${to} is no range of scores`)
+    if (!(from <= to)) throw invalidOption(`from must be at most to (got from ${from}, to ${to})`)
     const found: SetEntry[] = []
     for await (const entry of this.#down({ score: to, text: LAST })) {
       if (entry.score < from) break

@@ -54,7 +54,7 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
 /** Resolves with the counts of the last days up to `from`, newest first. @throws INVALID_OPTION */
 export async function historyOf(store: Store, days: number, from: Date | string | number): Promise<Day[]> {
   if (!(Number.isInteger(days) && days >= 1 && days <= MOST_DAYS)) {
-    throw invalidOption(`history(${days}): days is a whole number from 1 to ${MOST_DAYS}`)
+    throw invalidOption(`history(${days}): days must be a whole number from 1 to ${MOST_DAYS}`)
   }
   const last = new Date(from).getTime()
   if (Number.isNaN(last)) throw invalidOption(`history: ${from} is no day; write 2026-05-17 or a Date`)

@@ -22,9 +22,8 @@ export class Maintenance extends Periodic {
 
   constructor(parts: QueueParts, calls: SettleAndFetch, membership: Membership) {
     // With the waits and the rebalancing this makes about one call a second.
-    super(parts.engine.report, {
-      ...{ during: `maintaining the ordered queue ${parts.definition.queue}`, everyMs: parts.pollMs * 1.5 },
-    })
+    const { engine, definition, pollMs } = parts
+    super(engine.report, { during: `maintaining the ordered queue ${definition.queue}`, everyMs: pollMs * 1.5 })
     this.#parts = parts
     this.#calls = calls
     this.#membership = membership

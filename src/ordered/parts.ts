@@ -1,4 +1,4 @@
-/** What the parts of one ordered queue share, and what they tell the runner of the queue. */
+/** The values that the parts of one ordered queue share, and the events that they emit to its runner. */
 
 import type { Engine } from '../worker/engine.ts'
 import type { WorkerHandle } from '../worker/executor.ts'

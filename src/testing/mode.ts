@@ -1,4 +1,4 @@
-/** Test modes: what a push does instead of storing jobs. */
+/** The test modes: a push runs its jobs at once, or collects them, instead of storing them. */
 
 import type { AppPort } from '../app/port.ts'
 import { DirectTarget, type OrderedPushed, type PreparedOrderedPush, type PreparedPush } from '../client/push-target.ts'

@@ -16,7 +16,7 @@ interface LoggedAttempt {
   began: number
 }
 
-/** The app's logger may throw: that is reported, and changes nothing for the job. */
+/** Writes the lines. When the app's logger throws, it reports that, and the job ends as without the logger. */
 export class JobLog {
   readonly #level: 'info' | 'debug'
   readonly #needs: Needs

@@ -102,7 +102,7 @@ test('your own members go under extra, and the last value of each counts', async
     { tenant: 'acme', delay: 5 },
   ])
   expect((await queue())[0]).not.toHaveProperty('extra')
-  expect(() => J.set({ extra: { queue: 'x' } })).toThrow(/queue is not a member of your own: say it outside extra/)
+  expect(() => J.set({ extra: { queue: 'x' } })).toThrow(/queue is not a member of your own: set it outside extra/)
   expect(() => J.set({ extra: [1] as never })).toThrow(/extra must be an object/)
   for (const name of ['hk_task', 'hk_lock', 'hk_of_tomorrow']) {
     expect(() => J.set({ extra: { [name]: '0123456789abcdef' } })).toThrow(

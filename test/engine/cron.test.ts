@@ -700,7 +700,7 @@ describe('a wrong definition is refused with the fault', () => {
     ['a b c d e', /illegal characters/],
     ['@fortnightly', /there is no such name.*@hourly, @daily/],
     ['2026-01-01T00:00:00', /it has 1 field\)/],
-    ['0 0 30 2 *', /^cron c: "0 0 30 2 \*" has no next tick$/],
+    ['0 0 30 2 *', /^cron c: "0 0 30 2 \*" never occurs: write a cron expression with a date that exists$/],
   ])('%s', ([spec, says]) => {
     expect(define(spec)).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(says) }),

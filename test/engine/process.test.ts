@@ -100,5 +100,5 @@ test('process is refused for a bound queue, after a worker, and without a handle
   expect(() => hq.process('a', { concurency: 1 } as never, () => {})).toThrow(refused('INVALID_OPTION'))
   expect(() => hq.process('a', 'handler' as never)).toThrow(refused('INVALID_OPTION'))
   hq.worker()
-  expect(() => hq.process('late', () => {})).toThrow(/a worker was made before it/)
+  expect(() => hq.process('late', () => {})).toThrow(/call it before hq.worker/)
 })

@@ -289,7 +289,7 @@ test.each<Case>([
     { message: /row 2: the element is a number/ },
   ],
   ['a JSON list with a comma too many', () => csv('[{"a":1},]'), {}, { message: /row 2: the element is not JSON/ }],
-  ['text behind a JSON list', () => csv('[{"a":1}] x'), {}, { message: /row 1: something stands behind/ }],
+  ['text behind a JSON list', () => csv('[{"a":1}] x'), {}, { message: /row 1: there is text behind/ }],
   [
     'a column with an endless name',
     () => csv(`${'x'.repeat(5000)},b\n1,2\n`),

@@ -40,24 +40,24 @@ export function register(program: Command): void {
 export function registerQuiet(program: Command): void {
   registerSignal(program, 'quiet', 'Make a worker fetch no more jobs, like SIGTSTP. Running jobs finish.', {
     send: (process) => process.quiet(),
-    told: 'fetches no more jobs from its next heartbeat on',
+    effect: 'fetches no more jobs from its next heartbeat on',
   })
 }
 
 export function registerStop(program: Command): void {
   registerSignal(program, 'stop', 'Stop a worker gracefully, like SIGTERM. Running jobs get `--timeout` seconds.', {
     send: (process) => process.stop(),
-    told: 'stops at its next heartbeat',
+    effect: 'stops at its next heartbeat',
   })
 }
 
 interface Signal {
   send: (process: Process) => Promise<boolean>
-  /** What the process does then. */
-  told: string
+  /** The text about the signalled process, behind its identity. */
+  effect: string
 }
 
-function registerSignal(program: Command, name: string, description: string, { send, told }: Signal): void {
+function registerSignal(program: Command, name: string, description: string, { send, effect }: Signal): void {
   withAppOptions(program.command(`${name} <identity>`))
     .description(description)
     .addHelpText(
@@ -69,7 +69,7 @@ function registerSignal(program: Command, name: string, description: string, { s
         if (!(await send(await processOf(hq, identity)))) {
           throw new CliError(`${identity} ended before it received the signal`)
         }
-        print(`${identity} ${told}`)
+        print(`${identity} ${effect}`)
       }),
     )
 }

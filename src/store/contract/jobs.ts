@@ -15,7 +15,7 @@ export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
   | { to: SetName; text: string; score: number }
 
-/** Where a job goes from its queue, its set or its dead owner, and what changes with it. null: the job is dropped. */
+/** The move of a job out of its queue, its set or its dead owner, with its effects. `to: null` drops the job. */
 export interface Move {
   to: Destination | null
   effects?: Effect[] | undefined

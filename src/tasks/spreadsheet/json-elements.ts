@@ -44,7 +44,7 @@ export class JsonElements {
         from = at + 1
       }
       if (this.#ended && !/[\s\0]/.test(piece.charAt(at)) && at >= from) {
-        const message = `row ${this.#count}: something stands behind the end of the list: the file holds one list of objects`
+        const message = `row ${this.#count}: there is text behind the end of the list: leave only one list of objects in the file`
         throw invalidFile(message, { row: this.#count })
       }
     }

@@ -11,7 +11,7 @@
 local act, isFailed, seconds, err, room = text(), text() ~= '', text(), text(), number()
 for i = cursor + 1, #ARGV do refuse(wrongId(ARGV[i])) end
 
--- Returns state and payload of a waiting id that is meant; otherwise nothing.
+-- Returns state and payload of a waiting id on which the call acts; otherwise nothing.
 local function waiting(id)
   local record = redis.call('HGET', IDS, id)
   if not record then return end
@@ -28,8 +28,9 @@ local function deleteDead(id)
   return true
 end
 
--- Each of these returns true; false when it is not finished with the id; and nothing when the id is not meant. Payloads
--- are moved one by one only when there are some where they go, so that a part of them never stands alone.
+-- Each action returns true when it is finished with the id, false when it is not, and nothing when the call does not act on
+-- the id. It moves payloads one by one only when the destination has some of the id already, so that no id is left with a
+-- part of its payloads.
 local actions = {}
 
 function actions.now(id)

@@ -1,7 +1,7 @@
--- What every script of an ordered queue begins with.
+-- Opens the ordered queue of a script and checks the caller's number of shards. Every script of ordered queues includes it.
 --
 -- KEYS are those named here; then three of each shard that the script may touch: due ids, retries, fetched ids. ARGV
--- begins with the number of shards that the caller believes in, the number before if the caller believes that the
+-- begins with the number of shards that the caller knows, the number before if the caller believes that the
 -- queue is being resharded (otherwise ""), the number of shards that it names, and which.
 --
 -- The queue is a hash. Its fields are shards; from (the number of shards before resharding); cursor (how far

@@ -1,4 +1,4 @@
--- Ends a script that believes in an outdated number of shards. It stands last among the includes.
+-- Ends a script whose caller knows an outdated number of shards. Include it last.
 
 local refused = opened()
 if refused then return refused end

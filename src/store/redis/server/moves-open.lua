@@ -1,4 +1,4 @@
--- The beginning of scripts that move jobs. It stands last among the includes.
+-- Reads the common arguments of scripts that move jobs. Include it last.
 --
 -- KEYS  1 is queues.
 -- ARGV  begins with now (ms), and the channel for due jobs.

@@ -1,4 +1,4 @@
--- The beginning of scripts that change one task. It stands last among the includes.
+-- Opens the ledger of scripts that change one task. Include it last.
 --
 -- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is queues, 13 is the producers (task and producer → kind).
 -- ARGV  begins with now (ms).

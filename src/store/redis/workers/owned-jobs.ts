@@ -81,9 +81,9 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     const tickets = (await this.server.call((client) => client.hkeys(working))).sort((a, b) => Number(b) - Number(a))
     for (let from = 0; from < tickets.length && orphaned.length < limit; from += TEXTS_AT_ONCE) {
       const some = tickets.slice(from, from + TEXTS_AT_ONCE)
-      const held = await this.server.call((client) => client.hmgetBuffer(working, ...some))
+      const answers = await this.server.call((client) => client.hmgetBuffer(working, ...some))
       for (const [i, ticket] of some.entries()) {
-        const bytes = held[i]
+        const bytes = answers[i]
         if (bytes && orphaned.length < limit) orphaned.push({ owner, queue, ticket, text: texts.read(bytes) })
       }
     }

@@ -1,4 +1,4 @@
-/** Defining, pushing to and deleting ordered queues, and the owners of their shards. */
+/** Defines, fills and deletes ordered queues, and assigns their shards to owners. */
 
 import type { AcquiredShard, OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
