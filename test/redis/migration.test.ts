@@ -209,7 +209,10 @@ onRedis('a database of version 0.1', () => {
       1,
     )
     const rejected = (await redis.keys(`*:task:${id}:rejected`))[0] as string
-    const stored = async () => [await t.hq.store.tasks.reasons(id), await redis.zrange(rejected, '0', '-1', 'WITHSCORES')]
+    const stored = async () => [
+      await t.hq.store.tasks.reasons(id),
+      await redis.zrange(rejected, '0', '-1', 'WITHSCORES'),
+    ]
     const before = await stored()
     await redis.del('hk:schema')
     const migrating = openStore(url)
