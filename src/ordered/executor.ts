@@ -26,6 +26,8 @@ export interface ExecutorOptions {
 
 /** Milliseconds after which a wait is started again. */
 const WAIT_MS = 10_000
+/** The shortest pause after a wait that failed, in milliseconds. */
+const FAILED_MS = 100
 /** Milliseconds that `stop` waits for a store that does not answer. */
 const STOP_MS = 2000
 
@@ -202,7 +204,7 @@ export class OrderedExecutor implements Executor {
     } catch (thrown) {
       if (!this.#waitFailing && !signal.aborted) report(thrown, { during: 'waiting for ordered jobs' })
       this.#waitFailing = true
-      await sleep(ms, undefined, { signal }).catch(() => {})
+      await sleep(Math.max(ms, FAILED_MS), undefined, { signal }).catch(() => {})
       return undefined
     }
   }

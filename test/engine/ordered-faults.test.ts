@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
@@ -362,4 +363,26 @@ test('a release that reaches the store late does not affect the batch that runs 
   expect(running.most).toBe(1)
   expect(t.errors.map(({ error }) => error.message)).toEqual(['the connection broke'])
   expect(await job.stats()).toMatchObject({ processed: 1 })
+})
+
+test('a worker whose store the app closes leaves the event loop free, also when an id becomes due', () => {
+  const t = bench()
+  // A blocked event loop would block the test, too, so the worker has a process of its own.
+  const program = `
+    import { Highkiq } from 'highkiq'
+    import { setTimeout as sleep } from 'node:timers/promises'
+    const hq = new Highkiq({ url: ${JSON.stringify(t.url)} })
+    const O = hq.ordered('O', { shards: 8, retryIn: () => 1 }, async (_ctx, batch) => {
+      if (batch.has('fails')) throw new Error('broken')
+      await sleep(600)
+    })
+    await hq.worker({ orderedConcurrency: 8 }).start()
+    await O.performAsync(['fails', 'a', 'b', 'c'].map((id) => ({ id, payload: 1 })))
+    await sleep(300)
+    await hq.store.close()
+    await sleep(1500)
+    process.exit(7)
+  `
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 20_000 })
+  expect(status).toBe(7)
 })

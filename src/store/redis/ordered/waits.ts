@@ -7,10 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../../job/errors.ts'
 import type { OrderedStore, ShardUpdate } from '../../contract.ts'
 import { BlockingConnections } from '../server/blocking-connections.ts'
+import { closedError } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 
 /** The longest wait of one command: when its client is gone it may consume a notification until then. */
 const MAX_SECONDS = 5
+/** A shorter wait takes no connection. */
+const SHORTEST_MS = 1
 /** A later answer comes over a connection that was cut. */
 const LATE_MS = 2500
 
@@ -28,7 +31,9 @@ export class OrderedWaits extends StorePart implements Partial<OrderedStore> {
     ms: number,
     signal: AbortSignal,
   ): Promise<ShardUpdate | undefined> {
-    if (queues.length === 0) {
+    if (this.server.isClosed) throw closedError(this.server.options.url)
+    // Callers ask again at once, so each wait gives the event loop a turn.
+    if (queues.length === 0 || ms <= SHORTEST_MS) {
       await sleep(Math.max(ms, 0), undefined, { signal }).catch(() => {})
       return undefined
     }
@@ -36,7 +41,7 @@ export class OrderedWaits extends StorePart implements Partial<OrderedStore> {
     const end = performance.now() + ms
     while (!signal.aborted) {
       const left = (end - performance.now()) / 1000
-      if (left <= 0.001) break
+      if (left <= SHORTEST_MS / 1000) break
       const seconds = Math.min(left, MAX_SECONDS)
       const notified = await this.#connections
         .run(signal, seconds * 1000 + LATE_MS, (connection) => connection.call((client) => client.blpop(keys, seconds)))
