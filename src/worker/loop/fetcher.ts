@@ -221,10 +221,14 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const { signal } = this.#waiting
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
-    const fetched: FetchedJob[] =
+    const waited =
       queues.length > 0
-        ? await store.workers.waitForJobs(owner, queues, free, WAIT_MS, signal)
-        : await sleep(NO_QUEUES_MS, [], { signal }).catch(() => [])
+        ? store.workers.waitForJobs(owner, queues, free, WAIT_MS, signal)
+        : sleep(NO_QUEUES_MS, [], { signal }).catch((): FetchedJob[] => [])
+    // An abort makes an error with a stack even when the wait is over, so `#wake` must not see its controller then.
+    const fetched = await waited.finally(() => {
+      this.#waiting = undefined
+    })
     this.#queuesEmpty = false
     if (!this.#isOwner(owner)) return
     // A call of another capsule may have reported a new cancellation meanwhile.
@@ -236,7 +240,6 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** A job has ended, or a slot is free: ends the wait for jobs, or plans a call. */
   #wake(): void {
-    // Once a wait: each abort makes an error with a stack, also when the wait has already ended.
     this.#waiting?.abort()
     this.#waiting = undefined
     this.plan()
