@@ -64,7 +64,7 @@ export interface Payload {
   hk_list?: true
   /** The indexes of its rows, if it has several; the jid is that of the first. */
   hk_rows?: number[]
-  /** It is a page of an export: the store keeps the rows that it returns. */
+  /** Whether the job is a page of an export. The store keeps the rows that its handler returns. */
   hk_part?: true
   /** The number of attempts that have ended. */
   hk_attempt?: number

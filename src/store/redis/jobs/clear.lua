@@ -1,6 +1,6 @@
 -- Drops the jobs of a queue or a set, except those whose text contains a needle.
 --
--- It deletes the whole key at once when no task has an open row and no lock can be held, and otherwise one page of jobs.
+-- The script deletes the whole key when no task has an open row and no lock can be held, otherwise one page of jobs.
 --
 -- KEYS  1 is the queue or the set, 2 is queues, 3 is tasks, 4 is the cron entries; then the headers of all tasks,
 --       unless there are too many.
