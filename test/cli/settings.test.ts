@@ -174,7 +174,12 @@ describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 12
       { REDIS_PROVIDER: 'redis://:secret@host' },
       /^highkiq: REDIS_PROVIDER holds the name of the variable/,
     ],
-    ['a REDIS_PROVIDER that names nothing', [], { REDIS_PROVIDER: 'NONE_URL' }, /REDIS_PROVIDER names NONE_URL/],
+    [
+      'a REDIS_PROVIDER that names nothing',
+      [],
+      { REDIS_PROVIDER: 'NONE_URL' },
+      /REDIS_PROVIDER must name an environment variable.*got NONE_URL/,
+    ],
     [
       'a Rails folder',
       ['-r', 'rails'],
