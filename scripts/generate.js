@@ -41,7 +41,8 @@ writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
 
 // Turns src/store/redis/**/*.lua into one typed module: each script with the files that it includes, and its SHA-1.
 // The header of a script says what it does, and describes KEYS, ARGV and the answer. Its line "include:" names other
-// files; a file without that line is only included.
+// files; a file without that line is only included. The server defines each function of a script anew at every call, so
+// a script gets only the functions that it calls.
 const luaRoot = new URL('../src/store/redis/', import.meta.url)
 const luaTexts = new Map()
 for (const file of readdirSync(luaRoot, { recursive: true })) {
@@ -53,13 +54,21 @@ for (const file of readdirSync(luaRoot, { recursive: true })) {
 function luaCode(name) {
   const text = luaTexts.get(name)
   if (text === undefined) throw new Error(`there is no Lua file ${name}.lua`)
-  return text.replace(/^\s*--.*$/gm, '').replace(/^\s+/gm, '')
+  return text.replace(/^\s*--.*$/gm, '')
+}
+function withoutUnusedFunctions(source) {
+  const isUsed = (name) => source.match(new RegExp(`\\b${name}\\b`, 'g')).length > 1
+  const kept = source.replace(/^local function (\w+)\(.*(?:\bend|\n[^]*?\nend)\n/gm, (text, name) =>
+    isUsed(name) ? text : '',
+  )
+  return kept === source ? source : withoutUnusedFunctions(kept)
 }
 const lua = ['// Generated from the Lua files by scripts/generate.js. Do not edit.', 'export const lua = {']
 for (const [name, text] of [...luaTexts].sort(([a], [b]) => (a < b ? -1 : 1))) {
   const included = /^-- include: (.*)$/m.exec(text)?.[1]
   if (!included) continue
-  const source = [...included.split(' '), name].map(luaCode).join('')
+  const code = [...included.split(' '), name].map(luaCode).join('\n')
+  const source = withoutUnusedFunctions(code).replace(/^\s+/gm, '')
   const sha = createHash('sha1').update(source).digest('hex')
   const title = /^-- (.*)$/m.exec(text)[1]
   const property = camelCase(name)
