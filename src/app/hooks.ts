@@ -64,20 +64,17 @@ export class Hooks {
     // The arguments of a job are not logged.
     const about = jobstr === undefined ? rest : { ...rest, jobstr: String(jobstr).slice(0, 200) }
     if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
-      this.#write('error', { ...about, err: error }, messageOf(error))
+      this.#log().error({ ...about, err: error }, messageOf(error))
     } else if (performance.now() >= this.#logOutageAt) {
       this.#logOutageAt = performance.now() + OUTAGE_MS
-      this.#write('warn', about, `${messageOf(error)}: waiting until the store answers`)
+      this.#log().warn(about, `${messageOf(error)}: waiting until the store answers`)
     }
   }
 
-  /** Writes to standard error what the app's logger refuses. */
-  #write(level: 'error' | 'warn', about: object, message: string): void {
-    try {
-      this.#log()[level](about, message)
-    } catch (thrown) {
-      console.error(`${message} (the logger threw: ${messageOf(thrown)})`)
-    }
+  /** Reports an error of the app's logger. Writes the line of an app to standard error, because the log may refuse it again. */
+  reportLogger(thrown: unknown, jid: string | undefined, line: readonly unknown[]): void {
+    if (jid !== undefined) this.report(thrown, { jid, during: 'logging a job' })
+    else console.error(`${line.findLast((part) => typeof part === 'string')} (the logger failed: ${messageOf(thrown)})`)
   }
 
   /** Never throws. */
@@ -102,7 +99,7 @@ export class Hooks {
     try {
       await work()
     } catch (thrown) {
-      this.#write('error', { err: thrown, during }, messageOf(thrown))
+      this.#log().error({ err: thrown, during }, messageOf(thrown))
     }
   }
 }

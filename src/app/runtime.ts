@@ -57,7 +57,7 @@ export class Runtime implements AppPort {
 
   constructor(options: HighkiqOptions) {
     const { defaultJobOptions = {}, wire = 8, random = Math.random, strictArgs = 'raise', maxArgsBytes = {} } = options
-    this.setup = new Setup(options)
+    this.setup = new Setup(options, (thrown, { jid }, line) => this.hooks.reportLogger(thrown, jid, line))
     this.hooks = new Hooks(() => this.log)
     this.registry = new Registry(defaultJobOptions)
     this.client = new Client({

@@ -3,7 +3,7 @@
 import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
-import { type Logger, loggerOf } from '../job/logger.ts'
+import { guarded, type Logger, type LoggerFailure, loggerOf } from '../job/logger.ts'
 import { given } from '../job/options.ts'
 import { sidekiqOf } from '../job/payload.ts'
 import { defaultLogger } from '../log.ts'
@@ -26,8 +26,11 @@ export class Setup {
   /** The app's own store while it drains another one; undefined otherwise. */
   #own: Store | undefined
 
-  constructor(options: HighkiqOptions) {
+  readonly #onLoggerFailure: LoggerFailure
+
+  constructor(options: HighkiqOptions, onLoggerFailure: LoggerFailure) {
     this.options = options
+    this.#onLoggerFailure = onLoggerFailure
     this.#files = options.files ?? []
   }
 
@@ -39,7 +42,8 @@ export class Setup {
   }
 
   get log(): Logger {
-    this.#log ??= this.options.logger ? loggerOf(this.options.logger) : defaultLogger()
+    const { logger } = this.options
+    this.#log ??= logger ? guarded(loggerOf(logger), this.#onLoggerFailure) : defaultLogger()
     return this.#log
   }
 

@@ -32,6 +32,33 @@ export function loggerOf(given: Logger | BareLogger): Logger {
   return typeof (given as Partial<Logger>).child === 'function' ? (given as Logger) : new FieldsLogger(given, {})
 }
 
+/** Called with what a logger threw, the fields of the logger and the line. */
+export type LoggerFailure = (thrown: unknown, fields: { jid?: string }, line: unknown[]) => void
+
+/** Returns a logger like `logger` whose methods neither throw nor reject, those of its children included. */
+export function guarded<T extends object>(logger: T, onFailure: LoggerFailure, fields: object = {}): T {
+  // A proxy may not replace the methods of a frozen target; those that the target inherits it may.
+  const guard: T = new Proxy(Object.create(logger), {
+    set: (_, name, value) => Reflect.set(logger, name, value),
+    get: (_, name) => {
+      const member: unknown = Reflect.get(logger, name)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        const fail = (thrown: unknown) => onFailure(thrown, fields, args)
+        try {
+          const answer = member.apply(logger, args)
+          if (name === 'child') return guarded(answer, onFailure, { ...fields, ...(args[0] as object) })
+          return typeof answer?.then === 'function' ? answer.then(undefined, fail) : answer
+        } catch (thrown) {
+          fail(thrown)
+          return name === 'child' ? guard : undefined
+        }
+      }
+    },
+  })
+  return guard
+}
+
 class FieldsLogger implements Logger {
   readonly debug: LogLine
   readonly info: LogLine
@@ -58,10 +85,9 @@ class FieldsLogger implements Logger {
       const text = typeof about === 'string' ? about : message
       const fields = { ...this.#fields, ...(typeof about === 'string' ? {} : about) }
       const parts: unknown[] = text === undefined ? [] : [text]
-      if (parts.length === 0 || Object.keys(fields).length > 0)
-        parts.push(fields)
-        // The method may need `this`, as a method of a class does.
-      ;(this.#target[level] as (...parts: unknown[]) => void)(...parts)
+      if (parts.length === 0 || Object.keys(fields).length > 0) parts.push(fields)
+      // The method may need `this`, as a method of a class does.
+      return (this.#target[level] as (...parts: unknown[]) => void)(...parts)
     }
   }
 }

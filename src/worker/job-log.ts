@@ -3,11 +3,9 @@
 import type { JobContext } from '../job/context.ts'
 import { messageOf, type Verdict, verdictOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
-import type { Report } from './background-service.ts'
 
 interface Needs {
   isBusiness(error: unknown): boolean
-  report: Report
 }
 
 interface LoggedAttempt {
@@ -16,7 +14,6 @@ interface LoggedAttempt {
   began: number
 }
 
-/** Writes the lines. When the app's logger throws, it reports that, and the job ends as without the logger. */
 export class JobLog {
   readonly #level: 'info' | 'debug'
   readonly #needs: Needs
@@ -27,7 +24,7 @@ export class JobLog {
   }
 
   start({ ctx }: LoggedAttempt): void {
-    this.#log(ctx, {}, 'start')
+    ctx.log[this.#level]({}, 'start')
   }
 
   done(attempt: LoggedAttempt): void {
@@ -52,15 +49,7 @@ export class JobLog {
   }
 
   #end({ ctx, began }: LoggedAttempt, word: string, reason: object = {}): void {
-    this.#log(ctx, { elapsed: Math.round(performance.now() - began) / 1000, ...reason }, word)
-  }
-
-  #log(ctx: JobContext, fields: object, word: string): void {
-    try {
-      ctx.log[this.#level](fields, word)
-    } catch (thrown) {
-      this.#needs.report(thrown, { jid: ctx.jid, during: 'logging a job' })
-    }
+    ctx.log[this.#level]({ elapsed: Math.round(performance.now() - began) / 1000, ...reason }, word)
   }
 }
 

@@ -176,3 +176,62 @@ test('without an error handler, too, a logger that throws changes no job', async
   await until(async () => (await hq.store.jobSets.size('retry')) === 1)
   expect(await hq.store.jobSets.size('dead')).toBe(0)
 })
+
+test.each(['throws', 'rejects'])('a logger that %s harms neither a job, a worker nor the process', async (how) => {
+  const unhandled: unknown[] = []
+  const hear = (error: unknown) => unhandled.push(error)
+  process.on('unhandledRejection', hear)
+  onTestFinished(() => void process.off('unhandledRejection', hear))
+  const broken = () => {
+    if (how === 'throws') throw new Error('no log')
+    return Promise.reject(new Error('no log'))
+  }
+  const bare = { debug: broken, info: broken, warn: broken, error: broken }
+  const withChild: Logger = { ...bare, child: () => withChild }
+  for (const logger of [bare, withChild]) {
+    const t = bench({ logger })
+    const ran: string[] = []
+    t.hq.job('Good', async (ctx) => {
+      ctx.log.info('from the handler')
+      ran.push('good')
+    })
+    t.hq.job('Bad', { retry: false }, async () => {
+      throw new Error('no')
+    })
+    t.hq.log.warn('from the app')
+    await t.hq.push({ class: 'Good', args: [] })
+    await t.hq.push({ class: 'Bad', args: [] })
+    await t.work({ logJobs: true, concurrency: 1 })
+    await t.settled()
+    expect(ran).toEqual(['good'])
+    expect(await t.set('retry')).toEqual([])
+    await t.hq.close()
+    const logging = t.errors.filter(({ about }) => about.during === 'logging a job')
+    expect(logging.map(({ error }) => error.message)).toEqual(Array(5).fill('no log'))
+  }
+  expect(unhandled).toEqual([])
+})
+
+test('an app keeps the other members of its logger, also of a frozen one', () => {
+  class Levels {
+    #level = 'info'
+    get level() {
+      return this.#level
+    }
+    set level(level) {
+      this.#level = level
+    }
+    fatal = (text: string) => `fatal: ${text}`
+    debug() {}
+    info() {}
+    warn() {}
+    error() {}
+    child() {
+      return this
+    }
+  }
+  const given = Object.freeze(new Levels())
+  const log = new Highkiq({ url: 'sqlite::memory:', logger: given }).log as unknown as Levels
+  log.level = 'debug'
+  expect([given.level, log.level, log.fatal('x')]).toEqual(['debug', 'debug', 'fatal: x'])
+})
