@@ -9,7 +9,7 @@
 -- include: arguments ordered-open ordered-notify ordered-state ordered-opened
 
 local act, isFailed, seconds, err, room = text(), text() ~= '', text(), text(), number()
-for i = cursor + 1, #ARGV do refuse(wrongId(ARGV[i])) end
+for i = position + 1, #ARGV do refuse(wrongId(ARGV[i])) end
 
 -- Returns state and payload of a waiting id on which the call acts; otherwise nothing.
 local function waiting(id)
@@ -98,11 +98,11 @@ actions['delete-dead'] = function(id)
 end
 
 local n, unfinished = 0, 0
-for i = cursor + 1, #ARGV do
+for i = position + 1, #ARGV do
   local isFinished = actions[act](ARGV[i])
   if isFinished then n = n + 1 end
   if isFinished == false then
-    unfinished = i - cursor
+    unfinished = i - position
     break
   end
 end

@@ -7,7 +7,7 @@
 
 local answers = {}
 removeNothing('HDEL', CANCELLED)
-for i = cursor + 1, #ARGV do
+for i = position + 1, #ARGV do
   local id = ARGV[i]
   local isWaiting = deleteWaiting(id)
   local ticket = redis.call('HGET', FLIGHTS, id)

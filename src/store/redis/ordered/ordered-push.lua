@@ -12,8 +12,8 @@ local refused = opened({ QUEUE, IDS, FLIGHTS, BEHIND, NAMES }, { 'zset' })
 if refused then return refused end
 
 local total = number()
-local base = cursor
-cursor = cursor + total
+local base = position
+position = position + total
 local records = redis.call('HMGET', IDS, unpack(ARGV, base + 1, base + total))
 local flights = redis.call('EXISTS', FLIGHTS) == 1 and redis.call('HMGET', FLIGHTS, unpack(ARGV, base + 1, base + total)) or {}
 local isRepeated, count = text() == '1', {}
@@ -75,8 +75,8 @@ for _ = 1, number() do
   local listed = #list
   for _ = 1, n do
     i = i + 1
-    local id, fresh, performIn, record = ARGV[base + i], ARGV[cursor + 1], ARGV[cursor + 2], records[i]
-    cursor = cursor + 2
+    local id, fresh, performIn, record = ARGV[base + i], ARGV[position + 1], ARGV[position + 2], records[i]
+    position = position + 2
     local wakes = string.byte(performIn) == 119
     if wakes then performIn = string.sub(performIn, 2) end
     if record or isRepeated and count[id] > 1 then

@@ -31,7 +31,7 @@ local function waiting(id)
 end
 
 local shown = {}
-for i = cursor + 1, #ARGV do
+for i = position + 1, #ARGV do
   local id = ARGV[i]
   local one = { redis.call('HGET', FLIGHTS, id) or '', waiting(id) }
   if isDead then

@@ -51,10 +51,10 @@ for i = 1, number() do
   local shard, token, flight, n = number(), text(), text(), number()
   local ended = {}
   if owns(shard, token) then
-    local flights = redis.call('HMGET', FLIGHTS, unpack(ARGV, cursor + 1, cursor + n))
+    local flights = redis.call('HMGET', FLIGHTS, unpack(ARGV, position + 1, position + n))
     local isSeen = {}
     for j = 1, n do
-      local id = ARGV[cursor + j]
+      local id = ARGV[position + j]
       local isOurs = flights[j] == flight and not isSeen[id]
       if isOurs then
         ended[#ended + 1] = id
@@ -65,7 +65,7 @@ for i = 1, number() do
   else
     done[#done + 1] = string.rep('f', n)
   end
-  cursor = cursor + n
+  position = position + n
   if #ended > 0 then
     redis.call('HDEL', FLIGHTS, unpack(ended))
     redis.call('HDEL', FETCHED[shard], unpack(ended))

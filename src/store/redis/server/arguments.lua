@@ -1,16 +1,16 @@
 -- Every script begins with this: it reads ARGV in order, checks the types of keys before anything is written, and
 -- collects problems.
 
-local cursor = 0
+local position = 0
 
 local function text()
-  cursor = cursor + 1
-  return ARGV[cursor]
+  position = position + 1
+  return ARGV[position]
 end
 
 local function number()
-  cursor = cursor + 1
-  return tonumber(ARGV[cursor])
+  position = position + 1
+  return tonumber(ARGV[position])
 end
 
 local types = {}

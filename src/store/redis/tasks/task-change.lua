@@ -8,7 +8,7 @@
 if not ledger then return false end
 if ledger.state == 'done' or ledger.state == 'cancelled' then return 'ended' end
 removeNothing('HDEL', KEYS[1])
-while cursor < #ARGV do
+while position < #ARGV do
   local field, value = text(), text()
   if field == 'paused' then
     -- A pause sets its own reason, and resuming removes it.

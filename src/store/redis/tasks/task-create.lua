@@ -11,7 +11,7 @@ expect('hash', 'hash', 'zset', 'set')
 local queue, producer, id, created = text(), text(), text(), text()
 if redis.call('EXISTS', header) == 1 then return 0 end
 redis.call('HSET', header, 'id', id, 'state', 'open', 'producer', producer, 'producers', 'a' .. producer, 'cursor:' .. producer, 0, 'run', 1,
-  'createdAt', created, 'score', created, unpack(ARGV, cursor + 1))
+  'createdAt', created, 'score', created, unpack(ARGV, position + 1))
 redis.call('ZADD', tasks, created, id)
 redis.call('SADD', KEYS[4], queue)
 redis.call('HSET', producers, id .. ' ' .. producer, 'a')

@@ -6,7 +6,7 @@
 
 if not ledger then return end
 removeNothing('HDEL', KEYS[1])
-while cursor < #ARGV do
+while position < #ARGV do
   local event = eventOf(ledger, number())
   if event and event.location == WINDOW then
     leave(ledger, event)

@@ -10,11 +10,11 @@ local owner, expected = text(), number()
 expect('zset', 'hash', 'hash')
 local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or nil)
 if stamp and stamp < 0 then return 0 end
-if not stamp and cursor == #ARGV then return 0 end
+if not stamp and position == #ARGV then return 0 end
 if expected and stamp and stamp + tonumber(redis.call('HGET', KEYS[2], 'seconds') or 0) * 1000 ~= expected then return 0 end
 redis.call('HDEL', KEYS[3], owner)
 redis.call('ZADD', KEYS[1], string.format('%d', -clock()), owner)
 if not stamp then
-  for i = cursor + 1, #ARGV do redis.call('HSET', KEYS[2], 'q ' .. ARGV[i], '') end
+  for i = position + 1, #ARGV do redis.call('HSET', KEYS[2], 'q ' .. ARGV[i], '') end
 end
 return 1

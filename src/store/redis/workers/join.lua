@@ -11,6 +11,6 @@ if redis.call('ZSCORE', KEYS[1], owner) then return 0 end
 redis.call('DEL', KEYS[3])
 redis.call('ZADD', KEYS[1], nextStamp(KEYS[2]), owner)
 redis.call('HSET', KEYS[3], 'seconds', seconds, 'host', host)
-for i = cursor + 1, #ARGV do redis.call('HSET', KEYS[3], 'q ' .. ARGV[i], '') end
+for i = position + 1, #ARGV do redis.call('HSET', KEYS[3], 'q ' .. ARGV[i], '') end
 if host ~= '' then redis.call('HSET', KEYS[4], owner, host) end
 return 1

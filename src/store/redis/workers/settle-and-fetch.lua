@@ -25,8 +25,8 @@ now = number()
 local owner, channel = text(), text()
 local ticket, wanted, mostBytes = number(), number(), number()
 local count, asked = number(), number()
-local firstName = cursor + 1
-cursor = cursor + asked
+local firstName = position + 1
+position = position + asked
 
 local queues = {}
 for i = 1, count do
@@ -49,13 +49,13 @@ local missing = {}
 for i, queue in ipairs(queues) do
   local tickets = number()
   local removed = 0
-  if tickets > 0 then removed = redis.call('HDEL', queue.working, unpack(ARGV, cursor + 1, cursor + tickets)) end
-  cursor = cursor + tickets
+  if tickets > 0 then removed = redis.call('HDEL', queue.working, unpack(ARGV, position + 1, position + tickets)) end
+  position = position + tickets
   processed = processed + removed
   missing[i] = tickets - removed
   local arrivals = number()
-  if arrivals > 0 then redis.call('SREM', queue.settled, unpack(ARGV, cursor + 1, cursor + arrivals)) end
-  cursor = cursor + arrivals
+  if arrivals > 0 then redis.call('SREM', queue.settled, unpack(ARGV, position + 1, position + arrivals)) end
+  position = position + arrivals
 end
 
 local started = {}
@@ -96,8 +96,8 @@ local settled = {}
 
 for _ = 1, number() do
   local queue, tickets = queues[number()], number()
-  local before = cursor
-  cursor = cursor + tickets
+  local before = position
+  position = position + tickets
   local group = readDone()
   local key = wrongTask(group.base)
   local ok, ledger = not key, key and unusable(key)
