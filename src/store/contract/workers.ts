@@ -76,7 +76,7 @@ export interface Lease {
   /** Seconds for which the lease is valid after each renewal. */
   seconds: number
   /** The stamp of the newest renewal; see `unrenewed`. */
-  renewed: number
+  stamp: number
   /** End of the lease on the store's clock: compare only for equality. */
   ends: number
   /**
@@ -192,14 +192,16 @@ export interface WorkerStore {
    */
   unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }>
   /**
-   * Removes names of queues and owners that are gone, and returns the owners that have jobs but no lease; claim those
-   * with the end 0. It reads the whole store, so call it rarely.
+   * Removes names of queues and owners that are gone, and returns the owners that have jobs but no lease: claim them.
+   * It reads the whole store, so call it rarely.
    */
   tidy(): Promise<string[]>
   /**
-   * Ends the lease for good: from then on the owner's calls are fenced and its jobs are orphaned. With `ends`, only if the
-   * lease still has this end; null claims an owner that is known to be dead. Tasks to which the owner was adding rows
-   * become `interrupted`.
+   * Ends the lease for good: from then on the owner's calls are fenced and its jobs are orphaned. Tasks to which the
+   * owner was adding rows become `interrupted`. `ends` says when this is allowed:
+   * - a time: the lease still has this end, so the owner has not renewed it since the caller read it;
+   * - 0: the owner has no lease (`tidy`), and has not got one since;
+   * - null: always, because the caller knows that the owner is dead.
    */
   claim(owner: string, ends: number | null): Promise<boolean>
   /**

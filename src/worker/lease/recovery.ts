@@ -138,9 +138,9 @@ export class Recovery extends Periodic {
     return Math.min(now - since, this.#leaseMs * MOST_COUNTED)
   }
 
-  async #judge({ owner, seconds, renewed, ends }: Lease): Promise<void> {
+  async #judge({ owner, seconds, stamp, ends }: Lease): Promise<void> {
     this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
-    const since = this.#observations.find(({ stamp }) => stamp >= renewed)
+    const since = this.#observations.find((one) => one.stamp >= stamp)
     if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return
     await this.#engine.store.workers.claim(owner, ends)
   }

@@ -134,7 +134,7 @@ export const recovery: Case[] = [
       const since = await t.store.workers.unrenewed(stamp)
       expect(since.stamp).toBeGreaterThan(stamp)
       expect(since.leases).toMatchObject([{ owner: bob, seconds: 9, claimed: false }])
-      expect(since.leases[0]?.renewed).toBeLessThanOrEqual(stamp)
+      expect(since.leases[0]?.stamp).toBeLessThanOrEqual(stamp)
       expect((await t.store.workers.unrenewed(since.stamp)).leases.map(({ owner }) => owner).sort()).toEqual(
         [ann, bob].sort(),
       )

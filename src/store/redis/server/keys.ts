@@ -38,7 +38,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     arriving: (queue: string, owner: string) => tagged(queue, `arriving:${owner}`),
     /** Set of an owner: tickets of settled arrivals, in case a settlement is repeated. */
     settled: (queue: string, owner: string) => tagged(queue, `settled:${owner}`),
-    /** Sorted set: owner → stamp of its newest renewal, or minus the time of its claim (ms of the server's clock). */
+    /** Sorted set: owner → stamp of its newest renewal; once claimed, minus the time of its claim (ms by the server). */
     leases: `${prefix}hk:leases`,
     /** The newest stamp. Each renewal gets a greater one, close to the server's clock in ms even when that clock is set. */
     renewals: `${prefix}hk:renewals`,

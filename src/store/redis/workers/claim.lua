@@ -1,9 +1,9 @@
 -- Claims a lease for good.
 --
 -- KEYS  1 is leases, 2 is the owner, 3 is its machine.
--- ARGV  are the owner, the end that its lease must still have or "" (the owner is known to be dead), names of its
---       queues in case no key lists them.
--- Returns 1; 0 when the lease was renewed since it was read, was claimed before, or is unknown.
+-- ARGV  are the owner; the end that its lease must still have, 0 (the owner must have no lease) or "" (it is known to
+--       be dead); the names of its queues, if its hash has none.
+-- Returns 1; 0 when the lease has another end, was claimed before, or is unknown and no queue is named.
 -- include: arguments
 
 local owner, expected = text(), number()

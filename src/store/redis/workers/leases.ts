@@ -66,7 +66,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     return { stamp: Number(stamp ?? 0), leases: scores ? await this.#leasesOf(scores) : [] }
   }
 
-  /** `known`: queues that the owner had, in case no key lists them any more. */
+  /** `ends` as in the contract. `known`: queues that the owner had, in case no key lists them any more. */
   async claimLease(owner: string, ends: number | null, known: Iterable<string> = []): Promise<boolean> {
     // In an outage every lease ends. A process that has just reconnected gives the others time to reconnect as well.
     const grace = ((this.#seconds || DEFAULT_SECONDS) * 1000 * 2) / 3
@@ -75,6 +75,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     if (isTooEarly()) return false
     const { host, queues } = await this.recordOf(owner)
     let unlisted: string[] = []
+    // Only an owner that is dead or has no lease may have no hash: then its keys name its queues.
     if (queues.length === 0 && (ends === 0 || ends === null)) {
       const found = (await this.#findOwners()).filter((one) => one.owner === owner).map(({ queue }) => queue)
       unlisted = [...new Set([...known, ...found])]
@@ -155,7 +156,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       const claimed = stamp < 0
       const ends = claimed ? -stamp : stamp + Number(seconds ?? 0) * 1000
       const ended = claimed || ends < now
-      return { owner, host: host ?? '', seconds: Number(seconds ?? 0), renewed: stamp, ends, ended, claimed }
+      return { owner, host: host ?? '', seconds: Number(seconds ?? 0), stamp, ends, ended, claimed }
     })
   }
 

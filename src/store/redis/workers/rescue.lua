@@ -6,7 +6,7 @@
 -- Returns the answers as one text (o ok, g gone, e error).
 -- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
--- The time of a claimed lease is negative.
+-- A claimed lease has a negative stamp.
 local function remove(leases, owner, working, arriving, source, name)
   local stamp = redis.call('ZSCORE', leases, owner)
   if not stamp or tonumber(stamp) >= 0 then return end

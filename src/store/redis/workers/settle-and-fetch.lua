@@ -38,8 +38,8 @@ for i = 1, count do
   for field, kind in pairs({ working = 'hash', arriving = 'list', leases = 'zset', settled = 'set' }) do
     refuse(wrong(queue[field], kind))
   end
-  local ends = redis.call('ZSCORE', queue.leases, owner)
-  if not ends or tonumber(ends) < 0 then return 'fenced' end
+  local stamp = redis.call('ZSCORE', queue.leases, owner)
+  if not stamp or tonumber(stamp) < 0 then return 'fenced' end
   queues[i] = queue
 end
 

@@ -25,7 +25,7 @@ export class Leases extends Tables {
     return this.db.all<LeaseRow>(sql.owner.list).map(({ boot, claimed, ...lease }) => ({
       ...lease,
       // A renewal before the last start of the machine is older than all others.
-      renewed: boot === bootId ? lease.ends - Math.round(lease.seconds * 1000) : 0,
+      stamp: boot === bootId ? lease.ends - Math.round(lease.seconds * 1000) : 0,
       ended: isPast(lease.ends, boot, lease.seconds, now),
       claimed: claimed === 1,
     }))

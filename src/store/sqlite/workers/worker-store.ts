@@ -73,7 +73,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     this.file.read((db) => {
       const stamp = monotonicNow()
       const leases = since === null ? [] : db.get(Leases).list()
-      return { stamp, leases: leases.filter(({ claimed, renewed }) => !claimed && renewed <= (since as number)) }
+      return { stamp, leases: leases.filter((lease) => !lease.claimed && lease.stamp <= (since as number)) }
     })
 
   /** The tables refer to each other, so there is nothing to tidy. */
