@@ -10,7 +10,7 @@ export interface PushStep {
 export interface StepsOptions {
   /** Returns whether a step that failed with this error, which is not a PushError, may have been done all the same. */
   maybeDone?: (thrown: HighkiqError) => boolean
-  /** Wraps the run of all steps, for example to wait for replicas. Nothing is certainly stored before it resolves. */
+  /** Wraps the run of all steps, for example to wait for replicas. No step counts as stored before it resolves. */
   around?: ((steps: () => Promise<void>) => Promise<void>) | undefined
 }
 

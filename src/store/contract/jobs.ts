@@ -70,8 +70,9 @@ export type TransactionItem = PushItem | TrackedPush | OrderedPushes
 
 export interface JobStore {
   /**
-   * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored,
-   * as durably as docs/sqlite.md and docs/redis.md promise. When it rejects with a PushError, `maybePushed` says whether jobs may be stored.
+   * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored, and the
+   * death of any process that uses the store takes none; docs/sqlite.md and docs/redis.md say what a power cut or a
+   * failover may take. When it rejects with a PushError, `maybePushed` says whether jobs may be stored.
    */
   push(items: PushItem[], now: number): Promise<void>
   /**

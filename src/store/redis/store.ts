@@ -4,9 +4,9 @@ import type { Store } from '../contract.ts'
 import { Cancellations } from './jobs/cancellations.ts'
 import { Crons } from './jobs/crons.ts'
 import { JobSets } from './jobs/job-sets.ts'
+import { RedisJobStore } from './jobs/job-store.ts'
 import { Metrics } from './jobs/metrics.ts'
 import { Pauses } from './jobs/pauses.ts'
-import { Queues } from './jobs/queues.ts'
 import { Results } from './jobs/results.ts'
 import { Search } from './jobs/search.ts'
 import { OrderedActions } from './ordered/actions.ts'
@@ -61,7 +61,7 @@ export class RedisStore implements Store {
     this.#owners = owners
     this.#notifiers = [server.due, pauses.notifier]
 
-    this.jobs = { transaction: null, ...allMethods(new Queues(server), pauses) }
+    this.jobs = { transaction: null, ...allMethods(new RedisJobStore(server), pauses) }
     this.jobSets = jobSets
     this.search = new Search(server)
     this.cancellations = new Cancellations(server)

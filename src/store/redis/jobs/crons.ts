@@ -2,7 +2,7 @@
 
 import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { pushError } from '../server/push-steps.ts'
+import { pushError } from '../server/confirmed-push.ts'
 import { StorePart } from '../server/server.ts'
 
 export class Crons extends StorePart implements CronStore {

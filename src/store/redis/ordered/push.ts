@@ -3,8 +3,8 @@
 import { HighkiqError } from '../../../job/errors.ts'
 import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { pushError } from '../server/confirmed-push.ts'
 import type { Argument } from '../server/connection.ts'
-import { pushError } from '../server/push-steps.ts'
 import { homesOf, OrderedPart, type Shards } from './queues.ts'
 
 export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> {
@@ -20,7 +20,7 @@ export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> 
     try {
       const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
       const argsOf = (known: Shards) => argumentsOf(items, known)
-      await queues.server.storing(async () => {
+      await queues.server.confirmedByReplicas(async () => {
         while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
           await queues.define(queue, shards)
         }

@@ -69,10 +69,10 @@ export class Server {
   }
 
   /**
-   * Runs commands that store jobs; with `waitForReplicas` it resolves once that many replicas have confirmed them.
+   * Runs `work`, which writes. With `waitForReplicas` it resolves once that many replicas have confirmed the writes.
    * @throws STORE_TIMEOUT
    */
-  async storing<T>(work: () => Promise<T>): Promise<T> {
+  async confirmedByReplicas<T>(work: () => Promise<T>): Promise<T> {
     const { waitForReplicas } = this.options
     return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()
   }

@@ -15,8 +15,8 @@ import {
 import { lua } from '../lua.generated.ts'
 import { type Call, STATUS_NUMBER, writeTaskQueues } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
+import { storedInSteps } from '../server/confirmed-push.ts'
 import type { Argument } from '../server/connection.ts'
-import { storedInSteps } from '../server/push-steps.ts'
 import { StorePart } from '../server/server.ts'
 import { headerOf, taskQueuesOf } from './record.ts'
 import { answerOf } from './tasks.ts'
@@ -47,7 +47,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
       args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
       for (const message of messages) args.push(JSON.stringify(message))
     }
-    return answerOf(await this.server.storing(() => this.server.runOnTask(task, lua.taskAddRows, args)))
+    return answerOf(await this.server.confirmedByReplicas(() => this.server.runOnTask(task, lua.taskAddRows, args)))
   }
 
   async cancelRows(

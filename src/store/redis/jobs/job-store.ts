@@ -1,4 +1,4 @@
-/** Pushes jobs, lists the jobs of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. */
+/** Pushes jobs, lists those of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. Pauses: pauses.ts. */
 
 import { HighkiqError, PushError } from '../../../job/errors.ts'
 import type { PushStep } from '../../../job/push-steps.ts'
@@ -12,8 +12,8 @@ import {
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf } from '../server/chunks.ts'
+import { storedInSteps } from '../server/confirmed-push.ts'
 import { maybeDone } from '../server/connection.ts'
-import { storedInSteps } from '../server/push-steps.ts'
 import { StorePart } from '../server/server.ts'
 
 /** The most jobs that one script stores. */
@@ -21,7 +21,7 @@ const MAX_SCRIPT_JOBS = 100
 
 type Scored = Extract<PushItem, { score: number }>
 
-export class Queues extends StorePart implements Partial<JobStore> {
+export class RedisJobStore extends StorePart implements Partial<JobStore> {
   /** @throws PushError */
   async push(items: readonly PushItem[], now: number): Promise<void> {
     if (items.length === 0) return

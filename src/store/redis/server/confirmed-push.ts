@@ -16,6 +16,6 @@ export function pushError(thrown: unknown, jids: string[] = []): unknown {
  * @throws PushError
  */
 export function storedInSteps(server: Server, steps: readonly PushStep[]): Promise<void> {
-  const around = server.options.waitForReplicas > 0 ? (work: () => Promise<void>) => server.storing(work) : undefined
-  return inSteps(steps, { maybeDone, around })
+  const confirmed = (work: () => Promise<void>) => server.confirmedByReplicas(work)
+  return inSteps(steps, { maybeDone, around: server.options.waitForReplicas > 0 ? confirmed : undefined })
 }
