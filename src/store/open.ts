@@ -17,7 +17,7 @@ export interface StoreSettings extends RedisSettings {
 /** Returns a store for a URL, without opening it. */
 export type OpenStore = (url: string, settings: StoreSettings) => Store
 
-const openRedis: OpenStore = (url, settings) => new RedisStore(readRedisUrl(url, settings))
+const openRedis: OpenStore = (url, settings) => new RedisStore(readRedisUrl(url, settings), settings.warn)
 const OWN: Readonly<Record<string, OpenStore>> = {
   redis: openRedis,
   rediss: openRedis,

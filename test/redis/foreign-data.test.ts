@@ -1,5 +1,5 @@
 import { Highkiq } from 'highkiq'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { recorder } from '../engine/bench.ts'
 import { EMPTY_STORE } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -88,6 +88,21 @@ onRedis('data of other programs', () => {
     await ruby('b:1', 'info', '{}')
     await server.ask('SET', 'dear-leader', 'b:1')
     expect((await all(hq.processes())).map(({ leader }) => leader)).toEqual([false, true])
+  })
+
+  test('a job that cannot move stays where it is, and the log names the key of the wrong type', async () => {
+    const log = recorder()
+    const app = new Highkiq({ url: server.url(), logger: log })
+    onTestFinished(() => app.close())
+    await server.ask('SET', 'queue:odd', 'what')
+    await app.push({ class: 'J', args: [], queue: 'odd', at: Date.now() / 1000 + 60 })
+    await app.scheduled.addAllToQueue().catch(() => {})
+    expect(await app.scheduled.size()).toBe(1)
+    expect(log.lines).toContainEqual({
+      level: 'warn',
+      about: { store: app.store.url },
+      message: 'WRONGTYPE the key queue:odd holds something else than what belongs there',
+    })
   })
 
   test('a queue or process whose key has the wrong type hides only itself', async () => {

@@ -47,9 +47,9 @@ export class RedisStore implements Store {
   readonly #owners: Owners
   readonly #notifiers: Notifier[]
 
-  constructor(options: RedisStoreOptions) {
+  constructor(options: RedisStoreOptions, warn?: (message: string) => void) {
     this.url = options.url
-    const server = new Server(options)
+    const server = new Server(options, warn)
     const pauses = new Pauses(server)
     const jobSets = new JobSets(server)
     const tasks = new Tasks(server, jobSets)

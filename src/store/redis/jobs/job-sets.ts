@@ -3,15 +3,12 @@
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf, pairs } from '../server/chunks.ts'
-import type { Reply } from '../server/connection.ts'
 import { StorePart } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
 const MAX_PRUNED = 1000
-
-const ANSWERS: Record<string, SwapAnswer | 'far'> = { o: 'ok', g: 'gone', f: 'far', e: 'error' }
 
 export class JobSets extends StorePart implements JobSetStore {
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
@@ -29,14 +26,14 @@ export class JobSets extends StorePart implements JobSetStore {
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
     const answers: SwapAnswer[] = []
     for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
-      const letters = await this.server.runCall(lua.swap, now, [this.keys.set(set)], some, (call) => {
+      const moved = await this.server.moveJobs(lua.swap, now, [this.keys.set(set)], some, (call) => {
         call.add(some.length)
         for (const { text, score, to, effects } of some) {
           call.add(this.server.texts.write(text), score)
           call.item(to, effects)
         }
       })
-      answers.push(...swapAnswers(letters))
+      answers.push(...moved)
     }
     return answers
   }
@@ -67,11 +64,6 @@ export class JobSets extends StorePart implements JobSetStore {
     const args = [max, since, MAX_PRUNED]
     while (((await this.server.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);
   }
-}
-
-/** Reads a letter for each job, as `move` in moves.lua answers it; `f` is "too far away". */
-export function swapAnswers<T extends SwapAnswer | 'far' = SwapAnswer>(letters: Reply): T[] {
-  return Array.from(letters as string, (letter) => ANSWERS[letter] as T)
 }
 
 /** Reads entries of a set with their scores. */

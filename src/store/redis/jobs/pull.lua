@@ -5,7 +5,7 @@
 -- ARGV  begin as in moves-open.lua; then come the most texts to pass, number of jobs; of each: text, about how many
 --       jobs are before it or "", item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, f too far away for this script, e error), for at least one job and
--- as many as there was time for.
+-- as many as there was time for; and the problems as lines.
 -- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
 -- No command removes an element of a list by its index. Elements are overwritten with this text, and then all of them
@@ -72,4 +72,4 @@ for i = 1, count do
 end
 if gone > 0 then redis.call('LREM', queue, last < length - first and gone or -gone, GONE) end
 finish(channel, report)
-return table.concat(answers)
+return { table.concat(answers), table.concat(problems, '\n') }

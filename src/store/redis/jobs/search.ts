@@ -19,7 +19,7 @@ import { readTaskQueues } from '../server/call.ts'
 import { chunksOf, pairs } from '../server/chunks.ts'
 import { escapePattern } from '../server/keys.ts'
 import { StorePart } from '../server/server.ts'
-import { entriesOf, scoreOf, swapAnswers } from './job-sets.ts'
+import { entriesOf, scoreOf } from './job-sets.ts'
 
 /** The most texts, and about the most bytes, that one call compares. */
 const MAX_TEXTS = 2000
@@ -110,16 +110,15 @@ export class Search extends StorePart implements SearchStore {
     for (const some of chunksOf(items, ({ text }) => 2 * text.length, MAX_PULLS)) {
       for (let done = 0; done < some.length; ) {
         const rest = some.slice(done)
-        const letters = await this.server.runCall(lua.pull, now, [this.keys.queue(queue)], rest, (call) => {
+        const moved = await this.server.moveJobs<'far'>(lua.pull, now, [this.keys.queue(queue)], rest, (call) => {
           call.add(MAX_PASSED, rest.length)
           for (const { text, at = '', to, effects } of rest) {
             call.add(this.server.texts.write(text), at)
             call.item(to, effects)
           }
         })
-        const answered = swapAnswers<SwapAnswer | 'far'>(letters)
-        answers.push(...answered)
-        done += answered.length
+        answers.push(...moved)
+        done += moved.length
       }
     }
     return answers

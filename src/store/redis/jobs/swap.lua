@@ -2,7 +2,7 @@
 --
 -- KEYS  1 is queues, 2 is the set; then the keys that items name.
 -- ARGV  begin as in moves-open.lua; then come number of entries; of each: text, score, item (moves.lua).
--- Returns the answers as one text (o ok, g gone, e error).
+-- Returns the answers as one text (o ok, g gone, e error), and the problems as lines.
 -- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
 local set = KEYS[2]
@@ -20,4 +20,4 @@ for i = 1, number() do
   answers[i] = move({ readItem() }, remove, entry, score)
 end
 finish(channel, report)
-return table.concat(answers)
+return { table.concat(answers), table.concat(problems, '\n') }

@@ -2,6 +2,7 @@
 
 import type { Redis } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
+import type { SwapAnswer } from '../../contract.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys, tasksOf } from './call.ts'
 import { type Argument, Connection, closedError, type Fill, type Reply, type Script } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
@@ -11,6 +12,8 @@ import { Notifier } from './notifier.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
 
+/** The letters with which `move` in moves.lua answers; `far` is "too far away". */
+const MOVE_ANSWERS: Record<string, SwapAnswer | 'far'> = { o: 'ok', g: 'gone', f: 'far', e: 'error' }
 /** How many tasks' queues this process remembers. */
 const REMEMBERED_TASKS = 10_000
 
@@ -22,6 +25,7 @@ export class Server {
   readonly main: Connection
   /** Notifies the waits for due jobs that a job may be due earlier than the others. */
   readonly due: Notifier
+  readonly #warn: (message: string) => void
   readonly #taskQueues = new Map<string, TaskQueues>()
   readonly #connections = new Set<Connection>()
   readonly #failovers: FailoverWatcher
@@ -29,8 +33,10 @@ export class Server {
   #opening: Promise<void> | undefined
   #isOpen = false
 
-  constructor(options: RedisStoreOptions) {
+  /** `warn` gets the problems that do not end a command. */
+  constructor(options: RedisStoreOptions, warn: (message: string) => void = () => {}) {
     this.options = options
+    this.#warn = warn
     this.keys = keysOf(options.namespace, options.wire)
     this.main = this.connect()
     this.due = new Notifier(this, this.keys.dueChannel)
@@ -139,6 +145,13 @@ export class Server {
     call.add(now, this.keys.dueChannel)
     fill(call)
     return this.run(script, call.keys, call.args)
+  }
+
+  /** Runs a script that moves jobs, as `runCall` does, and logs its problems. Returns an answer for each job. */
+  async moveJobs<More = never>(...call: Parameters<Server['runCall']>): Promise<(SwapAnswer | More)[]> {
+    const [letters, problems] = (await this.runCall(...call)) as [string, string]
+    if (problems) this.#warn(problems)
+    return Array.from(letters, (letter) => MOVE_ANSWERS[letter] as SwapAnswer | More)
   }
 
   newCall(): Call {

@@ -2,7 +2,6 @@
 
 import { hasCode } from '../../../job/errors.ts'
 import type { OrphanedJob, OwnedJob, Rescue, SwapAnswer, WorkerStore } from '../../contract.ts'
-import { swapAnswers } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { type Server, StorePart } from '../server/server.ts'
@@ -94,7 +93,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     const { keys } = this
     const answers: SwapAnswer[] = []
     for (const some of chunksOf(items, ({ to }) => 2 * (to?.text.length ?? 0), MAX_JOBS)) {
-      const letters = await this.server.runCall(lua.rescue, now, [], some, (call) => {
+      const moved = await this.server.moveJobs(lua.rescue, now, [], some, (call) => {
         call.add(some.length)
         for (const { owner, queue, ticket, to, effects } of some) {
           const isArrival = ticket.startsWith(ARRIVAL)
@@ -104,7 +103,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
           call.item(to, effects)
         }
       })
-      answers.push(...swapAnswers(letters))
+      answers.push(...moved)
     }
     return answers
   }

@@ -3,7 +3,7 @@
 -- KEYS  1 is queues; then the keys that ARGV names.
 -- ARGV  begin as in moves-open.lua; then come number of jobs; of each: owner, numbers of the keys of leases,
 --       working and arriving, "ticket" or "arrival", ticket or text, item (moves.lua).
--- Returns the answers as one text (o ok, g gone, e error).
+-- Returns the answers as one text (o ok, g gone, e error), and the problems as lines.
 -- include: arguments ledger backlog closing iteration cancellations moves moves-open
 
 -- A claimed lease has a negative stamp.
@@ -33,4 +33,4 @@ for i = 1, number() do
   end
 end
 finish(channel, report)
-return table.concat(answers)
+return { table.concat(answers), table.concat(problems, '\n') }
