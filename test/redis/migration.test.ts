@@ -259,7 +259,7 @@ onRedis('a database of version 0.1', () => {
           }
         },
       })
-      isDone = await migrate(dying, keysOf(''), options, null).then(
+      isDone = await migrate(dying, keysOf(''), options, null, () => {}).then(
         () => true,
         (thrown) => {
           expect(thrown).toMatchObject({ message: 'killed' })
@@ -303,9 +303,8 @@ onRedis('a database of version 0.1', () => {
 
   test('whose keys have another type is named in the error, and migrated once that is mended', async () => {
     const expected = await openedOnce()
-    const task = FIXTURE.find(([, key]) => /:task:\w{16}$/.test(key))?.[1] as string
     const names = ['hk:queues', 'hk:tasks', 'hk:marks', 'hk:leases', 'hk:{queue:rows}:leases', 'hk:{queue:rows}:hosts']
-    names.push('hk:{queue:imported}:adding', 'hk:{queue:rows}:held', 'hk:{queue:Entities}:ordered', task)
+    names.push('hk:{queue:imported}:adding', 'hk:{queue:rows}:held', 'hk:{queue:Entities}:ordered')
     for (const name of names) {
       const { url, redis } = await restored()
       const isThere = (await redis.exists(name)) === 1
@@ -317,6 +316,35 @@ onRedis('a database of version 0.1', () => {
       if (isThere) await redis.rename('away', name)
       await store.open()
       await store.close()
+      expect(await migrated(redis), name).toEqual(expected)
+    }
+  })
+
+  test('is migrated without a task that has a key of another type, and this task once the key is mended', async () => {
+    const expected = await openedOnce()
+    const task = FIXTURE.find(([, key]) => /:task:\w{16}$/.test(key))?.[1] as string
+    for (const name of [task, `${task}:rows`]) {
+      const { url, redis } = await restored()
+      const isThere = (await redis.exists(name)) === 1
+      if (isThere) await redis.rename(name, 'away')
+      await redis.xadd(name, '*', 'a', 'b')
+      const warnings: string[] = []
+      const open = async () => {
+        const store = openStore(url, { warn: (message) => warnings.push(message) })
+        await store.open()
+        const tasks = await store.tasks.page({ limit: 99 }).catch(() => [])
+        await store.close()
+        return tasks
+      }
+      await open()
+      expect(warnings).toEqual([expect.stringMatching(`${name} holds something else .*: its task was not migrated`)])
+      const others = (all: Record<string, unknown>) =>
+        Object.entries(all).filter(([key]) => !key.startsWith(task) && key !== 'away' && key !== 'hk:schema')
+      expect(others(await migrated(redis)), name).toEqual(others(expected))
+      await redis.del(name)
+      if (isThere) await redis.rename('away', name)
+      await open()
+      expect(warnings).toHaveLength(1)
       expect(await migrated(redis), name).toEqual(expected)
     }
   })

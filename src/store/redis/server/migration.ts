@@ -1,7 +1,8 @@
 /**
  * Migrates a database of version 0.1, which has other names for some keys and fields. Each step is one short script and
  * may be repeated, so several processes may migrate a database together, and any process can continue after another one
- * that was killed. The schema is set at the end. Until then no process reads what is being migrated.
+ * that was killed. The schema is set at the end. Until then no process reads what is being migrated. A task with a key of
+ * the wrong type is skipped: then the schema is not set, and each later process migrates again.
  */
 
 import { HighkiqError } from '../../../job/errors.ts'
@@ -20,7 +21,7 @@ const NOTE_SECONDS = 30 * 86_400
 const AT_ONCE = 100
 
 /**
- * Migrates the database if needed. `schema` is the value of `hk:schema`, or null.
+ * Migrates the database if needed. `schema` is the value of `hk:schema`, or null. `warn` gets the keys of skipped tasks.
  * @throws STORE_UNUSABLE with `retryAfterMs` while a process of version 0.1 has a lease: processes of the two versions do
  * not see each other's leases, and each would run the other's jobs again
  */
@@ -29,6 +30,7 @@ export async function migrate(
   keys: Keys,
   { url, namespace }: RedisStoreOptions,
   schema: string | null,
+  warn: (message: string) => void,
 ): Promise<void> {
   if (schema === String(SCHEMA)) return
   if (schema !== null) {
@@ -49,8 +51,11 @@ export async function migrate(
   }
   if (begun === 'current') return
   await migrateQueues(main, keys, prefix)
-  await migrateTasks(main, keys)
-  await main.call((client) => client.set(keys.schema, SCHEMA))
+  const problems = await migrateTasks(main, keys)
+  if (problems.size === 0) await main.call((client) => client.set(keys.schema, SCHEMA))
+  for (const problem of problems) {
+    warn(`${problem}: its task was not migrated; delete this key, and open the store again`)
+  }
 }
 
 async function migrateQueues(main: Connection, keys: Keys, prefix: string): Promise<void> {
@@ -65,7 +70,9 @@ async function migrateQueues(main: Connection, keys: Keys, prefix: string): Prom
   }
 }
 
-async function migrateTasks(main: Connection, keys: Keys): Promise<void> {
+/** Returns the problems with tasks that were skipped. */
+async function migrateTasks(main: Connection, keys: Keys): Promise<Set<string>> {
+  const problems = new Set<string>()
   let cursor = '0'
   do {
     const [next, found] = await main.call((client) => client.hscan(keys.tasks, cursor, 'COUNT', AT_ONCE))
@@ -76,13 +83,12 @@ async function migrateTasks(main: Connection, keys: Keys): Promise<void> {
     }
     while (tasks.length > 0) {
       const cursors = tasks.map((task) => task.cursor)
-      const left = (await main.run(
-        lua.migrateTasks,
-        tasks.flatMap(({ all }) => all),
-        cursors,
-      )) as string[]
+      const all = tasks.flatMap((task) => task.all)
+      const [left, found] = (await main.run(lua.migrateTasks, all, cursors)) as [string[], string[]]
+      for (const problem of found) problems.add(problem)
       tasks = tasks.map(({ all }, i) => ({ all, cursor: left[i] as string })).filter((task) => task.cursor !== '0')
     }
     cursor = next
   } while (cursor !== '0')
+  return problems
 }

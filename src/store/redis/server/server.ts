@@ -226,7 +226,7 @@ export class Server {
       // A server that hides its version passes.
       checkVersion(this.options.url, info ?? '')
       if (refused) throw main.explain(refused)
-      await migrate(main, this.keys, this.options, schema)
+      await migrate(main, this.keys, this.options, schema, this.#warn)
     } catch (thrown) {
       throw unsent(thrown)
     }

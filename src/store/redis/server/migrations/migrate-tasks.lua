@@ -1,9 +1,10 @@
 -- Renames the fields of the headers of tasks and the codes of their events from their names of version 0.1: each header
--- in one step, and with each call about 500 rows of each task. Does nothing to what was renamed before.
+-- in one step, and with each call about 500 rows of each task. Does nothing to what was renamed before, or to a task with
+-- a key of the wrong type.
 --
 -- KEYS  are the first six keys of each task (ledger.lua).
 -- ARGV  are the cursors in the rows of each task, which begin with 0.
--- Returns the next cursors: 0 for a task that is done.
+-- Returns the next cursors: 0 for a task that is done; and the problems.
 -- include: arguments ledger
 
 local RENAMED = {
@@ -68,16 +69,21 @@ local function renameMessages(base, field, value)
   if renamed ~= value then redis.call('HSET', KEYS[base + 2], field, renamed) end
 end
 
-for base = 1, #KEYS, 6 do
-  for i = 0, 5 do refuse(wrong(KEYS[base + i], TASK_KINDS[i])) end
-end
-local cursors = {}
-for base = 1, #KEYS, 6 do
-  local at = text()
+local function renameTask(base, at)
+  for i = 0, 5 do
+    local key = wrong(KEYS[base + i], TASK_KINDS[i])
+    if key then
+      report(unusable(key))
+      return '0'
+    end
+  end
   removeNothing('HDEL', KEYS[base])
   if at == '0' then renameHeader(KEYS[base]) end
   local found = redis.call('HSCAN', KEYS[base + 2], at, 'MATCH', 'm*', 'COUNT', 500)
   for i = 1, #found[2], 2 do renameMessages(base, found[2][i], found[2][i + 1]) end
-  cursors[#cursors + 1] = found[1]
+  return found[1]
 end
-return cursors
+
+local cursors = {}
+for base = 1, #KEYS, 6 do cursors[#cursors + 1] = renameTask(base, text()) end
+return { cursors, problems }
