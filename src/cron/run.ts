@@ -48,7 +48,7 @@ const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
   'not-started',
   'rescued',
   'promoted',
-  'requeued',
+  'added-to-queue',
 ])
 
 /** Releases the lock of a job in the step that ends the job. */

@@ -9,16 +9,16 @@ import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 export type Action =
   | { kind: 'deleted' }
   | { kind: 'killed' }
-  /** Sent to its queue by hand. */
-  | { kind: 'requeued' }
-  /** Sent to its queue by hand, but stopped by client middleware. */
+  /** Moved to its queue before it was due. */
+  | { kind: 'added-to-queue' }
+  /** The same, but client middleware stopped it. */
   | { kind: 'filtered' }
 
-/** A text without any of these members has no effects, so a queue can be cleared of it without reading it. */
+/** A text without any of these members has no effects, so the store may clear it without this process reading it. */
 export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_lock"']
 
-/** Requeues an entry through the client middleware. `again` takes one off its count of retries. @throws INVALID_JOB */
-export async function requeued(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {
+/** Moves an entry to its queue, through client middleware. `again` takes one off its count of retries. @throws INVALID_JOB */
+export async function addedToQueue(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = readPayload(text)
   const count = job?.retry_count
   const edited = again && typeof count === 'number' ? editPayload(text, { retry_count: count - 1 }) : text
@@ -28,7 +28,7 @@ export async function requeued(app: AppPort, { text, score }: Entry, again: bool
   }
   if (!promoted) return { text, score, to: null, ...effectsOf(app, text, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
-  return { text, score, to, ...effectsOf(app, text, { kind: 'requeued' }) }
+  return { text, score, to, ...effectsOf(app, text, { kind: 'added-to-queue' }) }
 }
 
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */

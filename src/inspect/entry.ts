@@ -2,7 +2,7 @@ import type { AppPort } from '../app/port.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
-import { deleted, killed, notifyDeath, notifyOver, requeued, trimDead } from './actions.ts'
+import { addedToQueue, deleted, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
 import { JobRecord } from './record.ts'
 
 export interface KillOptions {
@@ -33,14 +33,14 @@ export class SetEntry extends JobRecord {
     return new Date(this.score * 1000)
   }
 
-  /** Requeues it now and lowers its `retry_count` by one. @throws INVALID_JOB; errors of client middleware */
+  /** Moves it to its queue now and lowers its `retry_count` by one. @throws INVALID_JOB; errors of client middleware */
   async retry(): Promise<boolean> {
-    return this.#swap(await requeued(this.#app, this, true))
+    return this.#swap(await addedToQueue(this.#app, this, true))
   }
 
-  /** Requeues it now with its `retry_count` unchanged. @throws INVALID_JOB; errors of client middleware */
+  /** Moves it to its queue now with its `retry_count` unchanged. @throws INVALID_JOB; errors of client middleware */
   async addToQueue(): Promise<boolean> {
-    return this.#swap(await requeued(this.#app, this, false))
+    return this.#swap(await addedToQueue(this.#app, this, false))
   }
 
   /** Moves it to the dead set and calls the death handlers. @throws INVALID_OPTION if it is in the dead set already */

@@ -7,7 +7,7 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
 import type { Entry, Scan, ScanPage, SetName } from '../store/contract.ts'
-import { deleted, EFFECT_MEMBERS, killed, notifyDeath, requeued, trimDead } from './actions.ts'
+import { addedToQueue, deleted, EFFECT_MEMBERS, killed, notifyDeath, trimDead } from './actions.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { chunksOf, ScanBudget } from './chunks.ts'
 import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
@@ -186,12 +186,12 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** Requeues all entries, or those that match, and lowers the `retry_count` of each by one. */
   retryAll(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#app, this.name, options, (entry) => requeued(this.#app, entry, true))
+    return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, entry, true))
   }
 
   /** Requeues all entries, or those that match, with their `retry_count` unchanged. */
   addAllToQueue(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#app, this.name, options, (entry) => requeued(this.#app, entry, false))
+    return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, entry, false))
   }
 
   /**

@@ -150,7 +150,7 @@ function betweenAttempts(outcome: Outcome): boolean {
   return BETWEEN.has(outcome.kind)
 }
 
-const BETWEEN = new Set<Outcome['kind']>(['promoted', 'filtered', 'deleted', 'killed', 'requeued', 'expired'])
+const BETWEEN = new Set<Outcome['kind']>(['promoted', 'filtered', 'deleted', 'killed', 'added-to-queue', 'expired'])
 
 function changeOf(outcome: Outcome, at: number): Change | undefined {
   const noted = (code: string, params: Message['params'] = {}) => ({ messages: [{ at, code, params }] })
@@ -197,8 +197,8 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
       return { status: 'cancelled', window: 'leave', code: outcome.kind, ...noted(outcome.kind) }
     case 'killed':
       return { status: 'error', window: 'leave', code: 'killed', ...noted('killed') }
-    case 'requeued':
-      return { status: 'enqueued', window: 'enter', ...noted('requeued') }
+    case 'added-to-queue':
+      return { status: 'enqueued', window: 'enter', ...noted('added-to-queue') }
     case 'not-started':
       return undefined
   }

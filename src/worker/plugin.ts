@@ -38,7 +38,7 @@ export type Outcome =
   /** The job was moved to the dead set while it waited. */
   | { kind: 'killed' }
   /** The job was moved by hand from a job set to its queue. */
-  | { kind: 'requeued' }
+  | { kind: 'added-to-queue' }
   /** The job was cancelled. `begun` is true if it was running. */
   | { kind: 'cancelled'; begun: boolean }
   /** The job could not start before its deadline. */

@@ -34,7 +34,7 @@ export const en = {
     crashed: 'the worker died and the row does not run again (consecutive crashes: {crashes})',
     deleted: 'the job was deleted by hand',
     killed: 'the job was killed by hand',
-    requeued: 'the job was requeued by hand',
+    'added-to-queue': 'the job was moved to its queue by hand',
     lost: 'error: the job of this row was not found',
     dead: 'another program put the job of this row into the dead set',
     'ran-elsewhere': 'a worker that does not report to tasks fetched the job: whether it ran is unknown',

@@ -35,7 +35,7 @@ export const zh: TaskTexts = {
     crashed: '连续崩溃 {crashes} 次后，该行不再运行',
     deleted: '作业已手动删除',
     killed: '作业已手动终止',
-    requeued: '作业已手动放回队列',
+    'added-to-queue': '作业已手动移入队列',
     lost: '错误：找不到该行的作业',
     dead: '其他程序把该行的作业放入了死亡集合',
     'ran-elsewhere': '不报告任务进展的工作进程取走了作业：不知道是否已运行',
