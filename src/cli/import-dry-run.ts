@@ -1,4 +1,4 @@
-/** The text of a dry run: counts, columns and problems. */
+/** The text of a dry run of an import: counts, columns and problems. */
 
 import type { DryRun } from '../index.ts'
 import { stringifyJson } from '../job/json.ts'

@@ -37,8 +37,8 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions, Pick<ImportOp
 
 /** Options that are passed on as they are when a task is created. */
 const CREATING = ['name', 'maxFailures', 'onMaxFailures', 'keepArgs', 'rowsPerJob'] as const
-/** Options that only apply when a task is created. */
-const SUBMITTING = [...CREATING, 'allowDuplicate', 'taskConcurrency']
+/** Options that only apply to a new task. */
+const ONLY_NEW = [...CREATING, 'allowDuplicate', 'taskConcurrency']
 /** Milliseconds between two hints that no worker serves the queue. */
 const REMIND_MS = 30_000
 
@@ -70,7 +70,7 @@ export function register(program: Command): void {
   withReadingOptions(command)
     .addOption(
       new Option('--dry-run', 'read and check the file without importing it: counts, problems, columns').conflicts([
-        ...SUBMITTING,
+        ...ONLY_NEW,
         'resume',
         'work',
         'report',
@@ -81,7 +81,7 @@ export function register(program: Command): void {
     .addOption(
       new Option('--resume <task>', 'resume an interrupted import of the same file')
         .argParser(taskId)
-        .conflicts(SUBMITTING),
+        .conflicts(ONLY_NEW),
     )
     .addOption(flagOf('maxFailures'))
     .addOption(flagOf('onMaxFailures'))

@@ -56,6 +56,7 @@ export interface TaskChange extends Partial<Pick<TaskSpec, 'name' | 'window' | '
   reason?: Message | null
 }
 
+/** Settings that every record has. Optional ones without a default are not here; the record has them as `| null`. */
 type Kept = 'id' | 'name' | 'job' | 'queue' | 'window' | 'keepArgs' | 'lostAfter' | 'single' | 'meta' | 'createdAt'
 
 /** A task with the settings that it has now. */
