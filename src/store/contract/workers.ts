@@ -205,7 +205,8 @@ export interface WorkerStore {
    */
   claim(owner: string, ends: number | null): Promise<boolean>
   /**
-   * Returns jobs of claimed owners, newest first per queue: moving them to the front in this order keeps their order.
+   * Returns jobs of claimed owners, to be moved to the front in this order. Newest first per owner and queue, so that
+   * they keep their order; those that `waitForJobs` fetched may come before the others.
    */
   orphaned(limit: number): Promise<OrphanedJob[]>
   /** Moves orphaned jobs. Atomic per job. `gone`: another worker has rescued it, or the owner is not claimed. */

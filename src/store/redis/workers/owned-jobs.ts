@@ -40,7 +40,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     return orphaned
   }
 
-  /** Returns jobs newest first in each queue, and removes owners that were claimed long ago. */
+  /** Returns the jobs of one owner after the other, and removes owners that were claimed long ago. */
   async #orphaned(owners: readonly string[], limit: number): Promise<OrphanedJob[]> {
     const orphaned: OrphanedJob[] = []
     let broken: unknown
@@ -68,7 +68,10 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     return orphaned
   }
 
-  /** Returns an owner's jobs in a queue, newest first, because each goes in front of the one before. */
+  /**
+   * Returns an owner's jobs in a queue: its arrivals, then its jobs with tickets, both newest first. A rescue puts each
+   * in front of the one before, so the arrivals come behind the others.
+   */
   async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
     const { keys, texts } = this.server
     const working = keys.working(queue, owner)

@@ -1,6 +1,7 @@
 -- The schema of a new file. A change comes here and, for files that exist, into a new file of migrations/.
 -- Rows are deleted rather than flagged, and each index serves one question. Times are in milliseconds; `ends` is on the
 -- monotonic clock of `boot` where that column stands beside it, and else in milliseconds since the epoch.
+-- `queue` is an id in `ready`, `fetched` and `ordered_…` (of its table `queue` or `ordered_queue`), and else a name.
 
 CREATE TABLE queue (
   id      INTEGER PRIMARY KEY,
