@@ -1,7 +1,8 @@
 /** The queues that running workers serve. */
 
 import type { Highkiq } from '../index.ts'
-import { quoted } from './open-app.ts'
+import { io } from './io.ts'
+import { type AppOptions, quoted, sameApp } from './open-app.ts'
 
 /** Warns about queues that jobs name and no process serves. `own` are the queues of the logging worker, as for `-q`. */
 export function adviceFor(queues: readonly string[], own: readonly string[] = []): string {
@@ -19,4 +20,20 @@ export async function served(hq: Highkiq): Promise<Set<string>> {
     for (const { weights } of Object.values(capsules)) for (const name of Object.keys(weights)) names.add(name)
   }
   return names
+}
+
+/** Warns when no running process serves the queue of a task. `more` is what else the user can do. */
+export async function warnIfUnserved(hq: Highkiq, queue: string, options: AppOptions, more = ''): Promise<void> {
+  if ((await served(hq)).has(queue)) return
+  say(`no worker serves the queue ${queue}: start one with \`${workCommand(queue, options)}\`${more}`)
+}
+
+export function workCommand(queue: string, options: AppOptions): string {
+  return `highkiq work${sameApp(options)}${queue === 'default' ? '' : ` -q ${quoted(queue)}`}`
+}
+
+/** Writes a line to standard error. */
+export function say(text: string): void {
+  // On a terminal, clear the progress bar first.
+  io().stderr.write(`${io().stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

@@ -113,8 +113,9 @@ describe.concurrent('highkiq import', () => {
       3,
       'there are no rows to retry\n2 rows were refused again and are unchanged\n',
     ])
-    const { code, stdout } = await folder.run(back)
+    const { code, stdout, stderr } = await folder.run(back)
     expect(stdout).toMatch(/^1 row runs again, in run 2\n1 row was refused again and is unchanged\n/)
+    expect(stderr).toBe('highkiq: no worker serves the queue default: start one with `highkiq work -r jobs.mjs`\n')
     expect(code).toBe(3)
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
     await until(async () => (await folder.json<{ state: string }>('task', 'show', id)).state === 'done')
@@ -494,8 +495,9 @@ describe.concurrent('highkiq task', () => {
     const [header, one, two] = report.trimEnd().split('\r\n') as [string, string, string]
     folder.write({ 'half.csv': [header, one.replace('abc', '5'), two.replace('abc', 'five')].join('\r\n') })
     const half = await folder.run(['task', 'retry', id, '--report', 'half.csv', ...mapped, '--watch'])
-    expect([half.code, half.stdout]).toEqual([
+    expect([half.code, half.stderr, half.stdout]).toEqual([
       3,
+      expect.not.stringContaining('no worker'),
       expect.stringMatching(/^2 rows run again, in run 2\n.*28 finished, 2 failed/s),
     ])
 
@@ -516,7 +518,10 @@ describe.concurrent('highkiq task', () => {
       folder.run(['task', 'retry', id, '--report', 'gone.csv']),
       folder.run(['task', 'retry', id, '--report', 'half.csv', '--code', 'x']),
     ])
-    expect([alien.code, alien.stderr]).toEqual([2, expect.stringContaining('has no column "row key"')])
+    expect([alien.code, alien.stderr]).toEqual([
+      2,
+      expect.stringContaining('products.csv: the report has no column "row key"'),
+    ])
     expect([gone.code, gone.stderr]).toEqual([2, 'highkiq: there is no file gone.csv\n'])
     expect(both.code).toBe(2)
     await worker.ended

@@ -15,7 +15,7 @@ import { io, setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
 import { plural, print, printJson, printResult } from '../output.ts'
-import { served } from '../processes.ts'
+import { say, warnIfUnserved, workCommand } from '../processes.ts'
 import { watchTask } from '../progress.ts'
 import { flagOf, type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { type Interrupt, onInterrupt } from '../terminal.ts'
@@ -234,9 +234,8 @@ class Submission {
     await worker.start()
   }
 
-  async #warnWithoutWorker(): Promise<void> {
-    if ((await served(this.#hq)).has(this.#queue)) return
-    say(`no worker serves the queue ${this.#queue}: start one with \`${this.#workCommand()}\`, or add --work`)
+  #warnWithoutWorker(): Promise<void> {
+    return warnIfUnserved(this.#hq, this.#queue, this.#options, ', or add --work')
   }
 
   /** Repeats the hint while no row ends. Returns the function that stops it. */
@@ -251,10 +250,6 @@ class Submission {
     // The watcher of the task reports a store that can't be reached.
     const timer = setInterval(() => void check().catch(() => {}), REMIND_MS)
     return () => clearInterval(timer)
-  }
-
-  #workCommand(): string {
-    return `highkiq work${sameApp(this.#options)}${this.#queue === 'default' ? '' : ` -q ${this.#queue}`}`
   }
 
   /** The first Ctrl-C lets the file be read to its end, because leaving earlier would lose the rest of its rows. */
@@ -274,7 +269,8 @@ class Submission {
     const status = await task.status().catch(() => null)
     const hint = status?.state === 'paused' ? resumeHint(status, this.#options) : undefined
     if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
-    else if (work) say(`task ${task.id} is not done; to continue it, start a worker: ${this.#workCommand()}`)
+    else if (work)
+      say(`task ${task.id} is not done; to continue it, start a worker: ${workCommand(this.#queue, this.#options)}`)
     else say(`stopped watching; task ${task.id} continues`)
     say(`watch it again: highkiq task show ${task.id} --watch${sameApp(this.#options)}`)
   }
@@ -297,9 +293,4 @@ class Submission {
     if (report) print(`${report.path}: ${plural(report.rows, 'rejected row')}`)
     else if (rejectedOf(status) > 0) print(reportHint(task, this.#options))
   }
-}
-
-function say(text: string): void {
-  // On a terminal, clear the progress bar first.
-  io().stderr.write(`${io().stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

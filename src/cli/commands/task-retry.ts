@@ -9,6 +9,7 @@ import { setExitCode } from '../io.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, resumeHint, summary } from '../outcome.ts'
 import { plural, print, printJson } from '../output.ts'
+import { warnIfUnserved } from '../processes.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
 import { existing, untilEnd } from '../task.ts'
@@ -90,12 +91,14 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   })
   if (retried.refused > 0) setExitCode(3)
   if (!json) tell(retried, options)
+  const { name = id, queue } = (await task.status()) ?? {}
+  if (retried.rows > 0 && queue !== undefined) await warnIfUnserved(hq, queue, options)
   if (!watch) {
     if (json) printJson(retried)
     else if (retried.rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)
     return
   }
-  const ended = await untilEnd(task, (await task.status())?.name ?? id)
+  const ended = await untilEnd(task, name)
   if (!ended) return
   setExitCode(outcomeCode(ended))
   if (json) printJson({ ...ended, retried })
