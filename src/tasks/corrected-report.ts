@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { checkArgs } from '../job/args.ts'
-import { type HighkiqError, invalidFile, messageOf } from '../job/errors.ts'
+import { HighkiqError, invalidFile, messageOf } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
 import { type EventRecord, isRejected, REJECTED_STATUSES, type Store, type TaskRecord } from '../store/contract.ts'
@@ -52,15 +52,23 @@ export async function openReport(
   } = told
   const { openFile } = await import('./spreadsheet/file.ts')
   const rules = { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading }
-  const file = await openFile(source, rules, { likely: meta.encoding })
+  const file = await openFile(source, rules, { likely: meta.encoding }).catch((thrown) => {
+    throw withPath(thrown, source)
+  })
   try {
     const layout = layoutOf(file, meta, rowKey)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: app.now })
-    return reportedRows(file, new ReportReader({ store: app.store, task, layout, check, rowKey }))
+    return reportedRows(file, new ReportReader({ store: app.store, task, layout, check, rowKey }), source)
   } catch (error) {
     await file.close()
-    throw error
+    throw withPath(error, source)
   }
+}
+
+/** Returns an INVALID_FILE whose message names the file, if the source is a path; any other error unchanged. */
+function withPath(thrown: unknown, source: Source): unknown {
+  if (typeof source !== 'string' || !(thrown instanceof HighkiqError) || thrown.code !== 'INVALID_FILE') return thrown
+  return invalidFile(`${source}: ${thrown.message}`, thrown.details, { cause: thrown.cause })
 }
 
 /** How the rows of a report are read. */
@@ -155,9 +163,15 @@ function isUnchanged(text: string, stored: unknown): boolean {
 
 const withPlainBreaks = (text: string) => text.replace(/\r\n?/g, '\n')
 
-async function* reportedRows({ rows, close }: OpenFile, reader: ReportReader): AsyncGenerator<ReportedRow, void, void> {
+async function* reportedRows(
+  { rows, close }: OpenFile,
+  reader: ReportReader,
+  source: Source,
+): AsyncGenerator<ReportedRow, void, void> {
   try {
     for await (const page of inPages(rows)) yield* reader.read(page)
+  } catch (error) {
+    throw withPath(error, source)
   } finally {
     await close()
   }

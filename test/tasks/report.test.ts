@@ -261,10 +261,17 @@ test.each([
   ['is of another task', 'sku,name,row key\na,b,00000000000000ff:0:1\n', /row 2.*of task 00000000000000ff/],
   ['has a row twice', 'sku,name,row key\na,b,ID:0:1\nc,d,ID:0:1\n', /row 3.*in row 2 too/],
 ])('a report that %s is refused', async (_what, text, words) => {
-  const { hq } = newApp()
+  const { hq, folder } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,bad\n'))
   const source = Buffer.from(text.replaceAll('ID', task.id))
   await expect(corrected(source, hq, task)).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringMatching(words),
+  })
+  const path = join(folder, 'corrected.csv')
+  writeFileSync(path, source)
+  await expect(corrected(path, hq, task)).rejects.toThrow(`${path}: `)
+  await expect(corrected(path, hq, task)).rejects.toMatchObject({
     code: 'INVALID_FILE',
     message: expect.stringMatching(words),
   })
