@@ -30,7 +30,7 @@ export class Maintenance extends Periodic {
   }
 
   /** Completes a resharding that has not ended, and prunes the morgue once a minute. Call it after each rebalancing. */
-  assigned(isResharding: boolean): void {
+  runIfDue(isResharding: boolean): void {
     this.#isResharding = isResharding
     if (isResharding || this.#isDue) this.runWithin(0)
   }

@@ -137,7 +137,7 @@ export class QueueRunner {
         this.#dropShard(event.shard)
         break
       case 'assigned':
-        if (this.#membership.ownsFirstShard) this.#maintenance.assigned(event.isResharding)
+        if (this.#membership.ownsFirstShard) this.#maintenance.runIfDue(event.isResharding)
         if (this.isWaiting) this.#emit('idle', this)
         break
       case 'assignments-changed':
@@ -171,7 +171,9 @@ export class QueueRunner {
       await options.onExhausted?.(deaths)
     } catch (thrown) {
       this.#engine.report(thrown, {
-        ...{ during: 'onExhausted', class: name, queue },
+        during: 'onExhausted',
+        class: name,
+        queue,
         ...idFields(deaths.map(({ id }) => id)),
       })
     }

@@ -45,19 +45,19 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
   if (!match) throw invalid(`a Redis URL must look like redis://host:6379/0 (got ${withoutPassword(url)})`)
   const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
-  const refuse = (problem: string) => invalid(`${withoutPassword(url)}: ${problem}`)
+  const errorOf = (problem: string) => invalid(`${withoutPassword(url)}: ${problem}`)
   const options = new URLSearchParams(query)
   for (const name of options.keys()) {
     if (!OPTIONS.includes(name)) {
-      throw refuse(`unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
+      throw errorOf(`unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
     }
   }
   const protocol = Number(options.get('protocol') ?? 3)
   if (protocol !== 2 && protocol !== 3) {
-    throw refuse(`protocol must be 2 or 3 (got ${JSON.stringify(options.get('protocol'))})`)
+    throw errorOf(`protocol must be 2 or 3 (got ${JSON.stringify(options.get('protocol'))})`)
   }
   const namespace = more.namespace ?? options.get('namespace') ?? ''
-  if (options.get('namespace') === '') throw refuse('namespace must not be empty')
+  if (options.get('namespace') === '') throw errorOf('namespace must not be empty')
   if (/[{}\s]/.test(namespace)) {
     throw invalid(`namespace must be a string without spaces and braces (got ${JSON.stringify(namespace)})`)
   }
@@ -69,14 +69,14 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   if (database) {
     const number = Number(database)
     if (!(Number.isInteger(number) && number >= 0)) {
-      throw refuse(`the database must be a number, 0 or more (got ${JSON.stringify(database)})`)
+      throw errorOf(`the database must be a number, 0 or more (got ${JSON.stringify(database)})`)
     }
     redis.db = number
   }
-  if (names.length > (sentinel ? 2 : 1)) throw refuse('the URL must end with the database')
-  const addresses = hosts.split(',').map((host) => addressOf(host, sentinel ? 26379 : 6379, refuse))
+  if (names.length > (sentinel ? 2 : 1)) throw errorOf('the URL must end with the database')
+  const addresses = hosts.split(',').map((host) => addressOf(host, sentinel ? 26379 : 6379, errorOf))
   if (sentinel) {
-    if (!names[0]) throw refuse('a Sentinel URL must name the master: …/mymaster')
+    if (!names[0]) throw errorOf('a Sentinel URL must name the master: …/mymaster')
     redis.sentinels = addresses
     redis.name = names[0]
     redis.sentinelCommandTimeout = SENTINEL_TIMEOUT_MS
@@ -84,7 +84,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   } else {
     const [address] = addresses
     if (addresses.length !== 1 || !address) {
-      throw refuse('a URL with several hosts must begin with redis+sentinel://')
+      throw errorOf('a URL with several hosts must begin with redis+sentinel://')
     }
     Object.assign(redis, address)
   }
@@ -138,13 +138,13 @@ function credentials(login: string): Pick<RedisOptions, 'username' | 'password'>
   return { ...(username ? { username } : {}), ...(password ? { password } : {}) }
 }
 
-function addressOf(text: string, standard: number, refuse: (problem: string) => Error) {
+function addressOf(text: string, standard: number, errorOf: (problem: string) => Error) {
   const match = /^(\[[^\]]+\]|[^:]*)(?::(\d+))?$/.exec(text)
-  if (!match) throw refuse(`an address must be host:port (got ${JSON.stringify(text)})`)
+  if (!match) throw errorOf(`an address must be host:port (got ${JSON.stringify(text)})`)
   const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'
   const port = Number(match[2] ?? standard)
-  if (port > 65_535) throw refuse(`the port must be at most 65535 (got ${port})`)
-  if (host.includes('@')) throw refuse(`an @ in a password must be written as %40`)
+  if (port > 65_535) throw errorOf(`the port must be at most 65535 (got ${port})`)
+  if (host.includes('@')) throw errorOf(`an @ in a password must be written as %40`)
   return { host, port }
 }
 
