@@ -69,7 +69,9 @@ export class Runtime implements AppPort {
       now: this.now,
       log: this.log,
       maxArgsBytes: { warn: 64_000, refuse: 10_000_000, ...given(maxArgsBytes) },
-      ...{ wire, random, strictArgs },
+      wire,
+      random,
+      strictArgs,
     })
     this.crons = new Crons(this)
     const plugins = [trackedTasks(this), cancelling, iterations, lockedRuns, this.#collector]
@@ -110,9 +112,8 @@ export class Runtime implements AppPort {
     const threads = () => setup.threadSource
     const executors = this.#executors(options)
     const defined = registry.queues
-    const worker = new Worker(engine, withQueues(options, defined, setup.store.url), {
-      ...{ version: VERSION, services, bindings, defined, executors, threads },
-    })
+    const about = { version: VERSION, services, bindings, defined, executors, threads }
+    const worker = new Worker(engine, withQueues(options, defined, setup.store.url), about)
     this.#workers.add(worker)
     return worker
   }

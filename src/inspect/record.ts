@@ -122,7 +122,14 @@ export class JobRecord {
     const { failedAt, retriedAt, retryCount, errorClass, errorMessage } = this
     const failure = { failedAt, retriedAt, retryCount, errorClass, errorMessage }
     return {
-      ...{ jid, queue, class: displayClass, args: displayArgs, tags, bid, createdAt, enqueuedAt },
+      jid,
+      queue,
+      class: displayClass,
+      args: displayArgs,
+      tags,
+      bid,
+      createdAt,
+      enqueuedAt,
       ...(failedAt || errorClass ? failure : {}),
     }
   }

@@ -30,8 +30,14 @@ test('each row of such a job becomes a job with its own list, otherwise unchange
   expect(alone[0]?.text).toContain('"args":[[{"n":1.0}]]')
   expect(alone[1]?.text).toContain('"args":[[12345678901234567890]]')
   expect(alone[2]?.payload).toEqual({
-    ...{ class: 'Rows', queue: 'q', hk_task: task, hk_list: true, hk_run: 2, enqueued_at: 5 },
-    ...{ args: [[['a', 'b']]], jid: taskJid(task, 9) },
+    class: 'Rows',
+    queue: 'q',
+    hk_task: task,
+    hk_list: true,
+    hk_run: 2,
+    enqueued_at: 5,
+    args: [[['a', 'b']]],
+    jid: taskJid(task, 9),
   })
   expect(splitRows(alone[0]?.text as string, alone[0]?.payload as Payload)).toBeUndefined()
   // Middleware has made something else of its arguments.
@@ -41,7 +47,9 @@ test('each row of such a job becomes a job with its own list, otherwise unchange
 test('some rows of such a job form one job, too', () => {
   expect(readPayload(someRows(text, payload, [1, 2]))).toEqual({
     ...payload,
-    ...{ jid: taskJid(task, 5), hk_rows: [5, 9], args: [[12345678901234567890n, ['a', 'b']]] },
+    jid: taskJid(task, 5),
+    hk_rows: [5, 9],
+    args: [[12345678901234567890n, ['a', 'b']]],
   })
   expect(readPayload(someRows(text, payload, [2]))).toEqual(splitRows(text, payload)?.[2]?.payload)
 })

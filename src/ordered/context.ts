@@ -28,7 +28,10 @@ export class OrderedBatchInfo {
   /** The ids, with scores, retries and errors; read when it is first asked for. */
   get batch(): readonly OrderedEntry[] {
     this.#batch ??= this.#ids.map(({ id, payloads, performIn, retryCount, error }) => ({
-      ...{ id, performIn, retryCount, error },
+      id,
+      performIn,
+      retryCount,
+      error,
       payloads: payloads.map(scoredValue),
     }))
     return this.#batch

@@ -2,7 +2,13 @@ import { expect, test } from 'vitest'
 import { type Candidate, Scheduler } from './scheduler.ts'
 
 const shard = (name: string, due: number, isReady = true): Candidate => ({
-  ...{ queue: name, shard: 0, lag: 1000 - due, size: 1, due, isReady, round: 0 },
+  queue: name,
+  shard: 0,
+  lag: 1000 - due,
+  size: 1,
+  due,
+  isReady,
+  round: 0,
 })
 const names = (n: number, scheduler: Scheduler, shards: Candidate[]) =>
   Array.from({ length: n }, () => scheduler.pick(shards)?.queue).join('')

@@ -60,7 +60,9 @@ export class TaskMaintenance extends Periodic {
     const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
     const lock = new LeaderLock(() => app.store, 'tasks', times)
     super(app.report, {
-      ...{ during: 'task maintenance', everyMs: Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000, lock },
+      during: 'task maintenance',
+      everyMs: Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000,
+      lock,
     })
     this.#app = app
     this.#lock = lock
@@ -224,7 +226,13 @@ export class TaskMaintenance extends Periodic {
         const code = codeOf(task, event)
         return {
           kind: 'event' as const,
-          ...{ jid, run, attempt: attempts, status: 'error' as const, at, window: 'leave' as const, code },
+          jid,
+          run,
+          attempt: attempts,
+          status: 'error' as const,
+          at,
+          window: 'leave' as const,
+          code,
           messages: [{ at, code, params: {} }],
         }
       })

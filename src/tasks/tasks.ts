@@ -126,7 +126,10 @@ export class Tasks {
     const { header, format, encoding } = file
     const name = typeof source === 'string' ? basename(source) : undefined
     const meta = {
-      ...{ format, columns: header, source: name, mapping: rest.columns },
+      format,
+      columns: header,
+      source: name,
+      mapping: rest.columns,
       ...given(rest, ['rowKey', 'maxRows']),
       ...(reading.validate ? { validated: true as const } : {}),
     }

@@ -53,7 +53,15 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
       at: new Date(at),
       roundTrip: Math.round(roundTrip * 10) / 10,
       stats: {
-        ...{ processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency },
+        processed,
+        failed,
+        busy,
+        enqueued,
+        backlog,
+        scheduled,
+        retries,
+        dead,
+        defaultLatency,
         processes: findings.processes.length,
         concurrency: sum('concurrency'),
         orderedConcurrency: sum('orderedConcurrency'),
@@ -62,7 +70,10 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
       finishedPerSecond: rates.finished,
       failedPerSecond: rates.failed,
       alerts: findings.alerts,
-      ...{ tasks: findings.tasks, orderedQueues: findings.orderedQueues, crons, queues: findings.queues.length },
+      tasks: findings.tasks,
+      orderedQueues: findings.orderedQueues,
+      crons,
+      queues: findings.queues.length,
     }
     return { live, stats }
   }

@@ -13,18 +13,25 @@ function processOf(process: Process, now: number) {
   const { identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded } = process
   const { busy, concurrency, orderedConcurrency, rss, isQuiet, leader, startedAt, beat } = process
   return {
-    ...{ identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded },
-    ...{
-      busy,
-      concurrency,
-      orderedConcurrency,
-      rss,
-      quiet: isQuiet,
-      leader,
-      startedAt: timeOf(startedAt),
-      beat: timeOf(beat),
-      state: process.stateAt(now),
-    },
+    identity,
+    hostname,
+    pid,
+    tag,
+    labels,
+    queues,
+    definedQueues,
+    version,
+    ours,
+    embedded,
+    busy,
+    concurrency,
+    orderedConcurrency,
+    rss,
+    quiet: isQuiet,
+    leader,
+    startedAt: timeOf(startedAt),
+    beat: timeOf(beat),
+    state: process.stateAt(now),
   }
 }
 

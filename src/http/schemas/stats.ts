@@ -108,8 +108,15 @@ export const Gauges = s.object({
 const percentile = s.described(s.orNull(s.amount), 'seconds; null without a successful run')
 const step = { at: s.time, processed: s.count, failed: s.count, seconds: s.amount }
 const runs = {
-  ...{ name: s.text, processed: s.count, failed: s.count, success: s.count, seconds: s.amount, average: s.amount },
-  ...{ p50: percentile, p95: percentile, p99: percentile },
+  name: s.text,
+  processed: s.count,
+  failed: s.count,
+  success: s.count,
+  seconds: s.amount,
+  average: s.amount,
+  p50: percentile,
+  p95: percentile,
+  p99: percentile,
 }
 const window = { from: s.time, to: s.time, deploys: s.list(Deploy) }
 

@@ -67,8 +67,12 @@ export class Recovery extends Periodic {
     // A worker that can't write does not get the lock, so it claims no lease.
     const lock = new LeaderLock(() => engine.store, 'recovery', { seconds: leaseSeconds * LOCK_LEASES })
     super(engine.report, {
-      ...{ during: 'rescuing jobs of dead processes', everyMs: (leaseSeconds * 1000) / CHECKS },
-      ...{ random: engine.random, first: 'awaited', runsWhenQuiet: true, lock },
+      during: 'rescuing jobs of dead processes',
+      everyMs: (leaseSeconds * 1000) / CHECKS,
+      random: engine.random,
+      first: 'awaited',
+      runsWhenQuiet: true,
+      lock,
     })
     this.#engine = engine
     this.#lock = lock

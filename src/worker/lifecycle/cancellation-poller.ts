@@ -15,8 +15,10 @@ export class CancellationPoller extends Periodic {
 
   constructor(engine: Engine, running: () => readonly Attempt[]) {
     super(engine.report, {
-      ...{ during: 'looking for cancelled jobs', everyMs: POLL_MS },
-      ...{ first: 'later', runsWhenQuiet: true },
+      during: 'looking for cancelled jobs',
+      everyMs: POLL_MS,
+      first: 'later',
+      runsWhenQuiet: true,
     })
     this.#engine = engine
     this.#running = running

@@ -50,7 +50,11 @@ export function planCapsules(settings: WorkerSettings, bindings: readonly Bindin
   ]
   const own = queues.length > 0 || alone.length === 0 ? [{ ...settings, name: 'default', queues }] : []
   const bound = alone.map(({ queue, concurrency = 0 }) => ({
-    ...{ name: `process ${queue}`, queues: [queue], concurrency, use: [], fetchOrder: undefined },
+    name: `process ${queue}`,
+    queues: [queue],
+    concurrency,
+    use: [],
+    fetchOrder: undefined,
   }))
   return [...own, ...others, ...bound].map(({ name, concurrency, queues, use, fetchOrder }) => {
     return { name, concurrency, queues, use, order: new QueueOrder(queues, random, fetchOrder) }

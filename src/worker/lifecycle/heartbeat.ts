@@ -49,9 +49,7 @@ export class Heartbeat extends Periodic {
   #emitting: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
-    super(engine.report, {
-      ...{ during: 'the heartbeat', everyMs: BEAT_MS, fixedRate: true, first: 'awaited' },
-    })
+    super(engine.report, { during: 'the heartbeat', everyMs: BEAT_MS, fixedRate: true, first: 'awaited' })
     this.#engine = engine
     this.#shown = shown
     this.#state = state
