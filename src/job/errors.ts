@@ -34,7 +34,7 @@ const STATUS = {
   NO_DRIVER: 500,
   /** A jobs file is TypeScript, this Node can't load it, and `tsx` is not installed. */
   NO_TSX: 500,
-  /** The database file can't be opened, is no database, is damaged, or is newer than this Highkiq; or Redis has workers of version 0.1. */
+  /** The store can't be opened, or refuses what it is asked to store: a damaged or newer file, a Redis key of another type. */
   STORE_UNUSABLE: 500,
   /** The disk (or the database's size limit) is full: nothing was stored. */
   STORE_FULL: 507,

@@ -174,7 +174,7 @@ export class TaskMaintenance extends Periodic {
     )
     await this.#endRows(store, lost, (task, event) => {
       if (dead.get(task.id)?.has(event.index)) return 'dead'
-      // A row that never reported its start was fetched by a program that does not know tasks.
+      // A row that is not `working` was fetched by a program that does not know tasks.
       return event.status === 'working' ? 'lost' : 'ran-elsewhere'
     })
   }

@@ -22,7 +22,7 @@ import { reportCrashedOut } from './crash.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 import { failuresOf, rowsOf, settleEach, splitIntoRows } from './row-group.ts'
-import { dead, dropped, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
+import { dropped, failedForGood, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
 
 /** The attempt fails this long after its timeout even if the handler has not returned. */
 const TIMEOUT_GRACE_MS = 1000
@@ -79,7 +79,7 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
   if (verdict === 'business-failure') return finished(engine, attempt, { kind: 'business-failure', error })
   if (verdict === 'discard') {
     await engine.died({ ...attempt.payload, discarded_at: timeOf(engine.now(), engine.wire) }, error)
-    return dead(engine, attempt, { kind: 'discarded', error })
+    return failedForGood(engine, attempt, { kind: 'discarded', error })
   }
   // Any other error would retry the job or move it to the dead set: not when it was cancelled just now.
   if (await isCancelled(engine, attempt)) return dropped(engine, attempt, CANCELLED_RUNNING)
@@ -170,7 +170,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   if (verdict.kind === 'retry') return retry(engine, attempt, error, verdict)
   if (verdict.kind === 'deleted') {
     await engine.died(verdict.payload, error)
-    return dead(engine, attempt, { kind: 'dead', error })
+    return failedForGood(engine, attempt, { kind: 'dead', error })
   }
   let keeps = verdict.dead
   try {
@@ -180,7 +180,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
     engine.report(thrown, { jid, during: 'onExhausted' })
   }
   await engine.died(keeps ? verdict.payload : { ...verdict.payload, discarded_at: timeOf(now, engine.wire) }, error)
-  return dead(engine, attempt, { kind: 'dead', error }, keeps ? verdict.text : undefined, now)
+  return failedForGood(engine, attempt, { kind: 'dead', error }, keeps ? verdict.text : undefined, now)
 }
 
 /** Requeues the job. If it crashed too often and goes to the dead set instead, the app's death handlers are called. */
