@@ -184,12 +184,12 @@ export class JobSet implements AsyncIterable<SetEntry> {
     yield* this.#down()
   }
 
-  /** Requeues all entries, or those that match, and lowers the `retry_count` of each by one. */
+  /** Moves all entries, or those that match, to their queues, and lowers the `retry_count` of each by one. */
   retryAll(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, entry, true))
   }
 
-  /** Requeues all entries, or those that match, with their `retry_count` unchanged. */
+  /** Moves all entries, or those that match, to their queues, with their `retry_count` unchanged. */
   addAllToQueue(options: SweepOptions = {}): Promise<BulkResult> {
     return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, entry, false))
   }

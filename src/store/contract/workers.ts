@@ -198,10 +198,8 @@ export interface WorkerStore {
   tidy(): Promise<string[]>
   /**
    * Ends the lease for good: from then on the owner's calls are fenced and its jobs are orphaned. Tasks to which the
-   * owner was adding rows become `interrupted`. `ends` says when this is allowed:
-   * - a time: the lease still has this end, so the owner has not renewed it since the caller read it;
-   * - 0: the owner has no lease (`tidy`), and has not got one since;
-   * - null: always, because the caller knows that the owner is dead.
+   * owner was adding rows become `interrupted`. `ends`: a time – only if the lease still
+   * has this end; 0 – only if the owner has no lease (`tidy`); null – always, because the owner is known to be dead.
    */
   claim(owner: string, ends: number | null): Promise<boolean>
   /**

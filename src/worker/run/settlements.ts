@@ -33,10 +33,7 @@ export function retry(
   return settlement(engine, attempt, outcome, { to: 'retry', text, score: at }, 1, 1)
 }
 
-/**
- * The job failed and does not run again. With `text` it goes to the dead set, as one that died at `at`; else it is
- * deleted. Its row becomes `cancelled` when it is discarded, and else `error`, with the code of the error.
- */
+/** The job does not run again. With `text` it goes to the dead set, as one that died at `at`; else it is deleted. */
 export function failedForGood(
   engine: Engine,
   attempt: Attempt,

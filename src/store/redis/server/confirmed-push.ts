@@ -11,10 +11,7 @@ export function pushError(thrown: unknown, jids: string[] = []): unknown {
   return new PushError(thrown.message, jids, maybeDone(thrown), { cause: thrown })
 }
 
-/**
- * Pushes in steps. With `waitForReplicas` a push resolves only when the replicas have confirmed its jobs.
- * @throws PushError
- */
+/** Pushes in steps; resolves once `waitForReplicas` replicas have confirmed the jobs. @throws PushError */
 export function storedInSteps(server: Server, steps: readonly PushStep[]): Promise<void> {
   const confirmed = (work: () => Promise<void>) => server.confirmedByReplicas(work)
   return inSteps(steps, { maybeDone, around: server.options.waitForReplicas > 0 ? confirmed : undefined })

@@ -74,10 +74,7 @@ export class Server {
     return this.#connected()
   }
 
-  /**
-   * Runs `work`, which writes. With `waitForReplicas` it resolves once that many replicas have confirmed the writes.
-   * @throws STORE_TIMEOUT
-   */
+  /** Runs `work`; resolves once `waitForReplicas` replicas have confirmed its writes. @throws STORE_TIMEOUT */
   async confirmedByReplicas<T>(work: () => Promise<T>): Promise<T> {
     const { waitForReplicas } = this.options
     return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()

@@ -68,10 +68,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     return orphaned
   }
 
-  /**
-   * Returns an owner's jobs in a queue: its arrivals, then its jobs with tickets, both newest first. A rescue puts each
-   * in front of the one before, so the arrivals come behind the others.
-   */
+  /** Returns an owner's jobs in a queue, each to go in front of the one before: arrivals, then others, newest first. */
   async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
     const { keys, texts } = this.server
     const working = keys.working(queue, owner)
