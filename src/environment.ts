@@ -14,7 +14,8 @@ export const VARIABLES = {
   REDIS_PROVIDER: 'the *name* of the variable that holds the store URL, such as `REDISTOGO_URL`',
   REDIS_URL: 'store URL, as in Sidekiq',
   HIGHKIQ_SQLITE_DRIVER: 'SQLite driver: `node` or `libsql`',
-  HIGHKIQ_WEB_TOKEN: 'token for the dashboard and the HTTP API: browsers ask for it, clients send it as a bearer token',
+  HIGHKIQ_WEB_TOKEN:
+    'token for the dashboard and the HTTP API: browsers ask for it, clients send it as a bearer token; `highkiq web --token` overrides it',
   HIGHKIQ_NODES: 'number of processes that share the ordered queues’ shards by hand',
   HIGHKIQ_NODE: 'number of this process among them, from 0',
   HIGHKIQ_LOG_LEVEL: 'log level: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`',
