@@ -61,30 +61,47 @@ export class RedisStore implements Store {
     this.#owners = owners
     this.#notifiers = [server.due, pauses.notifier]
 
-    this.jobs = { transaction: null, ...allMethods(new RedisJobStore(server), pauses) }
+    this.jobs = {
+      transaction: null,
+      ...methods(new RedisJobStore(server), 'push queues peek iterations saveIteration'),
+      ...methods(pauses, 'pauseQueue pausedQueues'),
+    }
     this.jobSets = jobSets
     this.search = new Search(server)
     this.cancellations = new Cancellations(server)
     this.crons = new Crons(server)
-    this.metrics = allMethods(new Totals(server, leases), new Metrics(server))
+    this.metrics = {
+      ...methods(new Totals(server, leases), 'totals resetTotals history'),
+      ...methods(new Metrics(server), 'record sums histograms recordDeploy deploys'),
+    }
     this.results = new Results(server)
-    this.workers = allMethods(
-      owners,
-      leases,
-      new OwnedJobs(server, leases, tasks),
-      new LeaderLocks(server),
-      new Processes(server),
-    )
-    this.tasks = allMethods(tasks, new TaskRows(server), new TaskEvents(server))
-    this.ordered = allMethods(
-      orderedQueues,
-      shards,
-      new OrderedPusher(orderedQueues),
-      new OrderedSettleAndFetchScript(orderedQueues),
-      new OrderedWaits(server),
-      new OrderedQueries(orderedQueues, shards),
-      new OrderedActions(orderedQueues),
-    )
+    this.workers = {
+      ...methods(owners, 'settleAndFetch waitForJobs join release claim'),
+      ...methods(leases, 'renew renewer leases ownersOn unrenewed tidy'),
+      ...methods(new OwnedJobs(server, leases, tasks), 'orphaned rescue fetched'),
+      ...methods(new LeaderLocks(server), 'acquireLock releaseLock'),
+      ...methods(new Processes(server), 'heartbeat processes running leader removeProcess signal advice'),
+    }
+    this.tasks = {
+      ...methods(tasks, 'create openAdding endAdding change cancel startRun delete expired cancelling idle find page'),
+      ...methods(
+        new TaskRows(server),
+        'addRows cancelRows retryRows changeEvents leaveWindow pushTracked putPart part',
+      ),
+      ...methods(new TaskEvents(server), 'events event addMessage reasons'),
+    }
+    this.ordered = {
+      ...methods(orderedQueues, 'define'),
+      ...methods(shards, 'assignments join leave acquireShard releaseShard pause reshard moveShards'),
+      ...methods(new OrderedPusher(orderedQueues), 'push'),
+      ...methods(new OrderedSettleAndFetchScript(orderedQueues), 'settleAndFetch'),
+      ...methods(new OrderedWaits(server), 'wait'),
+      ...methods(new OrderedQueries(orderedQueues, shards), 'queues counts inFlight waiting find morgue'),
+      ...methods(
+        new OrderedActions(orderedQueues),
+        'act deletePayload cancel resurrect deleteDead pruneMorgue deleteQueue',
+      ),
+    }
   }
 
   open(): Promise<void> {
@@ -98,20 +115,10 @@ export class RedisStore implements Store {
   }
 }
 
-type Methods<T> = Pick<T, keyof T>
-type Intersection<T extends unknown[]> = T extends [infer First, ...infer Rest]
-  ? Methods<First> & Intersection<Rest>
-  : unknown
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
 
-/** Returns one object with all methods of several, each bound to its own. Together they make up one area of the contract. */
-function allMethods<T extends object[]>(...parts: T): Intersection<T> {
-  const methods = parts.flatMap((part) =>
-    Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(part)))
-      .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')
-      .map(([name, { value }]) => [name, value.bind(part)]),
-  )
-  const names = methods.map(([name]) => name)
-  const twice = names.find((name, i) => names.indexOf(name) < i)
-  if (twice) throw new TypeError(`two parts of an area have a method ${twice}`)
-  return Object.fromEntries(methods)
+/** Returns the methods with these names, separated by spaces, bound to their part. The parts make up an area of the contract. */
+function methods<T, Names extends string>(part: T, names: Words<Names> extends keyof T ? Names : never) {
+  const bound = names.split(' ').map((name) => [name, (part[name as keyof T] as () => unknown).bind(part)])
+  return Object.fromEntries(bound) as Pick<T, Words<Names> & keyof T>
 }
