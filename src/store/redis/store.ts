@@ -115,10 +115,10 @@ export class RedisStore implements Store {
   }
 }
 
-type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text
+type NamesIn<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | NamesIn<Rest> : Text
 
 /** Returns the methods with these names, separated by spaces, bound to their part. The parts make up an area of the contract. */
-function methods<T, Names extends string>(part: T, names: Words<Names> extends keyof T ? Names : never) {
+function methods<T, Names extends string>(part: T, names: NamesIn<Names> extends keyof T ? Names : never) {
   const bound = names.split(' ').map((name) => [name, (part[name as keyof T] as () => unknown).bind(part)])
-  return Object.fromEntries(bound) as Pick<T, Words<Names> & keyof T>
+  return Object.fromEntries(bound) as Pick<T, NamesIn<Names> & keyof T>
 }
