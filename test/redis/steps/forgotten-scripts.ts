@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { done, job } from '../../conformance/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
-import { loadScripts, openStage, script } from './stage.ts'
+import { loadScripts, openStage, STEP } from './stage.ts'
 import { census, openOwner } from './test-owner.ts'
 
 /** A server that has forgotten the scripts. These tests run one at a time, because they flush the scripts of all. */
@@ -27,7 +27,7 @@ export function forgottenScripts(server: () => RedisServer): void {
         const [took] = await owner.fetch(...more.slice(0, 1))
         await stage.push(...more.slice(1))
         await stage.ask(['SCRIPT', 'FLUSH'])
-        const turn = script('settleAndFetch')
+        const turn = STEP
         for (const act of [first, second]) stage.fault((name, args) => name === asked && turn(name, args), act)
         const answers = await Promise.allSettled([
           owner.settleAndFetch({ settle: [done(came)], n: 1 }),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { job } from '../../conformance/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Match, Step } from '../step.ts'
-import { command, openStage, type Stage, script } from './stage.ts'
+import { command, openStage, STEP, type Stage } from './stage.ts'
 import { census, openOwner, until } from './test-owner.ts'
 
 /** Recovering the jobs of a lost answer, and requeueing them when they are not fetched. */
@@ -33,7 +33,7 @@ export function recovered(server: () => RedisServer): void {
     const owner = await openOwner(stage)
     const texts = [1, 1, 2].map((n) => job(n))
     await stage.push(...texts)
-    const held = stage.fault(script('settleAndFetch'), 'hold-reply')
+    const held = stage.fault(STEP, 'hold-reply')
     const turn = owner.settleAndFetch({ n: 3 })
     await held.happened
     const searching = stage.fault(command('EXISTS'), 'pass')
@@ -59,7 +59,7 @@ export function recovered(server: () => RedisServer): void {
         const [a = '', b = '', c = ''] = texts
         await owner.receive(a)
         await owner.fetch(b)
-        const lost = stage.fault(source === 'came' ? command('BLMOVE') : script('settleAndFetch'), 'cut-before-reply')
+        const lost = stage.fault(source === 'came' ? command('BLMOVE') : STEP, 'cut-before-reply')
         if (source === 'came') await stage.push(c)
         await Promise.all([
           source === 'came'
@@ -68,7 +68,7 @@ export function recovered(server: () => RedisServer): void {
           lost.happened,
         ])
         // All slots are in use, so the worker does not fetch it.
-        const back = stage.fault(script('settleAndFetch'), act)
+        const back = stage.fault(STEP, act)
         await back.happened
         if (act.startsWith('hold')) {
           // The request times out, and is released only when the job has been handed out again, if that happens.

@@ -3,7 +3,7 @@ import type { FetchedJob, Settlement } from '#dist/store/contract.js'
 import { done, job, release, retry, toQueue } from '../../conformance/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Step } from '../step.ts'
-import { openStage, type Stage, script } from './stage.ts'
+import { openStage, STEP, type Stage } from './stage.ts'
 import { census, openOwner, type TestOwner } from './test-owner.ts'
 
 /** Faults of settleAndFetch, and when a held message is released. */
@@ -59,7 +59,7 @@ export function settleAndFetch(server: () => RedisServer): void {
           test.concurrent(`settleAndFetch, ${what}${twins ? ', with twins' : ''}`, async (t) => {
             const stage = await openStage(server(), t, { impatient: late !== undefined })
             const { owner, texts, [source]: job } = await busy(stage, twins)
-            const step = stage.fault(script('settleAndFetch'), act)
+            const step = stage.fault(STEP, act)
             // Jobs that a late request fetches are recovered only after some seconds: see below.
             await owner.loseAnswer({ settle: [of(job)], n: late?.startsWith('after') ? 0 : 1 })
             await step.happened
@@ -97,7 +97,7 @@ export function settleAndFetch(server: () => RedisServer): void {
         const { owner, texts, came, took } = await busy(stage, twins)
         const more = [job(twins ? 0 : 6), job(twins ? 0 : 7)]
         await stage.push(...more)
-        const steps = [first, second].map((act) => stage.fault(script('settleAndFetch'), act))
+        const steps = [first, second].map((act) => stage.fault(STEP, act))
         const answers = await Promise.allSettled([
           owner.settleAndFetch({ settle: [done(came)], n: 1 }),
           owner.settleAndFetch({ settle: [retry(took, 2e9)], n: 1 }),
@@ -118,7 +118,7 @@ export function settleAndFetch(server: () => RedisServer): void {
     test.concurrent(`an answer and then the lease is lost, ${act}: each job is done or orphaned`, async (t) => {
       const stage = await openStage(server(), t)
       const { owner, texts, came } = await busy(stage, true)
-      const step = stage.fault(script('settleAndFetch'), act)
+      const step = stage.fault(STEP, act)
       await owner.loseAnswer({ settle: [done(came)], n: 1 })
       await step.happened
       expect(await stage.direct.workers.claim(owner.name, null)).toBe(true)

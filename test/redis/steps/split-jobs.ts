@@ -5,7 +5,7 @@ import { apart } from '../../conformance/tasks/apart.ts'
 import { counts, expectExact, taskWith } from '../../conformance/tasks/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
-import { openStage, script } from './stage.ts'
+import { openStage, STEP } from './stage.ts'
 import { insist, openOwner } from './test-owner.ts'
 
 const FAULTS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply', 'hold', 'hold-reply']
@@ -22,7 +22,7 @@ export function splitJobs(server: () => RedisServer): void {
       const settlement: Settlement = apart(taken as FetchedJob)
       const settle = async () =>
         (await stage.store.workers.settleAndFetch(owner.name, requestOf({ settlements: [settlement] }))).settled
-      const step = stage.fault(script('settleAndFetch'), act)
+      const step = stage.fault(STEP, act)
       await expect(settle()).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_(UNREACHABLE|TIMEOUT)$/) })
       await step.happened
       expect(await insist(settle)).toEqual(['ok'])

@@ -145,7 +145,10 @@ export function command(name: string): Match {
   return (said) => said === name
 }
 
-export function script(name: keyof typeof lua): Match {
-  const { sha, source } = lua[name]
-  return (said, [what]) => (said === 'EVALSHA' && String(what) === sha) || (said === 'EVAL' && String(what) === source)
+export function script(...names: (keyof typeof lua)[]): Match {
+  return (said, [what]) =>
+    names.some((name) => String(what) === (said === 'EVALSHA' ? lua[name].sha : said === 'EVAL' && lua[name].source))
 }
+
+/** Matches either script of a worker's step. */
+export const STEP = script('settleAndFetch', 'settleAndFetchPlain')

@@ -3,7 +3,7 @@ import { NOW } from '../../conformance/bench.ts'
 import { begin, counts, eventOf, expectExact, finish, PRODUCER, rows, spec } from '../../conformance/tasks/tracked.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act } from '../step.ts'
-import { openStage, type Stage, script } from './stage.ts'
+import { openStage, STEP, type Stage } from './stage.ts'
 import { census, openOwner, type TestOwner } from './test-owner.ts'
 
 const FAULTS: { act: Act; late?: 'before it is repeated' | 'after it was repeated' | 'at the end' }[] = [
@@ -37,7 +37,7 @@ export function starts(server: () => RedisServer): void {
       const [row] = (await owner.settleAndFetch({ n: 1 })).fetched
       if (!row) throw new Error('no row came')
 
-      const step = stage.fault(script('settleAndFetch'), act)
+      const step = stage.fault(STEP, act)
       await owner.loseAnswer({ started: [begin(row, { messages: [SAID] })] })
       await step.happened
       if (late === 'before it is repeated') stage.release(step)
@@ -67,7 +67,7 @@ export function starts(server: () => RedisServer): void {
       if (!row) throw new Error('no row came')
       await owner.settleAndFetch({ started: [begin(row)] })
 
-      const step = stage.fault(script('settleAndFetch'), act)
+      const step = stage.fault(STEP, act)
       await owner.loseAnswer({ settle: [finish(row, { messages: [SAID], result: '{"n":1}' })] })
       await step.happened
       if (late === 'before it is repeated') stage.release(step)

@@ -3,14 +3,14 @@ import { expect, test } from 'vitest'
 import { recorder } from '../../engine/bench.ts'
 import type { RedisServer } from '../server.ts'
 import type { Act, Match } from '../step.ts'
-import { command, openStage, type Stage, script } from './stage.ts'
+import { command, openStage, STEP, type Stage, script } from './stage.ts'
 import { until } from './test-owner.ts'
 
 const ACTS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply']
 const REQUESTS: { name: string; match: Match }[] = [
   { name: 'BLMOVE', match: command('BLMOVE') },
-  { name: 'settleAndFetch', match: script('settleAndFetch') },
-  { name: 'the settleAndFetch after it', match: script('settleAndFetch') },
+  { name: 'settleAndFetch', match: STEP },
+  { name: 'the settleAndFetch after it', match: STEP },
 ]
 
 /** The app of a worker behind the proxy; it records the jobs that run. */
@@ -82,8 +82,8 @@ export function worker(server: () => RedisServer): void {
     }
     // Every fifth step loses its answer in one way or another.
     for (let n = 0; n < 12; n++) {
-      for (let passed = 0; passed < 4; passed++) stage.fault(script('settleAndFetch'), 'pass')
-      stage.fault(script('settleAndFetch'), ACTS[n % 3] as Act)
+      for (let passed = 0; passed < 4; passed++) stage.fault(STEP, 'pass')
+      stage.fault(STEP, ACTS[n % 3] as Act)
     }
     const rows = Array.from({ length: 200 }, (_, n): [number] => [n])
     const task = await hq.tasks.create(Row, rows, { window: 10 })

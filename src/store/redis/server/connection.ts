@@ -146,8 +146,8 @@ export class Connection {
     return this.#run(script, (command, text) => this.client.call(command, text, keys.length, ...keys, ...args))
   }
 
-  /** Runs a script that answers lists of texts, which may not be valid UTF-8. */
-  runForBytes(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Buffer[]> {
+  /** Runs a script that answers texts, which may not be valid UTF-8. */
+  runForBytes<T = Buffer[]>(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<T> {
     return this.#run(script, (command, text) => this.client.callBuffer(command, text, keys.length, ...keys, ...args))
   }
 

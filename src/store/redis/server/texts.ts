@@ -17,13 +17,9 @@ export class Texts {
     if (Buffer.from(text).equals(bytes)) return text
     const oldest = this.#bytes.keys().next()
     if (this.#bytes.size >= REMEMBERED && !oldest.done) this.#bytes.delete(oldest.value)
-    this.#bytes.set(text, bytes)
+    // `bytes` may be a part of a large answer.
+    this.#bytes.set(text, Buffer.from(bytes))
     return text
-  }
-
-  /** Returns whether a text that was decoded from bytes may differ from them. */
-  mayDiffer(text: string): boolean {
-    return text.includes(REPLACEMENT)
   }
 
   write(text: string): string | Buffer {

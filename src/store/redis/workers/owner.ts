@@ -13,6 +13,9 @@ export interface HeldJob {
   isUncertain: boolean
 }
 
+/** Until an owner has fetched, an answer holds few jobs, in case they are large. */
+const FIRST_LARGEST = 100_000
+
 /** The last reserved ticket. All owners of this process share it, so that no two of them have the same ticket. */
 let nextTicket = Math.floor(Math.random() * 2 ** 20) * 2 ** 32
 
@@ -46,6 +49,8 @@ export class Owner {
   reconcileMs = 0
   /** The version of the cancellations in the last answer. */
   version = 0
+  /** The length of the longest text of the last jobs: a guess of how many make a large answer. */
+  largestText = FIRST_LARGEST
   /** True: the owner leaves, so it gets no further jobs. */
   left = false
 

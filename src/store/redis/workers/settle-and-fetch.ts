@@ -1,19 +1,26 @@
-/** Settles and fetches jobs by ticket: one script for a worker's step, over one connection, in order. */
+/**
+ * Settles and fetches jobs by ticket: a script for each part of a worker's step, over one connection, in order. Most steps
+ * only end jobs and fetch others; they have a short script, because the server defines a script anew at each call.
+ */
 
+import { isAscii } from 'node:buffer'
 import { splitTaskJid } from '../../../job/payload.ts'
-import type { EventEffect, FetchedJob, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
+import type { EventEffect, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
-import type { Connection, Reply } from '../server/connection.ts'
+import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
+import type { Texts } from '../server/texts.ts'
 import { type HeldJob, type Owner, reserveTickets } from './owner.ts'
 
 /** The bounds of one script: jobs that it settles or fetches, bytes of jobs, and queues that it fetches from. */
 const MAX_ITEMS = 200
 const MAX_BYTES = 1_000_000
 const MAX_QUEUES = 50
+/** Up to this size the texts of an answer share one string. */
+const MAX_SHARED_BYTES = 100_000
 
 /** The part of a step that one script carries out. */
 interface Part {
@@ -84,27 +91,7 @@ export class SettleAndFetchScript {
       throw thrown
     }
     owner.version = answer.cancellations
-    const unsafe = answer.fetched.filter(({ text }) => this.#server.texts.mayDiffer(text))
-    if (unsafe.length > 0) await this.#readBytes(connection, owner, unsafe)
     return answer
-  }
-
-  /**
-   * Reads the exact bytes of fetched jobs that may not be valid UTF-8, so that they can be put back: the answer itself
-   * is text.
-   */
-  async #readBytes(connection: Connection, owner: Owner, jobs: readonly FetchedJob[]): Promise<void> {
-    const { keys, texts } = this.#server
-    for (const { queue, ticket } of jobs) {
-      if (owner.jobs.get(ticket)?.arrival !== undefined) continue
-      try {
-        const bytes = await connection.call((client) => client.hgetBuffer(keys.working(queue, owner.name), ticket))
-        if (bytes) texts.read(bytes)
-      } catch {
-        // The jobs are fetched already, so they must reach their worker even without these bytes.
-        return
-      }
-    }
   }
 
   /** After a failed part the caller repeats the whole step, so the answers of the earlier parts are kept here. */
@@ -190,47 +177,60 @@ export class SettleAndFetchScript {
       }
     }
 
+    const groups = [...rows.values()]
+    for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
+    const isShort =
+      part.started.length + groups.length + others.length === 0 &&
+      [...queues.values()].every(({ arrivals }) => arrivals.length === 0)
+
     const first = reserveTickets(part.n)
     const range = [first, first + part.n - 1] as const
-    const call = this.#server.newCall()
-    // The first seven keys, and five keys for each queue, have fixed positions.
-    call.keys.push(keys.processed(), keys.failed(), keys.processed(day), keys.failed(day))
-    call.keys.push(keys.queues, keys.paused, keys.cancellationVersion)
-    for (const name of queues.keys()) {
-      call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
-      call.keys.push(keys.leases, keys.settled(name, owner.name))
-    }
-    call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, queues.size, part.asked)
     const asked = part.queues.slice(0, part.asked)
-    call.add(...asked)
-    for (const queue of queues.values()) {
-      queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
-      call.add(queue.tickets.length, ...queue.tickets, queue.arrivals.length, ...queue.arrivals)
-    }
-    call.add(part.started.length)
-    for (const at of part.started) call.effects(step.started[at]?.effects ?? [])
-    const groups = [...rows.values()]
-    call.add(groups.length)
-    for (const { queue, ends, effects } of groups) {
-      call.add(queue.number, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
-      call.finishedRows(effects)
-    }
-    call.add(others.length)
-    for (const { job, settlement } of others) {
-      const source = job.arrival === undefined ? 'ticket' : 'arrival'
-      call.add(queueOf(job.queue).number, source, settlement.ticket, texts.write(job.arrival ?? ''))
-      call.add(settlement.processed, settlement.failed)
-      call.item(settlement.move, settlement.effects)
-      call.branches(settlement.also)
+    const call = this.#server.newCall()
+    // The first keys, and those of each queue, have fixed positions.
+    if (isShort) {
+      call.keys.push(keys.processed(), keys.processed(day), keys.leases, keys.paused, keys.cancellationVersion)
+      for (const name of queues.keys()) call.keys.push(keys.queue(name), keys.working(name, owner.name))
+      call.add(owner.name, first, part.n, MAX_BYTES, owner.largestText, part.asked, ...asked)
+      for (const { tickets } of queues.values()) call.add(rangesOf(tickets))
+    } else {
+      call.keys.push(keys.processed(), keys.failed(), keys.processed(day), keys.failed(day))
+      call.keys.push(keys.queues, keys.leases, keys.paused, keys.cancellationVersion)
+      for (const name of queues.keys()) {
+        call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
+        call.keys.push(keys.settled(name, owner.name))
+      }
+      call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, owner.largestText)
+      call.add(queues.size, part.asked, ...asked)
+      for (const { tickets, arrivals } of queues.values()) call.add(rangesOf(tickets), arrivals.length, ...arrivals)
+      call.add(part.started.length)
+      for (const at of part.started) call.effects(step.started[at]?.effects ?? [])
+      call.add(groups.length)
+      for (const { queue, ends, effects } of groups) {
+        call.add(queue.number, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
+        call.finishedRows(effects)
+      }
+      call.add(others.length)
+      for (const { job, settlement } of others) {
+        const source = job.arrival === undefined ? 'ticket' : 'arrival'
+        call.add(queueOf(job.queue).number, source, settlement.ticket, texts.write(job.arrival ?? ''))
+        call.add(settlement.processed, settlement.failed)
+        call.item(settlement.move, settlement.effects)
+        call.branches(settlement.also)
+      }
     }
 
     owner.pendingTickets.add(range)
     const pending = [...groups.flatMap(({ ends }) => ends), ...others]
     const wasUncertain = pending.map(({ job }) => job.isUncertain)
     for (const ticket of seen) (owner.jobs.get(ticket) as HeldJob).isUncertain = true
-    let reply: Reply
+    let reply: Buffer | Buffer[]
     try {
-      reply = await connection.run(lua.settleAndFetch, call.keys, call.args)
+      reply = await connection.runForBytes<Buffer | Buffer[]>(
+        isShort ? lua.settleAndFetchPlain : lua.settleAndFetch,
+        call.keys,
+        call.args,
+      )
     } catch (thrown) {
       for (const { name, arrivals } of queues.values()) owner.addSettledArrivals(name, ...arrivals)
       throw thrown
@@ -238,15 +238,23 @@ export class SettleAndFetchScript {
       // Nothing is awaited from here on, so the reconciler sees these tickets either pending or known.
       owner.pendingTickets.delete(range)
     }
-    if (reply === 'fenced') return false
+    if (!Array.isArray(reply)) return false
 
-    const [begun, ended, missing, counts, problem, more, version, paused, ...fetchedTexts] = reply as string[]
+    const fetchedTexts = textsOf(texts, reply[7] as Buffer, String(reply[6]))
+    const [missing = '', problem, version, counts = '', more, paused, , , begun, ended] = reply.map((bytes, i) =>
+      i === 7 ? '' : bytes.toString(),
+    )
     answer.cancellations = Number(version) || 0
     if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.observe(queue, paused?.[i] === '1')
     for (const [i, at] of part.started.entries()) if (begun?.[i] === 's') answer.started[at] = 'superseded'
-    for (const { tickets, indexes } of queues.values()) {
-      for (const at of indexes) answer.settled[at] = 'ok'
-      for (const ticket of tickets) owner.jobs.delete(ticket)
+    const gone = missing.split(',')
+    let lost = 0
+    for (const { number, tickets, indexes } of queues.values()) {
+      const refused = gone[number - 1] === 'e'
+      if (!refused) lost += Number(gone[number - 1])
+      for (const at of indexes) answer.settled[at] = refused ? 'error' : 'ok'
+      if (!refused) for (const ticket of tickets) owner.jobs.delete(ticket)
+      else for (const ticket of tickets) (owner.jobs.get(ticket) as HeldJob).isUncertain = false
     }
     for (const [i, { at, job, settlement }] of pending.entries()) {
       const { ticket } = settlement
@@ -262,20 +270,18 @@ export class SettleAndFetchScript {
       // The server need not remember a settlement that was sent once and answered. An earlier request may still arrive.
       if (letter === 'o' && job.arrival !== undefined && !wasUncertain[i]) owner.addSettledArrivals(job.queue, ticket)
     }
-    let next = first
-    let nextText = 0
-    const names = [...queues.keys()]
-    for (const [i, count] of (counts ?? '').split(',').entries()) {
-      const queue = names[i] as string
-      for (let k = 0; k < Number(count); k++) {
-        const ticket = String(next++)
+    let next = 0
+    for (const [i, count] of counts.split(',').entries()) {
+      const queue = asked[i] as string
+      for (const end = next + Number(count); next < end; next++) {
+        const ticket = String(first + next)
         owner.jobs.set(ticket, { queue, isUncertain: false })
-        answer.fetched.push({ queue, ticket, text: fetchedTexts[nextText++] as string })
+        answer.fetched.push({ queue, ticket, text: fetchedTexts[next] as string })
       }
     }
+    if (fetchedTexts.length > 0) owner.largestText = Math.max(...fetchedTexts.map((text) => text.length), 1)
     part.n -= fetchedTexts.length
     part.more = more === 'more'
-    const lost = (missing ?? '').split(',').reduce((sum, n) => sum + Number(n), 0)
     const problems = [
       ...(problem ? [problem] : []),
       ...(lost > 0 ? [`${lost} jobs that ended were not there any more: has the server lost data?`] : []),
@@ -283,6 +289,32 @@ export class SettleAndFetchScript {
     if (problems.length > 0) answer.problem = problems.join('\n')
     return true
   }
+}
+
+/** Returns tickets as the scripts read them: single ones, and ranges of consecutive ones such as `7-9`, with commas. */
+function rangesOf(tickets: readonly string[]): string {
+  let ranges = ''
+  for (let i = 0; i < tickets.length; ) {
+    const first = tickets[i] as string
+    let n = 1
+    while (Number(tickets[i + n]) === Number(first) + n) n++
+    ranges += `${ranges && ','}${n > 1 ? `${first}-${tickets[i + n - 1]}` : first}`
+    i += n
+  }
+  return ranges
+}
+
+/** Splits the joined texts of an answer; `lengths` are in bytes. */
+function textsOf(texts: Texts, joined: Buffer, lengths: string): string[] {
+  if (lengths === '') return []
+  // A part of a text keeps the whole in memory.
+  const all = joined.length <= MAX_SHARED_BYTES && isAscii(joined) ? joined.toString('latin1') : undefined
+  let end = 0
+  return lengths.split(',').map((length) => {
+    const from = end
+    end += Number(length)
+    return all?.slice(from, end) ?? texts.read(joined.subarray(from, end))
+  })
 }
 
 /** Returns the answer for an owner that has no lease. */

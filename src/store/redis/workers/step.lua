@@ -1,0 +1,96 @@
+-- What the two scripts of a worker's step share. Both check the lease before they write; whatever else is wrong with a
+-- key shows when a command refuses it, so that no type is read for a sound key.
+
+-- Seconds: statistics of a day are kept for five years.
+local DAY_SECONDS = 157680000
+-- One command fetches at most this many jobs.
+local MAX_FETCHED = 50
+
+-- A key that cannot be read counts as: nothing is cancelled or paused. No job is lost by that.
+local function read(command, key, ...)
+  local found = redis.pcall(command, key, ...)
+  if type(found) == 'table' and found.err then
+    report(unusable(key))
+    return false
+  end
+  return found
+end
+
+-- Removes tickets from the fetched jobs: single ones, and ranges such as 7-9, with commas. Returns how many there were,
+-- and how many were missing or e when the key refuses.
+local function removeTickets(working, ranges)
+  if ranges == '' then return 0, 0 end
+  local tickets = {}
+  for first, last in string.gmatch(ranges, '(%d+)%-?(%d*)') do
+    tickets[#tickets + 1] = first
+    for n = first + 1, tonumber(last) or 0 do tickets[#tickets + 1] = string.format('%d', n) end
+  end
+  local removed = read('HDEL', working, unpack(tickets))
+  if not removed then return 0, 'e' end
+  return removed, #tickets - removed
+end
+
+-- Returns whether the owner has its lease. Ends the script with an error when the key has the wrong type.
+local function holdsLease(leases, owner)
+  local stamp = read('ZSCORE', leases, owner)
+  if problems[1] then error(problems[1], 0) end
+  return stamp and tonumber(stamp) >= 0
+end
+
+local function addToCounters(total, day, n)
+  if n == 0 then return end
+  for _, key in ipairs({ total, day }) do
+    local sum = redis.pcall('INCRBY', key, n)
+    if type(sum) == 'table' then
+      report(key .. ' does not count: ' .. sum.err)
+    elseif key == day and sum == n then
+      redis.call('EXPIRE', key, DAY_SECONDS)
+    end
+  end
+end
+
+-- Moves jobs from a list to the fetched jobs, under consecutive tickets. Returns false when these refuse: then the jobs
+-- are in the list as before.
+local function hold(list, working, ticket, jobs)
+  local fields = {}
+  for i, job in ipairs(jobs) do
+    fields[i * 2 - 1] = string.format('%d', ticket + i - 1)
+    fields[i * 2] = job
+  end
+  if type(redis.pcall('HSET', working, unpack(fields))) == 'number' then return true end
+  for i = #jobs, 1, -1 do redis.call('RPUSH', list, jobs[i]) end
+  report(unusable(working))
+  return false
+end
+
+-- Fetches at most `wanted` jobs from the first `asked` queues. `keysOf` returns the list and the fetched jobs of one.
+-- `largest` is the length of the longest text that the owner has fetched lately: an answer of many megabytes would be
+-- late. Returns the end of the answer of the script: per queue the number of fetched jobs; "more" when the rest was too
+-- large for one answer; per queue whether it is paused (1); the lengths of the texts; and the texts, joined.
+local function fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, largest, pausedQueues)
+  local paused = wanted > 0 and read('SMISMEMBER', pausedQueues, unpack(ARGV, firstName, firstName + asked - 1)) or {}
+  local counts, lengths, texts, bytes = {}, {}, {}, 0
+  for i = 1, asked do
+    if wanted <= 0 or bytes >= mostBytes then break end
+    local list, working = keysOf(i)
+    local isOpen = paused[i] ~= 1
+    counts[i] = 0
+    while isOpen and wanted > 0 and bytes < mostBytes do
+      local n = math.max(math.min(wanted, MAX_FETCHED, math.floor((mostBytes - bytes) / largest)), 1)
+      local jobs = read('RPOP', list, n)
+      if not jobs or not hold(list, working, ticket, jobs) then break end
+      for _, job in ipairs(jobs) do
+        texts[#texts + 1] = job
+        lengths[#lengths + 1] = #job
+        bytes = bytes + #job
+        largest = math.max(largest, #job)
+      end
+      counts[i] = counts[i] + #jobs
+      ticket = ticket + #jobs
+      wanted = wanted - #jobs
+      isOpen = #jobs == n
+    end
+  end
+  return table.concat(counts, ','), wanted > 0 and bytes >= mostBytes and 'more' or '', table.concat(paused),
+    table.concat(lengths, ','), table.concat(texts)
+end
