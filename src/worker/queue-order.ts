@@ -46,6 +46,11 @@ export class QueueOrder {
     }
   }
 
+  /** Whether a job of one queue must not be fetched while another queue may have one. */
+  get isStrict(): boolean {
+    return this.names.length > 1 && (this.mode === 'strict' || this.#choose !== undefined)
+  }
+
   /** @throws what `fetchOrder` throws */
   next(): readonly string[] {
     if (this.#choose) return [...new Set(this.#choose(this.names))].filter((name) => this.names.includes(name))

@@ -45,10 +45,16 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   constructor(engine: Engine, options: FetcherOptions) {
     super(engine, 'fetching jobs')
-    const { eventLoop, nextSlot } = options
+    const { concurrency, eventLoop, nextSlot } = options
     this.#options = options
     this.#buffer = new SettlementBuffer(engine)
-    this.#slots = new Slots(engine, { eventLoop, nextSlot, buffer: this.#buffer, wake: () => this.#wake() })
+    this.#slots = new Slots(engine, {
+      concurrency,
+      eventLoop,
+      nextSlot,
+      buffer: this.#buffer,
+      wake: () => this.#wake(),
+    })
   }
 
   get busy(): number {
@@ -65,6 +71,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   quiet(): void {
     if (this.#slots.state === 'open') this.#slots.state = 'quiet'
+    this.#slots.returnPrefetched()
     this.#wake()
   }
 
@@ -109,7 +116,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   protected override drainCall(): Sent | undefined {
     // A store that takes several calls at once works on one while the worker runs the jobs of another.
     const calls = this.engine.store.maxConcurrentCalls - this.callCount
-    const size = Math.max(Math.ceil(this.#options.concurrency / calls), MIN_BATCH)
+    if (!this.#options.queues.isStrict) this.#slots.prefetch.measure()
+    const size = Math.max(Math.ceil((this.#options.concurrency + this.#slots.prefetch.limit) / calls), MIN_BATCH)
     const n = Math.min(this.#free, size)
     if (n === 0 && this.#buffer.isEmpty) return undefined
     this.#wanted += n
@@ -152,8 +160,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     if (cancellations.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(sent, answer))
     if (cancellations.isBehind && !(await this.#learnCancellations(owner, answer.fetched))) return true
     this.#withdrawOfEnded()
-    if (this.#slots.state === 'stopping') for (const job of answer.fetched.toReversed()) this.#slots.requeue(job)
-    else for (const job of answer.fetched) this.#slots.begin(job)
+    if (this.#slots.state === 'stopping') this.#slots.requeue(answer.fetched)
+    else this.#slots.add(answer.fetched)
     if (allApplied) return true
     throw new HighkiqError(
       'STORE_UNUSABLE',
@@ -165,10 +173,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }
 
-  /** The number of free slots for which no call fetches a job yet. */
+  /** The number of jobs that could be fetched now, besides those that calls under way fetch. */
   get #free(): number {
-    if (this.#slots.state !== 'open') return 0
-    return Math.max(this.#options.concurrency - this.#slots.busy - this.#wanted, 0)
+    const { busy, prefetch, state } = this.#slots
+    if (state !== 'open') return 0
+    return Math.max(this.#options.concurrency - busy + prefetch.limit - prefetch.size - this.#wanted, 0)
   }
 
   #isOwner(owner: string): boolean {
@@ -196,7 +205,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     try {
       await this.engine.cancellations.catchUp()
     } catch (thrown) {
-      if (this.#isOwner(owner)) for (const one of fetched.toReversed()) this.#slots.requeue(one)
+      if (this.#isOwner(owner)) this.#slots.requeue(fetched)
       throw thrown
     } finally {
       this.#wanted -= fetched.length
@@ -233,8 +242,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     if (!this.#isOwner(owner)) return
     // A call of another capsule may have reported a new cancellation meanwhile.
     if (cancellations.isBehind && !(await this.#learnCancellations(owner, fetched))) return
-    if (this.#slots.state === 'open') for (const job of fetched) this.#slots.begin(job)
-    else for (const job of fetched.toReversed()) this.#slots.requeue(job)
+    if (this.#slots.state === 'open') this.#slots.add(fetched)
+    else this.#slots.requeue(fetched)
     this.recovered()
   }
 

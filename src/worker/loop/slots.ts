@@ -11,6 +11,7 @@ import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { runAttempt } from '../run/runner.ts'
 import { dropped, requeue, superseded, unrunnable } from '../run/settlements.ts'
+import { Prefetch } from './prefetch.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
@@ -19,6 +20,8 @@ export interface SlotsOptions {
   /** Returns the slot of the next job that the worker starts. */
   nextSlot: () => number
   buffer: SettlementBuffer
+  /** The number of jobs that run at the same time. */
+  concurrency: number
   /** Called when there is a settlement to send, or a free slot. */
   wake: () => void
 }
@@ -29,13 +32,15 @@ export class Slots {
   readonly #buffer: SettlementBuffer
   readonly #running = new Map<string, Attempt>()
   readonly #requeues: RequeueBuffer
+  readonly prefetch: Prefetch
   #whenEmpty: (() => void)[] = []
   /** `quiet`: the capsule fetches no more jobs. `stopping`: every settlement is sent at once. */
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
   constructor(engine: Engine, options: SlotsOptions) {
-    const { buffer, wake } = options
+    const { buffer, concurrency, wake } = options
     this.#engine = engine
+    this.prefetch = new Prefetch(concurrency, () => this.returnPrefetched())
     this.#options = options
     this.#buffer = buffer
     this.#requeues = new RequeueBuffer((settlement) => {
@@ -62,24 +67,42 @@ export class Slots {
     for (const { ctx } of this.#running.values()) ctx.abort(code, message)
   }
 
-  /**
-   * Gives a fetched job a slot, in which its attempt starts at once or after a check. A job that cannot start must not
-   * block the rest of its batch.
-   */
-  begin(fetched: FetchedJob): void {
-    try {
-      this.#begin(fetched)
-    } catch (thrown) {
-      this.#endUnrunnable(fetched, thrown)
+  /** Gives fetched jobs slots; those that find none wait for one, unless the capsule is quiet. */
+  add(fetched: readonly FetchedJob[]): void {
+    const rest = fetched.filter((job) => {
+      const isFull = this.#running.size >= this.#options.concurrency
+      if (!isFull) this.#begin(job)
+      return isFull
+    })
+    if (this.state === 'open') for (const job of rest) this.prefetch.add(job)
+    else this.requeue(rest)
+  }
+
+  /** Puts jobs back without starting them. */
+  requeue(fetched: readonly FetchedJob[]): void {
+    // The job that is pushed to the front last comes first in the queue.
+    for (const job of fetched.toReversed()) {
+      const attempt = openAttempt(this.#engine, job)
+      this.#buffer.add(
+        attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : unrunnable(this.#engine, job),
+      )
     }
   }
 
-  /** Puts a job back without starting it. */
-  requeue(fetched: FetchedJob): void {
-    const attempt = openAttempt(this.#engine, fetched)
-    this.#buffer.add(
-      attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : unrunnable(this.#engine, fetched),
-    )
+  /** Puts all jobs back that were fetched ahead and did not start. */
+  returnPrefetched(): void {
+    const jobs = this.prefetch.drain()
+    this.requeue(jobs)
+    if (jobs.length > 0) this.#options.wake()
+  }
+
+  /** The attempt starts at once or after a check. A job that cannot start must not block the rest of its batch. */
+  #begin(fetched: FetchedJob): void {
+    try {
+      this.#open(fetched)
+    } catch (thrown) {
+      this.#endUnrunnable(fetched, thrown)
+    }
   }
 
   /** Empties all slots and the requeue buffer. Returns each job with the settlement that requeues it. */
@@ -100,10 +123,11 @@ export class Slots {
   onLeaseLost(): void {
     this.#running.clear()
     this.#requeues.drain()
+    this.prefetch.drain()
     this.#slotFreed()
   }
 
-  #begin(fetched: FetchedJob): void {
+  #open(fetched: FetchedJob): void {
     const attempt = openAttempt(this.#engine, fetched, this.#options.nextSlot())
     if (!attempt) {
       this.#engine.report(new SyntaxError('a job that is not JSON went to the dead set'), {
@@ -263,6 +287,7 @@ export class Slots {
       return
     }
     this.#running.delete(ticket)
+    this.prefetch.ended()
     if (this.#buffer.withdrawStart(ticket)) {
       // The start was not sent yet: the settlement carries it.
       for (const effect of settlement.effects ?? []) {
@@ -283,6 +308,11 @@ export class Slots {
   }
 
   #slotFreed(): void {
+    while (this.#running.size < this.#options.concurrency) {
+      const next = this.prefetch.shift()
+      if (!next) break
+      this.#begin(next)
+    }
     if (this.#running.size > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
