@@ -127,8 +127,7 @@ export class Runtime implements AppPort {
 
   async run(payload: Payload, chain = this.server): Promise<unknown> {
     const engine = { ...this.engine(), chain }
-    const { log, loggedJobAttributes: attributes, now } = engine
-    const ctx = new JobContext(payload, payload.queue, { log, attributes, now })
+    const ctx = new JobContext(payload, payload.queue, engine)
     return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
   }
 

@@ -52,7 +52,7 @@ export class Chain<Subject, Answer> {
   }
 
   /** Runs the chain around `innermost`. */
-  run(subject: Subject, innermost: () => Promise<Answer>): Promise<Answer> {
+  run(subject: Subject, innermost: () => Promise<Answer> | Answer): Promise<Answer> {
     return runLinks(this.#links, subject, innermost)
   }
 }
@@ -61,7 +61,7 @@ export class Chain<Subject, Answer> {
 export function runLinks<Subject, Answer>(
   links: readonly Middleware<Subject, Answer>[],
   subject: Subject,
-  innermost: () => Promise<Answer>,
+  innermost: () => Promise<Answer> | Answer,
 ): Promise<Answer> {
   const step = async (i: number): Promise<Answer> => {
     const link = links[i]

@@ -36,13 +36,12 @@ export interface Said {
   text: string
 }
 
-/** The parts of a context. */
+/** The parts of a context that all contexts of a worker share. */
 export interface ContextParts {
   log: Logger
   /** The members of the payload that each log line shows. */
-  attributes: readonly string[]
+  loggedJobAttributes: readonly string[]
   now: () => number
-  task?: TaskOfJob | undefined
   /** Returns whether the worker fetches no more jobs. */
   isStopping?: (() => boolean) | undefined
 }
@@ -73,11 +72,11 @@ export class JobContext {
   #messages: Map<number | undefined, Messages> | undefined
   #progress: Progress | undefined
 
-  constructor(payload: Payload, queue: string, parts: ContextParts) {
+  constructor(payload: Payload, queue: string, parts: ContextParts, task?: TaskOfJob) {
     this.payload = payload
     this.queue = queue
     this.args = payload.args
-    this.task = parts.task
+    this.task = task
     this.#parts = parts
   }
 
@@ -125,7 +124,7 @@ export class JobContext {
   #openLog(): Logger {
     const { payload } = this
     const fields = this.logFields
-    for (const name of this.#parts.attributes) if (payload[name] !== undefined) fields[name] = payload[name]
+    for (const name of this.#parts.loggedJobAttributes) if (payload[name] !== undefined) fields[name] = payload[name]
     const level = levelOf(payload.log_level)
     const { log } = this.#parts
     return level ? log.child(fields, { level }) : log.child(fields)
@@ -179,7 +178,7 @@ export class JobContext {
 
   /** Returns the context of one row: `payload` is that row as a job of its own. */
   ofRow(row: number, payload: Payload): JobContext {
-    const own = new JobContext(payload, this.queue, { ...this.#parts, task: undefined })
+    const own = new JobContext(payload, this.queue, this.#parts)
     if (this.#messages)
       own.#messages = new Map([[undefined, together(this.#messages.get(undefined), this.#messages.get(row))]])
     own.#aborted = this.#aborted

@@ -211,10 +211,9 @@ export function readPayload(text: string): Payload | undefined {
 }
 
 function isSound({ jid, hk_task, hk_run, hk_rows, hk_attempt, hk_crashes }: Payload): boolean {
-  const counts = [hk_run, hk_attempt, hk_crashes].every(
-    (count) => count === undefined || (Number.isSafeInteger(count) && count >= 0),
-  )
-  if (!counts || (hk_rows !== undefined && !areRows(hk_rows, jid, hk_task))) return false
+  const isCount = (count: number | undefined) => count === undefined || (Number.isSafeInteger(count) && count >= 0)
+  if (!isCount(hk_run) || !isCount(hk_attempt) || !isCount(hk_crashes)) return false
+  if (hk_rows !== undefined && !areRows(hk_rows, jid, hk_task)) return false
   return hk_task === undefined || (typeof jid === 'string' && /^[0-9a-f]{24}$/.test(jid))
 }
 

@@ -51,9 +51,8 @@ export class Batch implements Running {
     const [{ retryCount }] = ids as [FetchedBatch]
     this.payload = { class: name, args: [], queue, jid: newJid() }
     if (retryCount >= 0) this.payload.retry_count = retryCount
-    const { log, loggedJobAttributes: attributes, now, isStopping = () => false } = engine
-    this.ctx = new OrderedContext(this.payload, { name, shard, token, ids }, { log, attributes, now, isStopping })
-    this.startedAt = now()
+    this.ctx = new OrderedContext(this.payload, { name, shard, token, ids }, engine)
+    this.startedAt = engine.now()
   }
 
   /** The batch as the list of running jobs shows it. */

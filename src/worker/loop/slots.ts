@@ -184,7 +184,7 @@ export class Slots {
     }
     const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
     if (!effects) {
-      void this.#run(attempt)
+      this.#run(attempt)
       return
     }
     if (payload.hk_rows) {
@@ -197,13 +197,13 @@ export class Slots {
         if (isSuperseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
       }
       this.#buffer.addStart([{ queue, ticket, effects }], onStart)
-      void this.#run(attempt)
+      this.#run(attempt)
       return
     }
     // The text of a job that ran before may be outdated: the handler waits until the store has confirmed the start.
     const onStart = ([isSuperseded]: readonly boolean[]) => {
       if (isSuperseded) this.#end(attempt, superseded(fetched))
-      else void this.#run(attempt)
+      else this.#run(attempt)
     }
     this.#buffer.addStart([{ queue, ticket, effects }], onStart)
   }
@@ -215,11 +215,11 @@ export class Slots {
     const onStart = (isSuperseded: readonly boolean[]) => {
       const left = isSuperseded.flatMap((isOver, i) => (isOver ? [] : [i]))
       if (left.length === 0) this.#end(attempt, superseded(fetched))
-      else if (left.length === isSuperseded.length) void this.#run(attempt)
+      else if (left.length === isSuperseded.length) this.#run(attempt)
       else {
         const narrowed = openAttempt(this.#engine, { ...fetched, text: someRows(text, payload, left) }, attempt.slot)
         this.#running.set(ticket, narrowed as Attempt)
-        void this.#run(narrowed as Attempt)
+        this.#run(narrowed as Attempt)
       }
     }
     const started = effects.map((effect) => ({ queue, ticket, effects: [effect] }))
@@ -247,30 +247,34 @@ export class Slots {
    * Runs an attempt. If the lease may have been lost since the job was fetched – the process may have been stopped in
    * between – the store is asked first.
    */
-  async #run(attempt: Attempt): Promise<void> {
+  #run(attempt: Attempt): void {
     const { eventLoop, wake } = this.#options
     const { lease } = this.#engine
-    let now = performance.now()
-    while (lease && now >= lease.safeUntil) {
-      if (!(await lease.confirm()) || this.#running.get(attempt.fetched.ticket) !== attempt) return
-      now = performance.now()
+    const now = performance.now()
+    if (lease && now >= lease.safeUntil) {
+      void lease.confirm().then((holds) => {
+        if (holds && this.#running.get(attempt.fetched.ticket) === attempt) this.#run(attempt)
+      })
+      return
     }
     attempt.began = now
-    const id = eventLoop.began(attempt.payload.jid, attempt.payload.class, attempt.definition?.options.timeout)
+    const { payload, definition } = attempt
+    const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
     const running = runAttempt(this.#engine, attempt)
     eventLoop.yielded()
-    let settlement: Settlement | undefined
-    try {
-      settlement = await running
-    } catch (thrown) {
-      // Without a settlement the job would come back for ever, and take its worker with it.
-      if (this.#running.get(attempt.fetched.ticket) === attempt) this.#endUnrunnable(attempt.fetched, thrown)
-      this.#slotFreed()
-      wake()
-    } finally {
-      eventLoop.ended(id)
-    }
-    if (settlement) this.#end(attempt, settlement)
+    running.then(
+      (settlement) => {
+        eventLoop.ended(id)
+        if (settlement) this.#end(attempt, settlement)
+      },
+      (thrown) => {
+        eventLoop.ended(id)
+        // Without a settlement the job would come back for ever, and take its worker with it.
+        if (this.#running.get(attempt.fetched.ticket) === attempt) this.#endUnrunnable(attempt.fetched, thrown)
+        this.#slotFreed()
+        wake()
+      },
+    )
   }
 
   #endUnrunnable(fetched: FetchedJob, thrown: unknown): void {

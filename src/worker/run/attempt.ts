@@ -35,13 +35,7 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
   return {
     fetched,
     payload,
-    ctx: new JobContext(payload, fetched.queue, {
-      log: engine.log,
-      attributes: engine.loggedJobAttributes,
-      now: engine.now,
-      task,
-      isStopping: engine.isStopping,
-    }),
+    ctx: new JobContext(payload, fetched.queue, engine, task),
     definition: definitionOf(engine, payload, fetched.queue),
     startedAt: engine.now(),
     began: 0,

@@ -196,7 +196,7 @@ async function requeueAndReport(...about: Parameters<typeof requeue>): Promise<S
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
   if (ctx.payload.wrapped !== undefined) engine.unwrap?.(ctx)
   if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
-  return around(engine, ctx, definition, async () => {
+  return around(engine, ctx, definition, () => {
     if (!definition) throw unknownJob(ctx.payload.wrapped ?? ctx.payload.class)
     return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
   })
@@ -222,8 +222,8 @@ function around(
   { chain, use = [] }: Engine,
   ctx: JobContext,
   definition: JobDefinition | undefined,
-  innermost: () => Promise<unknown>,
-): Promise<unknown> {
+  innermost: () => unknown,
+): unknown {
   const links = definition?.options.use ? [...use, ...definition.options.use] : use
   const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
   const running = chain.size === 0 ? inside() : chain.run(ctx, inside)
@@ -239,7 +239,7 @@ function unknownJob(name: string): HighkiqError {
 }
 
 /** Aborts the signal after `seconds`, and fails the attempt a moment later if the handler has not returned. */
-async function withTimeout(running: Promise<unknown>, ctx: JobContext, seconds: number): Promise<unknown> {
+async function withTimeout(running: unknown, ctx: JobContext, seconds: number): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined
   const tooLong = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {

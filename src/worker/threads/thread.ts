@@ -53,7 +53,7 @@ async function run(job: Run): Promise<void> {
   const task = job.task && { ...job.task, add: refuseAdding }
   const now = Date.now
   const isStopping = () => Atomics.load(flag, 0) !== 0
-  const running = new ThreadContext(payload, queue, { log, attributes: [], now, task, isStopping })
+  const running = new ThreadContext(payload, queue, { log, loggedJobAttributes: [], now, isStopping }, task)
   running.args = job.args
   running.activeJob = job.activeJob
   ctx = running

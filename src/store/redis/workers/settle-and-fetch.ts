@@ -70,9 +70,9 @@ export class SettleAndFetchScript {
     const { fetch, settlements, started } = step
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
-    const branches = settlements.flatMap(({ also }) => also ?? [])
-    const tasks = [...tasksOf([...started, ...settlements, ...branches])]
-    if (tasks.length > 0) await this.#server.loadTasks(tasks)
+    const others = settlements.filter((settlement) => !isPlain(settlement))
+    const branches = others.flatMap(({ also }) => also ?? [])
+    await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
     const answer: SettleAndFetchAnswer = {
       fenced: false,
       started: started.map(() => 'ok'),
@@ -348,7 +348,9 @@ function isDone({ move, also, processed, failed }: Settlement): boolean {
 /** The weight of an effect: a settlement of many rows weighs as much as one of many texts. */
 const CHARACTERS_OF_AN_EFFECT = MAX_BYTES / MAX_ITEMS
 
-function weightOf({ move, effects = [], also = [] }: Settlement): number {
+function weightOf(settlement: Settlement): number {
+  if (isPlain(settlement)) return 0
+  const { move, effects = [], also = [] } = settlement
   const texts = also.reduce((sum, { to }) => sum + to.text.length, move?.text.length ?? 0)
   return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
 }
