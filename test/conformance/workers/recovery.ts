@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { Lease, Renewer, Store } from '#dist/store/contract.js'
-import { type Bench, type Case, done, NOW, release, requestOf, retry, textsOf, toQueue, until } from '../bench.ts'
+import { type Bench, type Case, done, NOW, release, requestOf, retry, sure, textsOf, toQueue, until } from '../bench.ts'
 
 /** Leases, and the rescue of the jobs of dead owners. */
 export const recovery: Case[] = [
@@ -11,6 +11,20 @@ export const recovery: Case[] = [
       const about = { queues: ['q'], seconds: 60, host: 'here' }
       expect(await t.store.workers.join(name, about)).toBe(true)
       expect(await t.store.workers.join(name, about)).toBe(false)
+    },
+  },
+  {
+    name: 'an owner settles the job that a call beside its join has fetched',
+    async run(t) {
+      for (let n = 0; n < 5; n++) {
+        const name = t.ownerName()
+        await t.push('q', t.job(n))
+        const joining = t.store.workers.join(name, { queues: ['q'], seconds: 60, host: 'here' })
+        const beside = await t.settleAndFetch(name, { fetch: { queues: ['q'], n: 1 } })
+        expect(await joining).toBe(true)
+        const [fetched] = [...beside.fetched, ...(await t.fetch(name, 'q'))]
+        expect(await t.settleAndFetch(name, { settlements: [done(sure(fetched))] })).toMatchObject({ settled: ['ok'] })
+      }
     },
   },
   {

@@ -71,7 +71,8 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
 
   async join(name: string, about: JoinOptions): Promise<boolean> {
     if (!(await this.#leases.create(name, about.queues, about.seconds, about.host))) return false
-    this.#register(new Owner(name, about.queues))
+    // A call beside this one may have registered it, and fetched jobs.
+    if (!this.#known.has(name)) this.#register(new Owner(name, about.queues))
     return true
   }
 
