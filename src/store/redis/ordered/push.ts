@@ -5,7 +5,7 @@ import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { pushError } from '../server/confirmed-push.ts'
 import type { Argument } from '../server/connection.ts'
-import { homesOf, OrderedPart, type Shards } from './queues.ts'
+import { homesOf, OrderedPart, type Shards, shardsOf } from './queues.ts'
 
 export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> {
   /** @throws PushError */
@@ -18,10 +18,11 @@ export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> 
     }
     const queues = this.shared
     try {
-      const shardsOf = (known: Shards) => new Set(items.flatMap(({ id }) => homesOf(id, known)).filter(isShard))
+      const ids = items.map(({ id }) => id)
+      const named = (known: Shards) => shardsOf(ids, known)
       const argsOf = (known: Shards) => argumentsOf(items, known)
       await queues.server.confirmedByReplicas(async () => {
-        while ((await queues.run(queue, lua.orderedPush, shardsOf, argsOf)) === undefined) {
+        while ((await queues.run(queue, lua.orderedPush, named, argsOf)) === undefined) {
           await queues.define(queue, shards)
         }
       })
@@ -50,8 +51,4 @@ function argumentsOf(items: readonly OrderedPush[], known: Shards): Argument[] {
   const ids = all.flatMap((group) => group.ids)
   const isRepeated = new Set(ids).size < ids.length
   return [ids.length, ...ids, isRepeated ? '1' : '', all.length, ...all.flatMap(({ args }) => args)]
-}
-
-function isShard(shard: number | undefined): shard is number {
-  return shard !== undefined
 }

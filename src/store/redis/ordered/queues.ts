@@ -153,6 +153,17 @@ export function homesOf(id: string, { shards, from }: Shards): [home: number, ol
   return [home, old === home ? undefined : old]
 }
 
+/**
+ * Returns these shards, and those of the ids. Many ids are in nearly all shards: then it returns all, and does not compute
+ * each id's.
+ */
+export function shardsOf(ids: readonly string[], known: Shards, shards: readonly number[] = []): Iterable<number> {
+  const all = [...allShards(known)]
+  if (ids.length >= 2 * all.length) return all
+  const homes = ids.flatMap((id) => homesOf(id, known)).filter((home) => home !== undefined)
+  return new Set([...shards.filter((shard) => shard < all.length), ...homes])
+}
+
 /** Writes an error as JSON, which has no line breaks and distinguishes '' from no error. */
 export function writeError(error: string | null | undefined): string {
   return error === null || error === undefined ? '' : JSON.stringify(error)

@@ -14,7 +14,7 @@ import {
 import { lua } from '../lua.generated.ts'
 import { pairs } from '../server/chunks.ts'
 import type { Argument, Connection, Reply } from '../server/connection.ts'
-import { homesOf, OrderedPart, readError, type Shards, writeError } from './queues.ts'
+import { OrderedPart, readError, type Shards, shardsOf, writeError } from './queues.ts'
 
 /** The most ids that one script settles, and that it fetches of a shard. */
 const MAX_SETTLED = 200
@@ -75,16 +75,9 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
       group.indexes.push(i)
       group.ids.push(id)
     }
-    const shardsOf = (known: Shards) => {
-      const most = Math.max(known.shards, known.from ?? 0)
-      const named = new Set<number>()
-      for (const { shard } of fetch) if (shard < most) named.add(shard)
-      for (const { id, shard } of settlements) {
-        if (shard < most) named.add(shard)
-        for (const home of homesOf(id, known)) if (home !== undefined) named.add(home)
-      }
-      return named
-    }
+    const ids = settlements.map(({ id }) => id)
+    const own = [...fetch, ...settlements].map(({ shard }) => shard)
+    const named = (known: Shards) => shardsOf(ids, known, own)
     let shards = 0
     const argsOf = (known: Shards): Argument[] => {
       shards = known.shards
@@ -98,7 +91,7 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
       for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_FETCHED))
       return args
     }
-    const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, shardsOf, argsOf, await this.#ready())
+    const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, named, argsOf, await this.#ready())
     if (answer === undefined) return noQueue(step)
     const [done, ended, problem, isPaused, cancelled, ...batches] = answer as [
       string,
