@@ -16,7 +16,7 @@ const Import = hq.job('Import', async () => {})
 for (const format of ['csv', 'xlsx']) {
   const most = memory()
   figures[`import ${format} s`] = await seconds(async () => {
-    const task = await hq.tasks.import(Import, join(folder, `rows-${ROWS}.${format}`), { again: true })
+    const task = await hq.tasks.import(Import, join(folder, `rows-${ROWS}.${format}`), { allowDuplicate: true })
     const { total } = await task.status()
     if (total !== ROWS) throw new Error(`${total} rows came of ${ROWS}`)
   })
