@@ -38,19 +38,7 @@ const OTHERWISE: Record<Floats, RegExp> = {
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text)
-  return hasLongNumber(text) && MAYBE_BIG.test(text) ? parseExactly(text) : plain
-}
-
-/** Returns whether 16 digits stand in a row. Of those one stands at a multiple of 16, so that it looks at few characters. */
-function hasLongNumber(text: string): boolean {
-  const isDigit = (at: number) => text.charCodeAt(at) >= ZERO && text.charCodeAt(at) <= NINE
-  for (let at = 15; at < text.length; at += 16) {
-    if (!isDigit(at)) continue
-    let from = at
-    while (isDigit(from - 1)) from--
-    if (from + 16 <= text.length && /^\d{16}/.test(text.slice(from, from + 16))) return true
-  }
-  return false
+  return MAYBE_BIG.test(text) ? parseExactly(text) : plain
 }
 
 /**
