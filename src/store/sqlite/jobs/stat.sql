@@ -1,5 +1,5 @@
--- count: adds to the figures of a day ('' = totals).
-INSERT INTO stat (day, processed, failed) VALUES (?, ?, ?)
+-- count: adds to the totals ('') and to the figures of a day.
+INSERT INTO stat (day, processed, failed) VALUES ('', ?2, ?3), (?1, ?2, ?3)
 ON CONFLICT (day) DO UPDATE SET processed = processed + excluded.processed, failed = failed + excluded.failed;
 
 -- day: returns the figures of a day.

@@ -19,8 +19,12 @@ SELECT id FROM queue WHERE name = ?1 AND size > 0 AND NOT EXISTS (SELECT 1 FROM 
 -- sizes: returns the sizes of the next jobs of a queue, in order.
 SELECT octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY position LIMIT ?;
 
--- first: returns the next jobs of a queue, in order.
-SELECT position, text FROM ready WHERE queue = ? ORDER BY position LIMIT ?;
+-- largest: returns the size of the largest of the next jobs of a queue.
+SELECT coalesce(max(octet_length(text)), 0) AS bytes FROM (SELECT text FROM ready WHERE queue = ? ORDER BY position LIMIT ?);
+
+-- first: returns the next jobs of a queue, in order, as a JSON array of [position, text].
+SELECT json_group_array(json_array(position, text)) AS json
+FROM (SELECT position, text FROM ready WHERE queue = ? ORDER BY position LIMIT ?);
 
 -- removeTo: deletes the jobs up to a position.
 DELETE FROM ready WHERE queue = ? AND position <= ?;

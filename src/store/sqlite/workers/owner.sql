@@ -22,9 +22,11 @@ SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;
 -- claim: claims an owner; `ends` becomes the time of the claim.
 UPDATE owner SET claimed = 1, ends = ? WHERE id = ?;
 
--- settle: deletes fetched jobs of an owner, and returns their positions.
-DELETE FROM fetched
-WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?)) RETURNING position;
+-- fetchedOf: returns those positions of a JSON array that an owner has fetched.
+SELECT position FROM fetched WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?));
+
+-- settle: deletes fetched jobs of an owner.
+DELETE FROM fetched WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?));
 
 -- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
 SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS queueId, position, text

@@ -37,22 +37,23 @@ export function settleAndFetch(db: Database, name: string, request: SettleAndFet
 }
 
 function settle(db: Database, ledgers: Ledgers, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
-  // Only tickets whose fetched job could be deleted belong to this owner.
+  const own = new Set<string>()
   const tickets = new Map<number, number[]>()
-  for (const settlement of settlements) {
-    const { queue, position } = parseTicket(settlement.ticket)
+  for (const { ticket } of settlements) {
+    const { queue, position } = parseTicket(ticket)
+    // An invented ticket may look like another one once it is parsed.
+    if (ticketOf(queue, position) !== ticket) continue
+    own.add(ticket)
     const positions = tickets.get(queue)
     if (positions) positions.push(position)
     else tickets.set(queue, [position])
   }
-  const deleted = new Set<string>()
   for (const [queue, positions] of tickets) {
-    const rows = db.all<{ position: number }>(sql.owner.settle, owner, queue, JSON.stringify(positions))
-    for (const { position } of rows) deleted.add(ticketOf(queue, position))
+    for (const ticket of deleteFetched(db, owner, queue, positions)) own.delete(ticket)
   }
   // A ticket that is named twice in a call is settled once.
-  const isOwn = settlements.map(({ ticket }) => deleted.delete(ticket))
-  const ended = settlements.filter((_, i) => isOwn[i])
+  const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
+  const ended = settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = ledgers.advance(effects)
   ledgers.prepare(effects, applied)
@@ -61,6 +62,24 @@ function settle(db: Database, ledgers: Ledgers, owner: number, settlements: read
     for (const branch of also) move(db, ledgers, branch.to, branch.effects, applied)
   }
   return isOwn.map((own) => (own ? 'ok' : 'fenced'))
+}
+
+/** Deletes fetched jobs of an owner. Returns the tickets of those that it does not have. */
+function deleteFetched(db: Database, owner: number, queue: number, positions: readonly number[]): string[] {
+  const named = new Set(positions)
+  const json = JSON.stringify(positions)
+  // Only the number is read: rows for all positions would take longer than their deletion.
+  db.run('SAVEPOINT settling')
+  let missing: string[] = []
+  if (db.run(sql.owner.settle, owner, queue, json) < named.size) {
+    db.run('ROLLBACK TO settling')
+    for (const { position } of db.all<{ position: number }>(sql.owner.fetchedOf, owner, queue, json))
+      named.delete(position)
+    missing = [...named].map((position) => ticketOf(queue, position))
+    db.run(sql.owner.settle, owner, queue, json)
+  }
+  db.run('RELEASE settling')
+  return missing
 }
 
 function count(db: Database, request: SettleAndFetch, settled: readonly SettleAnswer[]): void {
@@ -72,6 +91,5 @@ function count(db: Database, request: SettleAndFetch, settled: readonly SettleAn
     failed += settlement.failed
   }
   if (processed + failed === 0) return
-  db.run(sql.stat.count, '', processed, failed)
   db.run(sql.stat.count, new Date(request.now).toISOString().slice(0, 10), processed, failed)
 }
