@@ -46,9 +46,9 @@ export class QueueOrder {
     }
   }
 
-  /** Whether a job of one queue must not be fetched while another queue may have one. */
-  get isStrict(): boolean {
-    return this.names.length > 1 && (this.mode === 'strict' || this.#choose !== undefined)
+  /** Whether the worker must choose the queue of each job when a slot is free, so that it may not fetch ahead. */
+  get forbidsPrefetch(): boolean {
+    return this.#choose !== undefined || (this.names.length > 1 && this.mode === 'strict')
   }
 
   /** @throws what `fetchOrder` throws */

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard } from './bench.ts'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
 const QUICK = 3000
 const CONCURRENCY = 2
@@ -33,7 +34,7 @@ async function blocked(t: Bench, options: WorkerOptions = {}) {
   return { worker, ran, open, asked }
 }
 
-test('while jobs end quickly a worker fetches ahead; jobs that cannot start soon go to other workers', async () => {
+test('while jobs end quickly a worker fetches ahead; jobs that cannot start soon run on other workers', async () => {
   const t = bench()
   const { worker, ran, open, asked } = await blocked(t)
   expect(asked.most).toBeGreaterThan(CONCURRENCY)
@@ -49,7 +50,7 @@ test('while jobs end quickly a worker fetches ahead; jobs that cannot start soon
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: QUICK + 302, failed: 0 })
 })
 
-test('a worker that becomes quiet puts back what it has fetched ahead, in its order', async () => {
+test('a quiet worker requeues the jobs that it fetched ahead, in their order', async () => {
   const t = bench()
   const { worker, open } = await blocked(t)
   const quiet = worker.quiet()
@@ -72,4 +73,37 @@ test('a worker that serves queues in strict order, or in an order of the app, ne
     open()
     await t.settled()
   }
+})
+
+test('one slot runs quick and slow jobs in the order of the queue, also across stops', async () => {
+  const t = bench()
+  const ran: number[] = []
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => {
+    ran.push(n)
+    if (n % 307 === 306) await sleep(130)
+  })
+  await J.performBulk(Array.from({ length: 3000 }, (_, n) => [n]))
+  for (let stops = 0; stops < 4; stops++) {
+    const worker = await t.work({ queues: ['a'], concurrency: 1 })
+    const enough = 600 * (stops + 1)
+    await until(() => ran.length >= enough)
+    await worker.stop()
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ fetched: 0, processed: ran.length })
+  }
+  await t.work({ queues: ['a'], concurrency: 1 })
+  await t.settled()
+  expect(ran).toEqual(Array.from({ length: 3000 }, (_, n) => n))
+})
+
+test('a job that was cancelled, or whose queue was paused, during a slow job does not start', async () => {
+  const t = bench()
+  const { worker, open, ran } = await blocked(t, { concurrency: CONCURRENCY })
+  const [next] = await t.queue('a')
+  await t.hq.queue('a').pause()
+  if (next) await t.hq.cancel(next.jid)
+  const before = ran.all.length
+  await sleep(30)
+  open()
+  await until(async () => worker.busy === 0 && (await t.hq.store.metrics.totals()).fetched === 0)
+  expect(ran.all).toHaveLength(before)
 })

@@ -21,6 +21,8 @@ export interface FetcherOptions extends WorkerHandle {
 interface Sent extends Drained {
   owner: string
   n: number
+  /** True: it requeues jobs that were fetched ahead. */
+  requeues: boolean
 }
 
 /** The store waits for jobs at most this long before it is asked again. */
@@ -36,6 +38,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #slots: Slots
   /** The number of jobs that the calls under way may fetch. */
   #wanted = 0
+  /**
+   * Jobs that were fetched ahead are requeued: `waiting` for the end of calls that fetch, `ready` for the next call, and
+   * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order.
+   */
+  #requeuing: 'no' | 'waiting' | 'ready' | 'sent' = 'no'
   #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
@@ -53,6 +60,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       eventLoop,
       nextSlot,
       buffer: this.#buffer,
+      requeuePrefetched: () => this.#requeuePrefetched(),
       wake: () => this.#wake(),
     })
   }
@@ -71,7 +79,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   quiet(): void {
     if (this.#slots.state === 'open') this.#slots.state = 'quiet'
-    this.#slots.returnPrefetched()
+    this.#requeuePrefetched()
     this.#wake()
   }
 
@@ -87,6 +95,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** Fetches no more jobs and empties all slots. Returns each job with the settlement that requeues it. */
   drain(): Requeued[] {
     this.quiet()
+    this.#slots.requeuePrefetched()
     return this.#slots.drain()
   }
 
@@ -101,6 +110,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   onLeaseLost(): void {
     this.abort('LEASE_LOST', 'this process lost its lease: the job may run elsewhere by now')
     this.#buffer.clear()
+    this.#requeuing = 'no'
     this.#slots.onLeaseLost()
     this.#wake()
   }
@@ -116,12 +126,14 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   protected override drainCall(): Sent | undefined {
     // A store that takes several calls at once works on one while the worker runs the jobs of another.
     const calls = this.engine.store.maxConcurrentCalls - this.callCount
-    if (!this.#options.queues.isStrict) this.#slots.prefetch.measure()
+    if (!this.#options.queues.forbidsPrefetch) this.#slots.prefetch.measure()
     const size = Math.max(Math.ceil((this.#options.concurrency + this.#slots.prefetch.limit) / calls), MIN_BATCH)
     const n = Math.min(this.#free, size)
     if (n === 0 && this.#buffer.isEmpty) return undefined
     this.#wanted += n
-    return { ...this.#buffer.drain(size), owner: this.#options.owner(), n }
+    const requeues = this.#requeuing === 'ready'
+    if (requeues) this.#requeuing = 'sent'
+    return { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues }
   }
 
   protected override send({ owner, n, started: starts, ended }: Sent): Promise<SettleAndFetchAnswer> {
@@ -135,6 +147,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   protected override restore(sent: Sent): boolean {
     this.#wanted -= sent.n
     const isOwner = this.#isOwner(sent.owner)
+    if (isOwner && sent.requeues) this.#requeuing = 'ready'
     if (isOwner) this.#buffer.restore(sent)
     else this.#buffer.reportLost(sent)
     return isOwner
@@ -154,6 +167,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       await this.#options.onFenced()
       return true
     }
+    if (sent.requeues) this.#requeuing = 'no'
     cancellations.noteVersion(answer.cancellations)
     const allApplied = this.#buffer.applyAnswer(sent, answer)
     if (n > 0) this.#queuesEmpty = answer.fetched.length < n
@@ -169,6 +183,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     )
   }
 
+  protected override callEnded(): void {
+    if (this.#requeuing === 'waiting') this.#requeuePrefetched()
+  }
+
   protected override onIdle(): void {
     if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }
@@ -176,8 +194,17 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** The number of jobs that could be fetched now, besides those that calls under way fetch. */
   get #free(): number {
     const { busy, prefetch, state } = this.#slots
-    if (state !== 'open') return 0
+    if (state !== 'open' || this.#requeuing !== 'no') return 0
     return Math.max(this.#options.concurrency - busy + prefetch.limit - prefetch.size - this.#wanted, 0)
+  }
+
+  /** A call under way brings newer jobs, which must be requeued first. */
+  #requeuePrefetched(): void {
+    if (this.#requeuing === 'sent') return
+    if (this.#wanted > 0) this.#requeuing = 'waiting'
+    else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
+    else if (this.#requeuing === 'waiting') this.#requeuing = 'no'
+    this.#wake()
   }
 
   #isOwner(owner: string): boolean {

@@ -1,41 +1,45 @@
 /**
  * The jobs that a capsule has fetched before a slot is free for them. While its jobs end quickly, a worker fetches ahead, so
- * that each call carries many jobs and the next ones are there when slots become free. With slow jobs it leaves the others
- * to other workers.
+ * that each call carries many jobs and the next jobs can start at once. While jobs are slow it fetches none ahead, so that
+ * other workers can.
  */
 
 import type { FetchedJob } from '../../store/contract.ts'
 
-/** At most this many jobs lie ahead. More gain nothing. */
+/** A capsule fetches at most this many jobs ahead: more make it no faster. */
 const MAX_AHEAD = 150
-/** Jobs are fetched ahead that will start within this time at the measured rate. */
+/** A capsule fetches as many jobs ahead as start within this time at the measured rate. */
 const START_WITHIN_MS = 20
 /** The rate is measured over at least this time. */
 const WINDOW_MS = 5
-/** Jobs that have not started after this time go back to their queue. */
-const RETURN_MS = 100
+/** A capsule that has fetched a job which crashed its process fetches no job ahead for this long. */
+const PAUSE_MS = 1000
+/** When a job has not started after this time, the jobs that were fetched ahead are requeued. */
+const REQUEUE_AFTER_MS = 100
 
 export class Prefetch {
   readonly #concurrency: number
-  readonly #onLate: () => void
+  readonly #onOverdue: () => void
   #jobs: FetchedJob[] = []
+  /** The index of the oldest job in `#jobs`. */
   #first = 0
   #limit = 0
   /** The number of jobs that ended since the window began. */
   #ended = 0
   #windowAt = performance.now()
-  /** The number of jobs that were ever added, and that ever started. */
-  #added = 0
-  #started = 0
+  #pausedUntil = 0
+  #answeredAt = 0
   #timer: NodeJS.Timeout | undefined
+  /** The number of jobs that had been added when the timer was set, and that have not started yet. */
+  #watched = 0
 
-  /** `onLate` runs when jobs have not started in time: the caller then drains them. */
-  constructor(concurrency: number, onLate: () => void) {
+  /** `onOverdue` is called when a job has not started in time. It must see to it that the jobs are drained. */
+  constructor(concurrency: number, onOverdue: () => void) {
     this.#concurrency = concurrency
-    this.#onLate = onLate
+    this.#onOverdue = onOverdue
   }
 
-  /** How many jobs may lie ahead, according to the last measurement. */
+  /** The number of jobs that the capsule may fetch ahead, according to the last measurement. */
   get limit(): number {
     return this.#limit
   }
@@ -44,28 +48,45 @@ export class Prefetch {
     return this.#jobs.length - this.#first
   }
 
+  /**
+   * Whether the store has not answered for so long that the jobs must not start: their queue may have been paused since, or
+   * they may have been cancelled.
+   */
+  get isStale(): boolean {
+    return this.size > 0 && performance.now() - this.#answeredAt > START_WITHIN_MS
+  }
+
+  /** Notes that the store has answered: the worker knows all earlier cancellations. */
+  answered(): void {
+    this.#answeredAt = performance.now()
+  }
+
   /** Counts a job that ended. */
   ended(): void {
     this.#ended++
   }
 
   /**
-   * Measures how fast jobs end. Fetching ahead begins when every slot gets a new job within START_WITHIN_MS, and ends as soon
-   * as one measurement is slower.
+   * Measures how fast jobs end. The capsule fetches ahead when every slot gets a new job within START_WITHIN_MS, and stops as
+   * soon as one measurement is slower.
    */
   measure(): void {
     const now = performance.now()
     const ms = now - this.#windowAt
     if (ms < WINDOW_MS) return
-    const n = Math.floor((this.#ended * START_WITHIN_MS) / ms)
+    const n = now < this.#pausedUntil ? 0 : Math.floor((this.#ended * START_WITHIN_MS) / ms)
     this.#limit = n < this.#concurrency ? 0 : Math.min(n, MAX_AHEAD)
     this.#ended = 0
     this.#windowAt = now
   }
 
+  pause(): void {
+    this.#pausedUntil = performance.now() + PAUSE_MS
+    this.#limit = 0
+  }
+
   add(job: FetchedJob): void {
     this.#jobs.push(job)
-    this.#added++
     if (!this.#timer) this.#watch()
   }
 
@@ -73,33 +94,35 @@ export class Prefetch {
   shift(): FetchedJob | undefined {
     if (this.size === 0) return undefined
     const job = this.#jobs[this.#first++] as FetchedJob
-    this.#started++
-    if (this.size === 0) {
-      this.#jobs = []
-      this.#first = 0
-    }
+    this.#watched--
+    if (this.size === 0) this.#clear()
     return job
   }
 
-  /** Removes and returns all jobs, in their order. Fetching ahead begins again after a further measurement. */
+  /** Removes and returns all jobs, in their order. The capsule fetches ahead again after a further measurement. */
   drain(): FetchedJob[] {
     const jobs = this.#jobs.slice(this.#first)
-    this.#jobs = []
-    this.#first = 0
-    this.#started += jobs.length
+    this.#clear()
     this.#limit = 0
+    this.#ended = 0
+    this.#windowAt = performance.now()
     clearTimeout(this.#timer)
     this.#timer = undefined
     return jobs
   }
 
-  /** Looks after RETURN_MS whether all jobs that lie ahead now have started. */
+  #clear(): void {
+    this.#jobs = []
+    this.#first = 0
+  }
+
+  /** Checks after REQUEUE_AFTER_MS whether all jobs that wait now have started. */
   #watch(): void {
-    const added = this.#added
+    this.#watched = this.size
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      if (this.#started < added) this.#onLate()
+      if (this.#watched > 0) this.#onOverdue()
       else if (this.size > 0) this.#watch()
-    }, RETURN_MS)
+    }, REQUEUE_AFTER_MS)
   }
 }

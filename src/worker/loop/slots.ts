@@ -22,6 +22,8 @@ export interface SlotsOptions {
   buffer: SettlementBuffer
   /** The number of jobs that run at the same time. */
   concurrency: number
+  /** Called when the jobs that were fetched ahead must be requeued: it calls `requeuePrefetched` once no call fetches. */
+  requeuePrefetched: () => void
   /** Called when there is a settlement to send, or a free slot. */
   wake: () => void
 }
@@ -38,9 +40,9 @@ export class Slots {
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
   constructor(engine: Engine, options: SlotsOptions) {
-    const { buffer, concurrency, wake } = options
+    const { buffer, concurrency, requeuePrefetched, wake } = options
     this.#engine = engine
-    this.prefetch = new Prefetch(concurrency, () => this.returnPrefetched())
+    this.prefetch = new Prefetch(concurrency, requeuePrefetched)
     this.#options = options
     this.#buffer = buffer
     this.#requeues = new RequeueBuffer((settlement) => {
@@ -67,42 +69,37 @@ export class Slots {
     for (const { ctx } of this.#running.values()) ctx.abort(code, message)
   }
 
-  /** Gives fetched jobs slots; those that find none wait for one, unless the capsule is quiet. */
+  /** Gives fetched jobs slots, after those that were fetched ahead. Jobs without a free slot wait for one. */
   add(fetched: readonly FetchedJob[]): void {
-    const rest = fetched.filter((job) => {
-      const isFull = this.#running.size >= this.#options.concurrency
-      if (!isFull) this.#begin(job)
-      return isFull
-    })
-    if (this.state === 'open') for (const job of rest) this.prefetch.add(job)
-    else this.requeue(rest)
+    this.prefetch.answered()
+    for (const job of fetched) this.prefetch.add(job)
+    this.#fill()
+    // A job that has crashed its process may do so again, and then every fetched job would count a crash.
+    if (!fetched.some(({ text }) => text.includes('"hk_crashes"'))) return
+    this.prefetch.pause()
+    this.#options.requeuePrefetched()
   }
 
-  /** Puts jobs back without starting them. */
+  /** Requeues jobs without starting them. */
   requeue(fetched: readonly FetchedJob[]): void {
     // The job that is pushed to the front last comes first in the queue.
     for (const job of fetched.toReversed()) {
-      const attempt = openAttempt(this.#engine, job)
-      this.#buffer.add(
-        attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : unrunnable(this.#engine, job),
-      )
+      try {
+        const attempt = openAttempt(this.#engine, job)
+        this.#buffer.add(
+          attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : unrunnable(this.#engine, job),
+        )
+      } catch (thrown) {
+        this.#endUnrunnable(job, thrown)
+      }
     }
   }
 
-  /** Puts all jobs back that were fetched ahead and did not start. */
-  returnPrefetched(): void {
+  /** Requeues all jobs that were fetched ahead and have not started. Returns whether there are any. */
+  requeuePrefetched(): boolean {
     const jobs = this.prefetch.drain()
     this.requeue(jobs)
-    if (jobs.length > 0) this.#options.wake()
-  }
-
-  /** The attempt starts at once or after a check. A job that cannot start must not block the rest of its batch. */
-  #begin(fetched: FetchedJob): void {
-    try {
-      this.#open(fetched)
-    } catch (thrown) {
-      this.#endUnrunnable(fetched, thrown)
-    }
+    return jobs.length > 0
   }
 
   /** Empties all slots and the requeue buffer. Returns each job with the settlement that requeues it. */
@@ -164,6 +161,7 @@ export class Slots {
       else this.#dropRows(attempt, found)
     } catch (thrown) {
       this.#endUnrunnable(fetched, thrown)
+      this.#slotFreed()
     }
     // The start may have to be sent while the fetcher waits for jobs.
     this.#options.wake()
@@ -311,12 +309,25 @@ export class Slots {
     this.#options.wake()
   }
 
-  #slotFreed(): void {
+  /**
+   * Gives free slots to jobs that were fetched ahead. Each starts at once or after a check; one that cannot start must not
+   * block the others.
+   */
+  #fill(): void {
     while (this.#running.size < this.#options.concurrency) {
       const next = this.prefetch.shift()
-      if (!next) break
-      this.#begin(next)
+      if (!next) return
+      try {
+        this.#open(next)
+      } catch (thrown) {
+        this.#endUnrunnable(next, thrown)
+      }
     }
+  }
+
+  #slotFreed(): void {
+    if (this.prefetch.isStale) this.#options.requeuePrefetched()
+    else this.#fill()
     if (this.#running.size > 0) return
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }

@@ -14,7 +14,7 @@ export const recovery: Case[] = [
     },
   },
   {
-    name: 'an owner settles the job that a call beside its join has fetched',
+    name: 'an owner settles a job that another call fetched during its join',
     async run(t) {
       for (let n = 0; n < 5; n++) {
         const name = t.ownerName()

@@ -154,8 +154,8 @@ export function homesOf(id: string, { shards, from }: Shards): [home: number, ol
 }
 
 /**
- * Returns these shards, and those of the ids. Many ids are in nearly all shards: then it returns all, and does not compute
- * each id's.
+ * Returns these shards, and those of the ids. Many ids have nearly all shards, so it then returns all shards without
+ * computing the shard of each id.
  */
 export function shardsOf(ids: readonly string[], known: Shards, shards: readonly number[] = []): Iterable<number> {
   const all = [...allShards(known)]

@@ -108,7 +108,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     return answers
   }
 
-  /** A page ends between two owners: an owner holds no more jobs than it has slots. */
+  /** A page ends between two owners, so it may exceed `limit` by the jobs of one owner: its slots, and those fetched ahead. */
   async fetched({
     after = '',
     limit,

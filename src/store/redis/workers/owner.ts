@@ -16,11 +16,8 @@ export interface HeldJob {
 /** Until an owner has fetched, an answer holds few jobs, in case they are large. */
 const FIRST_LARGEST = 100_000
 
-/**
- * The last reserved ticket. All owners of this process share it, so that no two of them have the same ticket. It begins at
- * random, in case two processes use one owner, and below 2^30, because small integers cost half as much as large ones.
- */
-let nextTicket = Math.floor(Math.random() * 2 ** 29)
+/** The last reserved ticket. All owners of this process share it, so that no two of them have the same ticket. */
+let nextTicket = Math.floor(Math.random() * 2 ** 20) * 2 ** 32
 
 /** Reserves `n` tickets and returns the first one. Unused tickets are not reserved again. */
 export function reserveTickets(n: number): number {
@@ -52,8 +49,8 @@ export class Owner {
   reconcileMs = 0
   /** The version of the cancellations in the last answer. */
   version = 0
-  /** The length of the longest text of the last jobs: a guess of how many make a large answer. */
-  largestText = FIRST_LARGEST
+  /** The size of the largest text of the last jobs, in bytes: a guess of how many make a large answer. */
+  largestBytes = FIRST_LARGEST
   /** True: the owner leaves, so it gets no further jobs. */
   left = false
 

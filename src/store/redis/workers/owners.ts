@@ -71,8 +71,8 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
 
   async join(name: string, about: JoinOptions): Promise<boolean> {
     if (!(await this.#leases.create(name, about.queues, about.seconds, about.host))) return false
-    // A call beside this one may have registered it, and fetched jobs.
-    if (!this.#known.has(name)) this.#register(new Owner(name, about.queues))
+    // Another call of this process may have registered the owner during the join, and fetched jobs.
+    if (this.#known.get(name)?.left !== false) this.#register(new Owner(name, about.queues))
     return true
   }
 

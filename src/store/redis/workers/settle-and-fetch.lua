@@ -3,14 +3,14 @@
 -- KEYS  1 is stat:processed, 2 is stat:failed, 3 and 4 are the same of the day, 5 is queues, 6 is leases, 7 is paused,
 --       8 is the version of cancellations; then of each queue of the call its list, working, arriving and settled; then
 --       the keys that items name.
--- ARGV  are now (ms), owner, the channel for due jobs, first of the reserved tickets, wanted jobs, most bytes, length of
---       the longest text lately, number of queues, number of queues (from the first on) that are fetched from, and their
+-- ARGV  are now (ms), owner, the channel for due jobs, first of the reserved tickets, wanted jobs, most bytes, size in
+--       bytes of the largest text lately, number of queues, number of queues (from the first on) that are fetched from, and their
 --       names; of each queue: the tickets that are simply done, number of settled arrivals to forget, tickets; number of
 --       started jobs, and the effects of each; number of groups of rows that are done alike, and of each: number of its
 --       queue, number of tickets, tickets, rows (finished-rows.lua); number of other settlements, and of each: number
 --       of its queue, "ticket" or "arrival", ticket, text of the arrival or "", processed, failed, item (moves.lua);
 --       number of items that it is split into, and those.
--- Returns "fenced"; or per queue the number of done tickets that were missing, or e when the fetched jobs refused; the
+-- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
 -- problems as lines; the version of cancellations; what `fetch` returns; the answers for started jobs as one text (o ok,
 -- s superseded); and those for done rows and other settlements (o ok, g gone, e error).
 -- include: arguments step ledger backlog closing iteration cancellations moves finished-rows
@@ -41,7 +41,7 @@ for i, queue in ipairs(queues) do
   removed, missing[i] = removeTickets(queue.working, text())
   processed = processed + removed
   local arrivals = number()
-  if arrivals > 0 then read('SREM', queue.settled, unpack(ARGV, position + 1, position + arrivals)) end
+  if arrivals > 0 then run('SREM', queue.settled, unpack(ARGV, position + 1, position + arrivals)) end
   position = position + arrivals
 end
 
@@ -123,7 +123,7 @@ end
 -- Rows that this call lets into the queue can be fetched by it.
 closeLedgers(report)
 
-local version = read('GET', KEYS[8]) or '0'
+local version = run('GET', KEYS[8]) or '0'
 local function keysOf(i) return queues[i].list, queues[i].working end
 local counts, more, paused, lengths, texts = fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, largest, KEYS[7])
 

@@ -1,6 +1,7 @@
 /**
  * Settles and fetches jobs by ticket: a script for each part of a worker's step, over one connection, in order. Most steps
- * only end jobs and fetch others; they have a short script, because the server defines a script anew at each call.
+ * only settle finished jobs and fetch others; they have a short script, because the server defines the functions of a
+ * script anew at each call.
  */
 
 import { isAscii } from 'node:buffer'
@@ -19,7 +20,7 @@ import { type HeldJob, type Owner, reserveTickets } from './owner.ts'
 const MAX_ITEMS = 200
 const MAX_BYTES = 1_000_000
 const MAX_QUEUES = 50
-/** Up to this size the texts of an answer share one string. */
+/** Up to this many bytes the texts of an answer are slices of one string. */
 const MAX_SHARED_BYTES = 100_000
 
 /** The part of a step that one script carries out. */
@@ -179,7 +180,7 @@ export class SettleAndFetchScript {
 
     const groups = [...rows.values()]
     for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
-    const isShort =
+    const isPlainStep =
       part.started.length + groups.length + others.length === 0 &&
       [...queues.values()].every(({ arrivals }) => arrivals.length === 0)
 
@@ -188,10 +189,10 @@ export class SettleAndFetchScript {
     const asked = part.queues.slice(0, part.asked)
     const call = this.#server.newCall()
     // The first keys, and those of each queue, have fixed positions.
-    if (isShort) {
+    if (isPlainStep) {
       call.keys.push(keys.processed(), keys.processed(day), keys.leases, keys.paused, keys.cancellationVersion)
       for (const name of queues.keys()) call.keys.push(keys.queue(name), keys.working(name, owner.name))
-      call.add(owner.name, first, part.n, MAX_BYTES, owner.largestText, part.asked, ...asked)
+      call.add(owner.name, first, part.n, MAX_BYTES, owner.largestBytes, part.asked, ...asked)
       for (const { tickets } of queues.values()) call.add(rangesOf(tickets))
     } else {
       call.keys.push(keys.processed(), keys.failed(), keys.processed(day), keys.failed(day))
@@ -200,7 +201,7 @@ export class SettleAndFetchScript {
         call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
         call.keys.push(keys.settled(name, owner.name))
       }
-      call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, owner.largestText)
+      call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, owner.largestBytes)
       call.add(queues.size, part.asked, ...asked)
       for (const { tickets, arrivals } of queues.values()) call.add(rangesOf(tickets), arrivals.length, ...arrivals)
       call.add(part.started.length)
@@ -227,7 +228,7 @@ export class SettleAndFetchScript {
     let reply: Buffer | Buffer[]
     try {
       reply = await connection.runForBytes<Buffer | Buffer[]>(
-        isShort ? lua.settleAndFetchPlain : lua.settleAndFetch,
+        isPlainStep ? lua.settleAndFetchPlain : lua.settleAndFetch,
         call.keys,
         call.args,
       )
@@ -240,7 +241,8 @@ export class SettleAndFetchScript {
     }
     if (!Array.isArray(reply)) return false
 
-    const fetchedTexts = textsOf(texts, reply[7] as Buffer, String(reply[6]))
+    const lengths = String(reply[6])
+    const fetchedTexts = textsOf(texts, reply[7] as Buffer, lengths)
     const [missing = '', problem, version, counts = '', more, paused, , , begun, ended] = reply.map((bytes, i) =>
       i === 7 ? '' : bytes.toString(),
     )
@@ -279,7 +281,7 @@ export class SettleAndFetchScript {
         answer.fetched.push({ queue, ticket, text: fetchedTexts[next] as string })
       }
     }
-    if (fetchedTexts.length > 0) owner.largestText = Math.max(...fetchedTexts.map((text) => text.length), 1)
+    if (lengths !== '') owner.largestBytes = Math.max(...lengths.split(',').map(Number), 1)
     part.n -= fetchedTexts.length
     part.more = more === 'more'
     const problems = [
@@ -307,7 +309,7 @@ function rangesOf(tickets: readonly string[]): string {
 /** Splits the joined texts of an answer; `lengths` are in bytes. */
 function textsOf(texts: Texts, joined: Buffer, lengths: string): string[] {
   if (lengths === '') return []
-  // A part of a text keeps the whole in memory.
+  // A slice keeps the whole string in memory, so only short answers are sliced.
   const all = joined.length <= MAX_SHARED_BYTES && isAscii(joined) ? joined.toString('latin1') : undefined
   let end = 0
   return lengths.split(',').map((length) => {

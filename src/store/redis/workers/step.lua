@@ -1,23 +1,23 @@
--- What the two scripts of a worker's step share. Both check the lease before they write; whatever else is wrong with a
--- key shows when a command refuses it, so that no type is read for a sound key.
+-- What the two scripts of a worker's step share. Both check the lease before they write. A key of the wrong type is found
+-- when a command on it fails, so a sound key costs no TYPE command.
 
 -- Seconds: statistics of a day are kept for five years.
 local DAY_SECONDS = 157680000
 -- One command fetches at most this many jobs.
 local MAX_FETCHED = 50
 
--- A key that cannot be read counts as: nothing is cancelled or paused. No job is lost by that.
-local function read(command, key, ...)
-  local found = redis.pcall(command, key, ...)
-  if type(found) == 'table' and found.err then
-    report(unusable(key))
-    return false
-  end
-  return found
+-- Runs a command. Reports a key of the wrong type and returns false. Any other error ends the script, because the server
+-- refuses to work: the command runs again to raise that error as it is.
+local function run(command, key, ...)
+  local answer = redis.pcall(command, key, ...)
+  if type(answer) ~= 'table' or not answer.err then return answer end
+  if not string.find(answer.err, 'WRONGTYPE', 1, true) then redis.call(command, key, ...) end
+  report(unusable(key))
+  return false
 end
 
 -- Removes tickets from the fetched jobs: single ones, and ranges such as 7-9, with commas. Returns how many there were,
--- and how many were missing or e when the key refuses.
+-- and how many were missing, or e when the key has the wrong type.
 local function removeTickets(working, ranges)
   if ranges == '' then return 0, 0 end
   local tickets = {}
@@ -25,14 +25,14 @@ local function removeTickets(working, ranges)
     tickets[#tickets + 1] = first
     for n = first + 1, tonumber(last) or 0 do tickets[#tickets + 1] = string.format('%d', n) end
   end
-  local removed = read('HDEL', working, unpack(tickets))
+  local removed = run('HDEL', working, unpack(tickets))
   if not removed then return 0, 'e' end
   return removed, #tickets - removed
 end
 
 -- Returns whether the owner has its lease. Ends the script with an error when the key has the wrong type.
 local function holdsLease(leases, owner)
-  local stamp = read('ZSCORE', leases, owner)
+  local stamp = run('ZSCORE', leases, owner)
   if problems[1] then error(problems[1], 0) end
   return stamp and tonumber(stamp) >= 0
 end
@@ -49,9 +49,9 @@ local function addToCounters(total, day, n)
   end
 end
 
--- Moves jobs from a list to the fetched jobs, under consecutive tickets. Returns false when these refuse: then the jobs
--- are in the list as before.
-local function hold(list, working, ticket, jobs)
+-- Adds jobs of a list to the fetched jobs, under consecutive tickets. Returns false when their key has the wrong type: then
+-- the jobs are in the list as before.
+local function addToFetched(list, working, ticket, jobs)
   local fields = {}
   for i, job in ipairs(jobs) do
     fields[i * 2 - 1] = string.format('%d', ticket + i - 1)
@@ -64,11 +64,11 @@ local function hold(list, working, ticket, jobs)
 end
 
 -- Fetches at most `wanted` jobs from the first `asked` queues. `keysOf` returns the list and the fetched jobs of one.
--- `largest` is the length of the longest text that the owner has fetched lately: an answer of many megabytes would be
+-- `largest` is the size in bytes of the largest text that the owner has fetched lately: an answer of many megabytes would be
 -- late. Returns the end of the answer of the script: per queue the number of fetched jobs; "more" when the rest was too
 -- large for one answer; per queue whether it is paused (1); the lengths of the texts; and the texts, joined.
 local function fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, largest, pausedQueues)
-  local paused = wanted > 0 and read('SMISMEMBER', pausedQueues, unpack(ARGV, firstName, firstName + asked - 1)) or {}
+  local paused = wanted > 0 and run('SMISMEMBER', pausedQueues, unpack(ARGV, firstName, firstName + asked - 1)) or {}
   local counts, lengths, texts, bytes = {}, {}, {}, 0
   for i = 1, asked do
     if wanted <= 0 or bytes >= mostBytes then break end
@@ -77,8 +77,8 @@ local function fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, larges
     counts[i] = 0
     while isOpen and wanted > 0 and bytes < mostBytes do
       local n = math.max(math.min(wanted, MAX_FETCHED, math.floor((mostBytes - bytes) / largest)), 1)
-      local jobs = read('RPOP', list, n)
-      if not jobs or not hold(list, working, ticket, jobs) then break end
+      local jobs = run('RPOP', list, n)
+      if not jobs or not addToFetched(list, working, ticket, jobs) then break end
       for _, job in ipairs(jobs) do
         texts[#texts + 1] = job
         lengths[#lengths + 1] = #job

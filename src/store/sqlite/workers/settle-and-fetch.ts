@@ -41,7 +41,7 @@ function settle(db: Database, ledgers: Ledgers, owner: number, settlements: read
   const tickets = new Map<number, number[]>()
   for (const { ticket } of settlements) {
     const { queue, position } = parseTicket(ticket)
-    // An invented ticket may look like another one once it is parsed.
+    // A malformed ticket such as `1:02` parses like `1:2`.
     if (ticketOf(queue, position) !== ticket) continue
     own.add(ticket)
     const positions = tickets.get(queue)
@@ -68,7 +68,7 @@ function settle(db: Database, ledgers: Ledgers, owner: number, settlements: read
 function deleteFetched(db: Database, owner: number, queue: number, positions: readonly number[]): string[] {
   const named = new Set(positions)
   const json = JSON.stringify(positions)
-  // Only the number is read: rows for all positions would take longer than their deletion.
+  // Only the number of deleted rows is read: RETURNING a row for each takes longer than the deletion.
   db.run('SAVEPOINT settling')
   let missing: string[] = []
   if (db.run(sql.owner.settle, owner, queue, json) < named.size) {
