@@ -71,7 +71,7 @@ export class Hooks {
     }
   }
 
-  /** Reports an error of the app's logger. Writes the line of an app to standard error, because the log may refuse it again. */
+  /** Reports an error of the app's logger. A line of the app goes to standard error, because the logger may fail again. */
   reportLogger(thrown: unknown, jid: string | undefined, line: readonly unknown[]): void {
     if (jid !== undefined) this.report(thrown, { jid, during: 'logging a job' })
     else console.error(`${line.findLast((part) => typeof part === 'string')} (the logger failed: ${messageOf(thrown)})`)

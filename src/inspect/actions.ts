@@ -17,7 +17,7 @@ export type Action =
 /** A text without any of these members has no effects, so the store may clear it without this process reading it. */
 export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_lock"']
 
-/** Moves an entry to its queue, through client middleware. `again` takes one off its count of retries. @throws INVALID_JOB */
+/** Moves an entry to its queue, through client middleware. With `again` it lowers `retry_count` by one. @throws INVALID_JOB */
 export async function addedToQueue(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = readPayload(text)
   const count = job?.retry_count

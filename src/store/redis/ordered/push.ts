@@ -19,10 +19,10 @@ export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> 
     const queues = this.shared
     try {
       const ids = items.map(({ id }) => id)
-      const named = (known: Shards) => shardsOf(ids, known)
+      const shardsNeeded = (known: Shards) => shardsOf(ids, known)
       const argsOf = (known: Shards) => argumentsOf(items, known)
       await queues.server.confirmedByReplicas(async () => {
-        while ((await queues.run(queue, lua.orderedPush, named, argsOf)) === undefined) {
+        while ((await queues.run(queue, lua.orderedPush, shardsNeeded, argsOf)) === undefined) {
           await queues.define(queue, shards)
         }
       })

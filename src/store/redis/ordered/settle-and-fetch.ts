@@ -77,7 +77,7 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
     }
     const ids = settlements.map(({ id }) => id)
     const own = [...fetch, ...settlements].map(({ shard }) => shard)
-    const named = (known: Shards) => shardsOf(ids, known, own)
+    const shardsNeeded = (known: Shards) => shardsOf(ids, known, own)
     let shards = 0
     const argsOf = (known: Shards): Argument[] => {
       shards = known.shards
@@ -91,7 +91,7 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
       for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_FETCHED))
       return args
     }
-    const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, named, argsOf, await this.#ready())
+    const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, shardsNeeded, argsOf, await this.#ready())
     if (answer === undefined) return noQueue(step)
     const [done, ended, problem, isPaused, cancelled, ...batches] = answer as [
       string,
