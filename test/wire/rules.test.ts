@@ -1,5 +1,6 @@
+import type { HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, Heard, until } from '../engine/bench.ts'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
 import { wires } from './world.ts'
 
@@ -46,16 +47,27 @@ onRedis('on Sidekiq’s wire', () => {
       ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
     ],
   ])(
-    'while a server takes no writes because %s a push says that nothing is stored; then all goes on',
+    'while a server takes no writes because %s a push says that nothing is stored, and an ended job is settled later',
     async ([, begin, end]) => {
       const t = wire()
       const ran = new Heard<number>()
       t.hq.job('J', (_ctx, n: number) => ran.say(n))
+      const started = new Heard<number>()
+      const { opened, open } = gate()
+      t.hq.job('Held', async () => {
+        started.say(1)
+        await opened
+      })
       await t.work()
       await t.hq.push({ class: 'J', args: [1] })
+      await t.hq.push({ class: 'Held', args: [] })
       await ran.atLeast(1)
+      await started.atLeast(1)
       await t.redis(...begin)
       try {
+        open()
+        await until(() => t.errors.length > 0)
+        expect(t.errors.map(({ error }) => (error as HighkiqError).code)).toEqual(['STORE_UNREACHABLE'])
         await expect(t.hq.push({ class: 'J', args: [2] })).rejects.toMatchObject({
           maybePushed: false,
           cause: { code: 'STORE_UNREACHABLE' },
@@ -65,7 +77,8 @@ onRedis('on Sidekiq’s wire', () => {
       }
       await until(() => t.hq.push({ class: 'J', args: [3] }).catch(() => null))
       expect(await ran.atLeast(2)).toEqual([1, 3])
-      expect(await t.hq.stats()).toMatchObject({ failed: 0, retries: 0, dead: 0 })
+      await t.settled()
+      expect(await t.hq.stats()).toMatchObject({ processed: 3, failed: 0, retries: 0, dead: 0 })
     },
   )
 })
