@@ -193,7 +193,7 @@ export interface WorkerStore {
   unrenewed(since: number | null): Promise<{ stamp: number; leases: Lease[] }>
   /**
    * Removes names of queues and owners that are gone, and returns the owners that have jobs but no lease: claim them.
-   * It reads the whole store, so call it rarely.
+   * This call reads the whole store, so call it rarely.
    */
   tidy(): Promise<string[]>
   /**

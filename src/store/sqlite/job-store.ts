@@ -6,7 +6,7 @@ import { saveIteration } from './queues/iterations.ts'
 import { sql } from './sql.generated.ts'
 import { pushAllTracked } from './tasks/task-store.ts'
 
-/** It lies above the areas, because a transaction may push tracked and ordered jobs, too. */
+/** This file is outside the areas, because `hq.transaction` may push tracked and ordered jobs as well. */
 export class SqliteJobStore extends SqliteArea implements JobStore {
   readonly push: JobStore['push'] = (items, now) =>
     pushInChunks(this.file, items, (db, chunk) => pushAll(db, chunk, now))

@@ -205,10 +205,10 @@ export const push: Case[] = [
       // A push is refused with a PushError that says that nothing was pushed.
       await expect(t.store.jobs.push([toQueue('q', t.job(2))], NOW)).rejects.toMatchObject({ maybePushed: false })
       await expect(t.store.metrics.totals()).rejects.toMatchObject(refused)
-      await expect(t.settleAndFetch('somebody', {})).rejects.toMatchObject(refused)
+      await expect(t.settleAndFetch('an owner', {})).rejects.toMatchObject(refused)
       const { signal } = new AbortController()
-      await expect(t.store.workers.waitForJobs('somebody', ['q'], 1, 500, signal)).rejects.toMatchObject(refused)
-      await expect(t.store.ordered.wait('somebody', ['o'], 500, signal)).rejects.toMatchObject(refused)
+      await expect(t.store.workers.waitForJobs('an owner', ['q'], 1, 500, signal)).rejects.toMatchObject(refused)
+      await expect(t.store.ordered.wait('an owner', ['o'], 500, signal)).rejects.toMatchObject(refused)
       await expect(t.store.open()).rejects.toMatchObject(refused)
       await t.store.close()
     },

@@ -241,7 +241,10 @@ export class SettleAndFetchScript {
     }
     if (!Array.isArray(reply)) return false
 
-    const lengths = String(reply[6])
+    const lengths = String(reply[6] ?? '')
+      .split(',')
+      .filter(Boolean)
+      .map(Number)
     const fetchedTexts = textsOf(texts, reply[7] as Buffer, lengths)
     const [missing = '', problem, version, counts = '', more, paused, , , begun, ended] = reply.map((bytes, i) =>
       i === 7 ? '' : bytes.toString(),
@@ -281,7 +284,7 @@ export class SettleAndFetchScript {
         answer.fetched.push({ queue, ticket, text: fetchedTexts[next] as string })
       }
     }
-    if (lengths !== '') owner.largestBytes = Math.max(...lengths.split(',').map(Number), 1)
+    if (lengths.length > 0) owner.largestBytes = Math.max(...lengths, 1)
     part.n -= fetchedTexts.length
     part.more = more === 'more'
     const problems = [
@@ -307,14 +310,13 @@ function rangesOf(tickets: readonly string[]): string {
 }
 
 /** Splits the joined texts of an answer; `lengths` are in bytes. */
-function textsOf(texts: Texts, joined: Buffer, lengths: string): string[] {
-  if (lengths === '') return []
+function textsOf(texts: Texts, joined: Buffer, lengths: readonly number[]): string[] {
   // A slice keeps the whole string in memory, so only short answers are sliced.
   const all = joined.length <= MAX_SHARED_BYTES && isAscii(joined) ? joined.toString('latin1') : undefined
   let end = 0
-  return lengths.split(',').map((length) => {
+  return lengths.map((length) => {
     const from = end
-    end += Number(length)
+    end += length
     return all?.slice(from, end) ?? texts.read(joined.subarray(from, end))
   })
 }

@@ -1,4 +1,4 @@
--- What the two scripts of a worker's step share. Both check the lease before they write. A key of the wrong type is found
+-- The common functions of the two scripts of a worker's step. Both check the lease before they write. A key of the wrong type is found
 -- when a command on it fails, so a sound key costs no TYPE command.
 
 -- Seconds: statistics of a day are kept for five years.
