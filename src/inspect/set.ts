@@ -103,10 +103,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const about = { ...(cursor ? { after: cursor } : {}), desc, limit: limit + 1 }
     const entries = await this.#app.store.jobSets.page(this.name, about)
     const [last, next] = entries.slice(limit - 1)
-    return {
-      items: entries.slice(0, limit).map(this.#entry),
-      next: last && next ? nameOf(last, next, desc) : null,
-    }
+    return { items: entries.slice(0, limit).map(this.#entry), next: last && next ? nameOf(last, next, desc) : null }
   }
 
   /**

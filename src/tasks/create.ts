@@ -171,15 +171,7 @@ function rowsOf(app: AppPort, record: TaskRecord, job: Job<never[]>, producer: s
   const hasOptions = Object.values(job.defaults).some((value) => value !== undefined)
   const fitsTemplate = job.name === record.job && !hasOptions
   const ofFile = format !== undefined
-  return new RowWriter(app, {
-    task: record.id,
-    producer,
-    payload,
-    fitsTemplate,
-    ofFile,
-    cursor,
-    ...grouped(record),
-  })
+  return new RowWriter(app, { task: record.id, producer, payload, fitsTemplate, ofFile, cursor, ...grouped(record) })
 }
 
 function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | undefined): Payload {

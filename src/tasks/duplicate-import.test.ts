@@ -47,9 +47,7 @@ test('a claim is free after its release, without a task, and after its task was 
   await release()
   await claim(remember, 'no task', 'second', 1)
   await claim(remember, 'no task', 'third', 2 * MINUTE)
-  await expect(claim(remember, 'task', 'fourth', 2 * MINUTE)).rejects.toMatchObject({
-    details: { task: 'third' },
-  })
+  await expect(claim(remember, 'task', 'fourth', 2 * MINUTE)).rejects.toMatchObject({ details: { task: 'third' } })
 })
 
 test('a repeated claim for the same task, as after a lost answer, succeeds', async () => {

@@ -39,9 +39,7 @@ export const CRON_ROUTES: Route[] = [
   }),
   post(`${PATH}/run`, {
     summary: 'Pushes the job of the entry now, even while the entry is paused; the schedule stays the same',
-    answers: {
-      202: answer('Pushed', 'The id of the job; null when client middleware stopped it'),
-    },
+    answers: { 202: answer('Pushed', 'The id of the job; null when client middleware stopped it') },
     run: async ({ hq, path }) => json({ jid: await hq.cron(path.name ?? '').runNow() }, 202),
   }),
   actionRoute('pause', 'Pauses the entry until it is resumed, across deploys', (cron) => cron.pause()),

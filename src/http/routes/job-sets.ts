@@ -83,12 +83,7 @@ function routesOf(word: JobSetName): Route[] {
   return [
     get(path, {
       summary: `Lists ${what}, by time`,
-      query: {
-        ...FILTER,
-        desc: flag('latest first'),
-        cursor,
-        limit: integer(1, 500, 50, 'items on one page'),
-      },
+      query: { ...FILTER, desc: flag('latest first'), cursor, limit: integer(1, 500, 50, 'items on one page') },
       answers: ok('JobSetEntryList', 'A page. A filtered page may have no items although `next` is set.'),
       run: ({ hq, server, query }) => pageOf(server, setOf(hq, word), query),
     }),

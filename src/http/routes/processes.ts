@@ -39,9 +39,7 @@ function processOf(process: Process, now: number) {
 function signal(name: string, summary: string, send: (process: Process) => Promise<boolean>): Route {
   return post(`/api/v1/processes/{identity}/${name}`, {
     summary,
-    answers: {
-      202: answer('Process', 'The process receives the signal with its next heartbeat'),
-    },
+    answers: { 202: answer('Process', 'The process receives the signal with its next heartbeat') },
     async run({ hq, path }) {
       const process = await hq.processes().find(path.identity ?? '')
       if (process && (await send(process))) return json(processOf(process, hq.now()), 202)

@@ -94,12 +94,7 @@ export const QUEUE_ROUTES: Route[] = [
   }),
   get(`${PATH}/jobs`, {
     summary: 'Lists the jobs in a queue, newest first',
-    query: {
-      search: FILTER.search,
-      class: FILTER.class,
-      cursor,
-      limit: integer(1, 500, 50, 'items on one page'),
-    },
+    query: { search: FILTER.search, class: FILTER.class, cursor, limit: integer(1, 500, 50, 'items on one page') },
     answers: ok('JobSummaryList', 'A page. A filtered page may have no items although `next` is set.'),
     async run({ hq, server, path, query: { cursor, limit, ...filter } }) {
       const seal = await server.seal()

@@ -50,11 +50,7 @@ export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) =
   })
 }
 
-const headers = {
-  'content-type': NDJSON,
-  'x-accel-buffering': 'no',
-  'cache-control': 'no-store, no-transform',
-}
+const headers = { 'content-type': NDJSON, 'x-accel-buffering': 'no', 'cache-control': 'no-store, no-transform' }
 
 function lines(
   { hq, request, audit, deferAudit }: Call,

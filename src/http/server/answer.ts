@@ -27,11 +27,7 @@ export function errorBody(thrown: unknown): ErrorBody {
   const code = codeOf(thrown)
   if (!code) return { code: 'INTERNAL_ERROR', message: 'internal error: see the log of the server' }
   const details = detailsOf(thrown as HighkiqError)
-  return {
-    code,
-    message: inHttpWording(thrown),
-    ...(details ? { details } : {}),
-  }
+  return { code, message: inHttpWording(thrown), ...(details ? { details } : {}) }
 }
 
 /** Returns the details without the hint, which the message has. */

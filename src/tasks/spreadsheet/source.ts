@@ -48,9 +48,7 @@ export async function openSource(source: Source): Promise<OpenSource> {
   } catch (error) {
     stream.destroy()
     if (typeof source !== 'string') throw error
-    throw invalidFile(`the file can't be opened (${messageOf(error)}): check its path`, undefined, {
-      cause: error,
-    })
+    throw invalidFile(`the file can't be opened (${messageOf(error)}): check its path`, undefined, { cause: error })
   }
   const head = read.length === 1 ? (read[0] as Uint8Array) : Buffer.concat(read)
   return {

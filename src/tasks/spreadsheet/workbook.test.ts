@@ -339,9 +339,7 @@ test('phonetic hints are not part of a shared text', async () => {
 test('a cell without a value is empty, not the first shared string', async () => {
   const workbook = workbookOf(
     sheetXml('<row r="3"><c r="A3" t="s"/><c r="B3" t="s"><v/></c><c r="C3"><v>1</v></c></row>'),
-    {
-      texts: '<sst><si><t>first</t></si></sst>',
-    },
+    { texts: '<sst><si><t>first</t></si></sst>' },
   )
   expect(await read(workbook)).toEqual([{ number: 3, values: ['', '', 1] }])
 })

@@ -185,10 +185,7 @@ test.each(['csv', 'xlsx'] as const)(
     }
     await expect(
       writeSpreadsheet(join(dir, 'no', `x.${format}`), { header: ['a'], rows: rows() }),
-    ).rejects.toMatchObject({
-      code: 'REPORT_FAILED',
-      message: expect.stringContaining('ENOENT'),
-    })
+    ).rejects.toMatchObject({ code: 'REPORT_FAILED', message: expect.stringContaining('ENOENT') })
     // The target is a folder: known only when everything was written.
     mkdirSync(inDir(`folder.${format}`))
     await expect(writeSpreadsheet(inDir(`folder.${format}`), { header: ['a'], rows: [['x']] })).rejects.toMatchObject({

@@ -66,9 +66,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       ),
     },
     body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
-    answers: {
-      202: answer('TaskRetryAnswer', 'The rows run again, with `undoSeconds` after that delay'),
-    },
+    answers: { 202: answer('TaskRetryAnswer', 'The rows run again, with `undoSeconds` after that delay') },
     async run(call) {
       const { hq, server, path, request, link } = call
       const { id, job } = await statusOf(hq, path)
