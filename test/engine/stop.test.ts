@@ -209,6 +209,35 @@ test('close() stops the workers, and the app refuses later calls', async () => {
   expect(await look.hq.store.metrics.totals()).toMatchObject({ processed: 1, enqueued: 0, fetched: 0 })
 })
 
+test('close() aborts the jobs that outlast the timeout, requeues those that ignore it, and refuses their late calls', async () => {
+  const t = bench()
+  const { J, began, aborted, open } = patient(t, false)
+  const late = new Heard<unknown>()
+  const closed = gate()
+  const Pushes = t.hq.job('Pushes', async () => {
+    began.say('pushes')
+    while (aborted.all.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+    // The store is open until the jobs have had their time.
+    await J.performAsync('during the stop')
+    await closed.opened
+    await J.performAsync('after the close').catch((error) => late.say(error.code))
+  })
+  await Pushes.performAsync()
+  await J.performAsync('a')
+  await t.work({ concurrency: 2, timeout: 0.05 })
+  await began.atLeast(2)
+  await t.hq.close()
+  expect(aborted.all).toEqual(['SHUTDOWN'])
+  closed.open()
+  expect(await late.atLeast(1)).toEqual(['PUSH_FAILED'])
+  open()
+  await until(() => t.errors.length === 2)
+  const look = t.another()
+  const left = (await look.queue()).map(({ class: name, args }) => [name, ...args])
+  expect(left).toEqual([['Pushes'], ['J', 'a'], ['J', 'during the stop']])
+  expect(await look.hq.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, fetched: 0 })
+})
+
 test('a job that ends while its worker stops is settled, also as a retry', async () => {
   const t = bench()
   const began = new Heard<number>()
