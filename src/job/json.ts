@@ -24,10 +24,7 @@ const INTEGER = /^-?\d+$/
 export type Floats = 'new' | 'old'
 
 /** Matches texts with a number that Ruby writes in another way than JavaScript. It may also match inside a string. */
-const OTHERWISE: Record<Floats, RegExp> = {
-  new: /\de-[789](?!\d)/,
-  old: /\de[+-]\d|0\.0000/,
-}
+const OTHERWISE: Record<Floats, RegExp> = { new: /\de-[789](?!\d)/, old: /\de[+-]\d|0\.0000/ }
 
 /**
  * `JSON.parse`, except that an integer beyond ±(2^53-1) comes out as a BigInt. Throws the same SyntaxErrors. A number

@@ -97,11 +97,7 @@ export class OrderedQueue {
     const { waiting, inFlight, dead } = await this.#app.store.ordered.find(this.queue, idOf('find', id))
     return {
       waiting: waiting && waitingId(waiting),
-      inFlight: inFlight && {
-        shard: inFlight.shard,
-        owner: inFlight.owner,
-        fetchedAt: new Date(inFlight.fetchedAt),
-      },
+      inFlight: inFlight && { shard: inFlight.shard, owner: inFlight.owner, fetchedAt: new Date(inFlight.fetchedAt) },
       dead: dead && deadId(dead),
     }
   }

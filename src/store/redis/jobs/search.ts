@@ -94,10 +94,7 @@ export class Search extends StorePart implements SearchStore {
 
   async #find(queue: string, text: string, at: string | undefined): Promise<string | undefined> {
     for (let after: string | undefined; ; ) {
-      const page = await this.scanQueue(queue, text, {
-        ...(after === undefined ? { at } : { after }),
-        limit: 1,
-      })
+      const page = await this.scanQueue(queue, text, { ...(after === undefined ? { at } : { after }), limit: 1 })
       const found = page.items.find((one) => one.text === text)
       if (found) return found.at
       if (page.next === null) return undefined

@@ -100,11 +100,7 @@ export class OrderedQueries implements Partial<OrderedStore> {
     const [one] = await this.#readIds(queue, [{ id, value: 0 }], MAX_PAYLOADS, true)
     if (!one) return { waiting: null, inFlight: null, dead: null }
     const read = one[0] === '' ? null : await this.#shards.readQueue(queue)
-    return {
-      waiting: waitingOf(id, one),
-      inFlight: read && readFlight(id, one[0], read.about),
-      dead: deadOf(id, one),
-    }
+    return { waiting: waitingOf(id, one), inFlight: read && readFlight(id, one[0], read.about), dead: deadOf(id, one) }
   }
 
   async morgue(queue: string, by: 'id' | 'updatedAt', page: OrderedPage): Promise<MorgueEntry[]> {

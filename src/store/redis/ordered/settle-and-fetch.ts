@@ -158,12 +158,7 @@ function readBatch(id: string, ticket: string, record: string): FetchedBatch {
 export function readState(line: string): Omit<FetchedBatch, 'id' | 'ticket' | 'performIn' | 'payloads'> {
   if (line === '') return { retryCount: -1, error: null, crashes: 0, suspect: false }
   const [, retryCount, crashes, suspect, error = ''] = /^(-?\d+) (\d+) (\d) (.*)$/s.exec(line) ?? []
-  return {
-    retryCount: Number(retryCount),
-    error: readError(error),
-    crashes: Number(crashes),
-    suspect: suspect === '1',
-  }
+  return { retryCount: Number(retryCount), error: readError(error), crashes: Number(crashes), suspect: suspect === '1' }
 }
 
 function readPayloads(record: string, from: number): ScoredPayload[] {
