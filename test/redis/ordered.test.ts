@@ -244,6 +244,19 @@ onRedis('ordered queues', () => {
     })
   })
 
+  test('a shard whose key has the wrong type stops no push of many ids to the other shard', async () => {
+    const one = await scene()
+    try {
+      const key = 'hk:{queue:o}:ordered:due:1'
+      await one.break(key)
+      const items = (ids: readonly string[]) => ids.slice(-10).map((id) => item(id, '"m"'))
+      await one.store.ordered.push('o', 2, items(ZERO), MS)
+      await expect(one.store.ordered.push('o', 2, items(ONE), MS)).rejects.toThrow(key)
+    } finally {
+      await one.close()
+    }
+  })
+
   test('every key of every script is tried with the wrong type', () => {
     const ours = Object.keys(lua).filter((name) => name.startsWith('ordered'))
     expect([...scriptsSeen].filter((name) => name.startsWith('ordered')).sort()).toEqual(ours.sort())

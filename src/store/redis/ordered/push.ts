@@ -5,7 +5,7 @@ import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { pushError } from '../server/confirmed-push.ts'
 import type { Argument } from '../server/connection.ts'
-import { homesOf, OrderedPart, type Shards, shardsOf } from './queues.ts'
+import { homesOf, OrderedPart, type Shards } from './queues.ts'
 
 export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> {
   /** @throws PushError */
@@ -18,11 +18,13 @@ export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> 
     }
     const queues = this.shared
     try {
-      const ids = items.map(({ id }) => id)
-      const shardsNeeded = (known: Shards) => shardsOf(ids, known)
-      const argsOf = (known: Shards) => argumentsOf(items, known)
+      let groups: Group[] = []
+      const shardsNeeded = (known: Shards) => {
+        groups = groupsOf(items, known)
+        return new Set(groups.flatMap(({ home, old }) => (old === undefined ? home : [home, old])))
+      }
       await queues.server.confirmedByReplicas(async () => {
-        while ((await queues.run(queue, lua.orderedPush, shardsNeeded, argsOf)) === undefined) {
+        while ((await queues.run(queue, lua.orderedPush, shardsNeeded, () => argumentsOf(groups))) === undefined) {
           await queues.define(queue, shards)
         }
       })
@@ -32,23 +34,33 @@ export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> 
   }
 }
 
-/** Groups payloads by shard; each group keeps the order of the call. */
-function argumentsOf(items: readonly OrderedPush[], known: Shards): Argument[] {
-  const groups = new Map<string, { ids: string[]; args: Argument[] }>()
+/** The payloads of the ids of one shard, in the order of the call. */
+interface Group {
+  home: number
+  old: number | undefined
+  ids: string[]
+  payloads: Argument[]
+}
+
+function groupsOf(items: readonly OrderedPush[], known: Shards): Group[] {
+  const groups = new Map<string, Group>()
   for (const { id, payload, score, performIn, wake } of items) {
     const [home, old] = homesOf(id, known)
     const name = `${home} ${old}`
     let group = groups.get(name)
     if (!group) {
-      group = { ids: [], args: [home, old ?? '', 0] }
+      group = { home, old, ids: [], payloads: [] }
       groups.set(name, group)
     }
     group.ids.push(id)
-    group.args.push(`\n${score} ${payload}`, wake ? `w${performIn}` : performIn)
+    group.payloads.push(`\n${score} ${payload}`, wake ? `w${performIn}` : performIn)
   }
-  const all = [...groups.values()]
-  for (const { ids, args } of all) args[2] = ids.length
-  const ids = all.flatMap((group) => group.ids)
+  return [...groups.values()]
+}
+
+function argumentsOf(groups: readonly Group[]): Argument[] {
+  const ids = groups.flatMap((group) => group.ids)
   const isRepeated = new Set(ids).size < ids.length
-  return [ids.length, ...ids, isRepeated ? '1' : '', all.length, ...all.flatMap(({ args }) => args)]
+  const args = groups.flatMap((group) => [group.home, group.old ?? '', group.ids.length, ...group.payloads])
+  return [ids.length, ...ids, isRepeated ? '1' : '', groups.length, ...args]
 }
