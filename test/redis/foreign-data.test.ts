@@ -90,19 +90,21 @@ onRedis('data of other programs', () => {
     expect((await all(hq.processes())).map(({ leader }) => leader)).toEqual([false, true])
   })
 
-  test('a job that cannot move stays where it is, and the log names the key of the wrong type', async () => {
+  test('a job that cannot move stays where it is, and the log names the key of the wrong type once', async () => {
     const log = recorder()
     const app = new Highkiq({ url: server.url(), logger: log })
     onTestFinished(() => app.close())
     await server.ask('SET', 'queue:odd', 'what')
     await app.push({ class: 'J', args: [], queue: 'odd', at: Date.now() / 1000 + 60 })
-    await app.scheduled.addAllToQueue().catch(() => {})
+    for (let n = 0; n < 3; n++) await app.scheduled.addAllToQueue().catch(() => {})
     expect(await app.scheduled.size()).toBe(1)
-    expect(log.lines).toContainEqual({
-      level: 'warn',
-      about: { store: app.store.url },
-      message: 'WRONGTYPE the key queue:odd holds something else than what belongs there',
-    })
+    expect(log.lines.filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        about: { store: app.store.url },
+        message: 'WRONGTYPE the key queue:odd holds something else than what belongs there',
+      },
+    ])
   })
 
   test('a queue or process whose key has the wrong type hides only itself', async () => {

@@ -16,6 +16,7 @@ import type { RedisStoreOptions } from './url.ts'
 const MOVE_ANSWERS: Record<string, SwapAnswer | 'far'> = { o: 'ok', g: 'gone', f: 'far', e: 'error' }
 /** How many tasks' queues this process remembers. */
 const REMEMBERED_TASKS = 10_000
+const REMEMBERED_PROBLEMS = 1000
 
 export class Server {
   readonly options: RedisStoreOptions
@@ -26,6 +27,8 @@ export class Server {
   /** Notifies the waits for due jobs that a job may be due earlier than the others. */
   readonly due: Notifier
   readonly #warn: (message: string) => void
+  /** The problems of moves that were logged. */
+  readonly #problems = new Set<string>()
   readonly #taskQueues = new Map<string, TaskQueues>()
   readonly #connections = new Set<Connection>()
   readonly #failovers: FailoverWatcher
@@ -144,10 +147,16 @@ export class Server {
     return this.run(script, call.keys, call.args)
   }
 
-  /** Runs a script that moves jobs, as `runCall` does, and logs its problems. Returns an answer for each job. */
+  /** Runs a script that moves jobs, as `runCall` does, and logs each of its problems once. Returns an answer for each job. */
   async moveJobs<More = never>(...call: Parameters<Server['runCall']>): Promise<(SwapAnswer | More)[]> {
     const [letters, problems] = (await this.runCall(...call)) as [string, string]
-    if (problems) this.#warn(problems)
+    for (const problem of problems.split('\n')) {
+      if (problem === '' || this.#problems.has(problem)) continue
+      // A problem may name a job, so there is no end of them.
+      if (this.#problems.size >= REMEMBERED_PROBLEMS) this.#problems.clear()
+      this.#problems.add(problem)
+      this.#warn(problem)
+    }
     return Array.from(letters, (letter) => MOVE_ANSWERS[letter] as SwapAnswer | More)
   }
 
