@@ -63,7 +63,9 @@ function withoutUnusedFunctions(source) {
   )
   return kept === source ? source : withoutUnusedFunctions(kept)
 }
-const lua = ['// Generated from the Lua files by scripts/generate.js. Do not edit.', 'export const lua = {']
+// Scripts share most of their functions, so each function is written once.
+const functions = new Map()
+const lua = []
 for (const [name, text] of [...luaTexts].sort(([a], [b]) => (a < b ? -1 : 1))) {
   const included = /^-- include: (.*)$/m.exec(text)?.[1]
   if (!included) continue
@@ -71,11 +73,31 @@ for (const [name, text] of [...luaTexts].sort(([a], [b]) => (a < b ? -1 : 1))) {
   const source = withoutUnusedFunctions(code).replace(/^\s+/gm, '')
   const sha = createHash('sha1').update(source).digest('hex')
   const title = /^-- (.*)$/m.exec(text)[1]
-  const property = camelCase(name)
-  lua.push(`  /** ${title} */`, `  ${property}: { name: '${name}', sha: '${sha}', source: ${JSON.stringify(source)} },`)
+  const parts = source.split(/^(?=local function )/m).map((part) => {
+    if (!functions.has(part)) functions.set(part, functions.size)
+    return functions.get(part)
+  })
+  lua.push(`  /** ${title} */`, `  ${camelCase(name)}: script('${name}', '${sha}', [${parts.join(', ')}]),`)
 }
-lua.push('} as const', '')
-writeFileSync(new URL('lua.generated.ts', luaRoot), lua.join('\n'))
+const luaModule = `// Generated from the Lua files by scripts/generate.js. Do not edit.
+const parts = [
+${[...functions.keys()].map((part) => `  ${JSON.stringify(part)},\n`).join('')}]
+
+function script(name: string, sha: string, own: readonly number[]) {
+  return {
+    name,
+    sha,
+    get source() {
+      return own.map((i) => parts[i]).join('')
+    },
+  }
+}
+
+export const lua = {
+${lua.join('\n')}
+}
+`
+writeFileSync(new URL('lua.generated.ts', luaRoot), luaModule)
 
 // Turns src/http/assets/*, and what the submitter's page shares with others, into one typed module, so that no file is
 // read at run time.

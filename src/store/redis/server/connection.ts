@@ -151,11 +151,11 @@ export class Connection {
     return this.#run(script, (command, text) => this.client.callBuffer(command, text, keys.length, ...keys, ...args))
   }
 
-  async #run<T>({ sha, source }: Script, send: (command: string, text: string) => Promise<unknown>): Promise<T> {
+  async #run<T>(script: Script, send: (command: string, text: string) => Promise<unknown>): Promise<T> {
     const sent = await this.call(() =>
-      send('EVALSHA', sha).catch((thrown: Error) => {
+      send('EVALSHA', script.sha).catch((thrown: Error) => {
         if (!thrown.message?.startsWith('NOSCRIPT')) throw thrown
-        return send('EVAL', source)
+        return send('EVAL', script.source)
       }),
     )
     return sent as T
