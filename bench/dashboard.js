@@ -2,7 +2,7 @@
 //   node bench/dashboard.js [--rows 1000000] [--rounds 1] [--only page,lists]
 // `--rows 10000000` needs some 10 GB of memory for Redis, and minutes to fill the stores.
 import { parseArgs } from 'node:util'
-import { bothStores } from './both.js'
+import { bothStores } from './dashboard/both-stores.js'
 
 const { values } = parseArgs({
   options: {

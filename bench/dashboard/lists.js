@@ -1,6 +1,6 @@
 // Lists over very much: a million retries, and a million jobs in a queue. What is asked for, over HTTP, and seen.
 import { serve } from '../../dist/http/index.js'
-import { appOn } from '../app.js'
+import { appOn } from './app.js'
 import { openBrowser } from './browser.js'
 
 const [, , url, rows] = process.argv

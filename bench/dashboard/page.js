@@ -1,7 +1,7 @@
 // The first load, whether pages jump, and what a page costs that is looked at while jobs run.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '../../dist/http/index.js'
-import { appOn } from '../app.js'
+import { appOn } from './app.js'
 import { openBrowser } from './browser.js'
 
 const [, , url] = process.argv

@@ -1,0 +1,16 @@
+// The figures of a measurement: their titles in tables, and whether more or less of them is better.
+export const FIGURES = {
+  rate: { title: 'jobs/s', better: 'more' },
+  seconds: { title: 'seconds', better: 'less' },
+  p50: { title: 'p50, ms', better: 'less' },
+  p95: { title: 'p95, ms', better: 'less' },
+  p99: { title: 'p99, ms', better: 'less' },
+  start: { title: 'start, ms', better: 'less' },
+  client: { title: 'client CPU, µs a job', better: 'less' },
+  redis: { title: 'Redis CPU, µs a job', better: 'less' },
+  idleClient: { title: 'client CPU, ms/s', better: 'less' },
+  idleRedis: { title: 'Redis CPU, ms/s', better: 'less' },
+  commands: { title: 'commands/s', better: 'less' },
+  memory: { title: 'memory, MB', better: 'less' },
+  bytes: { title: 'bytes a queued job', better: 'less' },
+}

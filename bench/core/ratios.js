@@ -1,0 +1,64 @@
+// The ratios that `--quick` prints and `--check` compares: Highkiq by a peer, a floor, or itself. Each is the median of
+// the rounds' own ratios, whose two sides ran within seconds of each other.
+import { halfSpread, summarize } from './statistics.js'
+
+/** A difference below this is never reported. */
+const LEAST_TOLERANCE = 0.05
+
+const against = (workload, figure, ours, theirs) => ({ figure, of: [workload, ours], to: [workload, theirs] })
+const within = (peer, figure, of, to) => ({ figure, of: [of, peer], to: [to, peer] })
+
+/** @param driver the SQLite driver that Highkiq takes by default on this Node */
+export function ratiosOf(driver) {
+  const sqlite = `highkiq-${driver}`
+  return {
+    'process.noop.redis/bullmq': against('process.noop', 'rate', 'highkiq-redis', 'bullmq'),
+    'process.noop.redis/floor': against('process.noop', 'rate', 'highkiq-redis', 'raw-redis'),
+    'process.noop.sqlite/floor': against('process.noop', 'rate', sqlite, `raw-${driver}`),
+    'enqueue.bulk.redis/bullmq': against('enqueue.bulk', 'rate', 'highkiq-redis', 'bullmq'),
+    'latency.p50.redis/raw': against('latency.idle', 'p50', 'highkiq-redis', 'raw-redis'),
+    'tracked/untracked.redis': within('highkiq-redis', 'seconds', 'tracked.tracked', 'tracked.untracked'),
+    'tracked/untracked.sqlite': within(sqlite, 'seconds', 'tracked.tracked', 'tracked.untracked'),
+    'ordered/unordered.redis': within('highkiq-redis', 'seconds', 'ordered.one', 'ordered.unordered'),
+    'ordered/unordered.sqlite': within(sqlite, 'seconds', 'ordered.one', 'ordered.unordered'),
+    'cost.50-queues/1.redis': within('highkiq-redis', 'redis', 'queues.50', 'process.noop'),
+    'cost.1e5-queued/1e3.redis': within('highkiq-redis', 'cost', 'depth.1e5', 'depth.1e3'),
+  }
+}
+
+/**
+ * @param cells workload → peer → figures of each round
+ * @returns name → median, min, max and rounds, of the ratios whose two sides were measured
+ */
+export function computeRatios(ratios, cells) {
+  const computed = {}
+  for (const [name, { figure, of, to }] of Object.entries(ratios)) {
+    const [above, below] = [of, to].map(([workload, peer]) =>
+      cells[workload]?.[peer]?.map((round) => figureOf(round, figure)),
+    )
+    const rounds = Math.min(above?.length ?? 0, below?.length ?? 0)
+    if (rounds > 0) computed[name] = summarize(Array.from({ length: rounds }, (_, i) => above[i] / below[i]))
+  }
+  return computed
+}
+
+/** The cost of a job is the CPU of the client and of Redis. */
+const figureOf = (round, figure) => (figure === 'cost' ? round.client + (round.redis ?? 0) : round[figure])
+
+/**
+ * Compares ratios with the committed ones. A ratio may differ by half the spread of the committed rounds plus half the
+ * spread of the new ones (half of highest − lowest, as a part of the median), and by 5% at least. At five rounds that
+ * is about three standard errors of the difference of two medians. More than that is `worse` or `better`, depending on
+ * whether more or less of the figure is better.
+ */
+export function compareRatios(ratios, committed, now) {
+  return Object.entries(committed).flatMap(([name, before]) => {
+    const after = now[name]
+    if (!after || !ratios[name]) return []
+    const tolerance = Math.max(LEAST_TOLERANCE, halfSpread(before) + halfSpread(after))
+    const change = after.median / before.median - 1
+    const gain = ratios[name].figure === 'rate' ? change : -change
+    const verdict = Math.abs(change) <= tolerance ? 'same' : gain > 0 ? 'better' : 'worse'
+    return [{ name, before: before.median, after: after.median, change, tolerance, verdict }]
+  })
+}

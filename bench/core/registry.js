@@ -1,0 +1,24 @@
+// The peers and the workloads: each file of `peers/` and `workloads/` adds its own.
+import { readdirSync } from 'node:fs'
+
+const modulesOf = (folder) =>
+  Promise.all(
+    readdirSync(new URL(`../${folder}/`, import.meta.url))
+      .filter((name) => name.endsWith('.js'))
+      .map(async (name) => (await import(`../${folder}/${name}`)).default),
+  )
+
+/** @returns all peers, in the order of tables */
+export async function loadPeers() {
+  return (await modulesOf('peers')).flat().sort((a, b) => a.order - b.order)
+}
+
+/** @returns the groups of workloads, in the order of the page */
+export async function loadGroups() {
+  return (await modulesOf('workloads')).sort((a, b) => a.order - b.order)
+}
+
+/** Whether a peer can do what a workload needs. */
+export function fits(workload, peer) {
+  return (workload.needs ?? []).every((need) => (need === 'app' ? peer.app : !peer.lacks?.includes(need)))
+}

@@ -1,0 +1,124 @@
+// What a process of a peer can be: it enqueues, or it sends jobs at a pace, or it works. A role gets the peer, its
+// options and the line to the harness, and returns its figures. `bench/peers/sidekiq.rb` has the same roles in Ruby.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Effects } from './effects.js'
+
+const TICK_MS = 10
+const WAVE = 1000
+
+/** The same clock in all processes of a machine, in milliseconds. */
+export const now = () => Number(process.hrtime.bigint()) / 1e6
+
+export function cpuMicros() {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+export const megabytes = () => process.resourceUsage().maxRSS / 1024
+
+/** Arguments of job `number`, about `payload` bytes as JSON. */
+export function argsOf(number, payload, ...more) {
+  return [number, 'x'.repeat(Math.max(1, payload - 12)), ...more]
+}
+
+const range = (from, to, of) => Array.from({ length: to - from }, (_, i) => of(from + i))
+
+const WAYS = {
+  async single(producer, from, to, { payload, queues }) {
+    for (let n = from; n < to; n++) await producer.add(argsOf(n, payload), { queue: n % queues })
+  },
+  async waves(producer, from, to, { payload, queues }) {
+    for (let n = from; n < to; n += WAVE) {
+      const wave = range(n, Math.min(to, n + WAVE), (i) => producer.add(argsOf(i, payload), { queue: i % queues }))
+      await Promise.all(wave)
+    }
+  },
+  async bulk(producer, from, to, { payload, queues }) {
+    const size = queues > 1 ? WAVE / 10 : WAVE
+    for (let n = from; n < to; n += size) {
+      const rows = range(n, Math.min(to, n + size), (i) => argsOf(i, payload))
+      await producer.addBulk(rows, { queue: (n / size) % queues })
+    }
+  },
+}
+
+export const ROLES = {
+  /** Adds the jobs; those of the warm-up do not count. */
+  async enqueue(peer, options, { say, go }) {
+    const producer = await peer.producer(options)
+    say({ ready: true })
+    await go
+    const add = (from, to) => WAYS[options.way](producer, from, to, options)
+    await add(0, options.warmup)
+    const before = { at: now(), cpu: cpuMicros() }
+    await add(options.warmup, options.warmup + options.jobs)
+    const after = { at: now(), cpu: cpuMicros() }
+    await producer.close()
+    return { seconds: (after.at - before.at) / 1000, cpu: after.cpu - before.cpu, memory: megabytes() }
+  },
+
+  /** Adds `jobs` jobs, `perSecond`, each with the time when it is added; or with the time when it is due. */
+  async send(peer, options, { say, go }) {
+    const producer = await peer.producer(options)
+    say({ ready: true })
+    await go
+    const adding = []
+    const began = now()
+    for (let i = 0; i < options.jobs; i++) {
+      const early = began + (i * 1000) / options.perSecond - now()
+      if (early > 0.5) await sleep(early)
+      const delay = options.delays?.[i] ?? 0
+      adding.push(producer.add(argsOf(i, options.payload, now() + delay), { queue: 0, delay }))
+    }
+    await Promise.all(adding)
+    await producer.close()
+    return {}
+  },
+
+  /** Works until it is told to stop. Marks tell when how many jobs were done and what CPU they had taken. */
+  async work(peer, options, { say, go, stop }) {
+    const effects = new Effects(options.total)
+    const step = Math.max(1, Math.min(1000, Math.floor(options.total / 20)))
+    const marks = []
+    const waits = []
+    let done = 0
+    let at = 0
+    let told = 0
+    const count = ([number, , sent]) => {
+      at = now()
+      if (sent) waits.push(at - sent)
+      effects.ran(number)
+      if (++done % step === 0) marks.push([at, done, cpuMicros()])
+      if (done === 1) tell()
+    }
+    const tell = () => {
+      if (done === told) return
+      told = done
+      marks.push([at, done, cpuMicros()])
+      say({ done })
+    }
+    const handlers = {
+      noop: count,
+      async sleep(args) {
+        await sleep(1)
+        count(args)
+      },
+      cpu(args) {
+        const end = performance.now() + 1
+        while (performance.now() < end);
+        count(args)
+      },
+    }
+    say({ ready: true })
+    await go
+    const worker = await peer.worker(options, handlers[options.handler])
+    const timer = setInterval(tell, TICK_MS)
+    const idle = { at: now(), cpu: cpuMicros() }
+    await stop
+    const used = { milliseconds: now() - idle.at, cpu: cpuMicros() - idle.cpu }
+    clearInterval(timer)
+    tell()
+    await worker.close()
+    return { effects, marks, waits, used, memory: megabytes() }
+  },
+}

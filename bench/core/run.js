@@ -1,0 +1,76 @@
+// Runs a plan in interleaved rounds: in each round every workload runs once with every peer, one after the other.
+import { endAll, startRole } from './process.js'
+import { fits } from './registry.js'
+import { openStores } from './stores.js'
+
+/** `--quick` begins a round only if it would end before this, were it as long as the longest one. */
+const QUICK_MS = 225_000
+
+/** @returns the workloads that are asked for, each with its peers */
+export function planOf(groups, peers, options, ratios) {
+  const wanted = (name, group) =>
+    options.only === undefined || options.only.includes(name) || options.only.includes(group)
+  const needed = new Set(Object.values(ratios).flatMap(({ of, to }) => [of.join(), to.join()]))
+  return groups
+    .flatMap((group) => group.workloads.filter(({ name }) => wanted(name, group.name)))
+    .filter(({ deep }) => !deep || options.deep)
+    .map((workload) => ({
+      workload,
+      peers: peers.filter(
+        (peer) => fits(workload, peer) && (!options.quick || needed.has([workload.name, peer.name].join())),
+      ),
+    }))
+    .filter(({ peers }) => peers.length > 0)
+}
+
+/** @returns `cells`: workload → peer → the figures of each round; `failures`: a text for each measurement that failed */
+export async function runPlan(plan, { rounds, jobs, warmup, quick }) {
+  const cells = {}
+  const failures = []
+  const failed = new Set()
+  const stores = openStores()
+  const began = performance.now()
+  let round = 0
+  let longest = 0
+  try {
+    while (round < rounds) {
+      const startedAt = performance.now()
+      for (const { workload, peers } of plan) {
+        if (round >= (workload.rounds ?? rounds)) continue
+        // Every other round goes the other way round, so that no peer always follows the same one.
+        for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
+          const title = `${workload.name}, ${peer.name}`
+          if (failed.has(title)) continue
+          const store = await stores.fresh(peer)
+          const { folder } = stores
+          const start = (role, options) => startRole(peer, role, { url: store.url, ...options })
+          try {
+            const figures = await workload.measure({ peer, store, start, folder, jobs, warmup })
+            cells[workload.name] ??= {}
+            cells[workload.name][peer.name] ??= []
+            cells[workload.name][peer.name].push(figures)
+            process.stderr.write(`round ${round + 1}/${rounds}  ${title}: ${shortly(figures)}\n`)
+          } catch (error) {
+            endAll()
+            failed.add(title)
+            failures.push(`${title}: ${error.message}`)
+            process.stderr.write(`round ${round + 1}/${rounds}  ${title} FAILED: ${error.stack}\n`)
+          }
+          store.close()
+        }
+      }
+      round++
+      longest = Math.max(longest, performance.now() - startedAt)
+      if (quick && performance.now() - began + longest > QUICK_MS) break
+    }
+  } finally {
+    endAll()
+    await stores.close()
+  }
+  return { cells, failures, rounds: round, seconds: Math.round((performance.now() - began) / 1000) }
+}
+
+const shortly = (figures) =>
+  Object.entries(figures)
+    .map(([name, value]) => `${name} ${value >= 10_000 ? Math.round(value) : value.toPrecision(3)}`)
+    .join(', ')

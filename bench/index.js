@@ -1,0 +1,147 @@
+// The benchmarks: Highkiq beside its peers and beside raw floors. `npm run bench -- --help` lists the options.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { cpus, loadavg, totalmem } from 'node:os'
+import { installPeers } from './core/install.js'
+import { helpText, parseOptions, UsageError } from './core/options.js'
+import { compareRatios, computeRatios, ratiosOf } from './core/ratios.js'
+import { loadGroups, loadPeers } from './core/registry.js'
+import { planOf, runPlan } from './core/run.js'
+import { writePage } from './report/page.js'
+
+const RESULTS = new URL('results/latest.json', import.meta.url)
+
+const [allPeers, groups] = await Promise.all([loadPeers(), loadGroups()])
+const ratios = ratiosOf(isBuiltin('node:sqlite') ? 'node' : 'libsql')
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 2
+}
+
+async function main() {
+  const options = parseOptions(process.argv.slice(2), {
+    peers: allPeers.map(({ name }) => name),
+    groups: groups.map(({ name }) => name),
+    workloads: groups.flatMap(({ workloads }) => workloads.map(({ name }) => name)),
+  })
+  if (options.help) return print(helpText())
+  if (options.list) return print(listing())
+  if (options.report) return report(committed())
+  const before = options.check ? committed() : undefined
+  if (before && before.jobs !== options.jobs) {
+    throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${options.jobs})`)
+  }
+  installPeers()
+  const peers = allPeers.filter(isAvailable).filter(({ name }) => options.peers?.includes(name) ?? true)
+  const plan = planOf(groups, peers, options, ratios)
+  if (plan.length === 0) throw new UsageError('none of these peers has such a workload; --list shows both')
+  const load = loadavg()[0]
+  const { cells, failures, rounds, seconds } = await runPlan(plan, options)
+  const results = {
+    at: new Date().toISOString(),
+    machine: { ...machine(), load: Number(load.toFixed(2)) },
+    versions: Object.fromEntries(peers.map((peer) => [peer.name, peer.version?.()])),
+    absent: absentPeers(),
+    jobs: options.jobs,
+    rounds,
+    seconds,
+    failures,
+    ratios: computeRatios(ratios, cells),
+    cells,
+  }
+  if (!options.quick && !options.only && !options.peers && failures.length === 0) {
+    mkdirSync(new URL('.', RESULTS), { recursive: true })
+    writeFileSync(RESULTS, `${JSON.stringify(results, rounded, 1)}\n`)
+    report(results)
+  }
+  const compared = before ? compareRatios(ratios, before.ratios, results.ratios) : undefined
+  const shown = Object.fromEntries(
+    Object.entries(results.ratios).map(([name, { median }]) => [name, rounded('', median)]),
+  )
+  if (options.json) {
+    print(JSON.stringify({ ...results, ratios: shown, spread: results.ratios, compared }, rounded, 2))
+  } else {
+    printCells(cells)
+    console.table(results.ratios, ['median', 'min', 'max'])
+    if (compared) console.table(compared)
+  }
+  for (const failure of failures) process.stderr.write(`FAILED ${failure}\n`)
+  const worse = compared?.filter(({ verdict }) => verdict === 'worse') ?? []
+  for (const { name, before, after, tolerance } of worse) {
+    const much = `${before.toFixed(3)} → ${after.toFixed(3)}, tolerance ${(tolerance * 100).toFixed(0)}%`
+    process.stderr.write(`WORSE ${name}: ${much}\n`)
+  }
+  return failures.length + worse.length > 0 ? 1 : 0
+}
+
+function print(text) {
+  process.stdout.write(`${text}\n`)
+  return 0
+}
+
+function isAvailable(peer) {
+  const reason = peer.unavailable?.()
+  if (reason) process.stderr.write(`left out ${peer.name}: ${reason}\n`)
+  return !reason
+}
+
+function absentPeers() {
+  return Object.fromEntries(allPeers.flatMap((peer) => (peer.unavailable?.() ? [[peer.name, peer.unavailable()]] : [])))
+}
+
+function listing() {
+  const peers = allPeers.map(({ name, title }) => `  ${name.padEnd(24)}${title}`)
+  const workloads = groups.flatMap(({ workloads }) =>
+    workloads.map(({ name, title }) => `  ${name.padEnd(24)}${title}`),
+  )
+  return ['peers', ...peers, '', 'workloads', ...workloads].join('\n')
+}
+
+function committed() {
+  try {
+    return JSON.parse(readFileSync(RESULTS, 'utf8'))
+  } catch {
+    throw new UsageError('bench/results/latest.json is missing; npm run bench without options writes it')
+  }
+}
+
+function report(results) {
+  const written = writePage(results, groups, allPeers)
+  process.stderr.write(`wrote ${written.join(', ')}\n`)
+  return 0
+}
+
+function machine() {
+  return {
+    node: process.versions.node,
+    cpu: cpus()[0].model.trim(),
+    cores: cpus().length,
+    memory: Math.round(totalmem() / 2 ** 30),
+  }
+}
+
+function printCells(cells) {
+  for (const [workload, byPeer] of Object.entries(cells)) {
+    console.log(`\n${workload}`)
+    const table = Object.entries(byPeer).map(([peer, rounds]) => [
+      peer,
+      Object.fromEntries(Object.keys(rounds[0]).map((figure) => [figure, rounded('', middle(rounds, figure))])),
+    ])
+    console.table(Object.fromEntries(table))
+  }
+}
+
+function middle(rounds, figure) {
+  const sorted = rounds.map((round) => round[figure]).sort((a, b) => a - b)
+  return sorted[sorted.length >> 1]
+}
+
+/** Four digits are more than the rounds agree on. */
+function rounded(_key, value) {
+  return typeof value === 'number' && !Number.isInteger(value)
+    ? Number(value.toPrecision(value >= 1000 ? 6 : 4))
+    : value
+}
