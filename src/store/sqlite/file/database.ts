@@ -161,7 +161,7 @@ export class Database {
 
   /** Returns the first row, if there is one. */
   first<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.#statement(sql).all(...values)[0] as Row | undefined
+    return this.#statement(sql).get(...values) as Row | undefined
   }
 
   /** Returns the parsed column `json` of one row. This is much faster than many cells, and keeps NUL characters. */

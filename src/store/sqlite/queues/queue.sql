@@ -19,18 +19,17 @@ SELECT id FROM queue WHERE name = ?1 AND size > 0 AND NOT EXISTS (SELECT 1 FROM 
 -- sizes: returns the sizes of the next jobs of a queue, in order.
 SELECT octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY position LIMIT ?;
 
--- largest: returns the size of the largest of the next jobs of a queue.
-SELECT coalesce(max(octet_length(text)), 0) AS bytes FROM (SELECT text FROM ready WHERE queue = ? ORDER BY position LIMIT ?);
-
--- first: returns the next jobs of a queue, in order, as a JSON array of [position, text].
-SELECT json_group_array(json_array(position, text)) AS json
-FROM (SELECT position, text FROM ready WHERE queue = ? ORDER BY position LIMIT ?);
+-- first: returns the positions and the texts of the next jobs of a queue, in order, as two JSON arrays; null for a text of
+-- more than ?3 bytes.
+SELECT json_group_array(position) AS positions, json_group_array(CASE WHEN octet_length(text) <= ?3 THEN text END) AS texts
+FROM (SELECT position, text FROM ready WHERE queue = ?1 ORDER BY position LIMIT ?2);
 
 -- removeTo: deletes the jobs up to a position.
 DELETE FROM ready WHERE queue = ? AND position <= ?;
 
--- fetch: moves jobs of a queue to an owner, as a JSON array of [position, text].
-INSERT INTO fetched (owner, queue, position, text) SELECT ?1, ?2, value ->> 0, value ->> 1 FROM json_each(?3);
+-- fetch: stores fetched jobs of an owner: ?5 is a JSON array of the texts, ?4 one of the positions. NULL: the positions are
+-- consecutive from ?3 on.
+INSERT INTO fetched (owner, queue, position, text) SELECT ?1, ?2, coalesce(?4 ->> key, ?3 + key), value FROM json_each(?5);
 
 -- shrink: reduces the size of a queue.
 UPDATE queue SET size = size - ? WHERE id = ?;

@@ -23,10 +23,14 @@ SELECT id, boot, ends, seconds, claimed FROM owner WHERE name = ?;
 UPDATE owner SET claimed = 1, ends = ? WHERE id = ?;
 
 -- fetchedOf: returns those positions of a JSON array that an owner has fetched.
-SELECT position FROM fetched WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?));
+SELECT json_group_array(position) AS json FROM fetched
+WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?));
 
 -- settle: deletes fetched jobs of an owner.
 DELETE FROM fetched WHERE owner = ? AND queue = ? AND position IN (SELECT value FROM json_each(?));
+
+-- settleRange: deletes fetched jobs of an owner, from one position to another.
+DELETE FROM fetched WHERE owner = ? AND queue = ? AND position BETWEEN ? AND ?;
 
 -- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
 SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS queueId, position, text

@@ -8,8 +8,19 @@ import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from './leases.ts'
 
-/** Runs one step inside a write transaction. It throws if any item can't be applied. */
-export function settleAndFetch(db: Database, name: string, request: SettleAndFetch): SettleAndFetchAnswer {
+/** The owner does not have all the jobs of the settlements. The call must run again and look for those it has. */
+export class MissingJobs extends Error {}
+
+/**
+ * Runs one step inside a write transaction. It throws if any item can't be applied.
+ * @throws MissingJobs unless `looksFirst`
+ */
+export function settleAndFetch(
+  db: Database,
+  name: string,
+  request: SettleAndFetch,
+  looksFirst: boolean,
+): SettleAndFetchAnswer {
   const current = db.get(Leases).current(name)
   if (!current) {
     return {
@@ -26,7 +37,7 @@ export function settleAndFetch(db: Database, name: string, request: SettleAndFet
     const applied = ledgers.advance(begun)
     ledgers.prepare(begun, applied)
     const started = request.started.map(({ effects }) => ledgers.apply(effects, applied))
-    const settled = settle(db, ledgers, owner, request.settlements)
+    const settled = settle(db, ledgers, owner, request.settlements, looksFirst)
     count(db, request, settled)
     // The rows that enter the window now can be fetched in the same step.
     ledgers.close()
@@ -36,20 +47,34 @@ export function settleAndFetch(db: Database, name: string, request: SettleAndFet
   })
 }
 
-function settle(db: Database, ledgers: Ledgers, owner: number, settlements: readonly Settlement[]): SettleAnswer[] {
+function settle(
+  db: Database,
+  ledgers: Ledgers,
+  owner: number,
+  settlements: readonly Settlement[],
+  looksFirst: boolean,
+): SettleAnswer[] {
   const own = new Set<string>()
-  const tickets = new Map<number, number[]>()
+  const tickets = new Map<number, Set<number>>()
   for (const { ticket } of settlements) {
     const { queue, position } = parseTicket(ticket)
     // A malformed ticket such as `1:02` parses like `1:2`.
     if (ticketOf(queue, position) !== ticket) continue
     own.add(ticket)
     const positions = tickets.get(queue)
-    if (positions) positions.push(position)
-    else tickets.set(queue, [position])
+    if (positions) positions.add(position)
+    else tickets.set(queue, new Set([position]))
   }
   for (const [queue, positions] of tickets) {
-    for (const ticket of deleteFetched(db, owner, queue, positions)) own.delete(ticket)
+    if (looksFirst) {
+      const there = new Set(db.list<number>(sql.owner.fetchedOf, owner, queue, JSON.stringify([...positions])))
+      for (const position of positions) {
+        if (there.has(position)) continue
+        positions.delete(position)
+        own.delete(ticketOf(queue, position))
+      }
+    }
+    if (deleteFetched(db, owner, queue, positions) < positions.size) throw new MissingJobs()
   }
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
@@ -64,22 +89,13 @@ function settle(db: Database, ledgers: Ledgers, owner: number, settlements: read
   return isOwn.map((own) => (own ? 'ok' : 'fenced'))
 }
 
-/** Deletes fetched jobs of an owner. Returns the tickets of those that it does not have. */
-function deleteFetched(db: Database, owner: number, queue: number, positions: readonly number[]): string[] {
-  const named = new Set(positions)
-  const json = JSON.stringify(positions)
-  // Only the number of deleted rows is read: RETURNING a row for each takes longer than the deletion.
-  db.run('SAVEPOINT settling')
-  let missing: string[] = []
-  if (db.run(sql.owner.settle, owner, queue, json) < named.size) {
-    db.run('ROLLBACK TO settling')
-    for (const { position } of db.all<{ position: number }>(sql.owner.fetchedOf, owner, queue, json))
-      named.delete(position)
-    missing = [...named].map((position) => ticketOf(queue, position))
-    db.run(sql.owner.settle, owner, queue, json)
-  }
-  db.run('RELEASE settling')
-  return missing
+/** Deletes fetched jobs of an owner. Returns how many of them it had. */
+function deleteFetched(db: Database, owner: number, queue: number, positions: ReadonlySet<number>): number {
+  const first = Math.min(...positions)
+  const last = Math.max(...positions)
+  // A range takes less time than a list.
+  if (last - first + 1 === positions.size) return db.run(sql.owner.settleRange, owner, queue, first, last)
+  return db.run(sql.owner.settle, owner, queue, JSON.stringify([...positions]))
 }
 
 function count(db: Database, request: SettleAndFetch, settled: readonly SettleAnswer[]): void {

@@ -18,7 +18,7 @@ import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding } from '../tasks/adding.ts'
 import { Leases } from './leases.ts'
-import { settleAndFetch } from './settle-and-fetch.ts'
+import { MissingJobs, settleAndFetch } from './settle-and-fetch.ts'
 
 /** The end of a lock, or the time until which a process is listed. */
 interface End {
@@ -33,8 +33,12 @@ const REMEMBERED_MS = 3_600_000
 
 export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
+    const write = (looksFirst: boolean) => this.file.write((db) => settleAndFetch(db, owner, request, looksFirst))
     try {
-      return await this.file.write((db) => settleAndFetch(db, owner, request))
+      return await write(false).catch((thrown) => {
+        if (thrown instanceof MissingJobs) return write(true)
+        throw thrown
+      })
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
       return this.#settleOneByOne(owner, request)
@@ -188,7 +192,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
     const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
     const alone = async (part: Partial<SettleAndFetch>) => {
-      const one = await this.file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
+      const one = await this.file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }, true))
       answer.fenced ||= one.fenced
       answer.cancellations = one.cancellations
       return one

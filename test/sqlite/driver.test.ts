@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
+
+test('a statement returns rows by column name, and can be used again after an error', async () => {
+  const driver = await openDriver(':memory:')
+  driver.exec('CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)')
+  const add = driver.prepare('INSERT INTO t (text) VALUES (?) RETURNING id, text')
+  const read = driver.prepare('SELECT id, text FROM t WHERE id > ?')
+  expect({ ...(add.get('one') as object) }).toEqual({ id: 1, text: 'one' })
+  for (const name of ['get', 'all'] as const) {
+    for (let n = 0; n < 2; n++) expect(() => add[name](null)).toThrow(/NOT NULL/)
+  }
+  expect({ ...(add.get('two') as object) }).toEqual({ id: 2, text: 'two' })
+  expect(read.get(2)).toBeUndefined()
+  expect({ ...(read.get(0) as object) }).toEqual({ id: 1, text: 'one' })
+  expect(read.all(0).map((row) => ({ ...(row as object) }))).toEqual([
+    { id: 1, text: 'one' },
+    { id: 2, text: 'two' },
+  ])
+  driver.close()
+})
