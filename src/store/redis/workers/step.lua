@@ -16,6 +16,8 @@ local function run(command, key, ...)
   return false
 end
 
+local ticketText = writer('%d', 10)
+
 -- Removes tickets from the fetched jobs: single ones, and ranges such as 7-9, with commas. Returns how many there were,
 -- and how many were missing, or e when the key has the wrong type.
 local function removeTickets(working, ranges)
@@ -23,7 +25,7 @@ local function removeTickets(working, ranges)
   local tickets = {}
   for first, last in string.gmatch(ranges, '(%d+)%-?(%d*)') do
     tickets[#tickets + 1] = first
-    for n = first + 1, tonumber(last) or 0 do tickets[#tickets + 1] = string.format('%d', n) end
+    for n = first + 1, tonumber(last) or 0 do tickets[#tickets + 1] = ticketText(n) end
   end
   local removed = run('HDEL', working, unpack(tickets))
   if not removed then return 0, 'e' end
@@ -54,7 +56,7 @@ end
 local function addToFetched(list, working, ticket, jobs)
   local fields = {}
   for i, job in ipairs(jobs) do
-    fields[i * 2 - 1] = string.format('%d', ticket + i - 1)
+    fields[i * 2 - 1] = ticketText(ticket + i - 1)
     fields[i * 2] = job
   end
   if type(redis.pcall('HSET', working, unpack(fields))) == 'number' then return true end
@@ -70,6 +72,8 @@ end
 local function fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, largest, pausedQueues)
   local paused = wanted > 0 and run('SMISMEMBER', pausedQueues, unpack(ARGV, firstName, firstName + asked - 1)) or {}
   local counts, lengths, texts, bytes = {}, {}, {}, 0
+  -- Numbers as texts: many jobs have the same length.
+  local lengthTexts = {}
   for i = 1, asked do
     if wanted <= 0 or bytes >= mostBytes then break end
     local list, working = keysOf(i)
@@ -81,9 +85,11 @@ local function fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, larges
       if not jobs or not addToFetched(list, working, ticket, jobs) then break end
       for _, job in ipairs(jobs) do
         texts[#texts + 1] = job
-        lengths[#lengths + 1] = #job
-        bytes = bytes + #job
-        largest = math.max(largest, #job)
+        local length = #job
+        lengthTexts[length] = lengthTexts[length] or string.format('%d', length)
+        lengths[#lengths + 1] = lengthTexts[length]
+        bytes = bytes + length
+        if length > largest then largest = length end
       end
       counts[i] = counts[i] + #jobs
       ticket = ticket + #jobs
