@@ -1,14 +1,7 @@
 /** Collects the keys of a script, each once, and its arguments, which name keys by their number. See moves.lua. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import {
-  type Branch,
-  type Destination,
-  type Effect,
-  EVENT_STATUSES,
-  type EventEffect,
-  type EventStatus,
-} from '../../contract.ts'
+import { type Branch, type Destination, type Effect, EVENT_STATUSES, type EventStatus } from '../../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
 import type { Texts } from './texts.ts'
@@ -120,13 +113,6 @@ export class Call {
     }
     return true
   }
-
-  /** Adds rows of one task that finished in the same run and attempt. See finished-rows.lua. */
-  finishedRows(effects: readonly EventEffect[]): void {
-    const { jid: first, run, attempt } = effects[0] as EventEffect
-    const rows = effects.flatMap(({ jid, at, startedAt = 0 }) => [String(splitTaskJid(jid).index), at, startedAt])
-    this.args.push(this.task(splitTaskJid(first).id) as number, run, attempt, JSON.stringify(rows))
-  }
 }
 
 /** Returns the keys of a task in the order of ledger.lua. */
@@ -153,7 +139,12 @@ export function readTaskQueues(text: string): TaskQueues {
 
 /** Yields the ids of the tasks that effects change. */
 export function* tasksOf(items: Iterable<{ effects?: readonly Effect[] | undefined }>): Generator<string> {
+  let last: string | undefined
   for (const { effects = [] } of items) {
-    for (const effect of effects) if (effect.kind === 'event') yield splitTaskJid(effect.jid).id
+    for (const effect of effects) {
+      if (effect.kind !== 'event' || (last !== undefined && effect.jid.startsWith(last))) continue
+      last = splitTaskJid(effect.jid).id
+      yield last
+    }
   }
 }

@@ -1,58 +1,72 @@
 -- Settles rows of one task that finished in the same run and attempt, without messages.
 --
--- In ARGV stand the base of the task (ledger.lua), run, attempt; then one JSON list with three values for each row:
--- index as text (it names the fields of the row), at, startedAt or 0.
+-- In ARGV stand the base of the task (ledger.lua), run, attempt; the tickets as `removeTickets` reads them; then a JSON list
+-- with four values for rows with consecutive indexes and the same times: at, startedAt or 0, first index, number of rows.
 
 local FINISHED = 2
 
-local function readDone()
-  local group = { base = number(), run = number(), attempt = number(), rows = cjson.decode(text()) }
-  group.step = group.attempt * 2 + 1
-  group.effect = {
+local function readGroup()
+  return { base = number(), run = number(), attempt = number(), tickets = text(), rows = cjson.decode(text()) }
+end
+
+-- Most rows were only in the queue and with an owner, and have nothing but their record. Making an event of each would take
+-- most of the time of the script, so the record is rewritten to what `change` would make of it.
+local function finishRows(ledger, group)
+  local step = group.attempt * 2 + 1
+  local effect = {
     base = group.base, run = group.run, attempt = group.attempt, status = FINISHED, window = 'leave', code = '', result = '',
     messages = {},
   }
-  return group
-end
-
--- Returns o, or g when the ticket is gone, and then nothing has changed. It throws only before the ticket is removed,
--- so that no caller need put the job back.
-local function endRow(ledger, group, i, working, ticket)
-  local name, at, startedAt = group.rows[i * 3 - 2], group.rows[i * 3 - 1], group.rows[i * 3]
-  local index = tonumber(name)
-  local finished = ledger and since(ledger, at)
-  local records, offset
-  if ledger and ledger.events[index] == nil then records, offset = recordOf(ledger, index) end
-  if records then
-    -- Most rows were only in the queue and with an owner, and have nothing but their record. Making an event of each
-    -- would take most of the time of the script, so the record is rewritten to what `change` would make of it.
-    local flags, run, step, started, _, row = struct.unpack(RECORD, records, offset)
+  local isDropping, dropped, n = isDropped(ledger, FINISHED), ledger.dropped, ledger.n
+  local argsOfRow, sourceOfRow = writer('a%d', 10), writer('s%d', 10)
+  -- By the first byte of a record: the status; whether the row is UNTOUCHED; the record up to the times, rewritten. False
+  -- when the row needs an event.
+  local kinds = {}
+  local function kindOf(flags)
     local source = flags >= 128 and 128 or 0
     local status = flags % 8
-    local location = flags - source - status
-    local isInWindow = location == 8 * WINDOW or location == 8 * UNTOUCHED and index < ledger.next
-    if isInWindow and status <= 1 and run == group.run and step < group.step then
-      if startedAt > 0 then started = since(ledger, startedAt) end
-      if redis.call('HDEL', working, ticket) == 0 then return 'g' end
-      if isDropped(ledger, FINISHED) then
-        local dropped = ledger.dropped
-        dropped[#dropped + 1] = 'a' .. name
-        if source > 0 then dropped[#dropped + 1] = 's' .. name end
-        source = 0
-      end
-      flags = FINISHED + 8 * ELSEWHERE + source
-      write(ledger, index, struct.pack(RECORD, flags, run, group.step, started, finished, row))
-      ledger.inWindow = ledger.inWindow - 1
-      ledger.n[status] = ledger.n[status] - 1
-      ledger.n[FINISHED] = ledger.n[FINISHED] + 1
-      ledger.progressAt = now
-      return 'o'
-    end
+    local location = (flags - source - status) / 8
+    if status > 1 or location ~= WINDOW and location ~= UNTOUCHED then return false end
+    local kept = isDropping and 0 or source
+    local head = struct.pack('<BI2I3', FINISHED + 8 * ELSEWHERE + kept, group.run, step)
+    return { status = status, isUntouched = location == UNTOUCHED, head = head, dropsSource = kept ~= source }
   end
-  if ledger then eventOf(ledger, index) end
-  if redis.call('HDEL', working, ticket) == 0 then return 'g' end
-  local effect = group.effect
-  effect.index, effect.at, effect.startedAt = index, at, startedAt > 0 and startedAt or nil
-  change(effect)
-  return 'o'
+  -- By run and step of a record: whether this attempt comes later.
+  local isLater = {}
+  local function comesLater(bytes)
+    local run, before = struct.unpack('<I2I3', bytes)
+    return run == group.run and before < step
+  end
+
+  local function finishRow(index, at, startedAt, started, finished)
+    local records, offset
+    if ledger.events[index] == nil then records, offset = recordOf(ledger, index) end
+    if records then
+      local flags, place = string.byte(records, offset), string.sub(records, offset + 1, offset + 5)
+      if kinds[flags] == nil then kinds[flags] = kindOf(flags) end
+      if isLater[place] == nil then isLater[place] = comesLater(place) end
+      local kind = kinds[flags]
+      if kind and isLater[place] and (not kind.isUntouched or index < ledger.next) then
+        if isDropping then dropped[#dropped + 1] = argsOfRow(index) end
+        if kind.dropsSource then dropped[#dropped + 1] = sourceOfRow(index) end
+        started = started or string.sub(records, offset + 6, offset + 10)
+        write(ledger, index, kind.head .. started .. finished .. string.sub(records, offset + 16, offset + 19))
+        n[kind.status] = n[kind.status] - 1
+        n[FINISHED] = n[FINISHED] + 1
+        ledger.inWindow = ledger.inWindow - 1
+        ledger.progressAt = now
+        return
+      end
+    end
+    effect.index, effect.at, effect.startedAt = index, at, startedAt > 0 and startedAt or nil
+    change(effect)
+  end
+
+  local rows = group.rows
+  for i = 1, #rows, 4 do
+    local at, startedAt, first, count = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+    local started = startedAt > 0 and struct.pack('<I5', since(ledger, startedAt))
+    local finished = struct.pack('<I5', since(ledger, at))
+    for index = first, first + count - 1 do finishRow(index, at, startedAt, started, finished) end
+  end
 end

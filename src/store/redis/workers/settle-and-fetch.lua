@@ -7,12 +7,12 @@
 --       bytes of the largest text lately, number of queues, number of queues (from the first on) that are fetched from, and their
 --       names; of each queue: the tickets that are simply done, number of settled arrivals to forget, tickets; number of
 --       started jobs, and the effects of each; number of groups of rows that are done alike, and of each: number of its
---       queue, number of tickets, tickets, rows (finished-rows.lua); number of other settlements, and of each: number
---       of its queue, "ticket" or "arrival", ticket, text of the arrival or "", processed, failed, item (moves.lua);
---       number of items that it is split into, and those.
+--       queue, and what finished-rows.lua says; number of other settlements, and of each: number of its queue, "ticket" or
+--       "arrival", ticket, text of the arrival or "", processed, failed, item (moves.lua); number of items that it is split
+--       into, and those.
 -- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
 -- problems as lines; the version of cancellations; what `fetch` returns; the answers for started jobs as one text (o ok,
--- s superseded); and those for done rows and other settlements (o ok, g gone, e error).
+-- s superseded); and those for groups of done rows and other settlements (o ok, g gone, e error).
 -- include: arguments step ledger backlog closing iteration cancellations moves finished-rows
 
 -- Seconds: a request that is delayed for longer does nothing, because its connection is gone.
@@ -88,23 +88,20 @@ end
 local settled = {}
 
 for _ = 1, number() do
-  local queue, tickets = queues[number()], number()
-  local before = position
-  position = position + tickets
-  local group = readDone()
+  local i, group, answer = number(), readGroup(), 'e'
   local key = wrongTask(group.base)
   local ok, ledger = not key, key and unusable(key)
   if ok then ok, ledger = pcall(ledgerOf, group.base) end
-  if not ok then report(messageOf(ledger)) end
-  for i = 1, tickets do
-    local answer = 'e'
-    if ok then
-      local isSettled, answered = pcall(endRow, ledger, group, i, queue.working, ARGV[before + i])
-      if isSettled then answer = answered else report(messageOf(answered)) end
-    end
-    if answer == 'o' then processed = processed + 1 end
-    settled[#settled + 1] = answer
+  if ok then
+    local removed, lost = removeTickets(queues[i].working, group.tickets)
+    -- Without tickets the call is a repeated one, or the server has lost data.
+    if lost ~= 'e' then answer = removed > 0 and 'o' or 'g' end
+    if answer == 'o' and missing[i] ~= 'e' then missing[i] = missing[i] + lost end
+    processed = processed + removed
+    if answer == 'o' and ledger then ok, ledger = pcall(finishRows, ledger, group) end
   end
+  if not ok then report(messageOf(ledger)) end
+  settled[#settled + 1] = answer
 end
 
 for _ = 1, number() do

@@ -44,6 +44,18 @@ interface Pending {
   settlement: Settlement
 }
 
+/** Rows of one task that finished in the same run and attempt. See finished-rows.lua. */
+interface RowGroup {
+  queue: PartQueue
+  task: string
+  run: number
+  attempt: number
+  tickets: string[]
+  /** By fours: at, startedAt or 0, first index, number of rows. */
+  rows: number[]
+  ends: Pending[]
+}
+
 /** A queue of a part, with its number for the script. */
 interface PartQueue {
   number: number
@@ -72,8 +84,10 @@ export class SettleAndFetchScript {
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
     const others = settlements.filter((settlement) => !isPlain(settlement))
-    const branches = others.flatMap(({ also }) => also ?? [])
-    await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
+    if (started.length + others.length > 0) {
+      const branches = others.flatMap(({ also = [] }) => also)
+      await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
+    }
     const answer: SettleAndFetchAnswer = {
       fenced: false,
       started: started.map(() => 'ok'),
@@ -131,6 +145,19 @@ export class SettleAndFetchScript {
     }
   }
 
+  /** Returns the group of a row, which it adds if it is new; undefined when the row's task does not exist. */
+  #groupOf(groups: RowGroup[], queue: PartQueue, { jid, run, attempt }: EventEffect): RowGroup | undefined {
+    const known = groups.find(
+      (one) => jid.startsWith(one.task) && one.run === run && one.attempt === attempt && one.queue === queue,
+    )
+    if (known) return known
+    const { id: task } = splitTaskJid(jid)
+    if (!this.#server.queuesOf(task)) return undefined
+    const group = { queue, task, run, attempt, tickets: [], rows: [], ends: [] }
+    groups.push(group)
+    return group
+  }
+
   /** Returns false when the owner is fenced. Reduces `part.n` by the number of fetched jobs. */
   async #call(
     connection: Connection,
@@ -153,7 +180,7 @@ export class SettleAndFetchScript {
 
     // A ticket that this owner does not have, or that this call has settled already, is not sent.
     const seen = new Set<string>()
-    const rows = new Map<string, { queue: PartQueue; ends: Pending[]; effects: EventEffect[] }>()
+    const groups: RowGroup[] = []
     const others: Pending[] = []
     for (const at of part.settlements) {
       const settlement = step.settlements[at] as Settlement
@@ -164,12 +191,9 @@ export class SettleAndFetchScript {
       const queue = queueOf(job.queue)
       const isCertain = job.arrival === undefined && !job.isUncertain
       const row = isCertain ? finishedRow(settlement) : undefined
-      if (row && this.#server.queuesOf(splitTaskJid(row.jid).id)) {
-        const key = `${queue.number} ${splitTaskJid(row.jid).id} ${row.run} ${row.attempt}`
-        const group = rows.get(key) ?? { queue, ends: [], effects: [] }
-        rows.set(key, group)
-        group.ends.push({ at, job, settlement })
-        group.effects.push(row)
+      const group = row && this.#groupOf(groups, queue, row)
+      if (group) {
+        addRow(group, row, { at, job, settlement })
       } else if (isCertain && isPlain(settlement)) {
         queue.tickets.push(ticket)
         queue.indexes.push(at)
@@ -178,7 +202,6 @@ export class SettleAndFetchScript {
       }
     }
 
-    const groups = [...rows.values()]
     for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
     const isPlainStep =
       part.started.length + groups.length + others.length === 0 &&
@@ -207,9 +230,8 @@ export class SettleAndFetchScript {
       call.add(part.started.length)
       for (const at of part.started) call.effects(step.started[at]?.effects ?? [])
       call.add(groups.length)
-      for (const { queue, ends, effects } of groups) {
-        call.add(queue.number, ends.length, ...ends.map(({ settlement }) => settlement.ticket))
-        call.finishedRows(effects)
+      for (const { queue, task, run, attempt, tickets, rows } of groups) {
+        call.add(queue.number, call.task(task) as number, run, attempt, rangesOf(tickets), JSON.stringify(rows))
       }
       call.add(others.length)
       for (const { job, settlement } of others) {
@@ -222,7 +244,7 @@ export class SettleAndFetchScript {
     }
 
     owner.pendingTickets.add(range)
-    const pending = [...groups.flatMap(({ ends }) => ends), ...others]
+    const pending = groups.flatMap(({ ends }) => ends).concat(others)
     const wasUncertain = pending.map(({ job }) => job.isUncertain)
     for (const ticket of seen) (owner.jobs.get(ticket) as HeldJob).isUncertain = true
     let reply: Buffer | Buffer[]
@@ -246,7 +268,7 @@ export class SettleAndFetchScript {
       .filter(Boolean)
       .map(Number)
     const fetchedTexts = textsOf(texts, reply[7] as Buffer, lengths)
-    const [missing = '', problem, version, counts = '', more, paused, , , begun, ended] = reply.map((bytes, i) =>
+    const [missing = '', problem, version, counts = '', more, paused, , , begun, ended = ''] = reply.map((bytes, i) =>
       i === 7 ? '' : bytes.toString(),
     )
     answer.cancellations = Number(version) || 0
@@ -261,9 +283,10 @@ export class SettleAndFetchScript {
       if (!refused) for (const ticket of tickets) owner.jobs.delete(ticket)
       else for (const ticket of tickets) (owner.jobs.get(ticket) as HeldJob).isUncertain = false
     }
+    const letters = groups.map(({ ends }, i) => ended[i]?.repeat(ends.length)).join('') + ended.slice(groups.length)
     for (const [i, { at, job, settlement }] of pending.entries()) {
       const { ticket } = settlement
-      const letter = ended?.[i]
+      const letter = letters[i]
       if (letter === 'e') {
         job.isUncertain = wasUncertain[i] ?? false
         answer.settled[at] = 'error'
@@ -294,6 +317,19 @@ export class SettleAndFetchScript {
     if (problems.length > 0) answer.problem = problems.join('\n')
     return true
   }
+}
+
+/** Adds a row to its group; rows with consecutive indexes and the same times are written together. */
+function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: Pending): void {
+  const { tickets, rows, ends } = group
+  const { index } = splitTaskJid(jid)
+  tickets.push(end.settlement.ticket)
+  ends.push(end)
+  const last = rows.length - 4
+  const count = rows[last + 3] as number
+  if (at === rows[last] && startedAt === rows[last + 1] && index === (rows[last + 2] as number) + count)
+    rows[last + 3] = count + 1
+  else rows.push(at, startedAt, index, 1)
 }
 
 /** Returns tickets as the scripts read them: single ones, and ranges of consecutive ones such as `7-9`, with commas. */
