@@ -8,7 +8,7 @@ import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Highkiq } from '../app.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isLoopback } from './access/local.ts'
 import { createHandler, type FetchHandler, handlerOf } from './handler.ts'
 import { errorAnswer, invalid } from './server/answer.ts'
@@ -136,10 +136,7 @@ export async function serve(
 ): Promise<{ url: string; server: Server; close(): Promise<void> }> {
   const { port = 7433, host = '127.0.0.1', ...rest } = options
   if (rest.auth === undefined && !isLoopback(host)) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `other machines can reach ${host}: set auth, or listen on 127.0.0.1 (the default)`,
-    )
+    throw invalidOption(`other machines can reach ${host}: set auth, or listen on 127.0.0.1 (the default)`)
   }
   // An upload may take longer than the five minutes that Node allows: limits.bodySeconds ends a slow one.
   const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }

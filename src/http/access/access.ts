@@ -2,7 +2,7 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { auth as basicLogin } from 'hono/utils/basic-auth'
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
 import type { LinkRights, Links } from './link.ts'
@@ -206,8 +206,7 @@ function checkAuth(auth: Auth | undefined): void {
     isObject(value) && isText(value.user) && !String(value.user).includes(':') && isText(value.password)
   const isWhole = basic === undefined || isLogin(basic)
   if (bearers.every(isText) && isWhole && bearers.length + (basic ? 1 : 0) > 0) return
-  throw new HighkiqError(
-    'INVALID_OPTION',
+  throw invalidOption(
     "auth is { bearer: 'a long secret' } (or a list of them, or { name: 'a long secret' }), { basic: { user, password } }, both, or a function of the request; none of them empty, and no colon in user",
   )
 }
@@ -241,8 +240,7 @@ export function checkOrigin(request: Request, url: URL): void {
   // Not the whole origin: a proxy may have removed the TLS.
   if (site === null && origin !== null && URL.canParse(origin) && new URL(origin).host === host) return
   if (site === null && origin === null && isLoopback(hostnameOf(host))) return
-  throw new HighkiqError(
-    'FORBIDDEN',
-    'a change must come from a page of this server, or carry a bearer token: Sec-Fetch-Site or Origin name another site',
-  )
+  const message =
+    'a change must come from a page of this server, or carry a bearer token: Sec-Fetch-Site or Origin name another site'
+  throw new HighkiqError('FORBIDDEN', message)
 }

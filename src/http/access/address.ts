@@ -1,7 +1,7 @@
 /** The address of the client: the other end of its connection, or the address that trusted proxies report. */
 
 import { BlockList, isIP, isIPv6 } from 'node:net'
-import { HighkiqError } from '../../job/errors.ts'
+import { type HighkiqError, invalidOption } from '../../job/errors.ts'
 import type { Peer } from './local.ts'
 
 export interface Source {
@@ -80,8 +80,7 @@ function withoutPort(text: string): string {
 }
 
 function wrong(range: unknown): HighkiqError {
-  return new HighkiqError(
-    'INVALID_OPTION',
+  return invalidOption(
     `trustProxy must be a list of addresses and ranges, such as ['127.0.0.1', '10.0.0.0/8'] (got ${JSON.stringify(range)})`,
   )
 }

@@ -1,7 +1,7 @@
 /** The audit: one entry for each change. */
 
 import type { Highkiq } from '../../app.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidOption } from '../../job/errors.ts'
 import type { LoginEvent } from './logins.ts'
 
 export interface AuditEntry {
@@ -34,7 +34,7 @@ export type Auditor = ReturnType<typeof auditorOf>
 /** @throws INVALID_OPTION */
 export function auditorOf(hq: Highkiq, audit: Audit = false) {
   if (typeof audit !== 'boolean' && typeof audit !== 'function') {
-    throw new HighkiqError('INVALID_OPTION', `audit must be true, false or a function (got ${typeof audit})`)
+    throw invalidOption(`audit must be true, false or a function (got ${typeof audit})`)
   }
   /** Never throws, since the change has been made. */
   const write = (about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: AuditDetails): void => {

@@ -62,10 +62,8 @@ export function checkLocal(request: Request, url: URL, { remote, httpVersion }: 
   }
   const why = reasonAgainst(request, url, { remote, httpVersion })
   if (why === undefined) return
-  throw new HighkiqError(
-    'FORBIDDEN',
-    `a server without a login accepts requests from its own machine only, and ${why}: use http://localhost, or add a login (the option auth; highkiq web --token)`,
-  )
+  const message = `a server without a login accepts requests from its own machine only, and ${why}: use http://localhost, or add a login (the option auth; highkiq web --token)`
+  throw new HighkiqError('FORBIDDEN', message)
 }
 
 function reasonAgainst({ headers }: Request, url: URL, { remote = '', httpVersion }: Peer): string | undefined {

@@ -90,8 +90,6 @@ export function loginsOf({ trustProxy, onLogin = () => {} }: LoginsOptions) {
 const idOf = (name: string, network = '') => `${network} ${name}`
 
 function tooMany(ms: number): HighkiqError {
-  const seconds = Math.ceil(ms / 1000)
-  return new HighkiqError('TOO_MANY_REQUESTS', `too many wrong logins: try again in ${seconds} s`, {
-    retryAfter: seconds,
-  })
+  const retryAfter = Math.ceil(ms / 1000)
+  return new HighkiqError('TOO_MANY_REQUESTS', `too many wrong logins: try again in ${retryAfter} s`, { retryAfter })
 }

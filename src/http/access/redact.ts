@@ -1,7 +1,7 @@
 /** Redaction: hides the values of the members that rules name, wherever the server shows jobs. */
 
 import { JobRecord } from '../../inspect/record.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidOption } from '../../job/errors.ts'
 import { parseJson, stringifyJson } from '../../job/json.ts'
 import type { TaskEvent } from '../../tasks/event.ts'
 
@@ -106,8 +106,7 @@ function ruleOf(rules: unknown): Rule {
   if (typeof rules === 'function') return rules as Rule
   const isRule = (rule: unknown) => rule instanceof RegExp || (typeof rule === 'string' && rule !== '')
   if (!Array.isArray(rules) || !rules.every(isRule)) {
-    throw new HighkiqError(
-      'INVALID_OPTION',
+    throw invalidOption(
       "redact must be a list of names such as ['password', /token$/i], or a function (key, value) => shownValue",
     )
   }

@@ -32,11 +32,6 @@ const GROWS_MINUTES = 5
 const GROWN_SIZE = 20
 const LAG_SECONDS = 10
 
-interface Seen {
-  live: Process[]
-  queues: QueueSummary[]
-}
-
 export function alertFinder(hq: Highkiq, redaction: Redaction) {
   const observer = new LeaseObserver()
   const growth = new QueueGrowth()
@@ -49,9 +44,8 @@ export function alertFinder(hq: Highkiq, redaction: Redaction) {
     const { isLost, isRenewed, returnsIn } = observer.stateOf(identity, leases, Date.now(), performance.now())
     // A process can be too busy for a heartbeat and still renew its lease.
     const isSilent = isLost || (process.stateAt(hq.now()) === 'silent' && !isRenewed)
-    return isSilent
-      ? [{ kind: 'process-silent' as const, level: 'error' as const, identity, beat, busy, returnsIn }]
-      : []
+    if (!isSilent) return []
+    return [{ kind: 'process-silent' as const, level: 'error' as const, identity, beat, busy, returnsIn }]
   }
 
   const growing = (queues: readonly QueueSummary[]) =>
@@ -79,7 +73,7 @@ export function alertFinder(hq: Highkiq, redaction: Redaction) {
       observer.observe(leases, performance.now())
       const silent = processes.flatMap((process) => silentOf(process, leases))
       const live = processes.filter(({ identity }) => !silent.some((one) => one.identity === identity))
-      const [unserved, isServed] = queuesWithout({ live, queues })
+      const [unserved, isServed] = queuesWithout(live, queues)
       const alerts: Alert[] = [
         ...unserved,
         ...silent.slice(0, MOST),
@@ -99,7 +93,7 @@ export function alertFinder(hq: Highkiq, redaction: Redaction) {
 }
 
 /** Returns alerts for queues without a process, and a function that tells whether a queue is served. */
-function queuesWithout({ live, queues }: Seen): [Alert[], (queue: string) => boolean] {
+function queuesWithout(live: Process[], queues: QueueSummary[]): [Alert[], (queue: string) => boolean] {
   const taking = live.filter(({ isQuiet }) => !isQuiet)
   const waiting = queues.filter(({ size, paused }) => size > 0 && !paused)
   const served = (queue: string) => taking.some((process) => serves(process, queue))

@@ -102,7 +102,7 @@ export async function queuedOf(
 }
 
 /** @throws SEARCH_TOO_LONG */
-async function inTime<T>(signal: AbortSignal, search: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function inTime<T>(signal: AbortSignal, search: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = AbortSignal.timeout(SEARCH_MS)
   try {
     return await search(AbortSignal.any([signal, late]))

@@ -5,16 +5,16 @@ import type { Highkiq } from '../../app.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
-import { codeOf, HighkiqError } from '../../job/errors.ts'
+import { codeOf, HighkiqError, hasCode } from '../../job/errors.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Seal } from '../access/seal.ts'
 import { invalid, json } from '../server/answer.ts'
-import { chunksOf, LINES, readBody, readLines, typeOf } from '../server/body.ts'
+import { chunksOf, jsonOrLines, LINES, readBody, readLines, typeOf } from '../server/body.ts'
 import { KEY } from '../server/idempotency.ts'
 import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
-import { keyOfEntry, keyOfQueued, SEARCH_MS } from './job-key.ts'
+import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
 import { dateOf, detailOf, timeOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 
@@ -27,12 +27,7 @@ const PUSHED = { 'application/json': 'PushedJobs' }
 export const JOB_ROUTES: Route[] = [
   post('/api/v1/jobs', {
     summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
-    body: {
-      content: {
-        'application/json': 'NewJobs',
-        ...Object.fromEntries(LINES.map((type) => [type, { type: 'string' }])),
-      },
-    },
+    body: jsonOrLines('NewJobs'),
     headers: KEY,
     answers: {
       200: { description: 'The jobs that an earlier request with the same key pushed', content: PUSHED },
@@ -255,11 +250,10 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
 
 /** Finds a job. When it has to search everywhere, it stops at the time limit of a search. */
 async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
-  const late = AbortSignal.timeout(SEARCH_MS)
   try {
-    return { ...(await hq.find(jid, { signal: AbortSignal.any([left, late]) })), gaveUp: false }
+    return { ...(await inTime(left, (signal) => hq.find(jid, { signal }))), gaveUp: false }
   } catch (thrown) {
-    if (thrown !== late.reason) throw thrown
+    if (!hasCode(thrown, 'SEARCH_TOO_LONG')) throw thrown
     const event = await hq.tasks.event(jid)
     return { state: 'unknown' as const, queue: null, job: null, event, gaveUp: true }
   }

@@ -35,11 +35,8 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
       return { name, type: 'gauge', help, values: queues.map((queue) => [{ queue: queue.name }, of(queue)]) }
     }
     const ofOrdered = (name: string, help: string, of: (queue: (typeof ordered)['total']) => number): Metric => {
-      const values = Object.entries(ordered.queues).map(([queue, figures]): [Labels, number] => [
-        { queue },
-        of(figures),
-      ])
-      return { name, type: 'gauge', help, values }
+      const all = Object.entries(ordered.queues)
+      return { name, type: 'gauge', help, values: all.map(([queue, figures]) => [{ queue }, of(figures)]) }
     }
     const ofJobs = (name: string, help: string, of: 'processed' | 'failed' | 'seconds'): Metric => {
       return { name, type: 'counter', help, values: [...jobs].map(([job, counts]) => [{ job }, counts[of]]) }

@@ -3,11 +3,18 @@
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import { isObject, parseJson } from '../../job/json.ts'
 import { count } from '../../job/plural.ts'
+import type { SchemaName } from '../schemas.ts'
 import { invalid } from './answer.ts'
 import type { Route } from './route.ts'
 
 /** Media types of a body with one JSON value on each line. */
 export const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
+
+/** Describes a body that is JSON of this schema, or has one JSON value on each line. */
+export function jsonOrLines(schema: SchemaName): NonNullable<Route['body']> {
+  const lines = Object.fromEntries(LINES.map((type) => [type, { type: 'string' }]))
+  return { content: { 'application/json': schema, ...lines } }
+}
 
 /** Returns the media type, `text/csv` for `text/csv; charset=utf-8`; '' without a Content-Type. */
 export function typeOf(request: Request): string {
@@ -18,10 +25,8 @@ export function typeOf(request: Request): string {
 export function checkType(request: Request, { body }: Route): void {
   const encoding = request.headers.get('content-encoding')
   if (encoding && encoding.toLowerCase() !== 'identity') {
-    throw new HighkiqError(
-      'UNSUPPORTED_TYPE',
-      `Content-Encoding must be identity (got ${encoding}): send the body uncompressed`,
-    )
+    const message = `Content-Encoding must be identity (got ${encoding}): send the body uncompressed`
+    throw new HighkiqError('UNSUPPORTED_TYPE', message)
   }
   if (!body) return
   const type = typeOf(request)
@@ -94,10 +99,8 @@ async function inTime<T>(work: Promise<T>, ms: number, late: () => Error): Promi
 }
 
 function tooSlow(bytes: number): HighkiqError {
-  return new HighkiqError(
-    'BODY_TOO_SLOW',
-    `the body arrived too slowly and was abandoned after ${bytes} bytes: send it again`,
-  )
+  const message = `the body arrived too slowly and was abandoned after ${bytes} bytes: send it again`
+  return new HighkiqError('BODY_TOO_SLOW', message)
 }
 
 /** @throws BODY_TOO_LARGE */

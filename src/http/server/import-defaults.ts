@@ -1,7 +1,7 @@
 /** The option `imports`: import options by the name of the job. */
 
 import type { Highkiq } from '../../app.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidOption } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { checkImport, READING, READING_NAMES } from '../../tasks/import.ts'
@@ -16,8 +16,8 @@ export type Imports = Record<string, ImportsOfJob>
 export function checkImports(hq: Highkiq, imports: Imports): Imports {
   for (const [job, options] of Object.entries(imports)) {
     const where = `imports.${job}`
-    if (!isJob(hq, job)) throw invalid(`${where}: no job has this name: define it before you create the handler`)
-    if (!isObject(options)) throw invalid(`${where} must be an object, such as { validate: schema }`)
+    if (!isJob(hq, job)) throw invalidOption(`${where}: no job has this name: define it before you create the handler`)
+    if (!isObject(options)) throw invalidOption(`${where} must be an object, such as { validate: schema }`)
     checkTaskOptions(where, options, { ...READING, allowDuplicate: 'flag' })
     checkImport(where, given(options as ImportOptions, READING_NAMES))
   }
@@ -31,8 +31,4 @@ function isJob(hq: Highkiq, name: string): boolean {
   } catch {
     return false
   }
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }

@@ -10,12 +10,13 @@ import { invalid, json } from '../../server/answer.ts'
 import { readBody } from '../../server/body.ts'
 import { createOnce, KEY } from '../../server/idempotency.ts'
 import { cursor, flag, integer, listOf, oneOf, text } from '../../server/parameter.ts'
-import { get, ok, post, type Route } from '../../server/route.ts'
+import { answer, get, ok, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
 import { eventsOf, formatsOf, reasonsOf, searchEvents, statusOf } from './queries.ts'
 
 const LARGEST_PAGE = 500
+const LOCATION = { location: 'address of its status' }
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
@@ -24,15 +25,10 @@ export const TASK_ROUTES: Route[] = [
     body: { content: { 'application/json': 'NewTask' } },
     answers: {
       200: {
-        description: 'The task that an earlier request with the same key created',
-        content: { 'application/json': 'TaskAccepted' },
-        headers: { location: 'address of its status' },
+        ...answer('TaskAccepted', 'The task that an earlier request with the same key created'),
+        headers: LOCATION,
       },
-      202: {
-        description: 'Every row is stored',
-        content: { 'application/json': 'TaskAccepted' },
-        headers: { location: 'address of its status' },
-      },
+      202: { ...answer('TaskAccepted', 'Every row is stored'), headers: LOCATION },
     },
     headers: KEY,
     async run({ hq, server, base, request, audit }) {
@@ -43,10 +39,8 @@ export const TASK_ROUTES: Route[] = [
       if (typeof job !== 'string') throw invalid('`job` must be the name of a job')
       if (!Array.isArray(args)) throw invalid('`args` must be a list with a list of arguments for each row')
       if (args.length > server.limits.rows) {
-        throw new HighkiqError(
-          'TOO_MANY_ROWS',
-          `a task can have at most ${server.limits.rows} rows (got ${args.length})`,
-        )
+        const message = `a task can have at most ${server.limits.rows} rows (got ${args.length})`
+        throw new HighkiqError('TOO_MANY_ROWS', message)
       }
       const rows = args as unknown[][]
       const create = (more: { id?: string }) => hq.tasks.create(hq.jobNamed(job), rows, { ...options, ...more })
