@@ -75,13 +75,16 @@ function contentOf(path: string, document: Document): unknown {
 }
 
 const SETTING_OF: Record<string, SettingName> = Object.fromEntries(
-  NAMES.flatMap((name) => ('key' in SETTINGS[name] ? [[SETTINGS[name].key, name]] : [])),
+  NAMES.flatMap((name) => {
+    const { key } = SETTINGS[name]
+    return key === undefined ? [] : [[key, name]]
+  }),
 )
 
 function read(name: SettingName, value: unknown, where: string): unknown {
   const setting = SETTINGS[name]
   try {
-    return ('readKey' in setting ? setting.readKey : setting.read)(value)
+    return (setting.readKey ?? setting.read)(value)
   } catch (thrown) {
     if (thrown instanceof InvalidArgumentError) throw new CliError(`${where}: ${thrown.message}`, 2)
     throw thrown

@@ -26,9 +26,9 @@ export interface Setting<T = unknown> {
   usual: string
   /** Flags in commander's notation; absent when the setting has no flag. */
   flags?: string
-  variable?: string
+  variable?: string | undefined
   /** Key in a file. */
-  key?: string
+  key?: string | undefined
   /** Separator of several values in a variable; present only when the setting can be repeated. */
   between?: RegExp
   /** Reads a string or a YAML value. @throws InvalidArgumentError that says what the value must be */
@@ -37,109 +37,82 @@ export interface Setting<T = unknown> {
   readKey?: (value: unknown) => T
 }
 
-export const SETTINGS = {
+/** A setting has the variable and the key of its name, `HIGHKIQ_LOG_FILE` and `log_file`, unless it names others, or undefined for none. */
+const TABLE = {
   concurrency: {
     about: 'jobs that run at the same time',
     usual: 'RAILS_MAX_THREADS, else 10',
     flags: '-c, --concurrency <n>',
-    variable: 'HIGHKIQ_CONCURRENCY',
-    key: 'concurrency',
     read: word(wholeNumber),
   },
   queues: {
     about: "queue to serve, or '*' for all that jobs name; can be repeated",
     usual: 'default; on SQLite also all that jobs name',
     flags: '-q, --queue <name[,weight]>',
-    variable: 'HIGHKIQ_QUEUES',
-    key: 'queues',
     between: /[\s;]+/,
     read: readQueues,
   },
   capsules: {
     about: 'more sets of queues, each with its own slots (as JSON in the variable)',
-    usual: '',
-    variable: 'HIGHKIQ_CAPSULES',
-    key: 'capsules',
     read: readCapsules,
   },
   timeout: {
     about: 'seconds that running jobs get after SIGTERM; Infinity waits for all',
     usual: '25',
     flags: '-t, --timeout <seconds>',
-    variable: 'HIGHKIQ_TIMEOUT',
-    key: 'timeout',
     read: word(positiveSecondsOrInfinity),
   },
   leaseSeconds: {
     about: 'seconds until other workers rescue the jobs of a process that lost the store',
     usual: '15',
     flags: '--lease-seconds <n>',
-    variable: 'HIGHKIQ_LEASE_SECONDS',
-    key: 'lease_seconds',
     read: word(positiveSeconds),
   },
   maxBlockSeconds: {
     about: 'seconds until other workers rescue the jobs of a process whose event loop is blocked',
     usual: '900',
     flags: '--max-block-seconds <n>',
-    variable: 'HIGHKIQ_MAX_BLOCK_SECONDS',
-    key: 'max_block_seconds',
     read: word(positiveSecondsOrInfinity),
   },
   pollInterval: {
     about: 'seconds between two checks for due jobs; at most 1',
     usual: '1',
     flags: '--poll-interval <seconds>',
-    variable: 'HIGHKIQ_POLL_INTERVAL',
-    key: 'poll_interval',
     read: word(positiveSeconds),
   },
   orderedConcurrency: {
     about: 'batches of ordered queues that run at the same time',
     usual: '5',
     flags: '--ordered-concurrency <n>',
-    variable: 'HIGHKIQ_ORDERED_CONCURRENCY',
-    key: 'ordered_concurrency',
     read: word(wholeNumber),
   },
   processes: {
     about: 'number of worker processes; a parent process restarts those that end',
     usual: '1',
     flags: '--processes <n>',
-    variable: 'HIGHKIQ_PROCESSES',
-    key: 'processes',
     read: word(wholeNumber),
   },
   web: {
     about: 'also serve the dashboard and the HTTP API on this port',
     usual: 'no; 7433 without a port',
     flags: '--web [port]',
-    variable: 'HIGHKIQ_WEB',
-    key: 'web',
     read: word(webPort),
   },
   webHost: {
     about: 'address for the dashboard; any other than 127.0.0.1 needs HIGHKIQ_WEB_TOKEN',
     usual: '127.0.0.1',
     flags: '--web-host <address>',
-    variable: 'HIGHKIQ_WEB_HOST',
-    key: 'web_host',
     read: word(String),
   },
   maxMemory: {
     about: 'megabytes of memory above which a worker process is replaced',
-    usual: '',
     flags: '--max-memory <MB>',
-    variable: 'HIGHKIQ_MAX_MEMORY',
-    key: 'max_memory',
     read: word(wholeNumber),
   },
   require: {
     about: 'file that exports the app (.ts, .mts, .js, .mjs), or a folder with a jobs file; can be repeated',
     usual: 'jobs.ts or src/jobs.ts in this folder',
     flags: '-r, --require <path>',
-    variable: 'HIGHKIQ_REQUIRE',
-    key: 'require',
     between: new RegExp(delimiter),
     read: several,
   },
@@ -147,43 +120,40 @@ export const SETTINGS = {
     about: 'file with these settings (docs/configuration.md)',
     usual: 'config/highkiq.yml, sidekiq.yml or sidekiq.yml.erb',
     flags: '-C, --config <path>',
-    variable: 'HIGHKIQ_CONFIG',
+    key: undefined,
     read: word(String),
   },
   environment: {
     about: 'section of the file that overrides the rest',
     usual: 'APP_ENV, RAILS_ENV, RACK_ENV or NODE_ENV, else development',
     flags: '-e, --environment <name>',
-    variable: 'HIGHKIQ_ENVIRONMENT',
-    key: 'environment',
     read: word(String),
   },
   url: {
     about: 'store: sqlite:highkiq.db, redis://localhost:6379 …; overrides the URL in the app',
     usual: "the app's, else HIGHKIQ_URL, else REDIS_URL, else sqlite:highkiq.db",
     flags: '--url <url>',
+    variable: undefined,
+    key: undefined,
     read: word(String),
   },
   drain: {
     about: 'run all jobs of the store in --url, push new jobs to the app’s own store, then stop',
     usual: 'no',
     flags: '--drain',
+    variable: undefined,
+    key: undefined,
     read: word(yesOrNo),
   },
   tag: {
     about: 'name shown with the process',
     usual: "this folder's name",
     flags: '-g, --tag <tag>',
-    variable: 'HIGHKIQ_TAG',
-    key: 'tag',
     read: word(String),
   },
   labels: {
     about: 'label shown with the process; can be repeated',
-    usual: '',
     flags: '--label <label>',
-    variable: 'HIGHKIQ_LABELS',
-    key: 'labels',
     between: /\s*,\s*/,
     read: several,
   },
@@ -191,15 +161,12 @@ export const SETTINGS = {
     about: 'log at debug level and show stacks of errors',
     usual: 'no',
     flags: '-v, --verbose',
-    variable: 'HIGHKIQ_VERBOSE',
-    key: 'verbose',
     read: word(yesOrNo),
   },
   logJobs: {
     about: 'log when each job starts and ends',
     usual: 'yes',
     flags: '--no-log-jobs',
-    variable: 'HIGHKIQ_LOG_JOBS',
     key: 'skip_default_job_logging',
     read: word(yesOrNo),
     readKey: (value: unknown) => !word(yesOrNo)(value),
@@ -208,61 +175,65 @@ export const SETTINGS = {
     about: `format of log lines: ${FORMATS.join(', ')}`,
     usual: 'pretty on a terminal, else json',
     flags: '--log-format <format>',
-    variable: 'HIGHKIQ_LOG_FORMAT',
-    key: 'log_format',
     read: word(oneOf(FORMATS)),
   },
   logFile: {
     about: 'file to log to instead of standard error; SIGUSR2 reopens it',
-    usual: '',
     flags: '--log-file <path>',
-    variable: 'HIGHKIQ_LOG_FILE',
-    key: 'log_file',
     read: word(String),
   },
   loggedJobAttributes: {
     about: 'members of a job that each of its log lines shows',
     usual: 'bid, tags',
-    key: 'logged_job_attributes',
+    variable: undefined,
     read: several,
   },
   banner: {
     about: 'print a banner on a terminal',
     usual: 'yes',
     flags: '--no-banner',
-    variable: 'HIGHKIQ_BANNER',
+    key: undefined,
     read: word(yesOrNo),
   },
   maxRetries: {
     about: 'retries of a job with `retry: true`',
     usual: '25',
-    key: 'max_retries',
+    variable: undefined,
     read: word(wholeNumberOrNone),
   },
   maxIterationRuntime: {
     about: 'seconds after which an iterable job is interrupted and requeued',
-    usual: '',
-    key: 'max_iteration_runtime',
+    variable: undefined,
     read: word(positiveSeconds),
   },
   deadMax: {
     about: 'number of jobs that the dead set keeps',
     usual: '10,000',
+    variable: undefined,
     key: 'dead_max_jobs',
     read: word(wholeNumber),
   },
   deadSeconds: {
     about: 'seconds that the dead set keeps a job',
     usual: '15,552,000 (180 days)',
+    variable: undefined,
     key: 'dead_timeout_in_seconds',
     read: word(positiveSeconds),
   },
-} satisfies Record<string, Setting>
+} satisfies Record<string, Partial<Setting> & Pick<Setting, 'about' | 'read'>>
 
-export type SettingName = keyof typeof SETTINGS
-export type Settings = { [Name in SettingName]?: ReturnType<(typeof SETTINGS)[Name]['read']> }
+export type SettingName = keyof typeof TABLE
+type Value<Name extends SettingName> = ReturnType<(typeof TABLE)[Name]['read']>
+export type Settings = { [Name in SettingName]?: Value<Name> }
 
-export const NAMES = Object.keys(SETTINGS) as SettingName[]
+export const NAMES = Object.keys(TABLE) as SettingName[]
+
+export const SETTINGS = Object.fromEntries(
+  NAMES.map((name) => {
+    const key = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    return [name, { usual: '', variable: `HIGHKIQ_${key.toUpperCase()}`, key, ...TABLE[name] }]
+  }),
+) as { [Name in SettingName]: Setting<Value<Name>> }
 
 /** Reads a single value (string, number or boolean) as a string. */
 function word<T>(read: (text: string) => T): (value: unknown) => T {
