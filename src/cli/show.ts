@@ -12,7 +12,6 @@ const WATCH_MS = 1000
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
 
 export interface ShowOptions extends AppOptions {
-  json?: boolean
   watch?: boolean
 }
 
@@ -48,11 +47,4 @@ export function show<T>(options: ShowOptions, { get, text }: View<T>): Promise<v
 async function again(signal: AbortSignal): Promise<boolean> {
   await sleep(WATCH_MS, undefined, { signal }).catch(() => {})
   return !signal.aborted
-}
-
-/** Collects an async iterable into an array. */
-export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = []
-  for await (const item of items) found.push(item)
-  return found
 }

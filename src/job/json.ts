@@ -338,3 +338,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 export function isIterable(value: unknown): boolean {
   return typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value)
 }
+
+/** Collects an async iterable into an array. */
+export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = []
+  for await (const item of items) found.push(item)
+  return found
+}

@@ -2,13 +2,13 @@
 
 import type { Command } from 'commander'
 import type { Cron, CronInfo } from '../../index.ts'
+import { all } from '../../job/json.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
-import { all, type ShowOptions, show, withShowOptions } from '../show.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError } from '../usage.ts'
 
 interface ActionOptions extends AppOptions {
-  json?: boolean
   yes?: boolean
 }
 

@@ -2,9 +2,10 @@
 
 import type { Command } from 'commander'
 import type { Highkiq, Process } from '../../index.ts'
+import { all } from '../../job/json.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, table } from '../output.ts'
-import { all, type ShowOptions, show, withShowOptions } from '../show.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError } from '../usage.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))

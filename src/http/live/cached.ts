@@ -1,5 +1,3 @@
-/** Reads of the store for many callers at once. */
-
 /**
  * Returns a function that computes a value once for all callers, and reuses it for `ms` milliseconds. A failure rejects
  * for the callers that wait, and is not reused.
@@ -17,11 +15,4 @@ export function cached<T>(ms: number, make: () => Promise<T>): () => Promise<T> 
     })
     return made
   }
-}
-
-/** Collects an async iterable into an array. */
-export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = []
-  for await (const item of items) found.push(item)
-  return found
 }

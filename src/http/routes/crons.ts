@@ -1,8 +1,8 @@
 /** Routes of cron entries. */
 
 import type { Cron, CronInfo } from '../../index.ts'
+import { all } from '../../job/json.ts'
 import type { Redaction } from '../access/redact.ts'
-import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
 import { answer, type Call, get, ok, post, type Route } from '../server/route.ts'
 

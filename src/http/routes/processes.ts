@@ -2,8 +2,8 @@
 
 import type { Process, Running } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
+import { all } from '../../job/json.ts'
 import type { Redaction } from '../access/redact.ts'
-import { all } from '../live/cached.ts'
 import { json } from '../server/answer.ts'
 import { integer } from '../server/parameter.ts'
 import { answer, get, ok, post, type Route } from '../server/route.ts'
