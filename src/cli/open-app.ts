@@ -15,6 +15,8 @@ export interface AppOptions {
   require?: string[]
   url?: string
   verbose?: boolean
+  /** Given to commands that can print JSON. */
+  json?: boolean
   /** Drain the store of `url`, and push new jobs to the app's own store. */
   drain?: boolean
 }

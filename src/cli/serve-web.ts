@@ -33,10 +33,8 @@ export async function serveWeb(
 export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKEN', io().env)): Promise<void> {
   const { isLoopback } = await import('../http/access/local.ts')
   if (token !== undefined || isLoopback(host)) return
-  throw new CliError(
-    `other machines can reach ${host}, so it needs a token: set HIGHKIQ_WEB_TOKEN (or highkiq web --token), or leave out the host`,
-    2,
-  )
+  const message = `other machines can reach ${host}, so it needs a token: set HIGHKIQ_WEB_TOKEN (or highkiq web --token), or leave out the host`
+  throw new CliError(message, 2)
 }
 
 /** Rewords an error of `listen` with what to do. */

@@ -10,7 +10,6 @@ import { CliError, positiveSecondsOrInfinity } from '../usage.ts'
 interface CancelOptions extends AppOptions {
   queue?: string
   budget?: number
-  json?: boolean
 }
 
 const WORDS: Record<Exclude<CancelAnswer, 'not-found'>, string> = {

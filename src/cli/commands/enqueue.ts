@@ -15,7 +15,6 @@ interface EnqueueOptions extends AppOptions {
   queue?: string
   in?: string
   at?: Date
-  json?: boolean
 }
 
 const EXAMPLES = `
@@ -38,12 +37,8 @@ export function register(program: Command): void {
       .argument('[args...]', 'arguments of the job'),
   )
     .option('-q, --queue <name>', "queue to push to (default: the job's own, else default)")
-    .addOption(
-      new Option('--in <duration>', 'run it after this time: seconds, or 90s, 10m, 2h, 1d')
-        .conflicts('at')
-        .argParser(duration),
-    )
-    .addOption(new Option('--at <time>', 'run it at this time (ISO 8601)').argParser(date))
+    .addOption(inOption())
+    .option('--at <time>', 'run it at this time (ISO 8601)', date)
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(enqueue)
@@ -86,8 +81,13 @@ export function argument(text: string): unknown {
   }
 }
 
+export function inOption(): Option {
+  const option = new Option('--in <duration>', 'run it after this time: seconds, or 90s, 10m, 2h, 1d')
+  return option.conflicts('at').argParser(duration)
+}
+
 /** Checks a duration and returns it unchanged: it counts from the push. */
-export function duration(text: string): string {
+function duration(text: string): string {
   const given = /^\d+(\.\d+)?$/.test(text) ? `${text}s` : text
   try {
     dueAt(given, 0)

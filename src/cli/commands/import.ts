@@ -32,13 +32,14 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions, Pick<ImportOp
   work?: boolean
   concurrency?: number
   wait: boolean
-  json?: boolean
 }
 
 /** Options that are passed on as they are when a task is created. */
 const CREATING = ['name', 'maxFailures', 'onMaxFailures', 'keepArgs', 'rowsPerJob'] as const
 /** Options that only apply to a new task. */
 const ONLY_NEW = [...CREATING, 'allowDuplicate', 'taskConcurrency']
+/** Options that a dry run refuses. */
+const NOT_DRY = [...ONLY_NEW, 'resume', 'work', 'report', 'wait']
 /** Milliseconds between two hints that no worker serves the queue. */
 const REMIND_MS = 30_000
 
@@ -69,13 +70,9 @@ export function register(program: Command): void {
     .addOption(flagOf('name'))
   withReadingOptions(command)
     .addOption(
-      new Option('--dry-run', 'read and check the file without importing it: counts, problems, columns').conflicts([
-        ...ONLY_NEW,
-        'resume',
-        'work',
-        'report',
-        'wait',
-      ]),
+      new Option('--dry-run', 'read and check the file without importing it: counts, problems, columns').conflicts(
+        NOT_DRY,
+      ),
     )
     .option('--allow-duplicate', 'import the file even if it was imported within the last 24 hours')
     .addOption(
@@ -88,16 +85,10 @@ export function register(program: Command): void {
     .addOption(flagOf('concurrency'))
     .addOption(flagOf('keepArgs'))
     .addOption(flagOf('rowsPerJob'))
-    .addOption(
-      new Option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file').argParser(sheetPath),
-    )
+    .option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file', sheetPath)
     .addOption(reportLanguage())
     .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
-    .addOption(
-      new Option('-c, --concurrency <n>', 'jobs that run at the same time in this process, with --work').argParser(
-        wholeNumber,
-      ),
-    )
+    .option('-c, --concurrency <n>', 'jobs that run at the same time in this process, with --work', wholeNumber)
     .addOption(
       new Option('--no-wait', 'do not wait for the end; print the id of the task').conflicts(['work', 'report']),
     )
@@ -127,10 +118,8 @@ async function refuseReport(hq: Highkiq, file: string, options: ImportCommandOpt
   const id = await reportedTask(file, reading)
   if (id === undefined || !(await hq.tasks.get(id).status())) return
   const back = `highkiq task retry ${id} --report ${quoted(file)}${sameApp(options)}`
-  throw new CliError(
-    `${file} is a report of task ${id}: ${back} runs its rows again; --allow-duplicate imports them as new ones`,
-    2,
-  )
+  const message = `${file} is a report of task ${id}: ${back} runs its rows again; --allow-duplicate imports them as new ones`
+  throw new CliError(message, 2)
 }
 
 class Submission {

@@ -88,10 +88,8 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
     .allowExcessArguments()
     .action((options: ListOptions, { args: [verb] }: Command) => {
       if (verb !== undefined) {
-        throw new CliError(
-          `there is no command "highkiq ${name} ${verb}" (commands: ${Object.keys(about.actions).join(', ')})`,
-          2,
-        )
+        const commands = Object.keys(about.actions).join(', ')
+        throw new CliError(`there is no command "highkiq ${name} ${verb}" (commands: ${commands})`, 2)
       }
       return show(options, {
         get: (hq) => list(about, hq, options),

@@ -12,7 +12,6 @@ interface PageOptions extends AppOptions {
   desc?: boolean
   from?: string
   limit: number
-  json?: boolean
 }
 
 export function registerPages(ordered: Command): void {

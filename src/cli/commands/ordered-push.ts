@@ -1,7 +1,7 @@
 /** `highkiq ordered push` pushes one ordered job, or a file with one job on each line. */
 
 import { open } from 'node:fs/promises'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { HighkiqError, OrderedQueue } from '../../index.ts'
 import { messageOf } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
@@ -9,7 +9,7 @@ import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
 import { CliError } from '../usage.ts'
-import { argument, date, duration } from './enqueue.ts'
+import { argument, date, inOption } from './enqueue.ts'
 
 interface PushOptions extends AppOptions {
   score?: number
@@ -17,7 +17,6 @@ interface PushOptions extends AppOptions {
   at?: Date
   wake?: boolean
   file?: string
-  json?: boolean
 }
 
 const EXAMPLES = `
@@ -37,12 +36,8 @@ export function registerPush(ordered: Command): void {
     .argument('[id]', 'id of the entity that the job is about')
     .argument('[payload]', "payload of the job (default: '')")
     .option('--score <number>', 'order among the payloads of the id (default: now)', score)
-    .addOption(
-      new Option('--in <duration>', 'run it after this time: seconds, or 90s, 10m, 2h, 1d')
-        .conflicts('at')
-        .argParser(duration),
-    )
-    .addOption(new Option('--at <time>', 'run it at this time (ISO 8601)').argParser(date))
+    .addOption(inOption())
+    .option('--at <time>', 'run it at this time (ISO 8601)', date)
     .option('--wake', 'let an id that waits for a later time run at this time')
     .option('--file <path>', 'NDJSON file with one job a line; - for standard input')
     .option('--json', 'as JSON')

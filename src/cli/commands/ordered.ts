@@ -11,7 +11,6 @@ import { registerPages } from './ordered-pages.ts'
 import { registerPush } from './ordered-push.ts'
 
 interface ActionOptions extends AppOptions {
-  json?: boolean
   yes?: boolean
   all?: boolean
   dead?: boolean

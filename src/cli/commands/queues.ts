@@ -24,15 +24,9 @@ export function register(program: Command): void {
     )
 }
 
-interface ActionOptions extends AppOptions {
-  json?: boolean
-}
-
 function actionCommand(program: Command, name: string, description: string): Command {
-  return withAppOptions(program.command(name).description(description).argument('<queue>', 'name of the queue')).option(
-    '--json',
-    'as JSON',
-  )
+  const command = program.command(name).description(description).argument('<queue>', 'name of the queue')
+  return withAppOptions(command).option('--json', 'as JSON')
 }
 
 export function registerPause(program: Command): void {
@@ -41,7 +35,7 @@ export function registerPause(program: Command): void {
     .action(pause)
 }
 
-function pause(queue: string, { json, ...options }: ActionOptions): Promise<void> {
+function pause(queue: string, { json, ...options }: AppOptions): Promise<void> {
   return withExistingStore(options, async (hq) => {
     const isKnown = (await hq.queueSummaries()).some(({ name }) => name === queue) || (await served(hq)).has(queue)
     if (!isKnown && (await hq.orderedQueues()).includes(hq.ordered(queue).queue)) {
@@ -59,7 +53,7 @@ function pause(queue: string, { json, ...options }: ActionOptions): Promise<void
 export function registerResume(program: Command): void {
   actionCommand(program, 'resume', 'let workers fetch from a paused queue again')
     .addHelpText('after', '\nExamples:\n  highkiq resume low\n')
-    .action((queue: string, { json, ...options }: ActionOptions) =>
+    .action((queue: string, { json, ...options }: AppOptions) =>
       withExistingStore(options, async (hq) => {
         await hq.queue(queue).resume()
         printResult(json, { queue, paused: false }, `${queue} is resumed`)

@@ -10,10 +10,6 @@ import { existing, statusOf } from '../task.ts'
 import { confirm } from '../terminal.ts'
 import { CliError, maxFailures, wholeNumber } from '../usage.ts'
 
-interface ActionOptions extends AppOptions {
-  json?: boolean
-}
-
 export function registerActions(task: Command): void {
   command(task, 'pause', 'stop enqueueing rows of the task; rows in the queue still run').action(
     action(async (task) => task.pause()),
@@ -26,15 +22,11 @@ export function registerActions(task: Command): void {
 
 function registerSet(task: Command): void {
   command(task, 'set', 'change limits of the task while it runs')
-    .addOption(new Option('-c, --concurrency <n>', 'rows that run at the same time').argParser(wholeNumber))
-    .addOption(
-      new Option('--max-failures <n>', "rows that may fail: a number, a share such as 5%, or 'all'").argParser(
-        maxFailures,
-      ),
-    )
+    .option('-c, --concurrency <n>', 'rows that run at the same time', wholeNumber)
+    .option('--max-failures <n>', "rows that may fail: a number, a share such as 5%, or 'all'", maxFailures)
     .addOption(new Option('--on-max-failures <what>', 'action when more rows fail').choices(['pause', 'cancel']))
     .addHelpText('after', '\nExamples:\n  highkiq task set 0f3a6c1e9b2d4857 -c 5 --max-failures 2%\n')
-    .action((id: string, options: ActionOptions & TaskSettings) => {
+    .action((id: string, options: AppOptions & TaskSettings) => {
       const settings: TaskSettings = given(options, ['concurrency', 'maxFailures', 'onMaxFailures'])
       if (Object.keys(settings).length === 0)
         throw new CliError('set needs --concurrency, --max-failures or --on-max-failures', 2)
@@ -46,7 +38,7 @@ function registerCancel(task: Command): void {
   command(task, 'cancel', 'cancel the task: waiting rows are cancelled, running handlers see ctx.signal abort')
     .option('--reason <text>', 'reason to show with the task')
     .option('-y, --yes', 'do not ask for confirmation')
-    .action(async (id: string, { reason, yes, ...options }: ActionOptions & { reason?: string; yes?: boolean }) => {
+    .action(async (id: string, { reason, yes, ...options }: AppOptions & { reason?: string; yes?: boolean }) => {
       await action(async (task, status) => {
         if (status.state === 'done') throw ended(task)
         const open = status.counts.enqueued + status.counts.working
@@ -65,7 +57,7 @@ function ended({ id }: Task): CliError {
 function registerDelete(task: Command): void {
   command(task, 'delete', 'delete the task with its events and files; waiting rows are cancelled')
     .option('-y, --yes', 'do not ask for confirmation')
-    .action((id: string, { yes, json, ...options }: ActionOptions & { yes?: boolean }) =>
+    .action((id: string, { yes, json, ...options }: AppOptions & { yes?: boolean }) =>
       withExistingStore(options, async (hq) => {
         const task = await existing(hq, id)
         const { name, total } = await statusOf(task)
@@ -77,15 +69,13 @@ function registerDelete(task: Command): void {
 }
 
 function command(task: Command, name: string, description: string): Command {
-  return withAppOptions(task.command(name).description(description).argument('<id>', 'id of the task')).option(
-    '--json',
-    'as JSON',
-  )
+  const added = task.command(name).description(description).argument('<id>', 'id of the task')
+  return withAppOptions(added).option('--json', 'as JSON')
 }
 
 /** Runs an action on a task and prints the status afterwards. */
 function action(change: (task: Task, status: TaskStatus) => Promise<void>) {
-  return (id: string, options: ActionOptions) =>
+  return (id: string, options: AppOptions) =>
     withExistingStore(options, async (hq) => {
       const task = await existing(hq, id)
       await change(task, await statusOf(task))

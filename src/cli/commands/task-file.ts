@@ -19,10 +19,6 @@ import { existing, filesOf, statusOf } from '../task.ts'
 import { onInterrupt } from '../terminal.ts'
 import { CliError, reportLanguage, sheetPath } from '../usage.ts'
 
-interface FileOptions extends AppOptions {
-  json?: boolean
-}
-
 export function registerFiles(task: Command): void {
   withAppOptions(
     task
@@ -74,7 +70,7 @@ Examples:
   highkiq task download 0f3a6c1e9b2d4857 - | gzip > customers.csv.gz
 `
 
-interface ReportCommandOptions extends FileOptions {
+interface ReportCommandOptions extends AppOptions {
   all?: boolean
   lang?: Language
 }
@@ -85,7 +81,7 @@ async function report(hq: Highkiq, id: string, out: string, { all, lang, json }:
   printResult(json, { path: out, rows }, `${out}: ${plural(rows, all ? 'row' : 'rejected row')}`)
 }
 
-interface DownloadOptions extends FileOptions {
+interface DownloadOptions extends AppOptions {
   wait?: boolean
   partial?: boolean
 }

@@ -19,7 +19,6 @@ interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions {
   status?: RetryOptions['status']
   report?: string
   watch?: boolean
-  json?: boolean
 }
 
 const EXAMPLES = `
@@ -46,14 +45,8 @@ export function registerRetry(task: Command): void {
         someOf(REJECTED_STATUSES),
       ),
     )
-  withCodeOptions(command, 'those').addOption(
-    new Option('--report <file>', 'retry the rows of this corrected report instead').conflicts([
-      'status',
-      'code',
-      'withoutCode',
-      'otherCodes',
-    ]),
-  )
+  const report = new Option('--report <file>', 'retry the rows of this corrected report instead')
+  withCodeOptions(command, 'those').addOption(report.conflicts(['status', 'code', 'withoutCode', 'otherCodes']))
   withReadingOptions(command)
     .option('--watch', 'show the progress until the task has ended')
     .option('--json', 'as JSON')

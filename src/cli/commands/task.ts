@@ -19,10 +19,6 @@ import { registerRetry } from './task-retry.ts'
 
 const PAGE = 100
 
-interface TaskOptions extends AppOptions {
-  json?: boolean
-}
-
 export function register(program: Command): void {
   const task = program.command('task').description('show tracked tasks, their rows and why rows failed; change them')
   registerList(task)
@@ -35,7 +31,7 @@ export function register(program: Command): void {
 
 // ------------------------------------------------------------------------------------------------------------ list
 
-interface ListCommandOptions extends TaskOptions {
+interface ListCommandOptions extends AppOptions {
   state?: TaskState
   job?: string
   limit: number
@@ -76,7 +72,7 @@ async function list(hq: Highkiq, { state, job, limit, json }: ListCommandOptions
 
 // ------------------------------------------------------------------------------------------------------------ show
 
-interface ShowOptions extends TaskOptions {
+interface ShowOptions extends AppOptions {
   watch?: boolean
 }
 
@@ -127,7 +123,7 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
 
 // ---------------------------------------------------------------------------------------------------------- events
 
-interface EventsOptions extends TaskOptions, CodeOptions {
+interface EventsOptions extends AppOptions, CodeOptions {
   status?: EventStatus[]
   limit?: number
 }
@@ -137,13 +133,9 @@ function registerEvents(task: Command): void {
     .command('events')
     .description('list the events of a task, one for each row')
     .argument('<id>', 'id of the task')
-  withAppOptions(command).addOption(
-    new Option('--status <list>', 'only events with these statuses, separated by commas').argParser(
-      someOf(EVENT_STATUSES),
-    ),
-  )
-  withCodeOptions(command, 'rejected ones')
-    .addOption(new Option('--limit <n>', 'show at most n events (default: all)').argParser(wholeNumber))
+    .option('--status <list>', 'only events with these statuses, separated by commas', someOf(EVENT_STATUSES))
+  withCodeOptions(withAppOptions(command), 'rejected ones')
+    .option('--limit <n>', 'show at most n events (default: all)', wholeNumber)
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
     .action((id: string, options: EventsOptions) => withExistingStore(options, (hq) => events(hq, id, options)))

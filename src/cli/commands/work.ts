@@ -166,21 +166,10 @@ function say({ verbose, logFormat, logFile }: Settings): void {
 
 function workerOptions(settings: Settings): WorkerOptions {
   const { concurrency, queues, timeout, leaseSeconds, maxBlockSeconds, pollInterval, labels } = settings
-  const { orderedConcurrency } = settings
+  const { orderedConcurrency, logJobs = true } = settings
   const { default: own, ...capsules } = settings.capsules ?? {}
-  return {
-    concurrency,
-    queues,
-    ...own,
-    capsules,
-    timeout,
-    leaseSeconds,
-    maxBlockSeconds,
-    pollInterval,
-    orderedConcurrency,
-    labels,
-    logJobs: settings.logJobs ?? true,
-  }
+  const times = { timeout, leaseSeconds, maxBlockSeconds, pollInterval }
+  return { concurrency, queues, ...own, capsules, ...times, orderedConcurrency, labels, logJobs }
 }
 
 function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | undefined): void {
