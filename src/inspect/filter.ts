@@ -22,13 +22,8 @@ export interface JobFilter {
  */
 export function filterOf(filter: JobFilter, shown: (text: string) => string = (text) => text): Search | undefined {
   // An empty text counts as absent: it comes from an empty field of a form.
-  const {
-    search,
-    class: name,
-    error,
-    cause,
-    queue,
-  } = Object.fromEntries(Object.entries(filter).filter(([, text]) => text !== '')) as JobFilter
+  const filled: JobFilter = Object.fromEntries(Object.entries(filter).filter(([, text]) => text !== ''))
+  const { search, class: name, error, cause, queue } = filled
   if ([search, name, error, cause, queue].every((one) => one === undefined)) return undefined
   const searches = search === undefined ? [] : textsOf(search).map(searchOf)
   const failure = error === undefined ? undefined : searchOf(error)

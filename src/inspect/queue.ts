@@ -105,10 +105,8 @@ export class Queue implements AsyncIterable<QueuedJob> {
   ): Promise<QueuedJob | null> {
     const read = (after?: string) => {
       signal?.throwIfAborted()
-      return this.#app.store.search.scanQueue(this.name, '', {
-        ...(after === undefined ? { at } : { after }),
-        limit: BATCH,
-      })
+      const from = after === undefined ? { at } : { after }
+      return this.#app.store.search.scanQueue(this.name, '', { ...from, limit: BATCH })
     }
     for await (const { items } of pages(read)) {
       const found = items.find(({ text }) => meant(text))
@@ -203,22 +201,19 @@ export async function summariesOf(store: Store, now: number): Promise<QueueSumma
   const known = new Set(queues.map(({ name }) => name))
   const empty = paused.filter((name) => !known.has(name)).map((name) => ({ name, size: 0, next: null }))
   const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues
-  return all.map((info) => ({
-    name: info.name,
-    size: info.size,
-    latency: waited(info, now),
+  return all.map(({ next, ...info }) => ({
+    ...info,
+    latency: waited({ next }, now),
     paused: paused.includes(info.name),
   }))
 }
 
 /** Returns the seconds that the next job of a queue has waited; 0 when the queue is empty. */
-export function waited({ next }: QueueInfo, now: number): number {
+export function waited({ next }: Pick<QueueInfo, 'next'>, now: number): number {
   return next === null ? 0 : latencyOf(next, now)
 }
 
 function refused(queue: string): HighkiqError {
-  return new HighkiqError(
-    'STORE_UNUSABLE',
-    `the store can't take jobs out of queue ${queue}: does a key hold something else?`,
-  )
+  const message = `the store can't take jobs out of queue ${queue}: does a key hold something else?`
+  return new HighkiqError('STORE_UNUSABLE', message)
 }

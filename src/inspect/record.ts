@@ -118,20 +118,11 @@ export class JobRecord {
   }
 
   toJSON(): Record<string, unknown> {
-    const { jid, queue, displayClass, displayArgs, tags, bid, createdAt, enqueuedAt } = this
+    const { jid, queue, displayClass, displayArgs: args, tags, bid, createdAt, enqueuedAt } = this
     const { failedAt, retriedAt, retryCount, errorClass, errorMessage } = this
     const failure = { failedAt, retriedAt, retryCount, errorClass, errorMessage }
-    return {
-      jid,
-      queue,
-      class: displayClass,
-      args: displayArgs,
-      tags,
-      bid,
-      createdAt,
-      enqueuedAt,
-      ...(failedAt || errorClass ? failure : {}),
-    }
+    const job = { jid, queue, class: displayClass, args, tags, bid, createdAt, enqueuedAt }
+    return failedAt || errorClass ? { ...job, ...failure } : job
   }
 
   get #shown(): { class: string; args: unknown[] } {

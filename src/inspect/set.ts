@@ -285,10 +285,8 @@ function textOf(job: NewEntry | string, wire: Wire): { text: string; jid: string
   const payload = readPayload(text)
   if (payload) checkReadable(text, payload.class)
   if (typeof payload?.jid === 'string') return { text, jid: payload.jid }
-  throw new HighkiqError(
-    'INVALID_JOB',
-    `no job: give its class, its arguments, and in a text its jid (${text.slice(0, 80)})`,
-  )
+  const message = `no job: give its class, its arguments, and in a text its jid (${text.slice(0, 80)})`
+  throw new HighkiqError('INVALID_JOB', message)
 }
 
 function writeNew(job: NewEntry, wire: Wire): string {

@@ -43,12 +43,8 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
   // The store counts the jobs of Highkiq's owners exactly. Sidekiq's processes report theirs at each heartbeat.
   const isOurs = ({ identity }: ProcessRecord) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
   const others = processes.filter((process) => !isOurs(process)).reduce((sum, { busy }) => sum + busy, 0)
-  return {
-    ...stats,
-    busy: fetched + others,
-    processes: processes.length,
-    defaultLatency: queues[0] ? waited(queues[0], now) : 0,
-  }
+  const defaultLatency = queues[0] ? waited(queues[0], now) : 0
+  return { ...stats, busy: fetched + others, processes: processes.length, defaultLatency }
 }
 
 /** Resolves with the counts of the last days up to `from`, newest first. @throws INVALID_OPTION */

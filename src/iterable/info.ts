@@ -17,13 +17,9 @@ export interface IterationInfo {
 export async function iterationOf(store: Store, jid: string): Promise<IterationInfo | null> {
   const [record] = await store.jobs.iterations([jid])
   if (!record) return null
-  const { executions, runtime, cursor, cancelled } = record
-  return {
-    executions,
-    runtime,
-    cursor: cursor === null ? null : readable(cursor),
-    cancelled: cancelled === null ? null : new Date(cancelled),
-  }
+  const { executions, runtime } = record
+  const cursor = record.cursor === null ? null : readable(record.cursor)
+  return { executions, runtime, cursor, cancelled: record.cancelled === null ? null : new Date(record.cancelled) }
 }
 
 /** Returns the cursor, or its text when that is not valid JSON: another program may have written it. */

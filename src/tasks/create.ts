@@ -40,14 +40,8 @@ export async function createTask(
   const producer = new Producer(app)
   const lists = options.rowsPerJob === undefined ? {} : LISTS
   const payload = { ...payloadOf(app, job, id, options.queue), ...lists, ...options.members }
-  const writer = new RowWriter(app, {
-    task: id,
-    producer: producer.token,
-    payload,
-    fitsTemplate: true,
-    first: 0,
-    ...grouped(options),
-  })
+  const own = { fitsTemplate: true, first: 0, ...grouped(options) }
+  const writer = new RowWriter(app, { task: id, producer: producer.token, payload, ...own })
   let created = false
   const flush = async () => {
     const isFirst = !created

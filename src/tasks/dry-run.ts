@@ -37,17 +37,9 @@ const PREVIEW = 10
 
 /** Reads and checks the whole file. @throws every error that is not a fault of the file */
 export async function dryRun({ format, header, encoding, rows }: OpenImport): Promise<DryRun> {
-  const run: DryRun = {
-    format,
-    columns: header ?? null,
-    encoding: null,
-    complete: false,
-    total: 0,
-    valid: 0,
-    invalid: 0,
-    problems: [],
-    preview: [],
-  }
+  const counts = { total: 0, valid: 0, invalid: 0 }
+  const columns = header ?? null
+  const run: DryRun = { format, columns, encoding: null, complete: false, ...counts, problems: [], preview: [] }
   try {
     for await (const { args, number = 0, rejected } of rows) {
       run.total++

@@ -27,12 +27,8 @@ export async function claimFile(
     if (!allowDuplicate && earlier !== id && (isStarting || (await store.tasks.find(earlier)) !== null)) {
       const hint = 'set allowDuplicate: true'
       const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or ${hint}`
-      throw new HighkiqError('ALREADY_IMPORTED', message, {
-        task: earlier,
-        option: 'allowDuplicate',
-        value: true,
-        hint,
-      })
+      const about = { task: earlier, option: 'allowDuplicate', value: true, hint }
+      throw new HighkiqError('ALREADY_IMPORTED', message, about)
     }
     before = stored
     stored = await store.results.remember(key, value, DAY, stored)

@@ -56,22 +56,12 @@ export async function* inPages<T>(all: AsyncIterable<T> | Iterable<T>): AsyncGen
 
 /** Converts a stored event to the public form. `language` applies to the messages that are not the app's. */
 export function eventOf(job: string, event: EventRecord, language: Language = 'en'): TaskEvent {
-  const { index, jid, number, status, attempts, code } = event
+  const { index, jid, number, status, attempts, code, startedAt, finishedAt } = event
   const date = (at: number | null) => (at === null ? null : new Date(at))
-  return {
-    index,
-    jid,
-    job: event.job ?? job,
-    number,
-    status,
-    args: argsOfEvent(event),
-    attempts,
-    code,
-    messages: historyOf(event, language).map(({ at, text }) => ({ at: new Date(at), text })),
-    startedAt: date(event.startedAt),
-    finishedAt: date(event.finishedAt),
-    ...(event.result === null ? {} : { result: parseJson(event.result) }),
-  }
+  const messages = historyOf(event, language).map(({ at, text }) => ({ at: new Date(at), text }))
+  const row = { index, jid, job: event.job ?? job, number, status, args: argsOfEvent(event), attempts, code, messages }
+  const result = event.result === null ? {} : { result: parseJson(event.result) }
+  return { ...row, startedAt: date(startedAt), finishedAt: date(finishedAt), ...result }
 }
 
 /** @throws INVALID_OPTION */

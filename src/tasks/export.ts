@@ -100,19 +100,14 @@ function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions
   const ended = record.state === 'done' || record.state === 'cancelled'
   if (!ended && !wait) {
     const done = total - counts.enqueued - counts.working
-    throw new HighkiqError(
-      'TASK_NOT_DONE',
-      `task ${id} has ${done} of ${total} pages: wait for it, or download with wait`,
-      { option: 'wait', value: true, hint: 'download with wait' },
-    )
+    const hint = 'download with wait'
+    const message = `task ${id} has ${done} of ${total} pages: wait for it, or ${hint}`
+    throw new HighkiqError('TASK_NOT_DONE', message, { option: 'wait', value: true, hint })
   }
   const rejected = counts.failed + counts.error + counts.cancelled
   if (rejected > 0 && !partial && ended) {
-    throw new HighkiqError(
-      'EXPORT_INCOMPLETE',
-      `${rejected} of ${total} pages of task ${id} were rejected: retry them, or ${PARTIAL.hint}`,
-      PARTIAL,
-    )
+    const message = `${rejected} of ${total} pages of task ${id} were rejected: retry them, or ${PARTIAL.hint}`
+    throw new HighkiqError('EXPORT_INCOMPLETE', message, PARTIAL)
   }
 }
 
@@ -149,9 +144,6 @@ async function* endedInOrder(
 
 function incomplete(id: string, { index, status }: EventRecord): HighkiqError {
   const what = status === 'finished' ? 'is not kept any more' : `was rejected (${status})`
-  return new HighkiqError(
-    'EXPORT_INCOMPLETE',
-    `page ${index} of task ${id} ${what}: retry it, or ${PARTIAL.hint}`,
-    PARTIAL,
-  )
+  const message = `page ${index} of task ${id} ${what}: retry it, or ${PARTIAL.hint}`
+  return new HighkiqError('EXPORT_INCOMPLETE', message, PARTIAL)
 }

@@ -78,11 +78,8 @@ export function checkRetry(options: RetryOptions): void {
   const { status, code, otherCodes, rows, report, as } = options
   checkCode('task.retry', options)
   if (status !== undefined) checkStatuses('task.retry', status, REJECTED_STATUSES)
-  const selectors = Object.entries({
-    'status or code': status !== undefined || code !== undefined || otherCodes ? true : undefined,
-    rows,
-    report,
-  })
+  const byCode = status !== undefined || code !== undefined || otherCodes ? true : undefined
+  const selectors = Object.entries({ 'status or code': byCode, rows, report })
   const used = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
   if (used.length > 1) throw invalid(`select rows in one way: by ${used.join(', or by ')}`)
   if (as !== undefined) checkImport('task.retry: as', as)

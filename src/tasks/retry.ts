@@ -134,15 +134,9 @@ async function removeFromQueue(
       if (payload?.hk_task !== id || !allAmong(payload, cancelled)) continue
       const time = now()
       const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, time) ?? []
-      pulls.push({
-        text,
-        at,
-        to: null,
-        effects: [
-          ...ended,
-          ...jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation' as const, jid, at: time, dropped: true })),
-        ],
-      })
+      const clear = { kind: 'clear-cancellation', at: time, dropped: true } as const
+      const cleared = jidsOf(payload).map((jid) => ({ ...clear, jid }))
+      pulls.push({ text, at, to: null, effects: [...ended, ...cleared] })
     }
     if (pulls.length > 0) await retryTransient(() => store.search.pull(queue, pulls, now()))
   }

@@ -148,8 +148,7 @@ export class RowWriter {
     }
     client.check(after)
     if (after.queue !== payload.queue) {
-      throw new HighkiqError(
-        'INVALID_JOB',
+      throw invalid(
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,
       )
     }

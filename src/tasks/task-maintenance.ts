@@ -220,21 +220,12 @@ export class TaskMaintenance extends Periodic {
     codeOf: (task: TaskRecord, event: EventRecord) => string,
   ): Promise<void> {
     const at = this.#app.now()
+    const end = { kind: 'event', status: 'error', window: 'leave', at } as const
     for (let from = 0; from < lost.length; from += PAGE) {
       const effects = lost.slice(from, from + PAGE).map(({ task, event }) => {
         const { jid, run, attempts } = event
         const code = codeOf(task, event)
-        return {
-          kind: 'event' as const,
-          jid,
-          run,
-          attempt: attempts,
-          status: 'error' as const,
-          at,
-          window: 'leave' as const,
-          code,
-          messages: [{ at, code, params: {} }],
-        }
+        return { ...end, jid, run, attempt: attempts, code, messages: [{ at, code, params: {} }] }
       })
       await store.tasks.changeEvents(effects, at)
     }

@@ -289,6 +289,7 @@ export class Task {
 
 export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const { id, name, job, queue, state, run, total, backlog, counts, reason } = record
+  const { window, rowsPerJob, maxFailures, onMaxFailures } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.runAt, 1) / 1000
   // A row that was reopened by hand had ended before, too.
@@ -296,24 +297,15 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working
   // `inWindow` counts jobs, each of up to `rowsPerJob` rows.
-  const retrying = Math.max(open - backlog - record.inWindow * (record.rowsPerJob ?? 1), 0)
+  const retrying = Math.max(open - backlog - record.inWindow * (rowsPerJob ?? 1), 0)
   const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying < open)
+  const about = { id, name, job, queue, state, ...(reason ? { reason: messageText(reason) } : {}) }
+  const rows = { run, runAt: new Date(record.runAt), total, backlog, retrying }
+  const limits = { window, rowsPerJob, maxFailures: formatMaxFailures(maxFailures), onMaxFailures }
   return {
-    id,
-    name,
-    job,
-    queue,
-    state,
-    ...(reason ? { reason: messageText(reason) } : {}),
-    run,
-    runAt: new Date(record.runAt),
-    total,
-    backlog,
-    retrying,
-    window: record.window,
-    rowsPerJob: record.rowsPerJob,
-    maxFailures: formatMaxFailures(record.maxFailures),
-    onMaxFailures: record.onMaxFailures,
+    ...about,
+    ...rows,
+    ...limits,
     counts,
     percent: total === 0 ? 100 : (ended / total) * 100,
     createdAt: new Date(record.createdAt),

@@ -92,21 +92,9 @@ export class Tasks {
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
    *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `allowDuplicate`
    */
-  import<Row_ extends object>(
-    job: Job<[row: Row_]>,
-    source: Source,
-    options: ImportOptions & { dryRun: true },
-  ): Promise<DryRun>
-  import<Row_ extends object>(
-    job: Job<[row: Row_]>,
-    source: Source,
-    options?: ImportOptions & { dryRun?: false },
-  ): Promise<Task>
-  import<Row_ extends object>(
-    job: Job<[row: Row_]>,
-    source: Source,
-    options: ImportOptions = {},
-  ): Promise<Task | DryRun> {
+  import<R extends object>(job: Job<[R]>, source: Source, options: ImportOptions & { dryRun: true }): Promise<DryRun>
+  import<R extends object>(job: Job<[R]>, source: Source, options?: ImportOptions & { dryRun?: false }): Promise<Task>
+  import<R extends object>(job: Job<[R]>, source: Source, options: ImportOptions = {}): Promise<Task | DryRun> {
     return this.#app.client.target.apart('tasks.import', () =>
       this.#import(job as unknown as Job<never[]>, source, options),
     )

@@ -94,14 +94,10 @@ function routesOf(word: JobSetName): Route[] {
       async run({ hq, server, query }) {
         const shown = server.redaction.text
         const { items, ...about } = await setOf(hq, word).errors(GROUPING, { shown, search: filterOf(query, shown) })
-        return json({
-          items: items.map((group) => ({
-            ...group,
-            since: timeOf(group.since),
-            jobs: group.jobs.map((job) => cut(job)),
-          })),
-          ...about,
+        const groups = items.map(({ since, jobs, ...group }) => {
+          return { ...group, since: timeOf(since), jobs: jobs.map((job) => cut(job)) }
         })
+        return json({ items: groups, ...about })
       },
     }),
     // These come before the routes of one job, since `all` is not a job id.
@@ -123,12 +119,8 @@ function routesOf(word: JobSetName): Route[] {
       async run({ hq, server, path, query, request }) {
         const named = { jid: path.jid ?? '', key: query.key }
         const entry = await entryOf(server, setOf(hq, word), named, request.signal)
-        const about = {
-          key: keyOfEntry(await server.seal(), entry, false),
-          at: dateOf(entry.score),
-          whole: query.whole,
-        }
-        return json(detailOf(server.redaction, entry, about))
+        const key = keyOfEntry(await server.seal(), entry, false)
+        return json(detailOf(server.redaction, entry, { key, at: dateOf(entry.score), whole: query.whole }))
       },
     }),
     ...names.map(([name, act]) => {

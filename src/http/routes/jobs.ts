@@ -7,6 +7,7 @@ import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { codeOf, HighkiqError, hasCode } from '../../job/errors.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
+import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Seal } from '../access/seal.ts'
 import { invalid, json } from '../server/answer.ts'
@@ -106,11 +107,7 @@ function pushOf(body: unknown): Push {
   const ours = Object.keys(rest).find((name) => name.startsWith('hk_'))
   if (ours !== undefined) throw invalid(`${ours} is reserved for Highkiq: leave it out`)
   if (at !== undefined && wait !== undefined) throw invalid('a job can have `at` or `in`, not both')
-  return {
-    ...rest,
-    ...(at === undefined ? {} : { at: secondsOf(at) }),
-    ...(wait === undefined ? {} : { wait }),
-  } as Push
+  return { ...rest, ...given({ at: at === undefined ? at : secondsOf(at), wait }) } as Push
 }
 
 export function secondsOf(at: unknown, name = 'at'): number {

@@ -18,10 +18,8 @@ const BATCH = 1000
 function itemOf(body: unknown): OrderedItem {
   if (!isObject(body)) throw invalid('an ordered job must be an object, for example { id: 7, payload: { v: 1 } }')
   const { performAt, ...rest } = body
-  return {
-    ...rest,
-    ...(performAt === undefined ? {} : { performAt: secondsOf(performAt, 'performAt') }),
-  } as OrderedItem
+  const time = performAt === undefined ? {} : { performAt: secondsOf(performAt, 'performAt') }
+  return { ...rest, ...time } as OrderedItem
 }
 
 /** @returns how many were stored */

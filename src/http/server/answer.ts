@@ -9,11 +9,8 @@ const RETRY_AFTER = { 429: '5', 503: '5' } as Record<number, string>
 /** Returns a JSON answer. Dates become ISO 8601, a BigInt a whole number. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   const bytes = Buffer.from(stringifyJson(body))
-  const length = String(bytes.length)
-  return new Response(bytes, {
-    status,
-    headers: { 'content-type': 'application/json', 'content-length': length, ...headers },
-  })
+  const own = { 'content-type': 'application/json', 'content-length': String(bytes.length) }
+  return new Response(bytes, { status, headers: { ...own, ...headers } })
 }
 
 export interface ErrorBody {
@@ -41,10 +38,8 @@ function detailsOf({ details }: HighkiqError): Record<string, unknown> | undefin
 export function errorAnswer(thrown: unknown, headers: Record<string, string> = {}): Response {
   const status = statusOfCode(codeOf(thrown) ?? 'INTERNAL_ERROR')
   const { retryAfter = RETRY_AFTER[status] } = ((thrown ?? {}) as Partial<HighkiqError>).details ?? {}
-  return json({ error: errorBody(thrown) }, status, {
-    ...headers,
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-  })
+  const retry: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }
+  return json({ error: errorBody(thrown) }, status, { ...headers, ...retry })
 }
 
 export function invalid(message: string, details?: Record<string, unknown>): HighkiqError {

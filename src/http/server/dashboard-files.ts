@@ -52,15 +52,12 @@ export class Dashboard {
   async page(base: string): Promise<Response> {
     const edition = await this.#edition(base)
     if (edition) {
-      return new Response(new Uint8Array(edition.index), {
-        headers: { 'content-type': HTML, 'cache-control': 'no-cache' },
-      })
+      const headers = { 'content-type': HTML, 'cache-control': 'no-cache' }
+      return new Response(new Uint8Array(edition.index), { headers })
     }
     const text = 'Run npm run build to create its files. The API works without them.'
-    return new Response(plainPage('The dashboard is not built', text, base), {
-      status: 503,
-      headers: { 'content-type': HTML },
-    })
+    const page = plainPage('The dashboard is not built', text, base)
+    return new Response(page, { status: 503, headers: { 'content-type': HTML } })
   }
 
   /** Returns a file. @throws UNKNOWN_ROUTE */

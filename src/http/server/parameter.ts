@@ -139,7 +139,6 @@ export function cursor<T>(read: (text: string) => T | undefined): Parameter<T | 
 }
 
 function wrong(name: string, value: string, is: string): Error {
-  return invalid(`the parameter ${name} must be ${is} (got ${JSON.stringify(value.slice(0, 100))})`, {
-    parameter: name,
-  })
+  const got = JSON.stringify(value.slice(0, 100))
+  return invalid(`the parameter ${name} must be ${is} (got ${got})`, { parameter: name })
 }

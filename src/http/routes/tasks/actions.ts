@@ -21,6 +21,7 @@ import { FILES, openUpload } from './upload.ts'
 
 /** The most seconds for which a retry can be undone. */
 const MOST_UNDO_SECONDS = 60
+const UNDO_SECONDS = 'seconds until the retry starts, during which it can be undone; for rows chosen by status or code'
 /** The most bytes of a body that only gives a reason. */
 const LONGEST_REASON = 20_000
 
@@ -58,12 +59,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
     access: 'task',
     query: {
       ...READING,
-      undoSeconds: integer(
-        0,
-        MOST_UNDO_SECONDS,
-        0,
-        'seconds until the retry starts, during which it can be undone; for rows chosen by status or code',
-      ),
+      undoSeconds: integer(0, MOST_UNDO_SECONDS, 0, UNDO_SECONDS),
     },
     body: { content: { 'application/json': 'TaskRetry', ...FILES }, optional: true },
     answers: { 202: answer('TaskRetryAnswer', 'The rows run again, with `undoSeconds` after that delay') },

@@ -164,11 +164,7 @@ async function importFile(
   // The error is handled at the end of the answer, or by the race below.
   importing.catch(() => {})
   // The first rows are stored already, if the file is the same.
-  if (claim?.to === 'continue')
-    void fingerprint?.checked.then(
-      () => first(claim.id),
-      () => {},
-    )
+  if (claim?.to === 'continue') void fingerprint?.checked.then(() => first(claim.id)).catch(() => {})
   const id = await Promise.race([started, importing.then((task) => task.id)])
   await made()
   audit({ id })
