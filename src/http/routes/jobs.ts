@@ -11,7 +11,7 @@ import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Seal } from '../access/seal.ts'
 import { invalid, json } from '../server/answer.ts'
-import { chunksOf, jsonOrLines, LINES, readBody, readLines, typeOf } from '../server/body.ts'
+import { chunksOf, jsonBody, LINES, readBody, readLines, typeOf } from '../server/body.ts'
 import { KEY } from '../server/idempotency.ts'
 import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
@@ -28,7 +28,7 @@ const PUSHED = { 'application/json': 'PushedJobs' }
 export const JOB_ROUTES: Route[] = [
   post('/api/v1/jobs', {
     summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
-    body: jsonOrLines('NewJobs'),
+    body: jsonBody('NewJobs'),
     headers: KEY,
     answers: {
       200: { description: 'The jobs that an earlier request with the same key pushed', content: PUSHED },

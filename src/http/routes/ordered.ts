@@ -6,7 +6,7 @@ import { given } from '../../job/options.ts'
 import { named } from '../access/audit.ts'
 import { OrderedIds, OrderedReshard } from '../schemas/ordered.ts'
 import { json } from '../server/answer.ts'
-import { jsonOrLines, LINES, typeOf } from '../server/body.ts'
+import { jsonBody, LINES, typeOf } from '../server/body.ts'
 import { flag, integer, oneOf, text } from '../server/parameter.ts'
 import { answer, type Call, get, ok, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
@@ -103,7 +103,7 @@ export const ORDERED_ROUTES: Route[] = [
   }),
   post(PATH, {
     summary: 'Pushes an ordered job, an array of them, or a stream of them, one JSON object a line',
-    body: jsonOrLines('OrderedItems'),
+    body: jsonBody('OrderedItems'),
     answers: { 201: answer('OrderedPushed', 'Stored') },
     async run(call) {
       const queue = call.hq.ordered(call.path.name ?? '')

@@ -11,7 +11,7 @@ import type { Route } from './route.ts'
 export const LINES = ['application/x-ndjson', 'application/jsonl', 'application/ndjson']
 
 /** Describes a body that is JSON of this schema, or has one JSON value on each line. */
-export function jsonOrLines(schema: SchemaName): NonNullable<Route['body']> {
+export function jsonBody(schema: SchemaName): NonNullable<Route['body']> {
   const lines = Object.fromEntries(LINES.map((type) => [type, { type: 'string' }]))
   return { content: { 'application/json': schema, ...lines } }
 }
