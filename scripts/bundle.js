@@ -1,7 +1,7 @@
 // Turns src into the JavaScript of the package: dist/**.js. Each file of src has its own, by which it can be imported,
 // and the code of all lies in a few files beside them: Node takes a millisecond for each file that it loads. The few
 // modules of Hono that the HTTP server needs are among them: the whole package is 4 MB.
-import { copyFileSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -39,7 +39,25 @@ const LAYERS = {
   cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),
 }
 const BUNDLED = ['hono', '@hono/node-server']
+// Each of these is one file of CommonJS, which `require` loads when it is needed.
+const REQUIRED = ['ioredis', 'pino']
 const nameOf = (id) => id.slice(`${root}src/`.length, -'.ts'.length)
+
+// ioredis adds 600 methods to one prototype. V8 copies the table of such an object at each one, 6 MB in all, unless a
+// property was deleted before: then it is a dictionary.
+const dictionaryOfCommands = {
+  name: 'dictionary-of-commands',
+  transform: {
+    filter: { id: /\/ioredis\/built\/utils\/Commander\.js$/ },
+    handler: (code) => {
+      const loop = 'commands.forEach(function (commandName) {\n    Commander.prototype['
+      if (!code.includes(loop)) throw new Error('ioredis adds its commands in another way: change scripts/bundle.js')
+      const asDictionary =
+        'Commander.prototype.a = Commander.prototype.b = 0;\ndelete Commander.prototype.a;\ndelete Commander.prototype.b;\n'
+      return { code: code.replace(loop, `${asDictionary}${loop}`), map: null }
+    },
+  },
+}
 
 const bundle = await rolldown({
   cwd: root,
@@ -54,7 +72,9 @@ const bundle = await rolldown({
       // What a module names beside itself is there, where its code is not.
       name: 'beside',
       transform: (code, id) => ({
-        code: code.replace(/(?<=\.js', )import\.meta\.url/g, `new URL('../${nameOf(id)}.js', import.meta.url)`),
+        code: code
+          .replace(/(?<=\.js', )import\.meta\.url/g, `new URL('../${nameOf(id)}.js', import.meta.url)`)
+          .replace(new RegExp(`(?<=\\brequire\\(')(${REQUIRED.join('|')})(?='\\))`, 'g'), './$1.cjs'),
         map: null,
       }),
     },
@@ -93,4 +113,22 @@ await bundle.write({
 await bundle.close()
 for (const name of BUNDLED) {
   copyFileSync(`${root}node_modules/${name}/LICENSE`, `${root}dist/chunks/${name.replace('/', '-')}.LICENSE`)
+}
+for (const name of REQUIRED) {
+  const part = await rolldown({ cwd: root, input: { [name]: name }, platform: 'node', plugins: [dictionaryOfCommands] })
+  const { output } = await part.write({
+    dir: 'dist/chunks',
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    codeSplitting: false,
+    comments: false,
+  })
+  await part.close()
+  const folders = output[0].moduleIds.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? [])
+  const licences = [...new Set(folders)].map((folder) => {
+    const file = readdirSync(folder).find((file) => /^licen[cs]e/i.test(file))
+    if (!file) throw new Error(`${folder} has no licence`)
+    return `${folder.replace(/^.*\/node_modules\//, '')}\n\n${readFileSync(`${folder}/${file}`, 'utf8')}`
+  })
+  writeFileSync(`${root}dist/chunks/${name}.LICENSE`, licences.join('\n\n'))
 }

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const MOST_FILES = 500
+/** Packages that are built into Highkiq, so users do not have them. */
+const BUILT_IN = ['hono', '@hono', 'ioredis', 'pino']
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'highkiq-package-'))
@@ -29,7 +31,7 @@ function unpack(tarball) {
   mkdirSync(join(modules, 'highkiq'), { recursive: true })
   execFileSync('tar', ['xzf', tarball, '--strip-components', '1', '-C', join(modules, 'highkiq')])
   for (const name of readdirSync(join(root, 'node_modules'))) {
-    if (name.startsWith('.') || name === 'highkiq' || name === 'tsx') continue
+    if (name.startsWith('.') || name === 'highkiq' || name === 'tsx' || BUILT_IN.includes(name)) continue
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
 }

@@ -9,8 +9,8 @@ const starts = entries.flatMap((path) =>
   path.startsWith('./dist/') || path.startsWith('dist/') ? [path.replace(/^(\.\/)?dist\//, '')] : [],
 )
 
-/** Static and dynamic imports; `#dist/` is the folder itself. */
-const IMPORTS = /\b(?:from|import)\s*\(?\s*["']((?:\.|#dist\/)[^"']+)["']/g
+/** Imports and `require`; `#dist/` is the folder itself. */
+const IMPORTS = /\b(?:from|import|require)\s*\(?\s*["']((?:\.|#dist\/)[^"']+)["']/g
 /** Files that are loaded by URL: `new URL('./a.js', import.meta.url)`, or in a chunk `new URL('./a.js', new URL('../folder/b.js', import.meta.url))`. */
 const URLS = /["'](\.[^"']+\.js)["'], (?:new URL\(["'](\.[^"']+)["'], )?import\.meta\.url\)/g
 

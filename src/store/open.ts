@@ -2,11 +2,12 @@ import { fileURLToPath } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { Store } from './contract.ts'
-import { type RedisSettings, readRedisUrl, withoutPassword } from './redis/server/url.ts'
+import type { RedisSettings } from './redis/server/settings.ts'
+import { readRedisUrl, withoutPassword } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
 import { SqliteStore } from './sqlite/store.ts'
 
-export type { RedisSettings } from './redis/server/url.ts'
+export type { RedisSettings } from './redis/server/settings.ts'
 
 /** Settings of a store beside its URL. */
 export interface StoreSettings extends RedisSettings {

@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { Sidekiq } from '../../../job/payload.ts'
+import type { RedisClientOptions, RedisSettings } from './settings.ts'
 
 /** All options of a Redis store. They can be posted to a thread. */
 export interface RedisStoreOptions {
@@ -16,17 +17,6 @@ export interface RedisStoreOptions {
   url: string
   /** The version of Sidekiq whose keys are written. */
   wire?: Sidekiq
-}
-
-/** The options of an app beside the URL. */
-export interface RedisSettings {
-  namespace?: string
-  /** Seconds after which a command without an answer rejects; default 5. */
-  redisTimeout?: number
-  waitForReplicas?: number
-  wire?: Sidekiq
-  /** Options for ioredis: plain data, because a thread gets them too. */
-  redis?: RedisOptions
 }
 
 const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
@@ -90,7 +80,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   }
   if (scheme.toLowerCase() === 'rediss') redis.tls = {}
   return {
-    redis: { ...redis, ...more.redis },
+    redis: { ...redis, ...(more.redis as RedisOptions) },
     namespace,
     commandTimeout: checkTimeout(more.redisTimeout),
     waitForReplicas: checkReplicas(more.waitForReplicas ?? options.get('waitForReplicas') ?? 0),
@@ -118,7 +108,7 @@ function checkReplicas(value: unknown): number {
   throw invalid(`waitForReplicas must be a number of replicas, 0 or more (got ${JSON.stringify(value)})`)
 }
 
-function checkOptions(redis: RedisOptions = {}): void {
+function checkOptions(redis: RedisClientOptions = {}): void {
   if (redis.commandTimeout !== undefined)
     throw invalid('redis.commandTimeout must not be set: use redisTimeout, in seconds')
   if (redis.keyPrefix) throw invalid('redis.keyPrefix must not be set: use namespace')
