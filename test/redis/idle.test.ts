@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, type MockInstance, test, vi } from 'vitest'
-import { bench, until } from '../engine/bench.ts'
+import { bench, Heard, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -38,5 +38,41 @@ onRedis('an idle fleet', () => {
     // Reading all leases of all queues once takes more bytes than this.
     expect((await read()) - before).toBeLessThan(300_000)
     redis.disconnect()
+  })
+
+  test('a job that wakes a worker with many queues costs one blocking command, and ends no other', async () => {
+    const t = bench({ url: server.url(1) })
+    const ran = new Heard<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+    await t.work({ queues: QUEUES, concurrency: QUEUES.length })
+    const redis = new Redis(server.port)
+    const calls = async (command: string) => {
+      const stats = await redis.info('commandstats')
+      return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
+    }
+    await until(async () => String(await redis.client('LIST')).match(/cmd=blmove/g)?.length === QUEUES.length)
+    const before = await Promise.all(['blmove', 'client\\|unblock'].map(calls))
+    for (const [n, queue] of QUEUES.entries()) {
+      await J.set({ queue }).performAsync(n)
+      await ran.atLeast(n + 1)
+    }
+    const [moves = 0, ends = 0] = await Promise.all(['blmove', 'client\\|unblock'].map(calls))
+    // On a slow machine a few of these commands end before the worker waits again.
+    expect(moves - (before[0] ?? 0)).toBeLessThan(2 * QUEUES.length)
+    expect(ends - (before[1] ?? 0)).toBeLessThan(2 * QUEUES.length)
+    redis.disconnect()
+  })
+
+  test('jobs that arrive in several queues at once all start soon', async () => {
+    const t = bench({ url: server.url(2) })
+    const ran = new Heard<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+    await t.work({ queues: QUEUES, concurrency: 5 })
+    for (let round = 1; round <= 20; round++) {
+      await Promise.all(QUEUES.map((queue, n) => J.set({ queue }).performAsync(n)))
+      await promptly(1.5, ran.atLeast(round * QUEUES.length))
+    }
+    await t.settled()
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 20 * QUEUES.length, fetched: 0 })
   })
 })

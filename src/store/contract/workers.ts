@@ -164,7 +164,8 @@ export interface WorkerStore {
   /**
    * Waits, without polling, until one of `queues` may have a job, at most `ms`, or until `signal` aborts. A store that can
    * fetch while it waits returns at most `n` jobs: they belong to the owner, and no cancellation was requested since the
-   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`.
+   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. An abort with the reason `settle` means
+   * that the caller waits again soon.
    */
   waitForJobs(
     owner: string,

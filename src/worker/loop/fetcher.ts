@@ -276,7 +276,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** A job has ended, or a slot is free: ends the wait for jobs, or plans a call. */
   #wake(): void {
-    this.#waiting?.abort()
+    this.#waiting?.abort(this.#slots.state === 'open' ? 'settle' : 'stop')
     this.#waiting = undefined
     this.plan()
   }

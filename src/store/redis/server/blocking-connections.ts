@@ -6,6 +6,23 @@ import type { Server } from './server.ts'
 /** The time between two attempts to end a blocking command. */
 const UNBLOCK_MS = 10
 
+/** Ends blocking commands. An AbortController does the same at a cost that the start of a job would feel. */
+export class Ending {
+  isOver = false
+  readonly #listeners = new Set<() => void>()
+
+  end(): void {
+    this.isOver = true
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Runs `listener` when this ends. @returns a function that removes it */
+  onEnd(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+}
+
 /** A blocking connection, and its client id on the server. */
 interface BlockingConnection {
   connection: Connection
@@ -21,25 +38,24 @@ export class BlockingConnections {
   }
 
   /**
-   * Runs a blocking command, for which the server needs at most `ms`; aborting `over` ends it earlier. Returns undefined
-   * when `over` aborts before the command begins. `onBroken` runs when the connection breaks meanwhile.
+   * Runs a blocking command, for which the server needs at most `ms`; `over` ends it earlier. Returns undefined
+   * when `over` ends before the command begins. `onBroken` runs when the connection breaks meanwhile.
    */
   async run<T>(
-    over: AbortSignal,
+    over: Ending,
     ms: number,
     work: (connection: Connection) => Promise<T>,
     onBroken = () => {},
   ): Promise<T | undefined> {
     const blocking = await this.#acquire(over)
     if (!blocking) return undefined
-    if (over.aborted) {
+    if (over.isOver) {
       this.#idle.push(blocking)
       return undefined
     }
     const { connection } = blocking
     let waiting = true
-    const stop = () => void this.#unblock(blocking, () => waiting)
-    over.addEventListener('abort', stop, { once: true })
+    const removeListener = over.onEnd(() => void this.#unblock(blocking, () => waiting))
     // A server that is gone without closing the connection never answers.
     const deadline = setTimeout(() => connection.client.disconnect(), ms)
     try {
@@ -57,14 +73,14 @@ export class BlockingConnections {
     } finally {
       waiting = false
       clearTimeout(deadline)
-      over.removeEventListener('abort', stop)
+      removeListener()
     }
   }
 
-  /** Returns a connection for a blocking command; undefined when `over` aborts. */
-  async #acquire(over: AbortSignal): Promise<BlockingConnection | undefined> {
+  /** Returns a connection for a blocking command; undefined when `over` ends. */
+  async #acquire(over: Ending): Promise<BlockingConnection | undefined> {
     for (;;) {
-      if (over.aborted) return undefined
+      if (over.isOver) return undefined
       const idle = this.#idle.pop()
       if (!idle) break
       if (idle.connection.isReady) return idle
@@ -73,18 +89,18 @@ export class BlockingConnections {
     const connection = this.#server.connect({ blocking: true })
     const abort = () => connection.close()
     const deadline = setTimeout(abort, 2 * this.#server.options.commandTimeout)
-    over.addEventListener('abort', abort, { once: true })
+    const removeListener = over.onEnd(abort)
     try {
       await connection.ready()
       const id = (await connection.call((client) => client.client('ID'))) as number
       return { connection, id }
     } catch (thrown) {
       this.#server.disconnect(connection)
-      if (over.aborted) return undefined
+      if (over.isOver) return undefined
       throw thrown
     } finally {
       clearTimeout(deadline)
-      over.removeEventListener('abort', abort)
+      removeListener()
     }
   }
 

@@ -210,6 +210,17 @@ export class Connection {
     return results.slice(0, length)
   }
 
+  /** Sends the commands of `work` in one write, like a pipeline, which costs more. */
+  together<T>(work: () => T): T {
+    const { stream } = this.client
+    stream?.cork()
+    try {
+      return work()
+    } finally {
+      stream?.uncork()
+    }
+  }
+
   #answers(results: readonly [Error | null, unknown][]): Reply[] {
     return results.map(([error, reply]) => {
       if (error) throw this.explain(error)

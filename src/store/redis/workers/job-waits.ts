@@ -7,18 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../../../job/errors.ts'
 import type { FetchedJob } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
-import { BlockingConnections } from '../server/blocking-connections.ts'
+import { BlockingConnections, Ending } from '../server/blocking-connections.ts'
 import type { Server } from '../server/server.ts'
-import type { Owner } from './owner.ts'
+import type { Owner, Wait } from './owner.ts'
 
-/** The longest wait of one command: the server serves it even when its client is gone. */
-const MAX_SECONDS = 2
+/** The longest and the shortest wait of one command: the server serves it even when its client is gone. */
+const MAX_MS = 2000
+const SHORTEST_MS = 10
 /** A later answer reaches a process that was stopped, or comes over a connection that was cut. */
 const LATE_MS = 1500
 /** The most connections that one wait uses. */
 const MAX_WAITS = 16
 /** With more queues than connections a wait ends after this time, so that the other queues get their turn. */
 const ROTATE_MS = 1000
+/** A wait that is over lets its commands wait for the next one this long. */
+const PARK_MS = 50
 /** A wait ends after this time while a queue is paused, in case the message that it was resumed is lost. */
 const RESUME_MS = 500
 /** Errors with which the server refuses to move a job to its owner: out of memory, or a key of the wrong type. */
@@ -48,7 +51,10 @@ export class JobWaits {
     this.#connections = new BlockingConnections(server)
   }
 
-  /** Returns at most `n` jobs: the first one to arrive, and those that arrived while the other waits ended. */
+  /**
+   * Returns the first job to arrive. The commands that still wait then continue for the next call, if it follows soon, so
+   * that it sends only one command. Jobs that they bring in between are recovered jobs.
+   */
   async run(
     owner: Owner,
     queues: readonly string[],
@@ -57,58 +63,123 @@ export class JobWaits {
     signal: AbortSignal,
   ): Promise<FetchedJob[]> {
     while (owner.reconciling) await owner.reconciling.catch(() => {})
-    const recovered = owner.drainRecovered(queues, n)
-    if (recovered.length > 0 || n <= 0 || signal.aborted || ms <= 0) return recovered
-    const open = this.#pauses.unpaused(queues)
-    const waited = [...new Set(open)].slice(0, Math.min(n, MAX_WAITS))
-    const somePaused = open.length < queues.length
-    const limit = Math.min(ms, somePaused ? RESUME_MS : waited.length < queues.length ? ROTATE_MS : ms)
-    const seconds = Math.max(Math.min(limit / 1000, MAX_SECONDS), 0.01)
+    const names = new Set(queues)
+    // settleAndFetch hands out recovered jobs: it learns whether a job was cancelled since.
+    if (n <= 0 || ms <= 0 || signal.aborted || owner.recovered.some(({ queue }) => names.has(queue))) return []
+    const open = new Set(this.#pauses.unpaused(queues))
+    const somePaused = open.size < names.size
+    const most = Math.min(n, MAX_WAITS)
+    const longest = somePaused ? RESUME_MS : open.size > most ? ROTATE_MS : MAX_MS
+    const limit = Math.max(Math.min(ms, longest), SHORTEST_MS)
+    const deadline = performance.now() + limit
 
-    const over = new AbortController()
-    const end = () => over.abort()
-    owner.waits.add(end)
-    signal.addEventListener('abort', end, { once: true })
-    const unsubscribe = somePaused ? this.#pauses.notifier.subscribe(end) : undefined
-    const jobs: FetchedJob[] = []
+    const waits = new Set<Wait>()
     const failures: unknown[] = []
-    try {
-      if (waited.length === 0) await sleep(limit, undefined, { signal: over.signal }).catch(() => {})
-      await Promise.all(
-        waited.map((queue) =>
-          this.#wait(owner, queue, seconds, over.signal).then(
-            (one) => {
-              if (!one) return
-              jobs.push(one)
-              end()
-            },
-            (thrown) => {
-              failures.push(thrown)
-              // One queue that cannot be waited on must not end the waits on the others.
-              if (failures.length === waited.length) end()
-            },
-          ),
-        ),
-      )
-    } finally {
-      unsubscribe?.()
-      owner.waits.delete(end)
-      signal.removeEventListener('abort', end)
+    let resolve: (jobs: FetchedJob[]) => void
+    const finished = new Promise<FetchedJob[]>((done) => {
+      resolve = done
+    })
+    const finish = (jobs: FetchedJob[]) => {
+      this.#park(owner, waits)
+      resolve(jobs)
     }
+    const join = (wait: Wait) => {
+      waits.add(wait)
+      wait.onEnd = (job, thrown) => {
+        waits.delete(wait)
+        const left = deadline - performance.now()
+        if (thrown !== undefined) failures.push(thrown)
+        if (job) {
+          finish([job])
+        } else if (thrown === undefined && left >= SHORTEST_MS && !wait.over.isOver) {
+          // The queues that do not wait yet get their turn.
+          open.add(wait.queue)
+          join(this.#begin(owner, firstOf(open), left))
+        } else if (waits.size === 0) {
+          finish([])
+        }
+      }
+    }
+    for (const wait of this.#parked(owner)) {
+      const { queue, endsAt, over } = wait
+      if (!names.has(queue)) continue
+      const isInTime = !over.isOver && endsAt < deadline + SHORTEST_MS
+      if (isInTime && waits.size < most && open.delete(queue)) join(wait)
+      else over.end()
+    }
+    while (waits.size < most && open.size > 0) join(this.#begin(owner, firstOf(open), limit))
+    // All queues are paused.
+    if (waits.size === 0) join(this.#begin(owner, '', limit))
+    const asked = waits.size
+    const stop = () => {
+      if (signal.reason === 'settle') finish([])
+      else for (const { over } of waits) over.end()
+    }
+    signal.addEventListener('abort', stop, { once: true })
+    const unsubscribe = somePaused ? this.#pauses.notifier.subscribe(() => finish([])) : undefined
+
+    const jobs = await finished
+    unsubscribe?.()
+    signal.removeEventListener('abort', stop)
     const [failure] = failures
     // While one queue can be waited on, settleAndFetch reports what is wrong with the others.
-    if (!failure || failures.length < waited.length || jobs.length > 0 || this.#server.isClosed) return jobs
+    if (!failure || failures.length < asked || jobs.length > 0 || this.#server.isClosed) return jobs
     if (!REFUSALS.some((code) => hasCode(failure, code))) throw failure
     // settleAndFetch still works then, so this is no error of the wait.
     await sleep(Math.min(ms, ROTATE_MS), undefined, { signal }).catch(() => {})
     return jobs
   }
 
+  /** Ends the waits that no call has continued: their owner has no free slot. */
+  endParked(owner: Owner): void {
+    for (const { over } of this.#parked(owner)) over.end()
+  }
+
   brokeWithin(ms: number): boolean {
     return performance.now() - this.#brokeAt < ms
   }
 
-  async #wait(owner: Owner, queue: string, seconds: number, over: AbortSignal): Promise<FetchedJob | undefined> {
+  /** Without a queue there is nothing to wait for, and the wait only takes its time. */
+  #begin(owner: Owner, queue: string, ms: number): Wait {
+    const over = new Ending()
+    const wait: Wait = { queue, endsAt: performance.now() + ms, over, onEnd: undefined, parkedUntil: 0 }
+    owner.waits.add(wait)
+    const ended = (job?: FetchedJob, thrown?: unknown) => {
+      if (!owner.waits.delete(wait)) return
+      if (wait.onEnd) wait.onEnd(job, thrown)
+      else if (job) {
+        owner.recovered.push(job)
+        this.#events.recovered(owner)
+      }
+    }
+    if (queue === '') {
+      over.onEnd(ended)
+      setTimeout(ended, ms).unref()
+    } else {
+      this.#wait(owner, queue, ms / 1000, over).then(ended, (thrown) => ended(undefined, thrown))
+    }
+    return wait
+  }
+
+  /** Lets commands wait on for a moment, until a call continues them. */
+  #park(owner: Owner, waits: ReadonlySet<Wait>): void {
+    if (waits.size === 0) return
+    const until = performance.now() + PARK_MS
+    for (const wait of waits) {
+      wait.onEnd = undefined
+      wait.parkedUntil = until
+    }
+    const end = () => {
+      for (const wait of this.#parked(owner)) if (wait.parkedUntil <= until) wait.over.end()
+    }
+    setTimeout(end, PARK_MS).unref()
+  }
+
+  #parked(owner: Owner): Wait[] {
+    return [...owner.waits].filter(({ onEnd }) => !onEnd)
+  }
+
+  async #wait(owner: Owner, queue: string, seconds: number, over: Ending): Promise<FetchedJob | undefined> {
     const { keys, texts } = this.#server
     const ms = seconds * 1000 + LATE_MS
     const answer = await this.#connections.run(
@@ -116,17 +187,17 @@ export class JobWaits {
       ms + 1000,
       async (connection) => {
         const asked = performance.now()
-        // The same pipeline reads the version and the pause just after the move, at no extra round trip.
-        const [moved, version, paused] = await connection.each((pipeline) =>
-          pipeline
-            .blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds)
-            .get(keys.cancellationVersion)
-            .sismember(keys.paused, queue),
+        // The same write asks for the version and the pause just after the move, at no extra round trip.
+        const [bytes, version, isPaused] = await connection.call((client) =>
+          connection.together(() =>
+            Promise.all([
+              client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
+              client.get(keys.cancellationVersion).then(Number, () => 0),
+              client.sismember(keys.paused, queue).catch(() => 0),
+            ]),
+          ),
         )
-        const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
-        if (error) throw connection.explain(error)
-        const isLate = performance.now() - asked > ms
-        return { bytes, isLate, version: Number(version?.[1]) || 0, isPaused: paused?.[1] === 1 }
+        return { bytes, isLate: performance.now() - asked > ms, version: version || 0, isPaused: isPaused === 1 }
       },
       () => {
         this.#brokeAt = performance.now()
@@ -151,7 +222,14 @@ export class JobWaits {
     } else {
       return job
     }
-    for (const end of owner.waits) end()
+    for (const { over } of owner.waits) over.end()
     return undefined
   }
+}
+
+/** Removes and returns the name that was added first. */
+function firstOf(names: Set<string>): string {
+  const [first] = names as Iterable<string> as [string]
+  names.delete(first)
+  return first
 }

@@ -4,6 +4,7 @@
  */
 
 import type { FetchedJob } from '../../contract.ts'
+import type { Ending } from '../server/blocking-connections.ts'
 
 export interface HeldJob {
   queue: string
@@ -11,6 +12,18 @@ export interface HeldJob {
   arrival?: string
   /** True: a settlement of it had no answer. If the job is gone, that settlement was applied. */
   isUncertain: boolean
+}
+
+/** A command that waits on the server for a job of one queue. */
+export interface Wait {
+  readonly queue: string
+  /** When the server ends it at the latest, on the monotonic clock. */
+  readonly endsAt: number
+  readonly over: Ending
+  /** Gets the job, or why there is none. Without this function the job is recovered. */
+  onEnd: ((job: FetchedJob | undefined, thrown?: unknown) => void) | undefined
+  /** When it ends without a call that continues it. */
+  parkedUntil: number
 }
 
 /** Until an owner has fetched, an answer holds few jobs, in case they are large. */
@@ -40,8 +53,7 @@ export class Owner {
   requeuing: Promise<void> | undefined
   /** The first and last ticket of each call without an answer so far. */
   readonly pendingTickets = new Set<readonly [number, number]>()
-  /** Functions that end this owner's waits. */
-  readonly waits = new Set<() => void>()
+  readonly waits = new Set<Wait>()
   /** Waits begin only after this search. */
   reconciling: Promise<void> | undefined
   /** When the next search is due, on the monotonic clock, and the interval after it. */

@@ -51,6 +51,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     try {
       const answer = await this.#script.run(owner, step)
       if (answer.fenced) this.#fenced(owner)
+      else if (step.fetch.n > 0 && answer.fetched.length >= step.fetch.n) this.#waits.endParked(owner)
       return answer
     } catch (thrown) {
       this.#lost()
@@ -110,7 +111,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   close(): void {
     for (const owner of this.#known.values()) {
       owner.left = true
-      for (const end of owner.waits) end()
+      for (const { over } of owner.waits) over.end()
     }
   }
 
@@ -143,7 +144,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
 
   /** Forgets an owner that has lost its lease and ends its waits; its queues are kept for its claim. */
   #fenced(owner: Owner): void {
-    for (const end of owner.waits) end()
+    for (const { over } of owner.waits) over.end()
     this.#known.delete(owner.name)
     this.#lastQueues.set(owner.name, owner.queues)
   }
