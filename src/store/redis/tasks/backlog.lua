@@ -25,12 +25,11 @@ end
 
 -- Returns index, run, kind ("" of a new row), the number behind the kind, text; and the index as text.
 local function readEntry(entry)
-  local cut = string.find(entry, '\n', 1, true)
-  local head, rest = string.sub(entry, 1, cut - 1), string.sub(entry, cut + 1)
-  local index = tonumber(head)
-  if index then return index, 1, '', nil, rest, head end
-  local indexText, run, kind, number = string.match(head, '^(%d+):?(%d*)([!@ ]?)(%d*)$')
-  return tonumber(indexText), tonumber(run) or 1, kind, tonumber(number), rest, indexText
+  local indexText, from = string.match(entry, '^(%d+)\n()')
+  if indexText then return tonumber(indexText), 1, '', nil, string.sub(entry, from), indexText end
+  local run, kind, number
+  indexText, run, kind, number, from = string.match(entry, '^(%d+):?(%d*)([!@ ]?)(%d*)\n()')
+  return tonumber(indexText), tonumber(run) or 1, kind, tonumber(number), string.sub(entry, from), indexText
 end
 
 -- Returns the arguments of a new row, and its source.
@@ -84,11 +83,13 @@ local function formOf(ledger, run)
   return ledger.form
 end
 
+local hexIndex = writer('%08x', 16)
+
 -- Returns the whole payload of a row, like completeRow in job/payload.ts.
 local function complete(ledger, index, run, args)
-  local form, indexText = formOf(ledger, run), string.format('%08x', index)
-  if string.byte(args) == BRACE then return opening(args) .. form.jid .. indexText .. form.tail end
-  return form.head .. args .. ',' .. form.jid .. indexText .. form.tail
+  local form = formOf(ledger, run)
+  if string.byte(args) == BRACE then return opening(args) .. form.jid .. hexIndex(index) .. form.tail end
+  return form.head .. args .. ',' .. form.jid .. hexIndex(index) .. form.tail
 end
 
 -- The most bytes of arguments of rows that are one job, like MOST_ROWS_BYTES in job/rows.ts.
@@ -124,8 +125,8 @@ local function resolveEntry(ledger, entry)
   local event = ledger.events[index]
   if event == nil then
     local records, at = recordOf(ledger, index)
-    local flags, itsRun = struct.unpack('<BI2', records, at)
-    event = flags % 128 == 8 * UNTOUCHED and itsRun == run or eventOf(ledger, index)
+    local flags, low, high = string.byte(records, at, at + 2)
+    event = flags % 128 == 8 * UNTOUCHED and low + 256 * high == run or eventOf(ledger, index)
   end
   ledger.next = math.max(ledger.next, index + 1)
   if event == true or event.location == BACKLOG and event.status == 0 and event.run == run then

@@ -37,14 +37,21 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
     last = '',
   ): Promise<AddAnswer> {
     const args: Argument[] = [now, producer, from, last, rows.length]
-    for (const { args: text, number = '', source = '', job = '', rejected } of rows) {
-      args.push(text, number)
+    // The position in `args` of the size of a group of plain rows; then come the number of its first row, and the rows.
+    let group = 0
+    for (const { args: text, number, source = '', job = '', rejected } of rows) {
       if (source === '' && job === '' && !rejected) {
-        args.push('')
+        const size = args[group] as number
+        const first = args[group + 1]
+        const next = first === '' ? undefined : (first as number) + size
+        if (group > 0 && number === next) args[group] = size + 1
+        else group = args.push(1, number ?? '') - 2
+        args.push(text)
         continue
       }
       const { status = 'enqueued', code = '', messages = [] } = rejected ?? {}
-      args.push('+', source, job, STATUS_NUMBER[status], code, messages.length)
+      group = 0
+      args.push(0, text, number ?? '', source, job, STATUS_NUMBER[status], code, messages.length)
       for (const message of messages) args.push(JSON.stringify(message))
     }
     return answerOf(await this.server.confirmedByReplicas(() => this.server.runOnTask(task, lua.taskAddRows, args)))

@@ -3,8 +3,9 @@
 --
 -- KEYS  as in task-open.lua.
 -- ARGV  begin as there; then come producer, expected cursor, what the task keeps about the last row or "", number of
---       rows; of each: arguments, number in the source or "", and "" if that is all; otherwise "+", source or "", class
---       or "", status (0, or that of a rejected row), code or "", number of messages, messages.
+--       rows; then groups of rows. A group of plain rows is the number of them, number of the first in the source or "",
+--       and the arguments of each. A group of one other row is 0, arguments, number in the source or "", source or "",
+--       class or "", status (0, or that of a rejected row), code or "", number of messages, messages.
 -- Returns "ok" and the total; or the reason why not, and the cursor.
 -- include: arguments ledger backlog closing producers task-open
 
@@ -36,8 +37,11 @@ local function recordOfRow(source, row)
   })
 end
 local plain = recordOfRow(0, 0)
+local plainHead = string.sub(plain, 1, -5)
 
-local function addRow(index, args, row)
+local function addRow(index)
+  local args, row = text(), number()
+  row = row and row + 1 or 0
   local source, class, status, code, messages = text(), text(), number(), text(), {}
   for j = 1, number() do messages[j] = text() end
   addField(fields, 'j', index, class)
@@ -65,15 +69,21 @@ local function addRow(index, args, row)
   return packed(event)
 end
 
-for i = 1, count do
-  local index, args, row, more = first + i - 1, text(), number(), text()
-  row = row and row + 1 or 0
-  if more ~= '' then
-    records[i] = addRow(index, args, row)
+local indexText, line = writer('%d', 10), entryOf('', ledger.run, '', '')
+local added = 0
+while added < count do
+  local group = number()
+  if group == 0 then
+    added = added + 1
+    records[added] = addRow(first + added - 1)
   else
-    backlog[#backlog + 1] = newEntry(index, ledger.run, args, '')
-    records[i] = row > 0 and recordOfRow(0, row) or plain
-    ledger.n[0] = ledger.n[0] + 1
+    local row = number()
+    for i = 1, group do
+      added = added + 1
+      backlog[#backlog + 1] = indexText(first + added - 1) .. line .. text()
+      records[added] = row and plainHead .. struct.pack('<I4', row + i) or plain
+    end
+    ledger.n[0] = ledger.n[0] + group
   end
 end
 ledger.total = first + count
