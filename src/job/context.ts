@@ -171,6 +171,11 @@ export class JobContext {
     return this.saidOf(0).said
   }
 
+  /** Whether the handler has said anything. */
+  get hasMessages(): boolean {
+    return this.#messages !== undefined
+  }
+
   /** Returns the messages about one row, together with those about all rows. */
   saidOf(row: number): { readonly said: readonly Said[]; readonly dropped: number } {
     return together(this.#messages?.get(undefined), this.#messages?.get(row))

@@ -35,18 +35,22 @@ export function trackedTasks(app: AppPort): Plugin {
       for (const [row, jid] of jidsOf(payload).entries()) {
         const change = changeOf(ofRow(payload, outcome, row), at)
         if (!change) return undefined
-        const messages = [...messagesOf(ctx, row), ...(change.messages ?? [])]
-        effects.push({
+        const { status, window, code, result } = change
+        const messages = messagesOf(ctx, row).concat(change.messages ?? [])
+        const effect: EventEffect = {
           kind: 'event',
           jid,
           run: payload.hk_run ?? 1,
           attempt,
           at,
-          ...change,
+          status,
           // Of several rows only the first one counts in the window.
-          ...(row > 0 && change.window === 'enter' ? { window: 'keep' } : {}),
-          ...(messages.length > 0 ? { messages } : {}),
-        })
+          window: row > 0 && window === 'enter' ? 'keep' : window,
+        }
+        if (code !== undefined) effect.code = code
+        if (result !== undefined) effect.result = result
+        if (messages.length > 0) effect.messages = messages
+        effects.push(effect)
       }
       return effects
     },
@@ -107,7 +111,8 @@ function attemptOf({ hk_attempt = 0 }: Payload): number {
 
 /** Returns the part of a job's outcome that belongs to one of its rows. */
 function ofRow(payload: Payload, outcome: Outcome, row: number): Outcome {
-  return outcome.kind === 'done' ? { ...outcome, result: resultOfRow(payload, outcome.result, row) } : outcome
+  if (outcome.kind !== 'done' || !payload.hk_list) return outcome
+  return { ...outcome, result: resultOfRow(payload, outcome.result, row) }
 }
 
 /** The `ctx.task` of a handler. */
@@ -205,7 +210,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
 }
 
 function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
-  if (!ctx) return []
+  if (!ctx?.hasMessages) return []
   const { said: all, dropped } = ctx.saidOf(row)
   const messages = all.map(({ at, text }) => appMessage(at, text))
   const first = messages[FIRST_MESSAGES]
