@@ -10,7 +10,7 @@ import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
-import { findTask, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
+import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
 
 /** The smallest default window. A queue needs twice its slots so that it never runs dry. */
 const WINDOW = 100
@@ -141,9 +141,17 @@ async function cursorOf({ store, now }: AppPort, id: string, producer: string): 
 }
 
 async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>): Promise<void> {
-  for await (const row of rows) {
-    await writer.add(row)
-    if (writer.isFull) await flush()
+  const flushFull = () => (writer.isFull ? flush() : undefined)
+  const add = (row: Row) => {
+    const added = writer.add(row)
+    return added ? added.then(flushFull) : flushFull()
+  }
+  if (Symbol.asyncIterator in rows) for await (const row of rows) await add(row)
+  else {
+    for (const row of rows) {
+      const added = add(row)
+      if (added) await added
+    }
   }
   await flush()
 }

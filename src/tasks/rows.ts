@@ -93,9 +93,15 @@ export class RowWriter {
     return this.#chunk.length >= this.#most || this.#characters >= CHUNK_CHARACTERS
   }
 
-  /** @throws INVALID_ARGS, ARGS_TOO_LARGE, INVALID_JOB */
-  async add(row: Row): Promise<void> {
-    const stored = await this.#stored(row)
+  /** Returns a promise only when client middleware runs. @throws INVALID_ARGS, ARGS_TOO_LARGE, INVALID_JOB */
+  add(row: Row): Promise<void> | undefined {
+    const stored = this.#stored(row)
+    if (stored instanceof Promise) return stored.then((one) => this.#keep(row, one))
+    this.#keep(row, stored)
+    return undefined
+  }
+
+  #keep(row: Row, stored: NewRow): void {
     this.#last = row
     this.#app.client.weigh(this.#target.payload.class, stored.args)
     this.#chunk.push(stored)
@@ -124,8 +130,9 @@ export class RowWriter {
     this.#characters = 0
   }
 
-  async #stored({ args: given, number, source, rejected }: Row): Promise<NewRow> {
-    const { client, now } = this.#app
+  #stored(row: Row): NewRow | Promise<NewRow> {
+    const { args: given, number, source, rejected } = row
+    const { client } = this.#app
     const { payload, task, first, ofFile } = this.#target
     const fitsTemplate = this.#target.fitsTemplate && !(ofFile && number === undefined)
     const isList = this.#target.payload.hk_list === true
@@ -138,7 +145,19 @@ export class RowWriter {
     // With several producers only the store knows the row's index.
     const jid = first === undefined ? `${task}ffffffff` : taskJid(task, first + this.#cursor + this.#chunk.length)
     const whole = { ...payload, args, jid }
-    const after = client.isPlain ? whole : await client.pass(whole)
+    const write = (after: Payload | null) => this.#written(after, args, fitsTemplate, about)
+    return client.isPlain ? write(whole) : client.pass(whole).then(write)
+  }
+
+  /** `after` is the payload that client middleware returned; null when it dropped the row. */
+  #written(
+    after: Payload | null,
+    args: unknown[],
+    fitsTemplate: boolean,
+    about: Pick<NewRow, 'number' | 'source'>,
+  ): NewRow {
+    const { client, now } = this.#app
+    const { payload } = this.#target
     if (!after) {
       const messages = [{ at: now(), code: 'filtered', params: {} }]
       const rejected = { status: 'cancelled' as const, code: 'filtered', messages }
@@ -157,7 +176,7 @@ export class RowWriter {
       return { args: this.#textOf(after.args), ...about }
     }
     const job = fitsTemplate && after.class === payload.class ? {} : { job: after.class }
-    const listed = isList ? { ...after, args: [after.args] } : after
+    const listed = payload.hk_list ? { ...after, args: [after.args] } : after
     return { args: this.#textWithout(listed, ['jid']), ...about, ...job }
   }
 
@@ -180,14 +199,14 @@ export function asOneValue(args: unknown[]): unknown[] {
   return args.length === 1 ? args : [args]
 }
 
-/** Yields lists of arguments as rows. @throws INVALID_JOB; TOO_MANY_ROWS after `maxRows` rows */
-export async function* asRows(
-  all: Iterable<unknown[]> | AsyncIterable<unknown[]>,
-  maxRows = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Row> {
+/**
+ * Returns an iterable that makes a row of each list of arguments. @throws INVALID_JOB; the iterable also TOO_MANY_ROWS, after
+ * `maxRows` rows
+ */
+export function asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>, maxRows = Number.POSITIVE_INFINITY): Rows {
   if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
   let n = 0
-  for await (const args of all) {
+  const rowOf = (args: unknown): Row => {
     n++
     if (!Array.isArray(args)) {
       const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
@@ -195,8 +214,16 @@ export async function* asRows(
     }
     if (n > maxRows)
       throw new HighkiqError('TOO_MANY_ROWS', `there are more than ${maxRows} rows (maxRows)`, { row: n, maxRows })
-    yield { args }
+    return { args }
   }
+  if (Symbol.asyncIterator in all) {
+    return (async function* () {
+      for await (const args of all) yield rowOf(args)
+    })()
+  }
+  return (function* () {
+    for (const args of all) yield rowOf(args)
+  })()
 }
 
 function invalid(message: string): HighkiqError {
