@@ -12,7 +12,9 @@ import { writePage } from './report/page.js'
 const RESULTS = new URL('results/latest.json', import.meta.url)
 
 const [allPeers, groups] = await Promise.all([loadPeers(), loadGroups()])
-const ratios = ratiosOf(isBuiltin('node:sqlite') ? 'node' : 'libsql')
+/** The SQLite driver that Highkiq takes by default on this Node. */
+const driver = isBuiltin('node:sqlite') ? 'node' : 'libsql'
+const ratios = ratiosOf(driver)
 try {
   process.exitCode = await main()
 } catch (error) {
@@ -44,6 +46,7 @@ async function main() {
     at: new Date().toISOString(),
     machine: { ...machine(), load: Number(load.toFixed(2)) },
     versions: Object.fromEntries(peers.map((peer) => [peer.name, peer.version?.()])),
+    driver,
     absent: absentPeers(),
     jobs: options.jobs,
     rounds,

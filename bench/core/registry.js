@@ -18,7 +18,8 @@ export async function loadGroups() {
   return (await modulesOf('workloads')).sort((a, b) => a.order - b.order)
 }
 
-/** Whether a peer can do what a workload needs. */
+/** Whether a peer can do what a workload needs: `app` is a Highkiq app; a peer `lacks` other things by name. */
 export function fits(workload, peer) {
-  return (workload.needs ?? []).every((need) => (need === 'app' ? peer.app : !peer.lacks?.includes(need)))
+  const can = (need) => (need === 'app' ? peer.app : !peer.lacks?.includes(need))
+  return (workload.for?.(peer) ?? true) && (workload.needs ?? []).every(can)
 }

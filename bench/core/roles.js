@@ -37,7 +37,7 @@ const WAYS = {
     const size = queues > 1 ? WAVE / 10 : WAVE
     for (let n = from; n < to; n += size) {
       const rows = range(n, Math.min(to, n + size), (i) => argsOf(i, payload))
-      await producer.addBulk(rows, { queue: (n / size) % queues })
+      await producer.addBulk(rows, { queue: Math.floor(n / size) % queues })
     }
   },
 }
@@ -91,11 +91,14 @@ export const ROLES = {
       if (++done % step === 0) marks.push([at, done, cpuMicros()])
       if (done === 1) tell()
     }
+    let timer
     const tell = () => {
       if (done === told) return
       told = done
       marks.push([at, done, cpuMicros()])
       say({ done })
+      // An idle worker is measured without this timer.
+      if (done >= options.total) clearInterval(timer)
     }
     const handlers = {
       noop: count,
@@ -112,7 +115,8 @@ export const ROLES = {
     say({ ready: true })
     await go
     const worker = await peer.worker(options, handlers[options.handler])
-    const timer = setInterval(tell, TICK_MS)
+    timer = setInterval(tell, TICK_MS)
+    await sleep(options.settleMs ?? 0)
     const idle = { at: now(), cpu: cpuMicros() }
     await stop
     const used = { milliseconds: now() - idle.at, cpu: cpuMicros() - idle.cpu }

@@ -4,8 +4,15 @@ import { checkEffects } from './effects.js'
 import { quantile } from './statistics.js'
 
 const DEFAULTS = { payload: 100, queues: 1, concurrency: 50, processes: 1, handler: 'noop' }
+/** An idle worker is not measured so soon after its start. */
+const SETTLE_MS = 1000
 /** A worker that ran no job for so long has lost the rest. */
 const STALLED_MS = 30_000
+
+/** A share of the jobs and of the warm-up, for slow workloads. */
+export function share({ jobs, warmup }, part) {
+  return { jobs: Math.round(jobs * part), warmup: Math.round(warmup * part) }
+}
 
 /** Measures how jobs are added, then lets a worker run them to count the effects. */
 export async function measureEnqueue(bench, options) {
@@ -168,6 +175,61 @@ export async function measureOwn({ peer, start, store }, role, options) {
     seconds,
     client: cpu / jobs,
     ...(store.cpuMicros && { redis: redisUsed / all.total }),
+    memory,
+  }
+}
+
+/** Measures the latency at a share of the rate at which a process adds jobs while another one runs them. */
+export async function measureCalibrated(bench, { jobs, share }) {
+  const all = { ...DEFAULTS, jobs, warmup: 0, total: jobs, way: 'waves', concurrency: 10 }
+  const worker = bench.start('work', all)
+  const producer = bench.start('enqueue', all)
+  await Promise.all([worker.ready(), producer.ready()])
+  worker.go()
+  producer.go()
+  await producer.figures()
+  await allDone([worker], jobs)
+  const [{ marks }] = await stopped(bench, [worker], all, jobs)
+  const from = marks[0]
+  const to = marks.at(-1)
+  const perSecond = ((to[1] - from[1]) / (to[0] - from[0])) * 1000 * share
+  const paced = Math.max(500, Math.round(perSecond * 2))
+  return measureLatency(bench, { jobs: paced, warmup: Math.round(paced / 4), perSecond })
+}
+
+/** Measures how long a new process takes to its first job. */
+export async function measureStart(bench) {
+  const all = { ...DEFAULTS, jobs: 1, warmup: 0, total: 1, concurrency: 10, way: 'bulk' }
+  await enqueue(bench, all)
+  const worker = bench.start('work', all)
+  await worker.ready()
+  worker.go()
+  await allDone([worker], 1)
+  const start = worker.firstAt - worker.startedAt
+  const [{ memory }] = await stopped(bench, [worker], all, 1)
+  return { start, memory }
+}
+
+/** Measures what a worker without jobs costs, after it ran one. */
+export async function measureIdle(bench, { seconds }) {
+  const { start, store } = bench
+  const all = { ...DEFAULTS, jobs: 1, warmup: 0, total: 1, concurrency: 10, way: 'bulk', settleMs: SETTLE_MS }
+  await enqueue(bench, all)
+  const worker = start('work', all)
+  await worker.ready()
+  worker.go()
+  await allDone([worker], 1)
+  await sleep(SETTLE_MS)
+  const commands = await store.commands?.()
+  const redis = await store.cpuMicros?.()
+  await sleep(seconds * 1000)
+  // One command is that of the harness.
+  const sent = store.commands && (await store.commands()) - commands - 2
+  const redisUsed = store.cpuMicros && (await store.cpuMicros()) - redis
+  const [{ used, memory }] = await stopped(bench, [worker], all, 1)
+  return {
+    idleClient: used.cpu / used.milliseconds,
+    ...(store.cpuMicros && { idleRedis: redisUsed / 1000 / seconds, commands: Math.max(0, sent / seconds) }),
     memory,
   }
 }

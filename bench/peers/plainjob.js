@@ -19,6 +19,7 @@ export default {
   title: 'plainjob on libsql, normal',
   order: 15,
   store: 'sqlite',
+  besides: 'highkiq-libsql-normal',
   version: () => versionOf('plainjob'),
   async producer({ url }) {
     const { queue: all } = await openQueue(url)

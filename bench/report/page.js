@@ -1,3 +1,201 @@
-export function writePage() {
-  return []
+// Writes docs/benchmarks.md and its plots from the results of a whole run.
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { FIGURES } from '../core/figures.js'
+import { ratiosOf } from '../core/ratios.js'
+import { summarize } from '../core/statistics.js'
+import { barPlot, coloursOf, linePlot } from './svg.js'
+
+const DOCS = new URL('../../docs/', import.meta.url)
+const IMAGES = new URL('images/benchmarks/', DOCS)
+/** A peer counts as better from this difference on. */
+const CLEARLY = 0.05
+
+/** @returns the paths of the written files */
+export function writePage(results, groups, peers) {
+  mkdirSync(IMAGES, { recursive: true })
+  for (const name of readdirSync(IMAGES)) rmSync(new URL(name, IMAGES))
+  const { page, images } = renderPage(results, groups, peers)
+  for (const [name, content] of Object.entries(images)) writeFileSync(new URL(name, IMAGES), content)
+  writeFileSync(new URL('benchmarks.md', DOCS), page)
+  return ['docs/benchmarks.md', ...Object.keys(images).map((name) => `docs/images/benchmarks/${name}`)]
+}
+
+/** @returns `page`: the Markdown; `images`: file name → SVG */
+export function renderPage(results, groups, allPeers) {
+  const peers = allPeers.filter(({ name }) => name in results.versions)
+  const colourOf = coloursOf(peers)
+  const images = {}
+  const sections = groups.flatMap((group) => {
+    const measured = group.workloads.filter(({ name }) => results.cells[name])
+    if (measured.length === 0) return []
+    const plots = plotsOf(group, measured, results, peers, colourOf)
+    for (const { file, content } of plots) images[file] = content
+    return [
+      `## ${group.title}`,
+      group.text,
+      ...plots.map(({ file, title }) => `![${title}](images/benchmarks/${file})`),
+      ...measured.flatMap((workload) => [`### ${workload.title}`, tableOf(results.cells[workload.name], peers)]),
+    ]
+  })
+  const page = [
+    '# Benchmarks',
+    'This page shows Highkiq beside other queues and beside the floor: raw commands that do only what is necessary. `npm run bench` measures it all and writes this page.',
+    ...conditions(results),
+    '## The ratios',
+    'A ratio is the median over the rounds, because machines drift; a round measures both sides within seconds. `npm run bench -- --check` compares these ratios with a new run.',
+    ratioTable(results, groups, peers),
+    '## Where peers are better',
+    ...better(results, groups, peers),
+    ...sections,
+    '## Left out',
+    ...leftOut(results),
+    '## Measure it yourself',
+    'The first run installs the other queues into `bench/peers`. [CONTRIBUTING.md](../CONTRIBUTING.md#how-to-add-) says how to add a peer or a workload.',
+    '```sh\nnpm run bench                      # everything\nnpm run bench -- --quick --json    # the ratios, in 4 minutes\nnpm run bench -- --only process --peers highkiq-redis,bullmq\n```',
+  ].join('\n\n')
+  return { page: `${page}\n`, images }
+}
+
+function conditions({ at, machine, jobs, rounds, seconds, versions }) {
+  const { node, cpu, cores, memory, load } = machine
+  return [
+    [
+      `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes.`,
+      `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and Redis share it.`,
+      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless “normal” is said.',
+      '- **Effects**: every job has a number. A job that does not run exactly once fails the run.',
+      `- **Versions**: ${Object.entries(versions)
+        .filter(([name]) => !name.startsWith('highkiq') && !name.startsWith('raw'))
+        .map(([name, version]) => `${name} ${version}`)
+        .join(', ')}.`,
+    ].join('\n'),
+    'A cell is the median of the rounds. Brackets hold the lowest and the highest round. Client CPU counts all threads of the process that is measured, and memory is its peak.',
+  ]
+}
+
+function tableOf(byPeer, peers) {
+  const shown = peers.filter(({ name }) => byPeer[name])
+  const figures = Object.keys(FIGURES).filter((figure) =>
+    shown.some(({ name }) => byPeer[name][0][figure] !== undefined),
+  )
+  return table(
+    ['', ...figures.map((figure) => FIGURES[figure].title)],
+    shown.map(({ name, title }) => [
+      title,
+      ...figures.map((figure, i) => {
+        const summary = summaryOf(byPeer, name, figure)
+        if (!summary) return ''
+        return i === 0 && summary.rounds.length > 1
+          ? `${count(summary.median)} (${count(summary.min)}–${count(summary.max)})`
+          : count(summary.median)
+      }),
+    ]),
+  )
+}
+
+function summaryOf(byPeer, peer, figure) {
+  const rounds = byPeer?.[peer]?.map((round) => round[figure]).filter((value) => value !== undefined)
+  return rounds?.length > 0 ? summarize(rounds) : undefined
+}
+
+function plotsOf(group, workloads, { cells }, peers, colourOf) {
+  if (group.plots) return group.plots.flatMap((plot) => linesOf(group, plot, cells, peers, colourOf))
+  const panels = workloads.map(({ name, title }) => {
+    const figure = Object.keys(FIGURES).find((one) => Object.values(cells[name])[0][0][one] !== undefined)
+    const bars = peers.flatMap((peer) => {
+      const summary = summaryOf(cells[name], peer.name, figure)
+      return summary
+        ? [{ label: peer.title, value: summary.median, shown: count(summary.median), colour: colourOf(peer) }]
+        : []
+    })
+    return { title: `${title}: ${FIGURES[figure].title}`, bars }
+  })
+  return [{ file: `${group.name}.svg`, title: group.title, content: barPlot(group.title, panels) }]
+}
+
+function linesOf(group, { figure, x, points }, cells, peers, colourOf) {
+  const series = peers.flatMap((peer) => {
+    const known = points.flatMap(([at, workload]) => {
+      const summary = summaryOf(cells[workload], peer.name, figure)
+      return summary?.median > 0 ? [[at, summary.median]] : []
+    })
+    return known.length > 1 ? [{ label: peer.title, colour: colourOf(peer), dashed: peer.isFloor, points: known }] : []
+  })
+  if (series.length === 0) return []
+  const title = `${group.title}: ${FIGURES[figure].title}`
+  const content = linePlot(group.title, { series, x, y: FIGURES[figure].title, shown: count })
+  return [{ file: `${group.name}-${figure}.svg`, title, content }]
+}
+
+function ratioTable({ ratios, driver }, groups, peers) {
+  const workloads = new Map(groups.flatMap((group) => group.workloads.map(({ name }) => [name, group.name])))
+  const titles = new Map(peers.map(({ name, title }) => [name, title]))
+  const definitions = ratiosOf(driver)
+  return table(
+    ['ratio', 'median', 'rounds', 'what it divides', 'better'],
+    Object.entries(ratios).map(([name, { median, min, max }]) => {
+      const { figure, of, to } = definitions[name]
+      const side = ([workload, peer]) => (of[0] === to[0] ? titles.get(peer) : `\`${workload}\``)
+      const what =
+        of[0] === to[0]
+          ? `${FIGURES[figure].title}, ${workloads.get(of[0])}`
+          : `${FIGURES[figure]?.title ?? 'client and Redis CPU'}, ${titles.get(of[1])}`
+      const direction = FIGURES[figure]?.better ?? 'less'
+      return [
+        `\`${name}\``,
+        count(median),
+        `${count(min)}–${count(max)}`,
+        `${what}: ${side(of)} ÷ ${side(to)}`,
+        direction,
+      ]
+    }),
+  )
+}
+
+/** The figures in which a peer that is no floor beats Highkiq on the same store. */
+export function betterPeers({ cells }, groups, peers) {
+  const rivals = peers.filter((peer) => !peer.app && !peer.isFloor)
+  return groups.flatMap(({ workloads }) =>
+    workloads.flatMap(({ name, title }) =>
+      rivals.flatMap((peer) =>
+        Object.entries(FIGURES).flatMap(([figure, { title: unit, better }]) => {
+          const theirs = summaryOf(cells[name], peer.name, figure)?.median
+          const own = summaryOf(cells[name], peer.besides ?? 'highkiq-redis', figure)?.median
+          if (theirs === undefined || own === undefined) return []
+          const lead = better === 'more' ? theirs / own : own / theirs
+          return lead > 1 + CLEARLY ? [{ workload: name, title, peer: peer.title, unit, theirs, own }] : []
+        }),
+      ),
+    ),
+  )
+}
+
+function better(results, groups, peers) {
+  const rows = betterPeers(results, groups, peers)
+  if (rows.length === 0)
+    return ['No figure of another queue is better by more than 5% than that of Highkiq on the same store.']
+  return [
+    'Each row is a figure of another queue that is better by more than 5% than that of Highkiq on the same store.',
+    table(
+      ['workload', 'figure', 'queue', 'its figure', 'Highkiq’s'],
+      rows.map(({ workload, unit, peer, theirs, own }) => [`\`${workload}\``, unit, peer, count(theirs), count(own)]),
+    ),
+  ]
+}
+
+function leftOut({ absent, failures, cells }) {
+  const rows = Object.entries(absent).map(([name, reason]) => `- \`${name}\`: ${reason}.`)
+  if (failures.length > 0) rows.push(...failures.map((failure) => `- Failed: ${failure}`))
+  if (!cells['depth.1e7']) rows.push('- 10,000,000 queued jobs: only `--deep` measures them.')
+  rows.push('- A workload that a queue cannot do has no row for it.')
+  return [rows.join('\n')]
+}
+
+const table = (head, rows) =>
+  [head, head.map((_, i) => (i === 0 ? '---' : '---:')), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+
+/** Three digits, and no more than the rounds agree on. */
+export function count(number) {
+  if (number >= 1000) return Math.round(Number(number.toPrecision(3))).toLocaleString('en')
+  return String(Number(number.toPrecision(number >= 100 ? 3 : 2)))
 }

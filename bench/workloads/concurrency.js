@@ -1,4 +1,4 @@
-import { measureProcess } from '../core/scenarios.js'
+import { measureProcess, share } from '../core/scenarios.js'
 
 const SLOTS = [1, 10, 200]
 
@@ -6,21 +6,15 @@ export default {
   name: 'concurrency',
   order: 3,
   title: 'Concurrency',
-  text: 'One worker process with 1, 10 and 200 slots; 50 slots are the no-op jobs above.',
+  text: 'One worker process with 1, 10 and 200 slots runs jobs that do nothing. The section “Process” has 50 slots.',
   workloads: SLOTS.map((concurrency) => ({
     name: `concurrency.${concurrency}`,
-    title: `${concurrency} slots`,
-    needs: ['bulk'],
-    measure: ({ jobs, warmup, ...bench }) =>
-      measureProcess(
-        bench,
-        concurrency > 1 ? { jobs, warmup, concurrency } : { jobs: jobs / 3, warmup: warmup / 2, concurrency },
-      ),
+    title: concurrency === 1 ? '1 slot' : `${concurrency} slots`,
+    needs: ['process'],
+    measure: (bench) => measureProcess(bench, { ...share(bench, concurrency === 1 ? 0.3 : 1), concurrency }),
   })),
   plots: [
     {
-      name: 'concurrency',
-      title: 'No-op jobs by concurrency',
       figure: 'rate',
       x: 'slots',
       points: [1, 10, 50, 200].map((x) => [x, x === 50 ? 'process.noop' : `concurrency.${x}`]),

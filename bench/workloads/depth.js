@@ -47,20 +47,18 @@ export default {
   name: 'depth',
   order: 6,
   title: 'Queued jobs',
-  text: 'One process runs no-op jobs and adds one for each, so the queue keeps its depth. A cost is that of adding and running a job.',
+  text: 'One process runs jobs that do nothing and adds one for each, so the queue keeps its depth. The cost is that of adding and running a job.',
   workloads: DEPTHS.map((power) => ({
     name: `depth.1e${power}`,
     title: `${(10 ** power).toLocaleString('en')} queued`,
-    needs: ['bulk', 'depth'],
-    // To fill the others with a million jobs takes a minute each.
-    for: (peer) => power < 6 || peer.name.startsWith('highkiq') || peer.isFloor,
+    needs: ['process', 'depth'],
+    // The others need a minute to add a million jobs.
+    for: (peer) => power < 6 || peer.app || peer.isFloor,
     deep: power > 6,
     rounds: power > 5 ? 1 : undefined,
     measure: ({ jobs, warmup, ...bench }) => measureHeld(bench, { jobs, warmup, depth: 10 ** power }),
   })),
   plots: ['client', 'redis'].map((figure) => ({
-    name: `depth-${figure}`,
-    title: 'What a job costs, by queued jobs',
     figure,
     x: 'queued jobs',
     points: DEPTHS.map((power) => [10 ** power, `depth.1e${power}`]),

@@ -1,23 +1,21 @@
-import { measureEnqueue } from '../core/scenarios.js'
+import { measureEnqueue, share } from '../core/scenarios.js'
 
-const enqueue = (way, title, needs, more) => ({
-  name: `enqueue.${way}${more?.payload ? '-10kB' : ''}`,
+const enqueue = (name, title, needs, part, options) => ({
+  name: `enqueue.${name}`,
   title,
   needs,
-  measure: (bench) =>
-    measureEnqueue(bench, { way, jobs: bench.jobs, warmup: bench.warmup, ...more?.of(bench), ...more }),
+  measure: (bench) => measureEnqueue(bench, { ...share(bench, part), ...options }),
 })
-const large = { payload: 10_000, of: ({ jobs, warmup }) => ({ jobs: jobs / 10, warmup: warmup / 10 }) }
 
 export default {
   name: 'enqueue',
   order: 1,
   title: 'Enqueue',
-  text: 'One process adds jobs with 100 bytes of arguments. Afterwards a worker runs them all, so that the effects are counted.',
+  text: 'One process adds jobs with 100 bytes of arguments. Afterwards a worker runs them all, which counts the effects.',
   workloads: [
-    enqueue('single', 'one after the other', [], { of: ({ jobs }) => ({ jobs: jobs / 5 }) }),
-    enqueue('waves', 'waves of 1,000 at once', ['waves']),
-    enqueue('bulk', '1,000 in a call', ['bulk']),
-    enqueue('bulk', '1,000 in a call, 10 kB each', ['bulk'], large),
+    enqueue('single', 'one after the other', [], 0.2, { way: 'single' }),
+    enqueue('waves', 'waves of 1,000 at once', ['waves'], 1, { way: 'waves' }),
+    enqueue('bulk', '1,000 in a call', [], 1, { way: 'bulk' }),
+    enqueue('bulk-10kB', '1,000 in a call, 10 kB each', [], 0.1, { way: 'bulk', payload: 10_000 }),
   ],
 }

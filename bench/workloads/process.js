@@ -1,12 +1,11 @@
-import { measureProcess } from '../core/scenarios.js'
+import { measureProcess, share } from '../core/scenarios.js'
 
-const processed = (name, title, of, needs = ['bulk']) => ({
+const processed = (name, title, part, options) => ({
   name: `process.${name}`,
   title,
-  needs,
-  measure: (bench) => measureProcess(bench, of(bench)),
+  needs: ['process'],
+  measure: (bench) => measureProcess(bench, { ...share(bench, part), ...options }),
 })
-const part = ({ jobs, warmup }, share) => ({ jobs: Math.round(jobs * share), warmup: Math.round(warmup * share) })
 
 export default {
   name: 'process',
@@ -14,9 +13,9 @@ export default {
   title: 'Process',
   text: 'One worker process with 50 slots runs jobs that are queued before it starts.',
   workloads: [
-    processed('noop', 'a handler that does nothing', (bench) => part(bench, 1)),
-    processed('sleep', 'a handler that sleeps 1 ms', (bench) => ({ ...part(bench, 0.5), handler: 'sleep' })),
-    processed('cpu', 'a handler that computes 1 ms', (bench) => ({ ...part(bench, 0.05), handler: 'cpu' })),
-    processed('noop-10kB', 'nothing, 10 kB of arguments', (bench) => ({ ...part(bench, 0.2), payload: 10_000 })),
+    processed('noop', 'a handler that does nothing', 1),
+    processed('sleep', 'a handler that sleeps 1 ms', 0.5, { handler: 'sleep' }),
+    processed('cpu', 'a handler that computes 1 ms', 0.05, { handler: 'cpu' }),
+    processed('noop-10kB', 'nothing, 10 kB of arguments', 0.2, { payload: 10_000 }),
   ],
 }

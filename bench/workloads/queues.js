@@ -6,18 +6,16 @@ export default {
   name: 'queues',
   order: 4,
   title: 'Queues',
-  text: 'One worker process with 50 slots for all queues; BullMQ and bee-queue divide the slots among one worker a queue.',
+  text: 'One worker process with 50 slots runs jobs of many queues. BullMQ and bee-queue divide the slots among one worker a queue.',
   workloads: QUEUES.map((queues) => ({
     name: `queues.${queues}`,
     title: `${queues} queues`,
-    needs: ['bulk', 'queues'],
-    measure: ({ jobs, warmup, ...bench }) => measureProcess(bench, { jobs, warmup, queues }),
+    needs: ['process', 'queues'],
+    measure: (bench) => measureProcess(bench, { jobs: bench.jobs, warmup: bench.warmup, queues }),
   })),
   plots: ['client', 'redis'].map((figure) => ({
-    name: `queues-${figure}`,
-    title: `What a no-op job costs, by queues`,
     figure,
     x: 'queues',
-    points: [1, 10, 50].map((x) => [x, x === 1 ? 'process.noop' : `queues.${x}`]),
+    points: [1, ...QUEUES].map((x) => [x, x === 1 ? 'process.noop' : `queues.${x}`]),
   })),
 }

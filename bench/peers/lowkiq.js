@@ -1,0 +1,21 @@
+// Ruby's Lowkiq as it is installed: ordered queues only, so it is measured where order is.
+import { gemVersion, pathOf } from '../core/ruby.js'
+
+const version = () => gemVersion('lowkiq', 'Lowkiq::VERSION')
+
+export default {
+  name: 'lowkiq',
+  title: 'Lowkiq (Ruby)',
+  order: 5,
+  store: 'redis',
+  lacks: ['waves', 'process', 'delays'],
+  version,
+  unavailable: () => (version() ? undefined : 'Ruby has no gem lowkiq'),
+  program: (role) => ['ruby', pathOf('lowkiq.rb'), role],
+  /** Ids that wait, over all shards. */
+  async queued({ admin }) {
+    let sum = 0
+    for (const key of await admin.keys('lowkiq:*:ids_scored_by_perform_in_zset')) sum += await admin.zcard(key)
+    return sum
+  },
+}

@@ -1,0 +1,20 @@
+// Ruby's Sidekiq as it is installed. Its open-source fetch loses the running jobs of a killed process.
+import { gemVersion, pathOf } from '../core/ruby.js'
+
+const version = () => gemVersion('sidekiq', 'Sidekiq::VERSION')
+
+export default {
+  name: 'sidekiq',
+  title: 'Sidekiq (Ruby)',
+  order: 4,
+  store: 'redis',
+  lacks: ['waves', 'depth'],
+  version,
+  unavailable: () => (version() ? undefined : 'Ruby has no gem sidekiq'),
+  program: (role) => ['ruby', pathOf('sidekiq.rb'), role],
+  async queued({ admin }, { queues }) {
+    let sum = (await admin.zcard('schedule')) + (await admin.zcard('retry'))
+    for (let queue = 0; queue < queues; queue++) sum += await admin.llen(`queue:${queue ? `queue${queue}` : 'default'}`)
+    return sum
+  },
+}
