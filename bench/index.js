@@ -36,10 +36,11 @@ async function main() {
   if (before && before.jobs !== options.jobs) {
     throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${options.jobs})`)
   }
-  installPeers()
-  const peers = allPeers.filter(isAvailable).filter(({ name }) => options.peers?.includes(name) ?? true)
-  const plan = planOf(groups, peers, options, ratios)
+  const wanted = allPeers.filter(({ name }) => options.peers?.includes(name) ?? true).filter(isAvailable)
+  const plan = planOf(groups, wanted, options, ratios)
   if (plan.length === 0) throw new UsageError('none of these peers has such a workload; --list shows both')
+  const peers = wanted.filter((peer) => plan.some((step) => step.peers.includes(peer)))
+  if (peers.some(({ fromNpm }) => fromNpm)) installPeers()
   const load = loadavg()[0]
   const { cells, failures, rounds, seconds } = await runPlan(plan, options)
   const results = {

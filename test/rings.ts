@@ -15,6 +15,7 @@ export type Folder = { rest: Ring; none?: string[] } & Partial<Record<Ring, stri
 export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   highkiq: {
     test: { rest: 'fast' },
+    'test/bench': { rest: 'fast' },
     'test/chaos': { rest: 'full' },
     'test/cli': { rest: 'full', fast: ['messages'] },
     'test/client': { rest: 'fast' },

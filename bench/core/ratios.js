@@ -28,7 +28,7 @@ export function ratiosOf(driver) {
 
 /**
  * @param cells workload → peer → figures of each round
- * @returns name → median, min, max and rounds, of the ratios whose two sides were measured
+ * @returns {Record<string, ReturnType<typeof summarize>>} the ratios whose two sides were measured
  */
 export function computeRatios(ratios, cells) {
   const computed = {}

@@ -1,12 +1,11 @@
 // The peers and the workloads: each file of `peers/` and `workloads/` adds its own.
 import { readdirSync } from 'node:fs'
 
-const modulesOf = (folder) =>
-  Promise.all(
-    readdirSync(new URL(`../${folder}/`, import.meta.url))
-      .filter((name) => name.endsWith('.js'))
-      .map(async (name) => (await import(`../${folder}/${name}`)).default),
-  )
+async function modulesOf(folder) {
+  const names = readdirSync(new URL(`../${folder}/`, import.meta.url)).filter((name) => name.endsWith('.js'))
+  const urls = names.map((name) => new URL(`../${folder}/${name}`, import.meta.url).href)
+  return Promise.all(urls.map(async (url) => (await import(url)).default))
+}
 
 /** @returns all peers, in the order of tables */
 export async function loadPeers() {

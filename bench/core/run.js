@@ -6,7 +6,7 @@ import { openStores } from './stores.js'
 /** `--quick` begins a round only if it would end before this, were it as long as the longest one. */
 const QUICK_MS = 225_000
 
-/** @returns the workloads that are asked for, each with its peers */
+/** @returns {{ workload: any, peers: any[] }[]} the workloads that are asked for, each with its peers */
 export function planOf(groups, peers, options, ratios) {
   const wanted = (name, group) =>
     options.only === undefined || options.only.includes(name) || options.only.includes(group)

@@ -25,7 +25,7 @@ export async function measureEnqueue(bench, options) {
 export async function measureProcess(bench, options) {
   const all = { ...DEFAULTS, ...options }
   const { bytes } = await enqueue(bench, { ...all, way: 'bulk' })
-  return { ...(await work(bench, all)), bytes }
+  return { ...(await work(bench, all)), ...(bytes && { bytes }) }
 }
 
 async function enqueue({ start, store }, options) {
@@ -33,7 +33,7 @@ async function enqueue({ start, store }, options) {
   const producer = start('enqueue', options)
   await producer.ready()
   const redis = await store.cpuMicros?.()
-  const bytes = await store.bytes()
+  const bytes = await store.bytes?.()
   producer.go()
   const { seconds, cpu, memory } = await producer.figures()
   await producer.exited
@@ -43,7 +43,7 @@ async function enqueue({ start, store }, options) {
     client: cpu / jobs,
     ...(store.cpuMicros && { redis: ((await store.cpuMicros()) - redis) / all }),
     memory,
-    bytes: ((await store.bytes()) - bytes) / all,
+    ...(store.bytes && { bytes: ((await store.bytes()) - bytes) / all }),
   }
 }
 

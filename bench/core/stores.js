@@ -1,7 +1,7 @@
 // Where jobs lie: a redis-server of the run's own, without persistence, or a new SQLite file for each measurement.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,10 +63,6 @@ class SqliteFile {
     mkdirSync(folder)
     this.#folder = folder
     this.url = join(folder, 'bench.db')
-  }
-
-  async bytes() {
-    return ['', '-wal'].reduce((sum, end) => sum + (statSync(this.url + end, { throwIfNoEntry: false })?.size ?? 0), 0)
   }
 
   close() {

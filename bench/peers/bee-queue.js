@@ -19,6 +19,7 @@ export default {
   title: 'bee-queue',
   order: 3,
   store: 'redis',
+  fromNpm: true,
   version: () => versionOf('bee-queue'),
   async producer(options) {
     const { all, close } = await openQueues(options, {

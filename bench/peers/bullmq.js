@@ -13,6 +13,7 @@ export default {
   title: 'BullMQ',
   order: 2,
   store: 'redis',
+  fromNpm: true,
   version: () => versionOf('bullmq'),
   async producer({ url, queues }) {
     const { Queue } = await import('bullmq')

@@ -20,6 +20,7 @@ export default {
   order: 15,
   store: 'sqlite',
   besides: 'highkiq-libsql-normal',
+  fromNpm: true,
   version: () => versionOf('plainjob'),
   async producer({ url }) {
     const { queue: all } = await openQueue(url)

@@ -20,7 +20,7 @@ export function writePage(results, groups, peers) {
   return ['docs/benchmarks.md', ...Object.keys(images).map((name) => `docs/images/benchmarks/${name}`)]
 }
 
-/** @returns `page`: the Markdown; `images`: file name → SVG */
+/** @returns {{ page: string, images: Record<string, string> }} the Markdown, and an SVG by file name */
 export function renderPage(results, groups, allPeers) {
   const peers = allPeers.filter(({ name }) => name in results.versions)
   const colourOf = coloursOf(peers)
