@@ -22,14 +22,21 @@ export async function served(hq: Highkiq): Promise<Set<string>> {
   return names
 }
 
-/** Warns when no running process serves the queue of a task. `more` is what else the user can do. */
-export async function warnIfUnserved(hq: Highkiq, queue: string, options: AppOptions, more = ''): Promise<void> {
-  if ((await served(hq)).has(queue)) return
-  say(`no worker serves the queue ${queue}: start one with \`${workCommand(queue, options)}\`${more}`)
+/** Returns what to do when no running process serves the queue of a task, or undefined when one does. */
+export async function unservedHint(
+  hq: Highkiq,
+  id: string,
+  queue: string,
+  options: AppOptions,
+): Promise<string | undefined> {
+  if ((await served(hq)).has(queue)) return undefined
+  const work = workCommand([queue], options)
+  return `no worker serves the queue ${queue}: start one with \`${work}\`, or run the jobs of the task with \`highkiq task show ${id} --work${sameApp(options)}\``
 }
 
-export function workCommand(queue: string, options: AppOptions): string {
-  return `highkiq work${sameApp(options)}${queue === 'default' ? '' : ` -q ${quoted(queue)}`}`
+export function workCommand(queues: readonly string[], options: AppOptions): string {
+  const named = queues.some((queue) => queue !== 'default') ? queues : []
+  return `highkiq work${sameApp(options)}${named.map((queue) => ` -q ${quoted(queue)}`).join('')}`
 }
 
 /** Writes a line to standard error. */

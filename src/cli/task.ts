@@ -3,7 +3,11 @@
 import type { Highkiq, Task, TaskStatus } from '../index.ts'
 import { metaOf } from '../tasks/meta.ts'
 import { setExitCode } from './io.ts'
+import { type AppOptions, quoted, sameApp } from './open-app.ts'
+import { resumeHint } from './outcome.ts'
+import { say, unservedHint, workCommand } from './processes.ts'
 import { watchTask } from './progress.ts'
+import { startTaskWorker, type WorkOptions } from './task-worker.ts'
 import { onInterrupt } from './terminal.ts'
 import { CliError } from './usage.ts'
 
@@ -32,16 +36,44 @@ export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: str
   }
 }
 
-/** Shows a task until it has ended. Returns undefined after Ctrl-C. */
-export async function untilEnd(task: Task, title: string): Promise<TaskStatus | undefined> {
+/** Shows a task until it has ended; with `--work`, runs its jobs. Returns undefined after Ctrl-C. */
+export async function untilEnd(
+  hq: Highkiq,
+  { id, name, queue }: TaskStatus,
+  options: AppOptions & WorkOptions,
+): Promise<TaskStatus | undefined> {
+  const task = hq.tasks.get(id)
+  if (options.work) await startTaskWorker(hq, queue, options)
   const interrupt = onInterrupt()
   try {
-    return await watchTask(task, { title, signal: interrupt.signal })
+    return await watchTask(task, { title: name, signal: interrupt.signal })
   } catch (thrown) {
     if (!interrupt.signal.aborted) throw thrown
     setExitCode(interrupt.exitCode)
+    await sayThatTaskContinues(task, options)
     return undefined
   } finally {
     interrupt.release()
   }
+}
+
+/** Says after Ctrl-C what becomes of the task, and how to watch it again. */
+export async function sayThatTaskContinues(task: Task, options: AppOptions & WorkOptions): Promise<void> {
+  const status = await task.status().catch(() => null)
+  const hint = status?.state === 'paused' ? resumeHint(status, options) : undefined
+  if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
+  else if (options.work && status)
+    say(`task ${task.id} is not done; to continue it, start a worker: ${workCommand([status.queue], options)}`)
+  else say(`stopped watching; task ${task.id} continues`)
+  say(`watch it again: highkiq task show ${task.id} --watch${sameApp(options)}`)
+}
+
+/** Returns what to do about a task that has not ended. `file` is the file that it imports. */
+export async function nextStep(hq: Highkiq, status: TaskStatus, file: string, options: AppOptions): Promise<string> {
+  const { id, job, queue, state } = status
+  const app = sameApp(options)
+  if (state === 'interrupted') return `to resume: highkiq import ${quoted(file)} --job ${job} --resume ${id}${app}`
+  const hint = state === 'paused' ? resumeHint(status, options) : undefined
+  if (hint) return hint
+  return (await unservedHint(hq, id, queue, options)) ?? `to watch it: highkiq task show ${id} --watch${app}`
 }

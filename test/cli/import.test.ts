@@ -90,6 +90,47 @@ describe.concurrent('highkiq import', () => {
     expect(stderr).not.toContain('to continue it, start a worker')
   })
 
+  test('the refusal of a second import names the command that runs the rows of the first one', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(20) })
+    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs']
+    const id = (await folder.run([...args, '--no-wait'])).stdout.trim()
+    const again = await folder.run([...args, '--work'])
+    expect([again.code, again.stdout]).toEqual([1, ''])
+    expect(again.stderr).toMatch(
+      /look there, or add --allow-duplicate; no worker serves the queue default: start one with `highkiq work -r jobs\.mjs`, or run/,
+    )
+    const [, command = ''] = /with `highkiq (task [^`]*)`$/m.exec(again.stderr) ?? []
+    expect(command).toBe(`task show ${id} --work -r jobs.mjs`)
+    const shown = await folder.run(command.split(' '))
+    expect([shown.code, shown.stderr, shown.stdout]).toEqual([
+      3,
+      expect.stringContaining('products.csv: 20 of 20 (100%)'),
+      expect.stringContaining('18 finished, 2 failed'),
+    ])
+    const done = await folder.run([...args, '--work'])
+    expect([done.code, done.stderr]).toEqual([1, expect.stringMatching(/look there, or add --allow-duplicate$/m)])
+
+    const retried = await folder.run(['task', 'retry', id, '--work', '-c', '2'])
+    expect([retried.code, retried.stderr, retried.stdout]).toEqual([
+      3,
+      expect.not.stringContaining('no worker'),
+      expect.stringMatching(/^2 rows run again, in run 2\n.*18 finished, 2 failed/s),
+    ])
+    const bare = await folder.run(['task', 'retry', id, '--work', '-c', '0'])
+    expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('-c, --concurrency <n>')])
+  })
+
+  test('--work without a jobs file is refused before anything is retried', async ({ folder }) => {
+    folder.write({ 'app.mjs': JOBS, 'products.csv': products(10) })
+    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'app.mjs', '--work', '--json']
+    const { id } = JSON.parse((await folder.run(args)).stdout) as { id: string }
+    for (const name of ['retry', 'show']) {
+      const { code, stderr } = await folder.run(['task', name, id, '--work'])
+      expect([code, stderr]).toEqual([2, expect.stringContaining(`highkiq task ${name} -r jobs.ts`)])
+    }
+    expect(await folder.json('task', 'show', id)).toMatchObject({ run: 1 })
+  })
+
   test('rows of a report are validated: the jobs file is found as by import, or asked for', async ({ folder }) => {
     folder.write({ 'app.mjs': CHECKED, 'products.csv': products(20) })
     const report = ['--work', '--report', 'out.csv', '--row-key', 'sku', '--json']
@@ -115,7 +156,10 @@ describe.concurrent('highkiq import', () => {
     ])
     const { code, stdout, stderr } = await folder.run(back)
     expect(stdout).toMatch(/^1 row runs again, in run 2\n1 row was refused again and is unchanged\n/)
-    expect(stderr).toBe('highkiq: no worker serves the queue default: start one with `highkiq work -r jobs.mjs`\n')
+    const work = `highkiq task show ${id} --work -r jobs.mjs`
+    expect(stderr).toBe(
+      `highkiq: no worker serves the queue default: start one with \`highkiq work -r jobs.mjs\`, or run the jobs of the task with \`${work}\`\n`,
+    )
     expect(code).toBe(3)
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
     await until(async () => (await folder.json<{ state: string }>('task', 'show', id)).state === 'done')
@@ -185,7 +229,9 @@ describe.concurrent('highkiq import', () => {
   }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     const watching = folder.start(['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs'])
-    await watching.says(/no worker serves the queue default: start one with `highkiq work -r jobs\.mjs`, or add --work/)
+    await watching.says(
+      /no worker serves the queue default: start one with `highkiq work -r jobs\.mjs`, or run the jobs of the task/,
+    )
     await watching.says(/^products\.csv: 0 of 30 \(0%\)/m)
     await watching.says(/no worker serves the queue default/, 2)
     watching.kill('SIGINT')

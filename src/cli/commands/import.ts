@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
-import type { Highkiq, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
+import type { Highkiq, HighkiqError, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
 import { given } from '../../job/options.ts'
 import type { Language } from '../../tasks/languages/index.ts'
 import { reportedTask } from '../../tasks/report.ts'
@@ -11,17 +11,23 @@ import { endedOf } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
 import { withFlagNames } from '../flag-names.ts'
 import { dryRunCode, dryRunText } from '../import-dry-run.ts'
-import { io, setExitCode } from '../io.ts'
+import { setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
 import { plural, print, printJson, printResult } from '../output.ts'
-import { say, warnIfUnserved, workCommand } from '../processes.ts'
+import { say, unservedHint } from '../processes.ts'
 import { watchTask } from '../progress.ts'
 import { flagOf, type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
+import { nextStep, sayThatTaskContinues } from '../task.ts'
+import { quietLog, startTaskWorker, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { type Interrupt, onInterrupt } from '../terminal.ts'
-import { CliError, reportLanguage, sheetPath, taskId, wholeNumber } from '../usage.ts'
+import { CliError, reportLanguage, sheetPath, taskId } from '../usage.ts'
 
-interface ImportCommandOptions extends AppOptions, ReadingOptions, Pick<ImportOptions, (typeof CREATING)[number]> {
+interface ImportCommandOptions
+  extends AppOptions,
+    ReadingOptions,
+    WorkOptions,
+    Pick<ImportOptions, (typeof CREATING)[number]> {
   job: string
   report?: string
   lang?: Language
@@ -29,8 +35,6 @@ interface ImportCommandOptions extends AppOptions, ReadingOptions, Pick<ImportOp
   allowDuplicate?: boolean
   resume?: string
   taskConcurrency?: number
-  work?: boolean
-  concurrency?: number
   wait: boolean
 }
 
@@ -87,8 +91,7 @@ export function register(program: Command): void {
     .addOption(flagOf('rowsPerJob'))
     .option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file', sheetPath)
     .addOption(reportLanguage())
-    .addOption(new Option('-w, --work', 'run the jobs in this process').conflicts('wait'))
-    .option('-c, --concurrency <n>', 'jobs that run at the same time in this process, with --work', wholeNumber)
+  withWorkOptions(command)
     .addOption(
       new Option('--no-wait', 'do not wait for the end; print the id of the task').conflicts(['work', 'report']),
     )
@@ -102,8 +105,7 @@ async function importFile(file: string, given: ImportCommandOptions): Promise<vo
   if (!existsSync(file)) throw new CliError(`there is no file ${file}`, 2)
   if (given.lang && given.report === undefined) throw new CliError('--lang needs --report OUT', 2)
   const options = { ...given, require: jobsFiles('import', given.require) }
-  // The task reports failed rows; log lines of the worker would break the progress bar.
-  if (options.work) io().env.HIGHKIQ_LOG_LEVEL ??= 'warn'
+  quietLog(options)
   await withApp(options, async (hq) => {
     if (!options.allowDuplicate && !options.dryRun && !options.resume) await refuseReport(hq, file, options)
     const submission = new Submission(hq, file, options)
@@ -154,7 +156,6 @@ class Submission {
 
   async watch(): Promise<void> {
     const { json, work } = this.#options
-    if (work) await this.#work()
     const interrupt = this.#onCtrlC()
     let task: Task | undefined
     try {
@@ -162,7 +163,8 @@ class Submission {
         this.#adding = this.#add(resolve)
       })
       task = await Promise.race([started, this.#adding as Promise<Task>])
-      if (!work) await this.#warnWithoutWorker()
+      // A refused import must not run jobs.
+      await (work ? startTaskWorker(this.#hq, this.#queue, this.#options) : this.#warnWithoutWorker(task))
       const status = await this.#untilEnd(task, interrupt.signal)
       const report = await this.#report(task)
       setExitCode(outcomeCode(status))
@@ -171,7 +173,7 @@ class Submission {
     } catch (thrown) {
       if (!interrupt.signal.aborted || !task) throw thrown
       setExitCode(interrupt.exitCode)
-      await this.#printThatTaskContinues(task)
+      await sayThatTaskContinues(task, this.#options)
     } finally {
       interrupt.release()
     }
@@ -184,9 +186,22 @@ class Submission {
       ...given(this.#options, CREATING),
       ...given({ resume, concurrency, onStart, allowDuplicate: allowDuplicate || undefined }),
     }
-    const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false })
-    this.#added = true
-    return task
+    try {
+      const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false })
+      this.#added = true
+      return task
+    } catch (thrown) {
+      throw await this.#withNextStep(thrown)
+    }
+  }
+
+  /** Adds to the refusal of a second import how the rows of the first one get done. */
+  async #withNextStep(thrown: unknown): Promise<unknown> {
+    const { code, details } = thrown as HighkiqError
+    if (code !== 'ALREADY_IMPORTED') return thrown
+    const status = await this.#hq.tasks.get((details as { task: string }).task).status()
+    if (!status || status.finishedAt) return thrown
+    return new CliError(`${withFlagNames(thrown)}; ${await nextStep(this.#hq, status, this.#file, this.#options)}`)
   }
 
   /** Resolves when the task has ended; rejects at once when the file can't be read to its end. */
@@ -212,19 +227,9 @@ class Submission {
     return this.#job.definition.options.queue ?? 'default'
   }
 
-  async #work(): Promise<void> {
-    const { concurrency } = this.#options
-    // An error handler replaces the default log: errors of rows are in the task's events already.
-    this.#hq.onError((error, about) => {
-      if (!('jid' in about)) this.#hq.log.error({ ...about, err: error }, (error as Error)?.message)
-    })
-    await this.#hq.store.open()
-    const worker = this.#hq.worker({ queues: [this.#queue], ...(concurrency === undefined ? {} : { concurrency }) })
-    await worker.start()
-  }
-
-  #warnWithoutWorker(): Promise<void> {
-    return warnIfUnserved(this.#hq, this.#queue, this.#options, ', or add --work')
+  async #warnWithoutWorker({ id }: Task): Promise<void> {
+    const hint = await unservedHint(this.#hq, id, this.#queue, this.#options)
+    if (hint) say(hint)
   }
 
   /** Repeats the hint while no row ends. Returns the function that stops it. */
@@ -233,7 +238,7 @@ class Submission {
     const check = async () => {
       const status = await task.status()
       const ended = status ? endedOf(status.counts) : 0
-      if (ended === seen) await this.#warnWithoutWorker()
+      if (ended === seen) await this.#warnWithoutWorker(task)
       seen = ended
     }
     // The watcher of the task reports a store that can't be reached.
@@ -251,17 +256,6 @@ class Submission {
         abort()
       }
     })
-  }
-
-  async #printThatTaskContinues(task: Task): Promise<void> {
-    const { work } = this.#options
-    const status = await task.status().catch(() => null)
-    const hint = status?.state === 'paused' ? resumeHint(status, this.#options) : undefined
-    if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
-    else if (work)
-      say(`task ${task.id} is not done; to continue it, start a worker: ${workCommand(this.#queue, this.#options)}`)
-    else say(`stopped watching; task ${task.id} continues`)
-    say(`watch it again: highkiq task show ${task.id} --watch${sameApp(this.#options)}`)
   }
 
   async #report(task: Task): Promise<{ path: string; rows: number } | undefined> {

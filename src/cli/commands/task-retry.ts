@@ -9,13 +9,14 @@ import { setExitCode } from '../io.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, resumeHint, summary } from '../outcome.ts'
 import { plural, print, printJson } from '../output.ts'
-import { warnIfUnserved } from '../processes.ts'
+import { say, unservedHint } from '../processes.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
-import { existing, untilEnd } from '../task.ts'
+import { statusOf, untilEnd } from '../task.ts'
+import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { CliError, someOf } from '../usage.ts'
 
-interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions {
+interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions, WorkOptions {
   status?: RetryOptions['status']
   report?: string
   watch?: boolean
@@ -27,10 +28,10 @@ column "row key" and the names of the columns. The columns of the import apply t
 The job's \`validate\` checks rows of a report, and rows that it refused before, once more. It needs the file that -r names;
 without -r that is jobs.ts or src/jobs.ts (or .mts, .js, .mjs), if there is one.
 
-Exit code: 0 done, 3 rows were refused again, 1 the retry failed, 2 wrong usage; with --watch that of the task.
+Exit code: 0 done, 3 rows were refused again, 1 the retry failed, 2 wrong usage; with --watch and --work that of the task.
 
 Examples:
-  highkiq task retry 0f3a6c1e9b2d4857
+  highkiq task retry 0f3a6c1e9b2d4857 --work -r jobs.ts
   highkiq task retry 0f3a6c1e9b2d4857 --status failed --code bad_price
   highkiq task retry 0f3a6c1e9b2d4857 --report corrected.xlsx --watch
 `
@@ -47,12 +48,13 @@ export function registerRetry(task: Command): void {
     )
   const report = new Option('--report <file>', 'retry the rows of this corrected report instead')
   withCodeOptions(command, 'those').addOption(report.conflicts(['status', 'code', 'withoutCode', 'otherCodes']))
-  withReadingOptions(command)
-    .option('--watch', 'show the progress until the task has ended')
+  withReadingOptions(command).option('--watch', 'show the progress until the task has ended')
+  withWorkOptions(command)
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action((id: string, given: RetryCommandOptions) => {
       checkFile(given)
+      quietLog(given)
       const options = withJobs(given)
       return withExistingStore(options, (hq) => retry(hq, id, options))
     })
@@ -68,15 +70,16 @@ function checkFile({ report, ...options }: RetryCommandOptions): void {
 
 /** Finds the jobs file as `highkiq import` does, because `validate` checks the rows again. */
 function withJobs(options: RetryCommandOptions): RetryCommandOptions {
-  const { require: files } = options
-  if (files) return { ...options, require: jobsFiles('task retry', files) }
+  const { require: files, work } = options
+  if (files || work) return { ...options, require: jobsFiles('task retry', files) }
   const found = jobsFileOf('.')
   return found === undefined ? options : { ...options, require: [found] }
 }
 
 async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Promise<void> {
-  const { status, report, watch, json } = options
-  const task = await existing(hq, id)
+  const { status, report, watch, work, json } = options
+  const task = hq.tasks.get(id)
+  const before = await statusOf(task)
   const retried = await task.retry({
     ...(status ? { status } : {}),
     ...codeFilter(options),
@@ -84,20 +87,20 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   })
   if (retried.refused > 0) setExitCode(3)
   if (!json) tell(retried, options)
-  const { name = id, queue } = (await task.status()) ?? {}
-  if (retried.rows > 0 && queue !== undefined) await warnIfUnserved(hq, queue, options)
+  const hint = retried.rows > 0 && !work && (await unservedHint(hq, id, before.queue, options))
+  if (hint) say(hint)
   if (!watch) {
     if (json) printJson(retried)
     else if (retried.rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)
     return
   }
-  const ended = await untilEnd(task, name)
+  const ended = await untilEnd(hq, before, options)
   if (!ended) return
   setExitCode(outcomeCode(ended))
   if (json) printJson({ ...ended, retried })
   else print(await summary(task, ended))
-  const hint = json ? undefined : resumeHint(ended, options)
-  if (hint) print(hint)
+  const resume = json ? undefined : resumeHint(ended, options)
+  if (resume) print(resume)
 }
 
 function tell(

@@ -6,12 +6,14 @@ import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { endedOf } from '../../tasks/task.ts'
+import { jobsFiles } from '../config/jobs-file.ts'
 import { setExitCode } from '../io.ts'
-import { type AppOptions, quoted, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, count, print, printJson, printResult, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
-import { existing, filesOf, statusOf, untilEnd } from '../task.ts'
+import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
+import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { someOf, wholeNumber } from '../usage.ts'
 import { registerActions } from './task-actions.ts'
 import { registerFiles } from './task-file.ts'
@@ -72,34 +74,41 @@ async function list(hq: Highkiq, { state, job, limit, json }: ListCommandOptions
 
 // ------------------------------------------------------------------------------------------------------------ show
 
-interface ShowOptions extends AppOptions {
+interface ShowOptions extends AppOptions, WorkOptions {
   watch?: boolean
 }
 
 function registerShow(task: Command): void {
-  withAppOptions(
-    task
-      .command('show')
-      .description('show the status of a task and why rows were rejected')
-      .argument('<id>', 'id of the task'),
-  )
+  const command = task
+    .command('show')
+    .description('show the status of a task and why rows were rejected')
+    .argument('<id>', 'id of the task')
     .option(
       '--watch',
       'show progress until the end; exit code 0 all rows finished, 3 some were rejected, 1 the task was interrupted or paused',
     )
+  withAppOptions(withWorkOptions(command))
     .option('--json', 'as JSON')
-    .addHelpText(
-      'after',
-      '\nExamples:\n  highkiq task show 0f3a6c1e9b2d4857\n  highkiq task show 0f3a6c1e9b2d4857 --watch\n',
-    )
-    .action((id: string, options: ShowOptions) => withExistingStore(options, (hq) => show(hq, id, options)))
+    .addHelpText('after', SHOW_EXAMPLES)
+    .action((id: string, given: ShowOptions) => {
+      quietLog(given)
+      const options = given.work ? { ...given, require: jobsFiles('task show', given.require) } : given
+      return withExistingStore(options, (hq) => show(hq, id, options))
+    })
 }
+
+const SHOW_EXAMPLES = `
+Examples:
+  highkiq task show 0f3a6c1e9b2d4857
+  highkiq task show 0f3a6c1e9b2d4857 --watch
+  highkiq task show 0f3a6c1e9b2d4857 --work -r jobs.ts      run its jobs here, as import --work does
+`
 
 async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void> {
   const task = await existing(hq, id)
   let status = await statusOf(task)
   if (options.watch) {
-    const ended = await untilEnd(task, status.name)
+    const ended = await untilEnd(hq, status, options)
     if (!ended) return
     status = ended
     setExitCode(outcomeCode(status))
@@ -115,8 +124,7 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
   if (hint) print(hint)
   if (status.state === 'interrupted') {
     const { imported } = await filesOf(hq, id)
-    const again = `highkiq import ${imported && quoted(imported)} --job ${status.job} --resume ${id}${sameApp(options)}`
-    if (imported) print(`its file was not read to the end; to resume: ${again}`)
+    if (imported) print(`its file was not read to the end; ${await nextStep(hq, status, imported, options)}`)
   }
   if (status.finishedAt && rejectedOf(status) > 0) print(reportHint(task, options))
 }
