@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { test } from './command.ts'
+import { runHere } from './in-process.ts'
 
 test('a queue is paused and resumed, and the table of queues shows it', { timeout: 60_000 }, async ({ folder }) => {
   await folder.run(['enqueue', 'J'])
@@ -23,4 +24,24 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   // A Ruby program may have made a queue of such a name; none has no name.
   expect(await folder.run(['pause', 'a b'])).toMatchObject({ code: 0 })
   expect(await folder.run(['pause', ''])).toMatchObject({ code: 2, stderr: expect.stringContaining('queue name') })
+})
+
+test('stats says that no worker is running while jobs wait, and names the command that starts one', {
+  timeout: 60_000,
+}, async ({ folder }) => {
+  const url = ['--url', `sqlite:${folder.at('jobs.db')}`]
+  const run = (...args: string[]) => runHere([...args, ...url])
+  await run('enqueue', 'J', '--in', '1h')
+  expect((await run('stats')).stdout).toMatch(
+    /^no worker is running, and 1 job waits: start one with `highkiq work --url sqlite:\S+jobs\.db`$/m,
+  )
+  await run('enqueue', 'J')
+  await run('enqueue', 'J', '--queue', 'low')
+  const { code, stdout } = await run('stats')
+  expect(stdout).toMatch(/and 3 jobs wait: start one with `highkiq work --url \S+ -q default -q low`$/m)
+  expect(code).toBe(0)
+  expect(JSON.parse((await run('stats', '--json')).stdout)).toMatchObject({ unservedQueues: ['default', 'low'] })
+
+  const idle = await runHere(['stats', '--url', 'sqlite::memory:'])
+  expect(idle.stdout).not.toContain('no worker')
 })

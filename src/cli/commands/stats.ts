@@ -2,25 +2,27 @@
 
 import type { Command } from 'commander'
 import type { Highkiq } from '../../index.ts'
-import { count, duration, pairs } from '../output.ts'
-import { adviceFor } from '../processes.ts'
+import { count, duration, pairs, plural } from '../output.ts'
+import { adviceFor, workCommand } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 export function register(program: Command): void {
   withShowOptions(program.command('stats'))
     .description('counts of processed, failed, waiting and running jobs')
     .addHelpText('after', '\nExamples:\n  highkiq stats\n  highkiq stats --watch --url sqlite:/var/lib/shop/jobs.db\n')
-    .action((options: ShowOptions) => show(options, { get: figures, text }))
+    .action((options: ShowOptions) => show(options, { get: figures, text: (figures) => text(figures, options) }))
 }
 
 type Figures = Awaited<ReturnType<typeof figures>>
 
 async function figures(hq: Highkiq) {
   const [stats, unservedQueues] = await Promise.all([hq.stats(), hq.processes().unservedQueues()])
-  return { ...stats, unservedQueues }
+  if (stats.processes > 0) return { ...stats, unservedQueues }
+  const queues = (await hq.queueSummaries()).filter(({ size }) => size > 0)
+  return { ...stats, unservedQueues: queues.map(({ name }) => name) }
 }
 
-function text({ ordered, unservedQueues, ...stats }: Figures): string {
+function text({ ordered, unservedQueues, ...stats }: Figures, options: ShowOptions): string {
   const { total, queues } = ordered
   const table = pairs(
     [
@@ -38,6 +40,11 @@ function text({ ordered, unservedQueues, ...stats }: Figures): string {
     ],
     { right: true },
   )
+  const waiting = stats.enqueued + stats.backlog + stats.scheduled + stats.retries + total.length
+  if (stats.processes === 0 && waiting > 0) {
+    const work = workCommand(unservedQueues, options)
+    return `${table}\nno worker is running, and ${plural(waiting, 'job waits', 'jobs wait')}: start one with \`${work}\``
+  }
   return unservedQueues.length > 0 ? `${table}\n${adviceFor(unservedQueues)}` : table
 }
 
