@@ -478,7 +478,10 @@ export class Highkiq {
     return this.#app.crons.list()
   }
 
-  /** Stops the workers of this app and closes its store. */
+  /**
+   * Stops the workers of this app gracefully, like `worker.stop()`, all at the same time: running jobs get the `timeout` of
+   * their worker. Then it closes the store, and later calls are refused. A handler that awaits it waits for itself.
+   */
   async close(): Promise<void> {
     const [failure] = await this.#app.stop()
     await this.#app.setup.close()
