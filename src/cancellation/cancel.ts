@@ -191,8 +191,9 @@ function isRow(jid: string): boolean {
 
 /** Withdraws the cancellation of a job in the step that deletes the job. */
 export const cancelling: Plugin = {
-  effects(payload, { kind }, at) {
+  effects(payload, { kind }, now) {
     if (kind !== 'cancelled') return undefined
+    const at = now()
     return jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: true }))
   },
 }

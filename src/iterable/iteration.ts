@@ -211,7 +211,7 @@ function deepFreeze<T>(value: T): T {
 export const iterations: Plugin = {
   // Sidekiq's `cancel!` writes only to the saved iteration.
   cancelledByOthers: (ctx) => 'iteration' in ctx,
-  effects({ jid }, { kind }, at, ctx?: JobContext & { iteration?: Iteration }) {
+  effects({ jid }, { kind }, now, ctx?: JobContext & { iteration?: Iteration }) {
     // This also holds for a job that was removed while it waited: then only its id is known.
     if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]
     const iteration = ctx?.iteration
@@ -221,6 +221,6 @@ export const iterations: Plugin = {
       return [{ kind: 'iteration', jid, state }]
     const over = { kind: 'iteration', jid, state: null } as const
     // The job has ended because of its cancellation, so the cancellation is cleared.
-    return iteration.cancelled ? [over, { kind: 'clear-cancellation', jid, at, dropped: false }] : [over]
+    return iteration.cancelled ? [over, { kind: 'clear-cancellation', jid, at: now(), dropped: false }] : [over]
   },
 }

@@ -16,6 +16,8 @@ const NINE = 0x39
 
 /** The shortest integer that a number can't hold has 16 digits. May also hit inside a string: a false alarm is fine. */
 const MAYBE_BIG = /(?:^|[-\s,:[])\d{16}/
+/** A value in more lists and objects than this is not looked at: the stack is limited, and JSON.parse is not. */
+const MAX_DEPTH = 100
 const INTEGER = /^-?\d+$/
 /**
  * The way Ruby's json gem writes a number with a fraction or an exponent. `old` is up to 2.11: `1.0e+21` and `1.0e-05`.
@@ -35,7 +37,17 @@ const OTHERWISE: Record<Floats, RegExp> = { new: /\de-[789](?!\d)/, old: /\de[+-
  */
 export function parseJson(text: string): unknown {
   const plain: unknown = JSON.parse(text)
-  return MAYBE_BIG.test(text) ? parseExactly(text) : plain
+  return hasUnsafeNumber(plain, MAX_DEPTH) && MAYBE_BIG.test(text) ? parseExactly(text) : plain
+}
+
+/** Returns whether there is a number beyond ±(2^53-1) in a value, or anything at a depth beyond `depth`. */
+function hasUnsafeNumber(value: unknown, depth: number): boolean {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER
+  if (typeof value !== 'object' || value === null) return false
+  if (depth === 0) return true
+  if (Array.isArray(value)) return value.some((element) => hasUnsafeNumber(element, depth - 1))
+  for (const key in value) if (hasUnsafeNumber((value as Record<string, unknown>)[key], depth - 1)) return true
+  return false
 }
 
 /**

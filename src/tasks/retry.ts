@@ -133,7 +133,7 @@ async function removeFromQueue(
       const payload = readPayload(text)
       if (payload?.hk_task !== id || !allAmong(payload, cancelled)) continue
       const time = now()
-      const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, time) ?? []
+      const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, () => time) ?? []
       const clear = { kind: 'clear-cancellation', at: time, dropped: true } as const
       const cleared = jidsOf(payload).map((jid) => ({ ...clear, jid }))
       pulls.push({ text, at, to: null, effects: [...ended, ...cleared] })

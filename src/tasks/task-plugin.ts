@@ -28,8 +28,9 @@ export function trackedTasks(app: AppPort): Plugin {
       return keepPage(app, payload, result)
     },
 
-    effects(payload, outcome, at, ctx) {
+    effects(payload, outcome, now, ctx) {
       if (payload.hk_task === undefined) return undefined
+      const at = now()
       const attempt = attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0)
       const effects: EventEffect[] = []
       for (const [row, jid] of jidsOf(payload).entries()) {

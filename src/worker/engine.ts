@@ -102,10 +102,9 @@ export function effectsOf(
   outcome: Outcome,
   ctx?: JobContext,
 ): Effect[] | undefined {
-  const at = engine.now()
   let all: Effect[] | undefined
   for (const plugin of engine.plugins) {
-    const effects = plugin.effects?.(payload, outcome, at, ctx)
+    const effects = plugin.effects?.(payload, outcome, engine.now, ctx)
     if (effects) all = all ? all.concat(effects) : effects
   }
   return all

@@ -47,9 +47,10 @@ export type Outcome =
 export interface Plugin {
   /**
    * Returns the effects that the store applies in the step that moves the job. Outside a running attempt `ctx` is
-   * absent: then the effects must follow from the payload alone, because another program may move the job.
+   * absent: then the effects must follow from the payload alone, because another program may move the job. `now` returns
+   * the time in milliseconds.
    */
-  effects?(payload: Payload, outcome: Outcome, at: number, ctx?: JobContext): Effect[] | undefined
+  effects?(payload: Payload, outcome: Outcome, now: () => number, ctx?: JobContext): Effect[] | undefined
   /**
    * Called with what a handler returned, before its attempt is done. The promise resolves with another result;
    * undefined keeps the result. An error thrown here counts as thrown by the handler.

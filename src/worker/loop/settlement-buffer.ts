@@ -85,14 +85,15 @@ export class SettlementBuffer {
       at += length
     }
     let applied = true
-    for (const [i, { settlement, jids }] of ended.entries()) {
+    for (let i = 0; i < ended.length; i++) {
+      const { settlement, jids } = ended[i] as Ended
       if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket)
-      if (answer.settled[i] !== 'error') {
+      if (answer.settled[i] === 'error') {
+        applied = false
+        this.add(this.#afterRefusal(settlement), jids)
+      } else if (this.#refusals.size > 0) {
         this.#refusals.delete(settlement.ticket)
-        continue
       }
-      applied = false
-      this.add(this.#afterRefusal(settlement), jids)
     }
     return applied
   }

@@ -9,7 +9,7 @@ import type { EventLoopRecord } from '../executor.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
-import { runAttempt } from '../run/runner.ts'
+import { callHandler, settleError, settleResult } from '../run/runner.ts'
 import { dropped, requeue, superseded, unrunnable } from '../run/settlements.ts'
 import { Prefetch } from './prefetch.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
@@ -246,7 +246,7 @@ export class Slots {
    * between – the store is asked first.
    */
   #run(attempt: Attempt): void {
-    const { eventLoop, wake } = this.#options
+    const { eventLoop } = this.#options
     const { lease } = this.#engine
     const now = performance.now()
     if (lease && now >= lease.safeUntil) {
@@ -258,21 +258,33 @@ export class Slots {
     attempt.began = now
     const { payload, definition } = attempt
     const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
-    const running = runAttempt(this.#engine, attempt)
+    const running = callHandler(this.#engine, attempt)
     eventLoop.yielded()
     running.then(
-      (settlement) => {
-        eventLoop.ended(id)
-        if (settlement) this.#end(attempt, settlement)
-      },
-      (thrown) => {
-        eventLoop.ended(id)
-        // Without a settlement the job would come back for ever, and take its worker with it.
-        if (this.#running.get(attempt.fetched.ticket) === attempt) this.#endUnrunnable(attempt.fetched, thrown)
-        this.#slotFreed()
-        wake()
-      },
+      (result) => this.#concluded(attempt, id, settleResult(this.#engine, attempt, result)),
+      (thrown) => this.#concluded(attempt, id, settleError(this.#engine, attempt, thrown)),
     )
+  }
+
+  /** Ends an attempt. `id` is its number in the record of the event loop. */
+  #concluded(attempt: Attempt, id: number, settlement: ReturnType<typeof settleResult> | undefined): void {
+    if (settlement instanceof Promise) {
+      settlement.then(
+        (settled) => this.#concluded(attempt, id, settled),
+        (thrown) => this.#failed(attempt, id, thrown),
+      )
+      return
+    }
+    this.#options.eventLoop.ended(id)
+    if (settlement) this.#end(attempt, settlement)
+  }
+
+  /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
+  #failed(attempt: Attempt, id: number, thrown: unknown): void {
+    this.#options.eventLoop.ended(id)
+    if (this.#running.get(attempt.fetched.ticket) === attempt) this.#endUnrunnable(attempt.fetched, thrown)
+    this.#slotFreed()
+    this.#options.wake()
   }
 
   #endUnrunnable(fetched: FetchedJob, thrown: unknown): void {

@@ -31,33 +31,49 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 const CANCELLED_RUNNING = { kind: 'cancelled', begun: true } as const
 
-/**
- * Runs an attempt. Resolves with undefined when its job belongs to another worker by now. Rejects only when making the
- * settlement fails twice; then the slot ends the job as one that can not run.
- */
-export function runAttempt(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
-  const concluded = conclude(engine, attempt)
-  return attempt.definition?.options.keepResult === undefined ? concluded : keepEnd(engine, attempt, concluded)
+/** Calls the handler of an attempt. Its promise is settled by `settleResult` or `settleError`. Never throws. */
+export function callHandler(engine: Engine, attempt: Attempt): Promise<unknown> {
+  try {
+    engine.jobLog?.start(attempt)
+    return Promise.resolve(runHandler(engine, attempt.ctx, attempt.definition))
+  } catch (thrown) {
+    return Promise.reject(thrown)
+  }
 }
 
-async function conclude(engine: Engine, attempt: Attempt): Promise<Settlement | undefined> {
-  const { jobLog } = engine
-  let error: unknown
-  jobLog?.start(attempt)
+/** Makes the settlement of an attempt whose handler returned. `first` is the first plugin that has not seen the result. */
+export function settleResult(engine: Engine, attempt: Attempt, result: unknown, first = 0): Settling {
+  const { plugins, jobLog } = engine
   try {
-    let result = await runHandler(engine, attempt.ctx, attempt.definition)
-    for (const plugin of engine.plugins) {
-      const kept = plugin.returned?.(attempt.payload, result, attempt.ctx)
-      if (kept) result = await kept
+    for (let i = first; i < plugins.length; i++) {
+      const kept = plugins[i]?.returned?.(attempt.payload, result, attempt.ctx)
+      if (!kept) continue
+      return kept.then(
+        (instead) => settleResult(engine, attempt, instead, i + 1),
+        (thrown) => settleError(engine, attempt, thrown),
+      )
     }
     jobLog?.done(attempt)
-    return finished(engine, attempt, { kind: 'done', result })
+    const settlement = finished(engine, attempt, { kind: 'done', result })
+    return attempt.definition?.options.keepResult === undefined ? settlement : keepEnd(engine, attempt, settlement)
   } catch (thrown) {
-    error = thrown
+    return settleError(engine, attempt, thrown)
   }
+}
+
+/** Makes the settlement of an attempt whose handler threw. Rejects only when that fails twice. */
+export function settleError(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement | undefined> {
+  const settlement = concludeError(engine, attempt, error)
+  return attempt.definition?.options.keepResult === undefined ? settlement : keepEnd(engine, attempt, settlement)
+}
+
+/** A settlement; undefined when the job belongs to another worker by now. */
+type Settling = Settlement | Promise<Settlement | undefined>
+
+async function concludeError(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement | undefined> {
   if (attempt.ctx.abortReason?.code === 'LEASE_LOST') return undefined
   try {
-    jobLog?.threw(attempt, error)
+    engine.jobLog?.threw(attempt, error)
     return await settlementOf(engine, attempt, error)
   } catch (reading) {
     // Reading the members of the error threw, or a hook of the app did: the job fails like any other.

@@ -8,10 +8,13 @@ import type { Ending } from '../server/blocking-connections.ts'
 
 export interface HeldJob {
   queue: string
+  ticket: number
   /** The text of a job that arrived during a wait: it lies in the list of arrivals, not under its ticket. */
-  arrival?: string
+  arrival: string | undefined
   /** True: a settlement of it had no answer. If the job is gone, that settlement was applied. */
   isUncertain: boolean
+  /** The number of the last call that settled it. */
+  call: number
 }
 
 /** A command that waits on the server for a job of one queue. */
@@ -29,14 +32,29 @@ export interface Wait {
 /** Until an owner has fetched, an answer holds few jobs, in case they are large. */
 const FIRST_LARGEST = 100_000
 
+/**
+ * The difference between a ticket on the server and in this process. It is random, so that two processes have different
+ * tickets; here they are small numbers, because numbers beyond 2^31 are slow to write, to read and to look up.
+ */
+const OFFSET = Math.floor(Math.random() * 2 ** 20) * 2 ** 32
 /** The last reserved ticket. All owners of this process share it, so that no two of them have the same ticket. */
-let nextTicket = Math.floor(Math.random() * 2 ** 20) * 2 ** 32
+let lastTicket = 0
 
 /** Reserves `n` tickets and returns the first one. Unused tickets are not reserved again. */
 export function reserveTickets(n: number): number {
-  const first = nextTicket + 1
-  nextTicket += n
+  const first = lastTicket + 1
+  lastTicket += n
   return first
+}
+
+/** Returns the ticket on the server for one of this process. */
+export function ticketOnServer(ticket: number): string {
+  return String(OFFSET + ticket)
+}
+
+/** Returns the ticket in this process for one on the server. */
+export function ticketHere(ticket: string): number {
+  return Number(ticket) - OFFSET
 }
 
 export class Owner {
@@ -45,7 +63,7 @@ export class Owner {
   readonly queues: Set<string>
   readonly jobs = new Map<string, HeldJob>()
   /** By queue, the tickets of settled arrivals that the server need not remember any more. */
-  readonly settledArrivals = new Map<string, string[]>()
+  readonly settledArrivals = new Map<string, number[]>()
   /** Its jobs whose answer was lost: they are handed out next. */
   recovered: FetchedJob[] = []
   /** Jobs that this process moves back to their queues; some may have arrived there already. */
@@ -73,19 +91,24 @@ export class Owner {
 
   /** Registers a job that arrived during a wait. */
   arrived(queue: string, text: string): FetchedJob {
-    const ticket = String(reserveTickets(1))
-    this.jobs.set(ticket, { queue, arrival: text, isUncertain: false })
+    return this.hold(queue, reserveTickets(1), text, text)
+  }
+
+  /** Registers a fetched job. */
+  hold(queue: string, number: number, text: string, arrival?: string): FetchedJob {
+    const ticket = String(number)
+    this.jobs.set(ticket, { queue, ticket: number, arrival, isUncertain: false, call: 0 })
     return { queue, ticket, text }
   }
 
-  addSettledArrivals(queue: string, ...tickets: string[]): void {
+  addSettledArrivals(queue: string, ...tickets: number[]): void {
     const settled = this.settledArrivals.get(queue)
     if (settled) settled.push(...tickets)
     else this.settledArrivals.set(queue, tickets)
   }
 
   /** Returns at most `n` tickets for a call to remove on the server. A caller whose call fails adds them again. */
-  drainSettledArrivals(queue: string, n: number): string[] {
+  drainSettledArrivals(queue: string, n: number): number[] {
     return this.settledArrivals.get(queue)?.splice(0, n) ?? []
   }
 

@@ -6,7 +6,7 @@
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import { TEXTS_AT_ONCE } from './leases.ts'
-import type { Owner } from './owner.ts'
+import { type Owner, ticketHere, ticketOnServer } from './owner.ts'
 
 export class Reconciler {
   readonly #server: Server
@@ -52,21 +52,20 @@ export class Reconciler {
     const key = this.#server.keys.working(queue, owner.name)
     const known = new Set(owner.jobs.keys())
     const underWay = [...owner.pendingTickets]
-    const tickets = await connection.call((client) => client.hkeys(key))
+    const tickets = (await connection.call((client) => client.hkeys(key))).map(ticketHere)
     const lost = tickets
-      .filter((ticket) => !known.has(ticket))
+      .filter((ticket) => Number.isSafeInteger(ticket) && !known.has(String(ticket)))
       // Calls that are under way report these tickets themselves.
-      .filter((ticket) => !underWay.some(([first, last]) => Number(ticket) >= first && Number(ticket) <= last))
-      .sort((a, b) => Number(a) - Number(b))
+      .filter((ticket) => !underWay.some(([first, last]) => ticket >= first && ticket <= last))
+      .sort((a, b) => a - b)
     if (lost.length === 0) return
     for (let from = 0; from < lost.length; from += TEXTS_AT_ONCE) {
       const some = lost.slice(from, from + TEXTS_AT_ONCE)
-      const held = await connection.call((client) => client.hmgetBuffer(key, ...some))
+      const held = await connection.call((client) => client.hmgetBuffer(key, ...some.map(ticketOnServer)))
       for (const [i, ticket] of some.entries()) {
         const bytes = held[i]
-        if (!bytes || owner.jobs.has(ticket)) continue
-        owner.jobs.set(ticket, { queue, isUncertain: false })
-        owner.recovered.push({ queue, ticket, text: this.#server.texts.read(bytes) })
+        if (!bytes || owner.jobs.has(String(ticket))) continue
+        owner.recovered.push(owner.hold(queue, ticket, this.#server.texts.read(bytes)))
       }
     }
   }

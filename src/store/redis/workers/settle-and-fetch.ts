@@ -9,12 +9,12 @@ import { splitTaskJid } from '../../../job/payload.ts'
 import type { EventEffect, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
-import { tasksOf } from '../server/call.ts'
+import { type Call, tasksOf } from '../server/call.ts'
 import { chunksOf } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
-import { type HeldJob, type Owner, reserveTickets } from './owner.ts'
+import { type HeldJob, type Owner, reserveTickets, ticketOnServer } from './owner.ts'
 
 /** The bounds of one script: jobs that it settles or fetches, bytes of jobs, and queues that it fetches from. */
 const MAX_ITEMS = 200
@@ -42,6 +42,18 @@ interface Pending {
   at: number
   job: HeldJob
   settlement: Settlement
+  wasUncertain: boolean
+}
+
+/** A queue of a part, with its number for the script. */
+interface PartQueue {
+  number: number
+  name: string
+  /** The jobs that are simply done, and the indexes of their settlements in the step. */
+  done: HeldJob[]
+  indexes: number[]
+  /** Tickets of settled arrivals that the server need not remember any more. */
+  arrivals: number[]
 }
 
 /** Rows of one task that finished in the same run and attempt. See finished-rows.lua. */
@@ -50,22 +62,21 @@ interface RowGroup {
   task: string
   run: number
   attempt: number
-  tickets: string[]
+  jobs: HeldJob[]
   /** By fours: at, startedAt or 0, first index, number of rows. */
   rows: number[]
   ends: Pending[]
 }
 
-/** A queue of a part, with its number for the script. */
-interface PartQueue {
-  number: number
-  name: string
-  /** The tickets that are simply done, and the indexes of their settlements in the step. */
-  tickets: string[]
-  indexes: number[]
-  /** Tickets of settled arrivals that the server need not remember any more. */
-  arrivals: string[]
+/** What one script settles. */
+interface Content {
+  queues: PartQueue[]
+  groups: RowGroup[]
+  others: Pending[]
 }
+
+/** The number of the last call. */
+let lastCall = 0
 
 export class SettleAndFetchScript {
   readonly #server: Server
@@ -113,7 +124,8 @@ export class SettleAndFetchScript {
   #undo(owner: Owner, { settlements }: SettleAndFetch, { settled, fetched }: SettleAndFetchAnswer): void {
     owner.recovered.unshift(...fetched)
     for (const [at, { queue, ticket }] of settlements.entries()) {
-      if (settled[at] === 'ok') owner.jobs.set(ticket, { queue, isUncertain: true })
+      if (settled[at] !== 'ok') continue
+      owner.jobs.set(ticket, { queue, ticket: Number(ticket), arrival: undefined, isUncertain: true, call: 0 })
     }
   }
 
@@ -145,19 +157,6 @@ export class SettleAndFetchScript {
     }
   }
 
-  /** Returns the group of a row, which it adds if it is new; undefined when the row's task does not exist. */
-  #groupOf(groups: RowGroup[], queue: PartQueue, { jid, run, attempt }: EventEffect): RowGroup | undefined {
-    const known = groups.find(
-      (one) => jid.startsWith(one.task) && one.run === run && one.attempt === attempt && one.queue === queue,
-    )
-    if (known) return known
-    const { id: task } = splitTaskJid(jid)
-    if (!this.#server.queuesOf(task)) return undefined
-    const group = { queue, task, run, attempt, tickets: [], rows: [], ends: [] }
-    groups.push(group)
-    return group
-  }
-
   /** Returns false when the owner is fenced. Reduces `part.n` by the number of fetched jobs. */
   async #call(
     connection: Connection,
@@ -166,87 +165,20 @@ export class SettleAndFetchScript {
     part: Part,
     answer: SettleAndFetchAnswer,
   ): Promise<boolean> {
-    const { keys, texts } = this.#server
-    const day = new Date(step.now).toISOString().slice(0, 10)
-    const queues = new Map<string, PartQueue>()
-    const queueOf = (name: string) => {
-      const known = queues.get(name)
-      if (known) return known
-      const queue = { number: queues.size + 1, name, tickets: [], indexes: [], arrivals: [] }
-      queues.set(name, queue)
-      return queue
-    }
-    for (const name of part.queues) queueOf(name)
-
-    // A ticket that this owner does not have, or that this call has settled already, is not sent.
-    const seen = new Set<string>()
-    const groups: RowGroup[] = []
-    const others: Pending[] = []
-    for (const at of part.settlements) {
-      const settlement = step.settlements[at] as Settlement
-      const { ticket } = settlement
-      const job = owner.jobs.get(ticket)
-      if (!job || seen.has(ticket)) continue
-      seen.add(ticket)
-      const queue = queueOf(job.queue)
-      const isCertain = job.arrival === undefined && !job.isUncertain
-      const row = isCertain ? finishedRow(settlement) : undefined
-      const group = row && this.#groupOf(groups, queue, row)
-      if (group) {
-        addRow(group, row, { at, job, settlement })
-      } else if (isCertain && isPlain(settlement)) {
-        queue.tickets.push(ticket)
-        queue.indexes.push(at)
-      } else {
-        others.push({ at, job, settlement })
-      }
-    }
-
-    for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
+    const content = this.#contentOf(owner, step, part)
+    const { queues, groups, others } = content
     const isPlainStep =
-      part.started.length + groups.length + others.length === 0 &&
-      [...queues.values()].every(({ arrivals }) => arrivals.length === 0)
-
+      part.started.length + groups.length + others.length === 0 && queues.every(({ arrivals }) => arrivals.length === 0)
     const first = reserveTickets(part.n)
     const range = [first, first + part.n - 1] as const
-    const asked = part.queues.slice(0, part.asked)
-    const call = this.#server.newCall()
-    // The first keys, and those of each queue, have fixed positions.
-    if (isPlainStep) {
-      call.keys.push(keys.processed(), keys.processed(day), keys.leases, keys.paused, keys.cancellationVersion)
-      for (const name of queues.keys()) call.keys.push(keys.queue(name), keys.working(name, owner.name))
-      call.add(owner.name, first, part.n, MAX_BYTES, owner.largestBytes, part.asked, ...asked)
-      for (const { tickets } of queues.values()) call.add(rangesOf(tickets))
-    } else {
-      call.keys.push(keys.processed(), keys.failed(), keys.processed(day), keys.failed(day))
-      call.keys.push(keys.queues, keys.leases, keys.paused, keys.cancellationVersion)
-      for (const name of queues.keys()) {
-        call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
-        call.keys.push(keys.settled(name, owner.name))
-      }
-      call.add(step.now, owner.name, keys.dueChannel, first, part.n, MAX_BYTES, owner.largestBytes)
-      call.add(queues.size, part.asked, ...asked)
-      for (const { tickets, arrivals } of queues.values()) call.add(rangesOf(tickets), arrivals.length, ...arrivals)
-      call.add(part.started.length)
-      for (const at of part.started) call.effects(step.started[at]?.effects ?? [])
-      call.add(groups.length)
-      for (const { queue, task, run, attempt, tickets, rows } of groups) {
-        call.add(queue.number, call.task(task) as number, run, attempt, rangesOf(tickets), JSON.stringify(rows))
-      }
-      call.add(others.length)
-      for (const { job, settlement } of others) {
-        const source = job.arrival === undefined ? 'ticket' : 'arrival'
-        call.add(queueOf(job.queue).number, source, settlement.ticket, texts.write(job.arrival ?? ''))
-        call.add(settlement.processed, settlement.failed)
-        call.item(settlement.move, settlement.effects)
-        call.branches(settlement.also)
-      }
-    }
+    const call = isPlainStep
+      ? this.#plainCall(owner, step, part, content, first)
+      : this.#fullCall(owner, step, part, content, first)
 
     owner.pendingTickets.add(range)
     const pending = groups.flatMap(({ ends }) => ends).concat(others)
-    const wasUncertain = pending.map(({ job }) => job.isUncertain)
-    for (const ticket of seen) (owner.jobs.get(ticket) as HeldJob).isUncertain = true
+    for (const { job } of pending) job.isUncertain = true
+    for (const { done } of queues) for (const job of done) job.isUncertain = true
     let reply: Buffer | Buffer[]
     try {
       reply = await connection.runForBytes<Buffer | Buffer[]>(
@@ -255,56 +187,161 @@ export class SettleAndFetchScript {
         call.args,
       )
     } catch (thrown) {
-      for (const { name, arrivals } of queues.values()) owner.addSettledArrivals(name, ...arrivals)
+      for (const { name, arrivals } of queues) owner.addSettledArrivals(name, ...arrivals)
       throw thrown
     } finally {
       // Nothing is awaited from here on, so the reconciler sees these tickets either pending or known.
       owner.pendingTickets.delete(range)
     }
     if (!Array.isArray(reply)) return false
+    this.#apply({ owner, step, part, content, pending, first, reply, answer })
+    return true
+  }
 
-    const lengths = String(reply[6] ?? '')
-      .split(',')
-      .filter(Boolean)
-      .map(Number)
-    const fetchedTexts = textsOf(texts, reply[7] as Buffer, lengths)
+  /** Sorts the settlements of a part. A ticket that this owner does not have, or that occurs twice, is left out. */
+  #contentOf(owner: Owner, { settlements }: SettleAndFetch, part: Part): Content {
+    const queues = new Map<string, PartQueue>()
+    const queueOf = (name: string) => {
+      const known = queues.get(name)
+      if (known) return known
+      const queue = { number: queues.size + 1, name, done: [], indexes: [], arrivals: [] }
+      queues.set(name, queue)
+      return queue
+    }
+    for (const name of part.queues) queueOf(name)
+    const groups: RowGroup[] = []
+    const others: Pending[] = []
+    const number = ++lastCall
+    for (const at of part.settlements) {
+      const settlement = settlements[at] as Settlement
+      const job = owner.jobs.get(settlement.ticket)
+      if (!job || job.call === number) continue
+      job.call = number
+      const queue = queueOf(job.queue)
+      const wasUncertain = job.isUncertain
+      const isCertain = job.arrival === undefined && !wasUncertain
+      if (isCertain && isPlain(settlement)) {
+        queue.done.push(job)
+        queue.indexes.push(at)
+        continue
+      }
+      const row = isCertain ? finishedRow(settlement) : undefined
+      const group = row && this.#groupOf(groups, queue, row)
+      const end = { at, job, settlement, wasUncertain }
+      if (group) addRow(group, row, end)
+      else others.push(end)
+    }
+    for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
+    return { queues: [...queues.values()], groups, others }
+  }
+
+  /** Returns the group of a row, which it adds if it is new; undefined when the row's task does not exist. */
+  #groupOf(groups: RowGroup[], queue: PartQueue, { jid, run, attempt }: EventEffect): RowGroup | undefined {
+    const known = groups.find(
+      (one) => jid.startsWith(one.task) && one.run === run && one.attempt === attempt && one.queue === queue,
+    )
+    if (known) return known
+    const { id: task } = splitTaskJid(jid)
+    if (!this.#server.queuesOf(task)) return undefined
+    const group = { queue, task, run, attempt, jobs: [], rows: [], ends: [] }
+    groups.push(group)
+    return group
+  }
+
+  /** Returns the call of the script for steps without effects. `first` is the first of the reserved tickets. */
+  #plainCall(owner: Owner, { now }: SettleAndFetch, part: Part, { queues }: Content, first: number): Call {
+    const { keys } = this.#server
+    const call = this.#server.newCall()
+    call.keys.push(keys.processed(), keys.processed(dayOf(now)), keys.leases, keys.paused, keys.cancellationVersion)
+    for (const { name } of queues) call.keys.push(keys.queue(name), keys.working(name, owner.name))
+    call.add(owner.name, ticketOnServer(first), part.n, MAX_BYTES, owner.largestBytes)
+    call.add(part.asked, ...part.queues.slice(0, part.asked))
+    for (const { done } of queues) call.add(rangesOf(done))
+    return call
+  }
+
+  #fullCall(
+    owner: Owner,
+    { now, started }: SettleAndFetch,
+    part: Part,
+    { queues, groups, others }: Content,
+    first: number,
+  ): Call {
+    const { keys, texts } = this.#server
+    const day = dayOf(now)
+    const call = this.#server.newCall()
+    // The first keys, and those of each queue, have fixed positions.
+    call.keys.push(keys.processed(), keys.failed(), keys.processed(day), keys.failed(day))
+    call.keys.push(keys.queues, keys.leases, keys.paused, keys.cancellationVersion)
+    for (const { name } of queues) {
+      call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
+      call.keys.push(keys.settled(name, owner.name))
+    }
+    call.add(now, owner.name, keys.dueChannel, ticketOnServer(first), part.n, MAX_BYTES, owner.largestBytes)
+    call.add(queues.length, part.asked, ...part.queues.slice(0, part.asked))
+    for (const { done, arrivals } of queues) {
+      call.add(rangesOf(done), arrivals.length, ...arrivals.map(ticketOnServer))
+    }
+    call.add(part.started.length)
+    for (const at of part.started) call.effects(started[at]?.effects ?? [])
+    call.add(groups.length)
+    for (const { queue, task, run, attempt, jobs, rows } of groups) {
+      call.add(queue.number, call.task(task) as number, run, attempt, rangesOf(jobs), JSON.stringify(rows))
+    }
+    call.add(others.length)
+    for (const { job, settlement } of others) {
+      const { number } = queues.find(({ name }) => name === job.queue) as PartQueue
+      const source = job.arrival === undefined ? 'ticket' : 'arrival'
+      call.add(number, source, ticketOnServer(job.ticket), texts.write(job.arrival ?? ''))
+      call.add(settlement.processed, settlement.failed)
+      call.item(settlement.move, settlement.effects)
+      call.branches(settlement.also)
+    }
+    return call
+  }
+
+  /** Applies the answer of a script to the owner, to the part and to the answer of the step. */
+  #apply({ owner, step, part, content: { queues, groups }, pending, first, reply, answer }: Answered): void {
+    // The lengths are numbers with commas.
+    const lengths = JSON.parse(`[${reply[6] ?? ''}]`) as number[]
+    const fetchedTexts = textsOf(this.#server.texts, reply[7] as Buffer, lengths)
     const [missing = '', problem, version, counts = '', more, paused, , , begun, ended = ''] = reply.map((bytes, i) =>
       i === 7 ? '' : bytes.toString(),
     )
+    const asked = part.queues.slice(0, part.asked)
     answer.cancellations = Number(version) || 0
     if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.observe(queue, paused?.[i] === '1')
     for (const [i, at] of part.started.entries()) if (begun?.[i] === 's') answer.started[at] = 'superseded'
     const gone = missing.split(',')
     let lost = 0
-    for (const { number, tickets, indexes } of queues.values()) {
+    for (const { number, done, indexes } of queues) {
       const refused = gone[number - 1] === 'e'
       if (!refused) lost += Number(gone[number - 1])
-      for (const at of indexes) answer.settled[at] = refused ? 'error' : 'ok'
-      if (!refused) for (const ticket of tickets) owner.jobs.delete(ticket)
-      else for (const ticket of tickets) (owner.jobs.get(ticket) as HeldJob).isUncertain = false
+      for (const at of indexes) {
+        answer.settled[at] = refused ? 'error' : 'ok'
+        if (!refused) owner.jobs.delete((step.settlements[at] as Settlement).ticket)
+      }
+      if (refused) for (const job of done) job.isUncertain = false
     }
     const letters = groups.map(({ ends }, i) => ended[i]?.repeat(ends.length)).join('') + ended.slice(groups.length)
-    for (const [i, { at, job, settlement }] of pending.entries()) {
-      const { ticket } = settlement
+    for (const [i, { at, job, settlement, wasUncertain }] of pending.entries()) {
       const letter = letters[i]
       if (letter === 'e') {
-        job.isUncertain = wasUncertain[i] ?? false
+        job.isUncertain = wasUncertain
         answer.settled[at] = 'error'
         continue
       }
-      owner.jobs.delete(ticket)
+      owner.jobs.delete(settlement.ticket)
       // A job that is gone after a settlement without an answer: that settlement was applied.
-      answer.settled[at] = letter === 'o' || wasUncertain[i] ? 'ok' : 'fenced'
+      answer.settled[at] = letter === 'o' || wasUncertain ? 'ok' : 'fenced'
       // The server need not remember a settlement that was sent once and answered. An earlier request may still arrive.
-      if (letter === 'o' && job.arrival !== undefined && !wasUncertain[i]) owner.addSettledArrivals(job.queue, ticket)
+      if (letter === 'o' && job.arrival !== undefined && !wasUncertain) owner.addSettledArrivals(job.queue, job.ticket)
     }
     let next = 0
     for (const [i, count] of counts.split(',').entries()) {
       const queue = asked[i] as string
       for (const end = next + Number(count); next < end; next++) {
-        const ticket = String(first + next)
-        owner.jobs.set(ticket, { queue, isUncertain: false })
-        answer.fetched.push({ queue, ticket, text: fetchedTexts[next] as string })
+        answer.fetched.push(owner.hold(queue, first + next, fetchedTexts[next] as string))
       }
     }
     if (lengths.length > 0) owner.largestBytes = Math.max(...lengths, 1)
@@ -315,15 +352,32 @@ export class SettleAndFetchScript {
       ...(lost > 0 ? [`${lost} jobs that ended were not there any more: has the server lost data?`] : []),
     ]
     if (problems.length > 0) answer.problem = problems.join('\n')
-    return true
   }
+}
+
+/** A script's answer, with what was sent. */
+interface Answered {
+  owner: Owner
+  step: SettleAndFetch
+  part: Part
+  content: Content
+  /** In the order of the answers. */
+  pending: readonly Pending[]
+  first: number
+  reply: Buffer[]
+  answer: SettleAndFetchAnswer
+}
+
+/** Returns the UTC day of a time in milliseconds, as in `2026-01-31`. */
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
 }
 
 /** Adds a row to its group; rows with consecutive indexes and the same times are written together. */
 function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: Pending): void {
-  const { tickets, rows, ends } = group
+  const { jobs, rows, ends } = group
   const { index } = splitTaskJid(jid)
-  tickets.push(end.settlement.ticket)
+  jobs.push(end.job)
   ends.push(end)
   const last = rows.length - 4
   const count = rows[last + 3] as number
@@ -333,16 +387,16 @@ function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: P
 }
 
 /** Returns tickets as the scripts read them: single ones, and ranges of consecutive ones such as `7-9`, with commas. */
-function rangesOf(tickets: readonly string[]): string {
-  let ranges = ''
-  for (let i = 0; i < tickets.length; ) {
-    const first = tickets[i] as string
+function rangesOf(jobs: readonly HeldJob[]): string {
+  const ranges: string[] = []
+  for (let i = 0; i < jobs.length; ) {
+    const first = (jobs[i] as HeldJob).ticket
     let n = 1
-    while (Number(tickets[i + n]) === Number(first) + n) n++
-    ranges += `${ranges && ','}${n > 1 ? `${first}-${tickets[i + n - 1]}` : first}`
+    while (jobs[i + n]?.ticket === first + n) n++
+    ranges.push(n > 1 ? `${ticketOnServer(first)}-${ticketOnServer(first + n - 1)}` : ticketOnServer(first))
     i += n
   }
-  return ranges
+  return ranges.join()
 }
 
 /** Splits the joined texts of an answer; `lengths` are in bytes. */
