@@ -12,8 +12,11 @@ import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
 import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
 
-/** The smallest default window. A queue needs twice its slots so that it never runs dry. */
-const WINDOW = 100
+/**
+ * The smallest default window, because a worker of 50 slots may fetch 150 jobs ahead. A queue needs twice its slots so that
+ * it never runs dry.
+ */
+const WINDOW = 200
 
 export type CreateTask = TaskOptions & {
   /** Returns the task's `meta`. Called when the first rows are read. */

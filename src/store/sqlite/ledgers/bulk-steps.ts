@@ -88,12 +88,18 @@ function change(db: Database, { task }: TaskLedger, steps: readonly Step[], now:
   const [{ index: first, effect }] = steps as [Step]
   const last = (steps.at(-1) as Step).index
   const { run, attempt, status } = effect
-  const of = (value: (effect: EventEffect) => unknown) => {
-    const list: unknown[] = Array(last - first + 1).fill(null)
+  const of = <T>(none: T, value: (effect: EventEffect) => T) => {
+    const list = Array<T>(last - first + 1).fill(none)
     for (const step of steps) list[step.index - first] = value(step.effect)
-    return JSON.stringify(list)
+    return list
   }
-  const at = of((one) => one.at)
+  const times = (value: (effect: EventEffect) => number | undefined) =>
+    Buffer.from(
+      of('', (one) => `${value(one) ?? ''}`)
+        .map((time) => time.padEnd(16))
+        .join(''),
+    )
+  const at = times((one) => one.at)
   const step = attempt * 2
   const found = db.first<{ n: number; working: number; inWindow: number }>(
     ...([sql.event.plain, task.key, first, last, run, step - 1, step, task.next, at] as const),
@@ -105,10 +111,12 @@ function change(db: Database, { task }: TaskLedger, steps: readonly Step[], now:
     db.run(sql.event.begin, task.key, first, last, step, at)
     task.working += n
   } else {
-    const startedAt = of((one) => one.startedAt)
-    const results = steps.some((one) => one.effect.result !== undefined) ? of((one) => one.result) : '[]'
+    const startedAt = times((one) => one.startedAt)
+    const results = steps.some(({ effect }) => effect.result !== undefined)
+      ? of<unknown>(null, (one) => one.result)
+      : []
     const drop = dropsArgs(task, 'finished') ? 1 : 0
-    db.run(sql.event.finish, task.key, first, last, step + 1, at, startedAt, results, drop)
+    db.run(sql.event.finish, task.key, first, last, step + 1, at, startedAt, JSON.stringify(results), drop)
     task.finished += n
     task.working -= working
     task.in_window -= inWindow

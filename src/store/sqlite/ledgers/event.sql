@@ -7,25 +7,27 @@ FROM json_each(?2);
 INSERT INTO event (task, idx, status, location, run, step, args)
 SELECT ?1, ?2 + key, 0, 3, ?3, 1, value FROM json_each(?4);
 
--- plain: counts the rows between two indexes that have a value in a JSON array, are in a run and an attempt (?5 and ?6:
+-- plain: counts the rows between two indexes that have a time in ?8, are in a run and an attempt (?5 and ?6:
 -- the steps before and in it), and are not in the backlog, before the next row that was never in the queue (?7). Also
--- counts how many of them are working, and how many are in the window.
+-- counts how many of them are working, and how many are in the window. Times are 16 bytes for each index, blank for none, because
+-- SQLite would search a JSON array from its beginning for each row.
 SELECT count(*) AS n, count(*) FILTER (WHERE status = 1) AS working, count(*) FILTER (WHERE location <> 2) AS inWindow
 FROM event WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND run = ?4
   AND (status = 0 AND step = ?5 OR status = 1 AND step = ?6) AND (location IN (1, 2) OR location = 3 AND idx < ?7)
-  AND ?8 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
+  AND substr(?8, 16 * (idx - CAST(?2 AS INTEGER)) + 1, 1) <> x'20';
 
--- begin: sets the same rows to `working`; the array has the times.
-UPDATE event SET status = 1, step = ?4, code = NULL, started_at = ?5 ->> (idx - CAST(?2 AS INTEGER)), finished_at = NULL
-WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND ?5 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
+-- begin: sets the same rows to `working` at the times in ?5.
+UPDATE event SET status = 1, step = ?4, code = NULL, finished_at = NULL,
+  started_at = CAST(CAST(substr(?5, 16 * (idx - CAST(?2 AS INTEGER)) + 1, 16) AS TEXT) AS INTEGER)
+WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND substr(?5, 16 * (idx - CAST(?2 AS INTEGER)) + 1, 1) <> x'20';
 
--- finish: sets the same rows to `finished`; the arrays have the times of the end and the start, and the results. ?8:
--- whether the arguments are dropped.
+-- finish: sets the same rows to `finished`; ?5 and ?6 have the times of the end and the start, and ?7 is a JSON array of
+-- the results. ?8: whether the arguments are dropped.
 UPDATE event SET status = 2, location = 2, step = ?4, code = NULL,
-  started_at = coalesce(?6 ->> (idx - CAST(?2 AS INTEGER)), started_at),
-  finished_at = ?5 ->> (idx - CAST(?2 AS INTEGER)), result = ?7 ->> (idx - CAST(?2 AS INTEGER)),
+  started_at = coalesce(nullif(CAST(CAST(substr(?6, 16 * (idx - CAST(?2 AS INTEGER)) + 1, 16) AS TEXT) AS INTEGER), 0), started_at),
+  finished_at = CAST(CAST(substr(?5, 16 * (idx - CAST(?2 AS INTEGER)) + 1, 16) AS TEXT) AS INTEGER), result = ?7 ->> (idx - CAST(?2 AS INTEGER)),
   args = CASE WHEN ?8 THEN NULL ELSE args END, source = CASE WHEN ?8 THEN NULL ELSE source END
-WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND ?5 ->> (idx - CAST(?2 AS INTEGER)) IS NOT NULL;
+WHERE task = ?1 AND idx BETWEEN ?2 AND ?3 AND substr(?5, 16 * (idx - CAST(?2 AS INTEGER)) + 1, 1) <> x'20';
 
 -- load: returns what decides whether effects apply, for the rows of a JSON array of indexes.
 SELECT json_group_array(json_array(idx, status, location, run, step, code, started_at, finished_at, result)) AS json FROM event
