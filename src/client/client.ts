@@ -223,10 +223,8 @@ export class Client implements Pusher, PushPipe {
     if (!after) return null
     const { class: name, args, queue = 'default' } = after
     if (typeof name !== 'string' || !Array.isArray(args)) {
-      throw new HighkiqError(
-        'INVALID_JOB',
-        `${payload.class}: client middleware answered something that is no job: return what next() gives`,
-      )
+      const message = `${payload.class}: client middleware answered something that is no job: return what next() gives`
+      throw new HighkiqError('INVALID_JOB', message)
     }
     // Another program may have made the queue, so only a changed name is checked.
     if (queue !== payload.queue) checkQueueName(queue)
@@ -271,10 +269,8 @@ export class Client implements Pusher, PushPipe {
     if (text.length <= maxArgsBytes.warn) return
     const bytes = Buffer.byteLength(text)
     if (bytes > maxArgsBytes.refuse) {
-      throw new HighkiqError(
-        'ARGS_TOO_LARGE',
-        `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
-      )
+      const message = `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`
+      throw new HighkiqError('ARGS_TOO_LARGE', message)
     }
     log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
   }

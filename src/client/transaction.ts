@@ -156,10 +156,9 @@ export class Transaction implements PushTarget {
       const plan = pipe.plan(bulk)
       const { rows } = bulk
       if (!(Symbol.iterator in rows)) {
-        throw new HighkiqError(
-          'INVALID_JOB',
-          'rows that are read asynchronously can not join a transaction: push an array, or another iterable that is not async',
-        )
+        const message =
+          'rows that are read asynchronously can not join a transaction: push an array, or another iterable that is not async'
+        throw new HighkiqError('INVALID_JOB', message)
       }
       const told: Promise<string | null>[] = []
       for (const args of rows) told.push(this.push(pipe, plan.request(args, told.length)))
@@ -195,10 +194,8 @@ export function transact<T>(app: AppPort, work: (connection: SqlConnection) => T
 async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): Promise<T> {
   const { client, store, now } = app
   if (!store.jobs.transaction) {
-    throw new HighkiqError(
-      'NO_TRANSACTION',
-      `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs in SQLite beside them`,
-    )
+    const message = `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs in SQLite beside them`
+    throw new HighkiqError('NO_TRANSACTION', message)
   }
   if (typeof work !== 'function' || isAsync(work)) throw notSynchronous()
   const testing = client.testing.current

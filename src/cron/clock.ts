@@ -84,16 +84,8 @@ export class CronClock extends Periodic {
     for (const name of this.#states.keys()) if (!this.#entries.has(name)) this.#states.delete(name)
     for (const [name, entry] of this.#entries) {
       if (this.#states.get(name)?.entry === entry) continue
-      const never = {
-        isCurrent: false,
-        wasCurrent: false,
-        defineAt: 0,
-        nextCheckAt: 0,
-        busy: false,
-        failures: 0,
-        pausedUntil: 0,
-      }
-      this.#states.set(name, { entry, ...never })
+      const times = { defineAt: 0, nextCheckAt: 0, pausedUntil: 0 }
+      this.#states.set(name, { entry, isCurrent: false, wasCurrent: false, busy: false, failures: 0, ...times })
     }
   }
 

@@ -156,10 +156,8 @@ export class Cron {
   }
 
   #unknown(): HighkiqError {
-    return new HighkiqError(
-      'UNKNOWN_CRON',
-      `no cron entry is named ${JSON.stringify(this.name)}: a worker adds those of its app when it starts`,
-    )
+    const message = `no cron entry is named ${JSON.stringify(this.name)}: a worker adds those of its app when it starts`
+    return new HighkiqError('UNKNOWN_CRON', message)
   }
 
   /** Reads the entry of another app from its stored definition. */

@@ -121,17 +121,9 @@ function patternOf(spec: string, zone: { timezone: string } | { utcOffset: numbe
 
 function wallClock(timeZone: string): Intl.DateTimeFormat {
   try {
-    const number = 'numeric'
-    return new Intl.DateTimeFormat('en-US', {
-      timeZone,
-      hourCycle: 'h23',
-      year: number,
-      month: number,
-      day: number,
-      hour: number,
-      minute: number,
-      second: number,
-    })
+    const date = { year: 'numeric', month: 'numeric', day: 'numeric' } as const
+    const time = { hourCycle: 'h23', hour: 'numeric', minute: 'numeric', second: 'numeric' } as const
+    return new Intl.DateTimeFormat('en-US', { timeZone, ...date, ...time })
   } catch {
     throw invalidOption(`${JSON.stringify(timeZone)} is no time zone: use a name such as "Europe/Berlin", or "UTC"`)
   }

@@ -120,10 +120,8 @@ export class Batch implements Running {
     const batch = new Map<string, unknown[]>()
     for (const { id, payloads } of this.ids) {
       try {
-        batch.set(
-          id,
-          payloads.map(([text]) => parseJson(text)),
-        )
+        const values = payloads.map(([text]) => parseJson(text))
+        batch.set(id, values)
       } catch (thrown) {
         // Another program wrote a payload that is not JSON. Only this id fails.
         ctx.fail(id, thrown)
@@ -160,15 +158,10 @@ export class Batch implements Running {
   #named(thrown: unknown): { named: Map<string, unknown>; mistake?: HighkiqError } {
     const { failures } = thrown as { failures?: unknown }
     const named = new Map<string, unknown>()
-    const wrong = (what: string) => ({
-      named,
-      mistake: new HighkiqError(
-        'INVALID_OPTION',
-        `BatchFailure ${what}: give a Map of id → error, with ids of the batch; until then all of it has failed`,
-        undefined,
-        { cause: thrown },
-      ),
-    })
+    const wrong = (what: string) => {
+      const text = `BatchFailure ${what}: give a Map of id → error, with ids of the batch; until then all of it has failed`
+      return { named, mistake: new HighkiqError('INVALID_OPTION', text, undefined, { cause: thrown }) }
+    }
     if (!(failures instanceof Map)) return wrong(`got ${shown(failures)}`)
     if (failures.size === 0) return wrong('got an empty Map')
     const strangers: string[] = []
@@ -244,14 +237,8 @@ export class Batch implements Running {
     }
     const count = retryCount + 1
     if (count >= maxRetries) return { kind: 'dead', error: storedMessage(error) }
-    return {
-      kind: 'failed',
-      state: {
-        performIn: now + this.#delay(count, error, id, performIn),
-        retryCount: count,
-        error: storedMessage(error),
-      },
-    }
+    const next = now + this.#delay(count, error, id, performIn)
+    return { kind: 'failed', state: { performIn: next, retryCount: count, error: storedMessage(error) } }
   }
 
   #delay(count: number, error: unknown, id: string, performIn: number): number {
@@ -277,16 +264,9 @@ export class Batch implements Running {
   #report({ error, ids, attempt, at }: Failed): void {
     const { name, queue } = this.definition
     const { shard } = this.ctx.ordered
-    this.#engine.report(error, {
-      context: 'Job raised exception',
-      class: name,
-      jid: this.payload.jid,
-      queue,
-      shard,
-      ...idFields(ids),
-      attempt,
-      next: at === undefined ? 'morgue' : `retry at ${timeOf(at)}`,
-    })
+    const next = at === undefined ? 'morgue' : `retry at ${timeOf(at)}`
+    const about = { class: name, jid: this.payload.jid, queue, shard, ...idFields(ids), attempt, next }
+    this.#engine.report(error, { context: 'Job raised exception', ...about })
   }
 }
 

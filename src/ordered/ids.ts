@@ -27,10 +27,8 @@ export async function onSome(
   forAll?: string,
 ): Promise<number> {
   if (forAll !== undefined && ids === 'all') {
-    throw new HighkiqError(
-      'INVALID_OPTION',
-      `${what}: ids must be a list of ids (for all ids use ${forAll}; for an id named all use ['all'])`,
-    )
+    const message = `${what}: ids must be a list of ids (for all ids use ${forAll}; for an id named all use ['all'])`
+    throw new HighkiqError('INVALID_OPTION', message)
   }
   const list = idsOf(what, ids)
   let sum = 0

@@ -225,13 +225,8 @@ export class Membership extends Periodic {
     this.#startLeaving(shard)
     if (!shard.isIdle) return
     shard.released = true
-    await this.#parts.engine.store.ordered.releaseShard(
-      this.#queue,
-      shard.shard,
-      owner,
-      shard.token,
-      this.#parts.engine.now(),
-    )
+    const { store, now } = this.#parts.engine
+    await store.ordered.releaseShard(this.#queue, shard.shard, owner, shard.token, now())
     this.#drop(shard)
   }
 

@@ -13,10 +13,8 @@ export class OrderedRegistry {
     }
     const other = this.all.find(({ queue }) => queue === definition.queue)
     if (other) {
-      throw new HighkiqError(
-        'DUPLICATE_JOB',
-        `${name}: the ordered queue ${other.queue} is that of ${other.name} already`,
-      )
+      const message = `${name}: the ordered queue ${other.queue} is that of ${other.name} already`
+      throw new HighkiqError('DUPLICATE_JOB', message)
     }
     this.#byName.set(name, definition)
     return definition

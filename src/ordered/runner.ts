@@ -170,12 +170,8 @@ export class QueueRunner {
     try {
       await options.onExhausted?.(deaths)
     } catch (thrown) {
-      this.#engine.report(thrown, {
-        during: 'onExhausted',
-        class: name,
-        queue,
-        ...idFields(deaths.map(({ id }) => id)),
-      })
+      const ids = idFields(deaths.map(({ id }) => id))
+      this.#engine.report(thrown, { during: 'onExhausted', class: name, queue, ...ids })
     }
     for (const { id, payloads, error } of deaths) {
       const args = [{ id, payloads }]

@@ -57,10 +57,8 @@ export function openStore(url: string, settings: StoreSettings = {}): Store {
   const open = scheme === undefined ? undefined : registered.get(scheme)
   if (open) return open(url, settings)
   const known = [...registered.keys()].join(', ')
-  throw new HighkiqError(
-    'UNKNOWN_STORE',
-    `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`,
-  )
+  const message = `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`
+  throw new HighkiqError('UNKNOWN_STORE', message)
 }
 
 /** The options in the URL of a SQLite store. */

@@ -14,12 +14,8 @@ export class CancellationPoller extends Periodic {
   #known: ReadonlySet<Attempt> = new Set()
 
   constructor(engine: Engine, running: () => readonly Attempt[]) {
-    super(engine.report, {
-      during: 'looking for cancelled jobs',
-      everyMs: POLL_MS,
-      first: 'later',
-      runsWhenQuiet: true,
-    })
+    const when = { everyMs: POLL_MS, first: 'later', runsWhenQuiet: true } as const
+    super(engine.report, { during: 'looking for cancelled jobs', ...when })
     this.#engine = engine
     this.#running = running
   }

@@ -109,11 +109,8 @@ export class DueJobs extends Periodic {
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
     // Left where they are, they would block all entries behind them.
-    await store.jobSets.swap(
-      set,
-      refused.map((swap) => this.#postponed(set, swap, refusal(swap))),
-      now(),
-    )
+    const postponed = refused.map((swap) => this.#postponed(set, swap, refusal(swap)))
+    await store.jobSets.swap(set, postponed, now())
     return true
   }
 
@@ -185,10 +182,8 @@ export class DueJobs extends Periodic {
 
 function refusal({ to }: Swap): HighkiqError {
   const target = to?.to === 'queue' ? `queue ${to.queue}` : 'its job set'
-  return new HighkiqError(
-    'STORE_UNUSABLE',
-    `the store can't put a due job into ${target}: does the key hold a value of another type?`,
-  )
+  const message = `the store can't put a due job into ${target}: does the key hold a value of another type?`
+  return new HighkiqError('STORE_UNUSABLE', message)
 }
 
 function answered<T>(promise: Promise<T>): Promise<T> {

@@ -436,8 +436,6 @@ export class Worker {
 }
 
 function stoppedBefore(): HighkiqError {
-  return new HighkiqError(
-    'STORE_TIMEOUT',
-    'the worker was stopped while it waited for the store to start: start it again',
-  )
+  const message = 'the worker was stopped while it waited for the store to start: start it again'
+  return new HighkiqError('STORE_TIMEOUT', message)
 }

@@ -248,10 +248,8 @@ function around(
 }
 
 function unknownJob(name: string): HighkiqError {
-  return new HighkiqError(
-    'UNKNOWN_JOB',
-    `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or check the spelling`,
-  )
+  const message = `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or check the spelling`
+  return new HighkiqError('UNKNOWN_JOB', message)
 }
 
 /** Aborts the signal after `seconds`, and fails the attempt a moment later if the handler has not returned. */

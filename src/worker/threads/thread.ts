@@ -94,10 +94,8 @@ function appWith(name: string, queue: string): ThreadApp {
   const [app, second] = [...apps].filter((one) => one[PROGRAM].definitionOf(name, queue))
   const where = files.join(', ')
   if (!app) {
-    throw new HighkiqError(
-      'UNKNOWN_JOB',
-      `${where} defines no job ${JSON.stringify(name)} when it is loaded into a thread`,
-    )
+    const message = `${where} defines no job ${JSON.stringify(name)} when it is loaded into a thread`
+    throw new HighkiqError('UNKNOWN_JOB', message)
   }
   if (second) {
     const advice = 'name the file that defines it: thread: import.meta.url'

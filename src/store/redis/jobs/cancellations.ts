@@ -21,21 +21,13 @@ const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped'
 export class Cancellations extends StorePart implements CancellationStore {
   async request(jid: string): Promise<void> {
     const all = [this.keys.cancelled, this.keys.cancellationVersion, this.keys.iteration(jid)]
-    await this.server.run(lua.requestCancellation, all, [
-      jid,
-      CANCELLATION_LIFE_MS,
-      DROPPED_LIFE_MS,
-      MAX_CANCELLATIONS,
-      ITERATION_SECONDS,
-    ])
+    const args = [jid, CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS]
+    await this.server.run(lua.requestCancellation, all, args)
   }
 
   async withdraw(jid: string): Promise<CancellationState> {
-    const letter = await this.server.run(
-      lua.withdrawCancellation,
-      [this.keys.cancelled, this.keys.iteration(jid)],
-      [jid],
-    )
+    const all = [this.keys.cancelled, this.keys.iteration(jid)]
+    const letter = await this.server.run(lua.withdrawCancellation, all, [jid])
     return STATES[letter as string] as CancellationState
   }
 

@@ -18,17 +18,8 @@ export class Crons extends StorePart implements CronStore {
     return names.flatMap((name, i) => {
       const { text, tick, paused, jid, pushed, ends } = entries[i] as unknown as Record<string, string>
       if (text === undefined) return []
-      return [
-        {
-          name,
-          text,
-          tick: Number(tick),
-          paused: paused === '1',
-          alive: Number(ends) > now,
-          jid: jid || null,
-          pushedAt: pushed ? Number(pushed) : null,
-        },
-      ]
+      const last = { jid: jid || null, pushedAt: pushed ? Number(pushed) : null }
+      return [{ name, text, tick: Number(tick), paused: paused === '1', alive: Number(ends) > now, ...last }]
     })
   }
 
@@ -41,17 +32,12 @@ export class Crons extends StorePart implements CronStore {
   async tick(name: string, { text, from, to, push }: CronTick, now: number): Promise<CronTickAnswer> {
     const { keys } = this
     try {
-      const answer = await this.server.runCall(
-        lua.cronTick,
-        now,
-        [keys.cron(name)],
-        push ? [push.item] : [],
-        (call) => {
-          call.add(push?.lock === undefined ? 0 : call.key(keys.lock(push.lock)))
-          call.add(text, from, to, push?.jid ?? '')
-          call.item(push?.item ?? null, push?.item.effects)
-        },
-      )
+      const items = push ? [push.item] : []
+      const answer = await this.server.runCall(lua.cronTick, now, [keys.cron(name)], items, (call) => {
+        call.add(push?.lock === undefined ? 0 : call.key(keys.lock(push.lock)))
+        call.add(text, from, to, push?.jid ?? '')
+        call.item(push?.item ?? null, push?.item.effects)
+      })
       const [word, holder = ''] = answer as [string, string?]
       return word === 'held' ? { holder } : (word as 'ok' | 'gone')
     } catch (thrown) {

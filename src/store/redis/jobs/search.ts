@@ -47,11 +47,8 @@ export class Search extends StorePart implements SearchStore {
     const [left = '', length = '', sha = ''] = after.split(':')
     const wanted = Math.min(Math.max(limit, 1), MAX_TEXTS)
     const args = [needle, wanted, MAX_TEXTS, MAX_BYTES, left, length, sha]
-    const [nowLeft, nextLength, nextSha, scanned, ...hits] = await this.server.runForBytes(
-      lua.scanQueue,
-      [keys.queue(name)],
-      args,
-    )
+    const answer = await this.server.runForBytes(lua.scanQueue, [keys.queue(name)], args)
+    const [nowLeft, nextLength, nextSha, scanned, ...hits] = answer
     const items = pairs<Buffer, Buffer>(hits).map(([at, text]) => ({ at: String(at), text: texts.read(text) }))
     const isEnd = nextSha?.length === 0
     return { items, next: isEnd ? null : [nowLeft, nextLength, nextSha].join(':'), scanned: Number(scanned) }

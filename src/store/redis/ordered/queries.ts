@@ -214,15 +214,8 @@ export class OrderedQueries implements Partial<OrderedStore> {
 
 function readFlight(id: string, flight: string, about: ReadonlyMap<string, string>): OrderedInFlight {
   const [, shard = '', token, fetchedAt] = flight.split(' ')
-  const owner = about.get(`owner:${shard}`) ?? ''
-  return {
-    id,
-    ticket: ticketOf(id, flight),
-    shard: Number(shard),
-    token: Number(token),
-    owner,
-    fetchedAt: Number(fetchedAt),
-  }
+  const by = { shard: Number(shard), token: Number(token), owner: about.get(`owner:${shard}`) ?? '' }
+  return { id, ticket: ticketOf(id, flight), ...by, fetchedAt: Number(fetchedAt) }
 }
 
 function waitingOf(id: string, [, shard, performIn, line, size, flat]: StoredId): OrderedWaiting | null {

@@ -25,6 +25,9 @@ const LONG = 65
 
 const LETTERS: Record<string, OrderedSettleAndFetchAnswer['settled'][number]> = { o: 'ok', f: 'fenced', e: 'error' }
 
+/** The answer of ordered-settle-and-fetch.lua. */
+type Answer = [done: string, ended: string, problem: string, isPaused: number, cancelled: string[], ...Reply[][]]
+
 export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<OrderedStore> {
   #connection: Connection | undefined
 
@@ -93,14 +96,7 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
     }
     const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, shardsNeeded, argsOf, await this.#ready())
     if (answer === undefined) return noQueue(step)
-    const [done, ended, problem, isPaused, cancelled, ...batches] = answer as [
-      string,
-      string,
-      string,
-      number,
-      string[],
-      ...Reply[][],
-    ]
+    const [done, ended, problem, isPaused, cancelled, ...batches] = answer as Answer
     const indexes = [...[...groups.values()].flatMap((group) => group.indexes), ...others]
     for (const [i, index] of indexes.entries()) settled[index] = LETTERS[(done + ended)[i] ?? ''] ?? 'error'
     return {

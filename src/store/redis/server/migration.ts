@@ -34,10 +34,8 @@ export async function migrate(
 ): Promise<void> {
   if (schema === String(SCHEMA)) return
   if (schema !== null) {
-    throw new HighkiqError(
-      'STORE_UNUSABLE',
-      `${url} has schema ${schema}, and this version of Highkiq knows schemas up to ${SCHEMA}: use the version that migrated the database, or a later one`,
-    )
+    const message = `${url} has schema ${schema}, and this version of Highkiq knows schemas up to ${SCHEMA}: use the version that migrated the database, or a later one`
+    throw new HighkiqError('STORE_UNUSABLE', message)
   }
   const prefix = namespace === '' ? '' : `${namespace}:`
   const begun = (await main.run(lua.migrateBegin, [], [prefix, SCHEMA, NOTE])) as string | [string, string, number]

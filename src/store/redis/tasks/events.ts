@@ -114,11 +114,8 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     while (events.length < limit) {
       const count = Math.min(limit - events.length, EVENTS_AT_ONCE)
       const from = first + events.length
-      const some = await this.#read(
-        id,
-        keys,
-        Array.from({ length: count }, (_, i) => from + i),
-      )
+      const indexes = Array.from({ length: count }, (_, i) => from + i)
+      const some = await this.#read(id, keys, indexes)
       events.push(...some)
       if (some.length < count) break
     }
@@ -163,11 +160,8 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     const found: number[] = []
     // Each round reads some indexes of each range, and is complete up to the last index of the shortest page.
     let last = after
-    for (
-      let few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5);
-      found.length < limit && last < BY_SLOT;
-      few *= 2
-    ) {
+    let few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5)
+    for (; found.length < limit && last < BY_SLOT; few *= 2) {
       const pages = (await this.server.all((pipeline) => {
         for (const { status: name, slot } of ranges) {
           const first = scoreOf(name, slot)
@@ -214,11 +208,8 @@ function scoreOf(status: RejectedStatus, slot: number): number {
 }
 
 function eventOf(id: string, created: number, [numbers, ...texts]: (string | null)[]): EventRecord {
-  const [index = 0, location = 0, status = 0, run = 0, step = 0, started = 0, finished = 0, number = 0] = (
-    numbers ?? ''
-  )
-    .split(' ')
-    .map(Number)
+  const figures = (numbers ?? '').split(' ').map(Number)
+  const [index = 0, location = 0, status = 0, run = 0, step = 0, started = 0, finished = 0, number = 0] = figures
   const [args = null, source = null, code = null, result = null, messages = null, job = null] = texts
   const at = (time: number) => (time === 0 ? null : created + time - 1)
   return {

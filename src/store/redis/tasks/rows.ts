@@ -64,11 +64,8 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   ): Promise<{ cancelled: number; maybeRunning: string[]; done: boolean }> {
     const answer = (await this.server.runOnTask(id, lua.taskCancelRows, [now, most])) ?? ['0', '1']
     const [cancelled, done, ...maybeRunning] = answer as string[]
-    return {
-      cancelled: Number(cancelled),
-      maybeRunning: maybeRunning.map((index) => taskJid(id, Number(index))),
-      done: done === '1',
-    }
+    const jids = maybeRunning.map((index) => taskJid(id, Number(index)))
+    return { cancelled: Number(cancelled), maybeRunning: jids, done: done === '1' }
   }
 
   async retryRows(id: string, run: number, rows: readonly RetryRow[], now: number) {

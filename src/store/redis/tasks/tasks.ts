@@ -29,12 +29,8 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
       if (!task.single) pipeline.zadd(this.keys.taskAges, 'NX', createdAt, id)
     })
     if ((await this.server.call((client) => client.hget(this.keys.tasks, id))) !== queues) return false
-    const all = [
-      this.keys.task(queue, id)[0],
-      this.keys.producers(queue),
-      this.keys.taskTimes(queue),
-      this.keys.taskQueues,
-    ]
+    const { keys } = this
+    const all = [keys.task(queue, id)[0], keys.producers(queue), keys.taskTimes(queue), keys.taskQueues]
     return this.server.succeeds(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])
   }
 
@@ -85,12 +81,10 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   /** Deletes the whole task at once: the server frees its memory in the background. */
   async delete(id: string): Promise<boolean> {
     const found = await this.server.findTask(id)
-    if (found)
-      await this.server.run(
-        lua.taskDelete,
-        [...found.keys, this.keys.producers(found.queue), this.keys.parts(found.queue, id)],
-        [],
-      )
+    if (found) {
+      const all = [...found.keys, this.keys.producers(found.queue), this.keys.parts(found.queue, id)]
+      await this.server.run(lua.taskDelete, all, [])
+    }
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
     await this.server.all((pipeline) => pipeline.zrem(this.keys.taskAges, id).hdel(this.keys.tasks, id))
     const queues = found ? [found.queue] : await this.#queues()
@@ -160,9 +154,8 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
 
   async page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
     const after = before && { text: before.id, score: before.createdAt }
-    const ids = (await this.#sets.pageOf(this.keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })).map(
-      ({ text }) => text,
-    )
+    const found = await this.#sets.pageOf(this.keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })
+    const ids = found.map(({ text }) => text)
     await this.server.loadTasks(ids)
     const records = await this.#records(ids.map((id) => ({ queue: this.server.queuesOf(id)?.queue ?? '', id })))
     return records.filter((record) => record !== null)

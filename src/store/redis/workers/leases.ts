@@ -112,11 +112,9 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
    */
   async tidy(): Promise<string[]> {
     for (const queue of await this.server.call((client) => client.smembers(this.keys.taskQueues))) {
-      await this.server.run(
-        lua.removeQueueName,
-        [this.keys.taskQueues, this.keys.taskTimes(queue), this.keys.producers(queue), this.keys.backlog(queue)],
-        [queue],
-      )
+      const { keys } = this
+      const all = [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)]
+      await this.server.run(lua.removeQueueName, all, [queue])
     }
     const owners = [...new Set((await this.#findOwners()).map(({ owner }) => owner))]
     if (owners.length === 0) return []

@@ -241,10 +241,8 @@ export class Database {
     this.exec('PRAGMA busy_timeout = 0')
     const { version, ours, used } = this.#inspect()
     if (!ours && used) {
-      throw new HighkiqError(
-        'STORE_UNUSABLE',
-        `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`,
-      )
+      const message = `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`
+      throw new HighkiqError('STORE_UNUSABLE', message)
     }
     const error = this.#tooNew(version)
     if (error) throw error
@@ -326,19 +324,13 @@ function manyRows(sql: string, n: number): string {
 }
 
 function tooOld(path: string, version: number): HighkiqError {
-  return new HighkiqError(
-    'STORE_UNUSABLE',
-    `${path} was written before version 0.1 (schema ${version}, the oldest that can be migrated is ${OLDEST_VERSION}): name another file`,
-  )
+  const message = `${path} was written before version 0.1 (schema ${version}, the oldest that can be migrated is ${OLDEST_VERSION}): name another file`
+  return new HighkiqError('STORE_UNUSABLE', message)
 }
 
 function full(path: string, cause: unknown): HighkiqError {
-  return new HighkiqError(
-    'STORE_FULL',
-    `${path}: the disk is full, nothing was stored: free some space, and Highkiq continues by itself`,
-    undefined,
-    { cause },
-  )
+  const message = `${path}: the disk is full, nothing was stored: free some space, and Highkiq continues by itself`
+  return new HighkiqError('STORE_FULL', message, undefined, { cause })
 }
 
 function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {

@@ -85,12 +85,8 @@ async function openLibsql(path: string): Promise<Driver> {
   try {
     Database = (await import('libsql')).default as unknown as typeof import('libsql')
   } catch (cause) {
-    throw new HighkiqError(
-      'NO_DRIVER',
-      `Node ${process.versions.node} has no SQLite built in: run "npm i libsql" (or use Node 22.13 or later, which needs nothing)`,
-      undefined,
-      { cause },
-    )
+    const message = `Node ${process.versions.node} has no SQLite built in: run "npm i libsql" (or use Node 22.13 or later, which needs nothing)`
+    throw new HighkiqError('NO_DRIVER', message, undefined, { cause })
   } finally {
     leaveNativeCall()
   }

@@ -314,8 +314,6 @@ export function closedError(path: string): HighkiqError {
 }
 
 function endedByOthers(path: string): HighkiqError {
-  return new HighkiqError(
-    'STORE_UNUSABLE',
-    `${path}: the function given to hq.transaction has ended the transaction by itself; its jobs are not stored, what it committed is: leave BEGIN, COMMIT and ROLLBACK out of it`,
-  )
+  const message = `${path}: the function given to hq.transaction has ended the transaction by itself; its jobs are not stored, what it committed is: leave BEGIN, COMMIT and ROLLBACK out of it`
+  return new HighkiqError('STORE_UNUSABLE', message)
 }

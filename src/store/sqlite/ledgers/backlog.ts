@@ -123,13 +123,8 @@ export class Backlog extends Tables {
   #complete({ id, template, rows_per_job }: TaskRow, group: readonly Fresh[], now: number): string {
     const { idx, run, args } = group[0] as Fresh
     if (rows_per_job === null || isWhole(args)) return completeRow({ template, args, task: id, index: idx, run, now })
-    return completeRows({
-      template,
-      rows: group.map((row) => ({ index: row.idx, args: row.args })),
-      task: id,
-      run,
-      now,
-    })
+    const rows = group.map((row) => ({ index: row.idx, args: row.args }))
+    return completeRows({ template, rows, task: id, run, now })
   }
 }
 

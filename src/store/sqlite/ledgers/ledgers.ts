@@ -296,48 +296,28 @@ export class Ledgers {
     if (room <= 0 || this.#backlog.issueBare(task, room, this.#now, this.#queues)) return
     const issued = this.#backlog.issue(task, room, this.#now, (index) => ledger.events.get(index)?.run)
     const returned = issued.filter(({ isFresh }) => !isFresh).map(({ idx }) => idx)
-    this.load(
-      ledger,
-      returned.filter((idx) => !ledger.events.has(idx)),
-    )
-    for (const idx of returned) {
-      const event = ledger.events.get(idx) as EventState
-      event.location = WINDOW
-      ledger.changed.add(event)
-    }
     const others = issued.flatMap((job) => job.others)
-    this.load(
-      ledger,
-      others.filter((idx) => !ledger.events.has(idx)),
-    )
-    for (const idx of others) {
-      const event = ledger.events.get(idx) as EventState
-      event.location = ELSEWHERE
-      ledger.changed.add(event)
-    }
+    this.#place(ledger, returned, WINDOW)
+    this.#place(ledger, others, ELSEWHERE)
     task.backlog -= issued.length + others.length
     task.in_window += issued.length
-    this.#queues.pushBack(
-      task.queue,
-      issued.map(({ text }) => text),
-    )
+    const texts = issued.map(({ text }) => text)
+    this.#queues.pushBack(task.queue, texts)
+  }
+
+  #place(ledger: TaskLedger, indexes: readonly number[], location: number): void {
+    const missing = indexes.filter((idx) => !ledger.events.has(idx))
+    this.load(ledger, missing)
+    for (const idx of indexes) {
+      const event = ledger.events.get(idx) as EventState
+      event.location = location
+      ledger.changed.add(event)
+    }
   }
 
   #saveEvents({ task, changed }: TaskLedger): void {
     if (changed.size === 0) return
-    const rows = Array.from(changed, (event) => [
-      event.idx,
-      event.status,
-      event.location,
-      event.run,
-      event.step,
-      event.code,
-      event.started_at,
-      event.finished_at,
-      event.result,
-      event.drop ? 1 : 0,
-    ])
-    this.#db.run(sql.event.save, task.key, JSON.stringify(rows))
+    this.#db.run(sql.event.save, task.key, JSON.stringify(Array.from(changed, valuesOf)))
     changed.clear()
   }
 
@@ -350,27 +330,18 @@ export class Ledgers {
       this.#db.run(sql.event.countReasons, task.key, JSON.stringify(rows))
       if (differences.some(([, n]) => n < 0)) this.#db.run(sql.event.dropReasons, task.key)
     }
-    this.#db.run(
-      sql.task.save,
-      task.state,
-      task.total,
-      task.next,
-      task.backlog,
-      task.in_window,
-      task.enqueued,
-      task.working,
-      task.finished,
-      task.failed,
-      task.error,
-      task.cancelled,
-      task.progress_at,
-      task.finished_at,
-      task.expires_at,
-      task.key,
-    )
+    const rows = [task.total, task.next, task.backlog, task.in_window]
+    const counts = [task.enqueued, task.working, task.finished, task.failed, task.error, task.cancelled]
+    const times = [task.progress_at, task.finished_at, task.expires_at]
+    this.#db.run(sql.task.save, task.state, ...rows, ...counts, ...times, task.key)
     const now = termsOf(task)
     if (now.some((value, i) => value !== terms[i])) this.#db.run(sql.task.saveTerms, ...now, task.key)
   }
+}
+
+/** Returns the values of an event in the order of the statement. */
+function valuesOf({ idx, status, location, run, step, code, started_at, finished_at, result, drop }: EventState) {
+  return [idx, status, location, run, step, code, started_at, finished_at, result, drop ? 1 : 0]
 }
 
 function isInBacklog({ location }: EventState): boolean {

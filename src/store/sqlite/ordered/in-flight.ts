@@ -48,14 +48,8 @@ export class InFlightTable extends Tables {
     if (names.length === 0) return found
     const rows = this.db.list<Listed>(sql.inFlight.find, queue, JSON.stringify(names), whole.length)
     for (const [id, shard, fetchNumber, cancelled, waits, content] of rows) {
-      found.set(id, {
-        id,
-        shard,
-        fetchNumber,
-        cancelled: cancelled === 1,
-        waits: waits === 1,
-        fetched: content && fetchedOf(content),
-      })
+      const fetched = content && fetchedOf(content)
+      found.set(id, { id, shard, fetchNumber, cancelled: cancelled === 1, waits: waits === 1, fetched })
     }
     return found
   }
@@ -139,14 +133,10 @@ export class InFlightTable extends Tables {
   list(queue: number, owner: string | null, only?: string): OrderedInFlight[] {
     const range = [only ?? '', only ?? BEHIND_ALL] as const
     const rows = this.db.list<InFlightColumns>(sql.inFlight.list, queue, owner, ...range)
-    return rows.map(([id, shard, fetchNumber, token, name, fetchedAt]) => ({
-      id,
-      ticket: ticketOf(shard, fetchNumber, id),
-      shard,
-      token,
-      owner: name ?? '',
-      fetchedAt,
-    }))
+    return rows.map(([id, shard, fetchNumber, token, name, fetchedAt]) => {
+      const ticket = ticketOf(shard, fetchNumber, id)
+      return { id, ticket, shard, token, owner: name ?? '', fetchedAt }
+    })
   }
 }
 

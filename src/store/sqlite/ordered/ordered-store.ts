@@ -118,12 +118,9 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   readonly deletePayload: OrderedStore['deletePayload'] = (queue, id, payload) =>
     this.#change(queue, false, (open, tables) => tables.actions.deletePayload(open, id, payload))
   readonly cancel: OrderedStore['cancel'] = async (queue, ids) => {
+    const none = ids.map(() => 'not-found' as const)
     for (;;) {
-      const answer = await this.#change(
-        queue,
-        ids.map(() => 'not-found' as const),
-        (open, tables) => tables.actions.cancel(open, ids),
-      )
+      const answer = await this.#change(queue, none, (open, tables) => tables.actions.cancel(open, ids))
       if (answer) return answer
     }
   }
@@ -139,10 +136,8 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     return this.#inSteps(queue, ids, (open, { morgue }, rest) => {
       // An id that died again meanwhile counts as new.
       const still = new Set(morgue.excess(open, max, since))
-      return morgue.delete(
-        open,
-        rest.filter((id) => still.has(id)),
-      )
+      const old = rest.filter((id) => still.has(id))
+      return morgue.delete(open, old)
     })
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>

@@ -20,15 +20,8 @@ type SettleAnswer = OrderedSettleAndFetchAnswer['settled'][number]
 type FetchAnswer = OrderedSettleAndFetchAnswer['fetched'][number]
 
 /** id, performIn, size, bytes, score, text if it is short, and the state of an id that has failed or crashed. */
-type Due = [
-  string,
-  string,
-  number,
-  number | null,
-  string,
-  string | null,
-  [number, number, number, string | null] | null,
-]
+type Due = [string, string, number, number | null, string, string | null, FailedState | null]
+type FailedState = [retryCount: number, crashes: number, suspect: number, error: string | null]
 
 /** The bytes that the call may still fetch; undefined: nothing was fetched yet. */
 interface ByteBudget {
@@ -91,10 +84,8 @@ export class SettleAndFetchStep extends Tables {
       const goesBack = end.kind !== 'done' && !flight.cancelled && this.#applyEnd(open, flight, end, now)
       if (!goesBack) flight.fetched = null
     }
-    this.#flights.remove(
-      open.id,
-      ended.map(({ id }) => id),
-    )
+    const ids = ended.map(({ id }) => id)
+    this.#flights.remove(open.id, ids)
     this.#flights.requeue(open, ended)
     return settlements.map((settlement) => answers.get(settlement) ?? 'ok')
   }

@@ -31,20 +31,10 @@ export class WaitingTable extends Tables {
     const found = new Map<string, WaitingRow>()
     if (ids.length === 0) return found
     for (const row of this.db.list<Listed>(sql.waiting.find, queue, JSON.stringify(ids))) {
-      const [id, shard, inFlight, performIn, retryCount, crashes, suspect, size, score, error, text] = row
-      found.set(id, {
-        id,
-        shard,
-        inFlight,
-        performIn: Number(performIn),
-        retryCount,
-        crashes,
-        suspect,
-        size,
-        score: text === null ? null : Number(score),
-        error,
-        text,
-      })
+      const [id, shard, inFlight, due, retryCount, crashes, suspect, size, lowest, error, text] = row
+      const performIn = Number(due)
+      const score = text === null ? null : Number(lowest)
+      found.set(id, { id, shard, inFlight, performIn, retryCount, crashes, suspect, size, score, error, text })
     }
     return found
   }
