@@ -297,15 +297,15 @@ export class Ledgers {
     const issued = this.#backlog.issue(task, room, this.#now, (index) => ledger.events.get(index)?.run)
     const returned = issued.filter(({ isFresh }) => !isFresh).map(({ idx }) => idx)
     const others = issued.flatMap((job) => job.others)
-    this.#place(ledger, returned, WINDOW)
-    this.#place(ledger, others, ELSEWHERE)
+    this.#locate(ledger, returned, WINDOW)
+    this.#locate(ledger, others, ELSEWHERE)
     task.backlog -= issued.length + others.length
     task.in_window += issued.length
     const texts = issued.map(({ text }) => text)
     this.#queues.pushBack(task.queue, texts)
   }
 
-  #place(ledger: TaskLedger, indexes: readonly number[], location: number): void {
+  #locate(ledger: TaskLedger, indexes: readonly number[], location: number): void {
     const missing = indexes.filter((idx) => !ledger.events.has(idx))
     this.load(ledger, missing)
     for (const idx of indexes) {
