@@ -4,13 +4,23 @@ import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
-import { editPayload, type Payload, readPayload, timeOf, type Wire, writePayload } from '../job/payload.ts'
+import {
+  editPayload,
+  floatsOf,
+  newJid,
+  type Payload,
+  readPayload,
+  timeOf,
+  type Wire,
+  writePayload,
+} from '../job/payload.ts'
 import type { PushItem, Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { Override } from './override.ts'
 import type { DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
 import { StoreTarget } from './store-target.ts'
+import { type Template, templateOf } from './template.ts'
 import { trackOf } from './track.ts'
 
 export interface ClientOptions extends RequestContext {
@@ -189,7 +199,8 @@ export class Client implements Pusher, PushPipe {
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
     const { class: name, jid } = rest
     const requestOf = (args: unknown[]) => ({ ...rest, args })
-    return this.pushEach({ name, rows: args, jid, requestOf, options: { at, spreadInterval, batchSize } })
+    const options = { at, spreadInterval, batchSize }
+    return this.pushEach({ name, rows: args, jid, requestOf, isUniform: true, options })
   }
 
   pushEach<Args extends unknown[]>(bulk: Bulk<Args>): Promise<(string | null)[]> {
@@ -200,10 +211,21 @@ export class Client implements Pusher, PushPipe {
     return planBulk(bulk, this.#options)
   }
 
-  async prepare(request: PushRequest): Promise<PreparedPush | null> {
+  prepare(request: PushRequest): PreparedPush | Promise<PreparedPush | null> {
+    return this.isPlain ? this.write(this.normalise(request), request.idempotent) : this.#passed(request)
+  }
+
+  prepareRow(plan: BulkPlan, args: unknown, i: number): PreparedPush | Promise<PreparedPush | null> {
+    const { template } = plan
+    const now = this.#options.now()
+    const isUniform = plan.isUniform && this.isPlain && this.#options.strictArgs === 'raise'
+    if (template?.now === now && isUniform && Array.isArray(args)) return this.#fill(template, args)
+    const request = plan.request(args, i)
+    if (!isUniform) return this.prepare(request)
     const payload = this.normalise(request)
-    const passed = this.isPlain ? payload : await this.pass(payload)
-    return passed && this.write(passed, request.idempotent)
+    const prepared = this.write(payload, request.idempotent)
+    plan.template = templateOf(payload, prepared.destination, stringifyJson(payload.args, floatsOf(this.wire)), now)
+    return prepared
   }
 
   normalise(request: PushRequest): Payload {
@@ -307,6 +329,20 @@ export class Client implements Pusher, PushPipe {
     const inner = new Chain<Payload, Payload | null>()
     for (const link of links) inner.use(link)
     return new Client(this.#options, { shared: this.#shared, inner })
+  }
+
+  async #passed(request: PushRequest): Promise<PreparedPush | null> {
+    const passed = await this.pass(this.normalise(request))
+    return passed && this.write(passed, request.idempotent)
+  }
+
+  #fill({ payload, queue, head, middle, tail }: Template, args: unknown[]): PreparedPush {
+    checkArgs(args, payload.wrapped ?? payload.class)
+    const jid = newJid()
+    const text = head + stringifyJson(args, floatsOf(this.wire)) + middle + jid + tail
+    checkReadable(text, payload.class)
+    this.weigh(payload.class, text)
+    return { jid, destination: { to: 'queue', queue, text, end: 'back' } }
   }
 
   #write(payload: Payload): string {

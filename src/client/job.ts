@@ -85,7 +85,8 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(string | null)[]> {
     const { jid } = this.#options
     const requestOf = (args: Args) => this.request(args)
-    return this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf })
+    const isUniform = this.#about.wrap === undefined
+    return this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf, isUniform })
   }
 
   /** Runs the handler in this process, through both middleware chains, and rejects with its error. Stores no job. */

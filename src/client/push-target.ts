@@ -28,8 +28,10 @@ export interface PushPipe {
   pass(payload: Payload): Promise<Payload | null>
   /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
   write(payload: Payload, once?: boolean): PreparedPush
-  /** All these steps; returns null when middleware stopped the push. */
-  prepare(request: PushRequest): Promise<PreparedPush | null>
+  /** All these steps; returns null when middleware stopped the push. Without middleware it returns no promise. */
+  prepare(request: PushRequest): PreparedPush | Promise<PreparedPush | null>
+  /** Does the same for the i-th row of a bulk. */
+  prepareRow(plan: BulkPlan, args: unknown, i: number): PreparedPush | Promise<PreparedPush | null>
   /** @throws INVALID_JOB, INVALID_OPTION */
   plan<Args extends unknown[]>(bulk: Bulk<Args>): BulkPlan
 }
@@ -98,7 +100,8 @@ export abstract class DirectTarget implements PushTarget {
   async push(pipe: PushPipe, request: PushRequest): Promise<string | null> {
     const learning = this.#learnOrdered(pipe, request?.class)
     if (learning) await learning
-    const prepared = await pipe.prepare(request)
+    const preparing = pipe.prepare(request)
+    const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return null
     try {
       await this.put(prepared)
@@ -126,11 +129,23 @@ export abstract class DirectTarget implements PushTarget {
         if (failure !== undefined) throw failure
       }
     }
-    for await (const args of bulk.rows) {
-      const prepared = await pipe.prepare(plan.request(args, jids.length))
+    const add = (prepared: PreparedPush | null): Promise<void> | undefined => {
       jids.push(prepared?.jid ?? null)
       if (prepared) batch.push(prepared)
-      if (batch.length >= plan.batchSize) await flush()
+      return batch.length < plan.batchSize ? undefined : flush()
+    }
+    const addRow = (args: unknown): Promise<void> | undefined => {
+      const preparing = pipe.prepareRow(plan, args, jids.length)
+      return preparing instanceof Promise ? preparing.then(add) : add(preparing)
+    }
+    const { rows } = bulk
+    // A promise for each row costs as much as the rest of its push.
+    if (Symbol.asyncIterator in rows) for await (const args of rows) await addRow(args)
+    else {
+      for (const args of rows) {
+        const adding = addRow(Array.isArray(args) ? args : await args)
+        if (adding) await adding
+      }
     }
     plan.end(jids.length)
     if (batch.length > 0) await flush()

@@ -102,16 +102,17 @@ export interface ActiveJobEnvelope {
 const JID_BYTES = 12
 /** Random bytes for many jids: one request to the system costs more than writing a whole job. */
 const pool = Buffer.alloc(JID_BYTES * 512)
-let used = pool.length
+let digits = ''
+let used = 0
 
 /** Returns 24 hex digits, like Sidekiq. */
 export function newJid(): string {
-  if (used === pool.length) {
-    randomFillSync(pool)
+  if (used === digits.length) {
+    digits = randomFillSync(pool).toString('hex')
     used = 0
   }
-  used += JID_BYTES
-  return pool.toString('hex', used - JID_BYTES, used)
+  used += 2 * JID_BYTES
+  return digits.slice(used - 2 * JID_BYTES, used)
 }
 
 /** Returns 16 hex digits: the jids of the task's rows begin with them. */

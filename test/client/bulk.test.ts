@@ -117,3 +117,36 @@ test('a bulk of one job may have a jid', async () => {
   expect(await J.set({ jid: 'mine' }).performBulk([[1]])).toEqual(['mine'])
   expect(await queue()).toMatchObject([{ jid: 'mine' }])
 })
+
+test.each([8, 7, 6] as const)('the rows of a bulk have the text of single pushes, for Sidekiq %s', async (wire) => {
+  const { hq } = bench({ clock: at, wire })
+  let texts: string[] = []
+  const { jobs } = hq.store
+  const store = jobs.push.bind(jobs)
+  jobs.push = (items, now) => {
+    texts.push(...items.map(({ text }) => text))
+    return store(items, now)
+  }
+  const args = [[1, 'é\u2028'], [{ rate: 1e-7, big: 2n ** 60n }], [], ['"', [[null, -0]]]]
+  hq.job('Full', { queue: 'low', retry: 3, tags: ['a'], retryFor: 60, backtrace: 5, expiresIn: 9 }, async () => {})
+  hq.job('Ünï"cöde', async () => {})
+  const requests = [
+    { class: 'Full' },
+    { class: 'Ünï"cöde', queue: 'other', dead: false },
+    { class: 'Elsewhere', wrapped: 'Inner', retryQueue: 'low', tenant: { id: '1e-7' } },
+    // Members whose names are integers come first in the text.
+    { class: 'Full', 7: 'seven', jid: undefined },
+    { class: 'Full', idempotent: true },
+  ]
+  for (const request of requests) {
+    texts = []
+    const jids = await hq.pushBulk({ ...request, args })
+    for (const one of args) jids.push(await hq.push({ ...request, args: one }))
+    expect(texts.map((text) => JSON.parse(text).jid)).toEqual(jids)
+    expect(new Set(jids).size).toBe(2 * args.length)
+    const [bulk, single] = [texts.slice(0, args.length), texts.slice(args.length)].map((some) =>
+      some.map((text) => text.replace(/"jid":"[0-9a-f]{24}"/, '"jid":""')),
+    )
+    expect(bulk).toEqual(single)
+  }
+})
