@@ -33,14 +33,16 @@ export function trackedTasks(app: AppPort): Plugin {
       const at = now()
       const attempt = attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0)
       const effects: EventEffect[] = []
-      for (const [row, jid] of jidsOf(payload).entries()) {
+      const jids = jidsOf(payload)
+      for (let row = 0; row < jids.length; row++) {
         const change = changeOf(ofRow(payload, outcome, row), at)
         if (!change) return undefined
         const { status, window, code, result } = change
-        const messages = messagesOf(ctx, row).concat(change.messages ?? [])
+        const said = messagesOf(ctx, row)
+        const messages = change.messages ? said.concat(change.messages) : said
         const effect: EventEffect = {
           kind: 'event',
-          jid,
+          jid: jids[row] as string,
           run: payload.hk_run ?? 1,
           attempt,
           at,

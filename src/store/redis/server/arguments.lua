@@ -13,16 +13,16 @@ local function number()
   return tonumber(ARGV[position])
 end
 
-local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f' }
+local DIGITS = { [0] = '0', '1', '2', '3', '4', '5', '6', '7', '8', '9' }
 
--- Returns a function that writes whole numbers in this format and base. Formatting is slow, so it formats one number of
--- those that differ only in the last digit.
-local function writer(format, base)
-  local rest, head
+-- Returns a function that writes whole numbers in this format. Formatting is slow, so it formats one number of those that
+-- differ only in the last digit.
+local function writer(format)
+  local tens, head
   return function(n)
-    local last = n % base
-    if n - last ~= rest then
-      rest, head = n - last, string.sub(string.format(format, n), 1, -2)
+    local last = n % 10
+    if n - last ~= tens then
+      tens, head = n - last, string.sub(string.format(format, n), 1, -2)
     end
     return head .. DIGITS[last]
   end

@@ -83,13 +83,11 @@ local function formOf(ledger, run)
   return ledger.form
 end
 
-local hexIndex = writer('%08x', 16)
-
 -- Returns the whole payload of a row, like completeRow in job/payload.ts.
 local function complete(ledger, index, run, args)
-  local form = formOf(ledger, run)
-  if string.byte(args) == BRACE then return opening(args) .. form.jid .. hexIndex(index) .. form.tail end
-  return form.head .. args .. ',' .. form.jid .. hexIndex(index) .. form.tail
+  local form, indexText = formOf(ledger, run), string.format('%08x', index)
+  if string.byte(args) == BRACE then return opening(args) .. form.jid .. indexText .. form.tail end
+  return form.head .. args .. ',' .. form.jid .. indexText .. form.tail
 end
 
 -- The most bytes of arguments of rows that are one job, like MOST_ROWS_BYTES in job/rows.ts.

@@ -69,7 +69,7 @@ local function addRow(index)
   return packed(event)
 end
 
-local indexText, line = writer('%d', 10), entryOf('', ledger.run, '', '')
+local indexText, line = writer('%d'), entryOf('', ledger.run, '', '')
 local added = 0
 while added < count do
   local group = number()

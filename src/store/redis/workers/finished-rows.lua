@@ -18,7 +18,7 @@ local function finishRows(ledger, group)
     messages = {},
   }
   local isDropping, dropped, n = isDropped(ledger, FINISHED), ledger.dropped, ledger.n
-  local argsOfRow, sourceOfRow = writer('a%d', 10), writer('s%d', 10)
+  local argsOfRow, sourceOfRow = writer('a%d'), writer('s%d')
   -- By the first byte of a record: the status; whether the row is UNTOUCHED; the record up to the times, rewritten. False
   -- when the row needs an event.
   local kinds = {}
@@ -38,6 +38,13 @@ local function finishRows(ledger, group)
     return run == group.run and before < step
   end
 
+  local function countFinished(status, count)
+    n[status] = n[status] - count
+    n[FINISHED] = n[FINISHED] + count
+    ledger.inWindow = ledger.inWindow - count
+    ledger.progressAt = now
+  end
+
   local function finishRow(index, at, startedAt, started, finished)
     local records, offset
     if ledger.events[index] == nil then records, offset = recordOf(ledger, index) end
@@ -51,10 +58,7 @@ local function finishRows(ledger, group)
         if kind.dropsSource then dropped[#dropped + 1] = sourceOfRow(index) end
         started = started or string.sub(records, offset + 6, offset + 10)
         write(ledger, index, kind.head .. started .. finished .. string.sub(records, offset + 16, offset + 19))
-        n[kind.status] = n[kind.status] - 1
-        n[FINISHED] = n[FINISHED] + 1
-        ledger.inWindow = ledger.inWindow - 1
-        ledger.progressAt = now
+        countFinished(kind.status, 1)
         return
       end
     end
@@ -62,11 +66,34 @@ local function finishRows(ledger, group)
     change(effect)
   end
 
+  -- Rewrites rows with the same record at once. Returns false when they differ, or need more than that.
+  local function finishAlike(first, count, started, finished)
+    local key = KEYS[ledger.base + 1]
+    local records = redis.call('GETRANGE', key, first * SIZE, (first + count) * SIZE - 1)
+    local record = string.sub(records, 1, SIZE)
+    if #records == 0 or records ~= string.rep(record, count) or not comesLater(string.sub(record, 2, 6)) then return false end
+    local kind = kindOf(string.byte(record))
+    if not kind or kind.dropsSource or kind.isUntouched and first + count > ledger.next then return false end
+    started = started or string.sub(record, 7, 11)
+    redis.call('SETRANGE', key, first * SIZE, string.rep(kind.head .. started .. finished .. string.sub(record, 17), count))
+    ledger.records = ''
+    if isDropping then
+      for index = first, first + count - 1 do dropped[#dropped + 1] = argsOfRow(index) end
+    end
+    countFinished(kind.status, count)
+    return true
+  end
+
   local rows = group.rows
+  -- As long as no other change of this call waits to be written.
+  local isFirst = #ledger.order == 0 and next(ledger.events) == nil
   for i = 1, #rows, 4 do
     local at, startedAt, first, count = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
     local started = startedAt > 0 and struct.pack('<I5', since(ledger, startedAt))
     local finished = struct.pack('<I5', since(ledger, at))
-    for index = first, first + count - 1 do finishRow(index, at, startedAt, started, finished) end
+    if not (isFirst and count > 1 and finishAlike(first, count, started, finished)) then
+      isFirst = false
+      for index = first, first + count - 1 do finishRow(index, at, startedAt, started, finished) end
+    end
   end
 end

@@ -16,7 +16,7 @@ local function run(command, key, ...)
   return false
 end
 
-local ticketText = writer('%d', 10)
+local ticketText = writer('%d')
 
 -- Removes tickets from the fetched jobs: single ones, and ranges such as 7-9, with commas. Returns how many there were,
 -- and how many were missing, or e when the key has the wrong type.
