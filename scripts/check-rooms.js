@@ -106,7 +106,7 @@ const ROOMS = {
     'http/routes',
     'http/submitter',
   ],
-  cli: ['app', 'index', 'http', 'job', 'tasks', 'environment', 'load', 'log', 'log/line'],
+  cli: ['app', 'index', 'http', 'job', 'store/redis/server', 'tasks', 'environment', 'load', 'log', 'log/line'],
 }
 
 const src = resolve(import.meta.dirname, '../src')

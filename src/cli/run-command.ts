@@ -2,6 +2,7 @@
 
 import { Command } from 'commander'
 import { VERSION } from '../index.ts'
+import * as bench from './commands/bench.ts'
 import * as cancel from './commands/cancel.ts'
 import * as cron from './commands/cron.ts'
 import * as demo from './commands/demo.ts'
@@ -33,7 +34,7 @@ Each command has its own help: highkiq work --help
 `
 
 const GROUPS = {
-  'Run and push:': [work.register, enqueue.register, imports.register, web.register, demo.register],
+  'Run and push:': [work.register, enqueue.register, imports.register, web.register, demo.register, bench.register],
   'Show:': [
     stats.register,
     queues.register,

@@ -1,0 +1,114 @@
+/** Where `highkiq bench` works: in a namespace or a folder of its own, beside the data of the user. */
+
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { Highkiq } from '../index.ts'
+import { messageOf } from '../job/errors.ts'
+import { Connection } from '../store/redis/server/connection.ts'
+import { escapePattern } from '../store/redis/server/keys.ts'
+import { readRedisUrl } from '../store/redis/server/url.ts'
+import { count } from './output.ts'
+import { CliError } from './usage.ts'
+
+const BYTES_PER_JOB = 2000
+const DAY_MS = 86_400_000
+const HOST = hostname().replace(/\W/g, '')
+
+export interface BenchStore {
+  hq: Highkiq
+  /** The user's store, without the password. */
+  url: string
+  server: string | null
+  /** Returns the microseconds of CPU that the server has used; null when it does not say. */
+  serverCpu(): Promise<number | null>
+  /** Removes all that this run and killed runs have stored. Returns the names of the killed runs. */
+  clean(): Promise<string[]>
+}
+
+/** @throws UNKNOWN_STORE, INVALID_OPTION; CliError when the store lacks room */
+export function openBenchStore(url: string, jobs: number): Promise<BenchStore> | BenchStore {
+  const name = `highkiq-bench-${HOST}-${process.pid}-${Date.now()}-${randomBytes(8).toString('hex')}`
+  return /^redis/i.test(url) ? openRedis(url, name, jobs) : openSqlite(url, name)
+}
+
+/** Whether a name belongs to this run or to a killed one. A run on another machine counts as killed after a day. */
+function isOurs(other: string, name: string): boolean {
+  const [, host, pid, startedAt] = /^highkiq-bench-(\w*)-(\d+)-(\d+)-\w+$/.exec(other) ?? []
+  if (startedAt === undefined || other === name) return other === name
+  const isGone = Number(pid) === process.pid || !isAlive(Number(pid))
+  return (host === HOST && isGone) || Date.now() - Number(startedAt) > DAY_MS
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function openRedis(url: string, name: string, jobs: number): Promise<BenchStore> {
+  const options = readRedisUrl(url)
+  const prefix = options.namespace === '' ? '' : `${options.namespace}:`
+  const connection = new Connection(options)
+  await connection.ready()
+  // A Redis user may lack the right to INFO.
+  const info = await connection.call((client) => client.info()).catch(() => '')
+  const figure = (key: string, text = info) => new RegExp(`^${key}:([^\r\n]+)`, 'm').exec(text)?.[1]
+  const [most, used, needs] = [Number(figure('maxmemory')), Number(figure('used_memory')), jobs * BYTES_PER_JOB]
+  // A full server refuses the jobs of others, or evicts their keys.
+  if (most > 0 && most - used < 2 * needs) {
+    connection.close()
+    const [free, wanted] = [most - used, 2 * needs].map((bytes) => `${count(Math.round(bytes / 1e6))} MB`)
+    throw new CliError(`${options.url} has ${free} left (maxmemory), and bench wants ${wanted}: use fewer --jobs`)
+  }
+  return {
+    hq: new Highkiq({ url, namespace: prefix + name }),
+    url: options.url,
+    server: `Redis ${figure('redis_version') ?? ''}`.trim(),
+    async serverCpu() {
+      const text = await connection.call((client) => client.info('cpu')).catch(() => '')
+      return (text && (Number(figure('used_cpu_user', text)) + Number(figure('used_cpu_sys', text))) * 1e6) || null
+    },
+    async clean() {
+      const killed = new Set<string>()
+      const match = `${escapePattern(prefix)}highkiq-bench-*`
+      let cursor = '0'
+      do {
+        const [next, found] = await connection.call((client) => client.scan(cursor, 'MATCH', match, 'COUNT', 1000))
+        const nameIn = (key: string) => key.slice(prefix.length).split(':', 1)[0] as string
+        const keys = found.filter((key) => isOurs(nameIn(key), name))
+        if (keys.length > 0) await connection.call((client) => client.unlink(...keys))
+        for (const key of keys) killed.add(nameIn(key))
+        cursor = next
+      } while (cursor !== '0')
+      connection.close()
+      killed.delete(name)
+      return [...killed]
+    },
+  }
+}
+
+function openSqlite(url: string, name: string): BenchStore {
+  const path = new Highkiq({ url }).store.url.slice('sqlite:'.length)
+  const own = { url: `sqlite:${path}`, server: null, serverCpu: async () => null }
+  if (path === ':memory:') return { ...own, hq: new Highkiq({ url }), clean: async () => [] }
+  // A folder of its own, because workers on the user's file watch the folder of that file.
+  const [folder, query] = [dirname(path), /\?.*$/s.exec(url)?.[0] ?? '']
+  try {
+    mkdirSync(join(folder, name))
+  } catch (thrown) {
+    throw new CliError(`bench needs a folder beside ${path}: ${messageOf(thrown)}`)
+  }
+  return {
+    ...own,
+    hq: new Highkiq({ url: `sqlite:${join(folder, name, 'bench.db')}${query}` }),
+    async clean() {
+      const names = readdirSync(folder).filter((other) => isOurs(other, name))
+      for (const one of names) rmSync(join(folder, one), { recursive: true, force: true })
+      return names.filter((one) => one !== name)
+    },
+  }
+}

@@ -1,0 +1,98 @@
+/** `highkiq bench` measures the user's own store for some seconds. */
+
+import { arch, cpus, platform, release } from 'node:os'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { storeUrl } from '../../environment.ts'
+import { VERSION } from '../../index.ts'
+import { type Measurement, runBench } from '../bench-run.ts'
+import { openBenchStore } from '../bench-store.ts'
+import { setExitCode } from '../io.ts'
+import { type Column, count, pairs, printResult, table } from '../output.ts'
+import { say } from '../processes.ts'
+import { quietLog } from '../task-worker.ts'
+import { onInterrupt } from '../terminal.ts'
+import { wholeNumber } from '../usage.ts'
+
+const MOST_JOBS = 1_000_000
+/** Seconds of a measurement without --jobs. */
+const MAX_SECONDS = 4
+
+const EXAMPLES = `
+The jobs do nothing, so the figures are the cost of Highkiq and of the store. Each job must run exactly once; otherwise the
+exit code is 1. Without --jobs a measurement pushes for at most ${MAX_SECONDS} seconds.
+
+bench works beside your data: on Redis in a namespace of its own, on SQLite in a file in a folder of its own. No other
+worker runs its jobs, and no queue, total or process of yours changes. While it runs, other work is slower.
+
+It removes all that it stored, also after Ctrl-C. Its namespaces and folders are named highkiq-bench-…: the next run removes
+those of killed runs on the same machine, and those that are older than a day.
+
+Examples:
+  highkiq bench
+  highkiq bench --url redis://localhost:6379/0 --concurrency 25 --json
+  highkiq bench --url sqlite:/var/lib/shop/jobs.db --jobs 100000
+`
+
+export function register(program: Command): void {
+  program
+    .command('bench')
+    .description('measure pushes, runs and latency on your own store, beside its data')
+    .option('--url <url>', 'store (default: HIGHKIQ_URL, REDIS_URL, else sqlite:highkiq.db)')
+    .option('--jobs <n>', 'jobs of each measurement (default: 10,000)', jobCount)
+    .addOption(new Option('-c, --concurrency <n>', 'jobs that run at the same time').argParser(wholeNumber).default(10))
+    .option('--json', 'as JSON')
+    .addHelpText('after', EXAMPLES)
+    .action(bench)
+}
+
+function jobCount(text: string): number {
+  const n = wholeNumber(text)
+  if (n <= MOST_JOBS) return n
+  throw new InvalidArgumentError(`It must be at most ${count(MOST_JOBS)}.`)
+}
+
+const COLUMNS: Column<Measurement>[] = [
+  { title: 'MEASUREMENT', of: ({ name }) => name },
+  { title: 'JOBS', of: ({ jobs }) => count(jobs), right: true },
+  { title: 'SECONDS', of: ({ seconds }) => seconds.toFixed(2), right: true },
+  { title: 'JOBS/S', of: ({ jobsPerSecond }) => count(Math.round(jobsPerSecond)), right: true },
+  { title: 'CPU µs/JOB', of: (row) => row.cpuMicrosecondsPerJob.toFixed(1), right: true },
+  { title: 'SERVER µs/JOB', of: (row) => row.serverMicrosecondsPerJob?.toFixed(1) ?? '-', right: true },
+]
+
+interface BenchCommandOptions {
+  url?: string
+  jobs?: number
+  concurrency: number
+  json?: boolean
+}
+
+async function bench({ url, jobs, concurrency, json }: BenchCommandOptions): Promise<void> {
+  quietLog({ work: true })
+  const store = await openBenchStore(url ?? storeUrl() ?? 'sqlite:highkiq.db', jobs ?? 10_000)
+  const interrupt = onInterrupt()
+  try {
+    const limits = jobs === undefined ? { jobs: 10_000, maxSeconds: MAX_SECONDS } : { jobs, maxSeconds: Infinity }
+    const { measurements, latencies } = await runBench(store, { ...limits, concurrency, signal: interrupt.signal })
+    const share = (part: number) => Number((latencies[Math.floor(part * latencies.length)] as number).toFixed(2))
+    const latency = { jobs: latencies.length, p50: share(0.5), p95: share(0.95), p99: share(0.99) }
+    const facts = {
+      store: store.url,
+      ...(store.server ? { server: store.server } : {}),
+      machine: `${platform()} ${release()} ${arch()}, ${cpus().length} × ${cpus()[0]?.model.trim()}`,
+      node: process.version,
+      highkiq: VERSION,
+      concurrency,
+    }
+    const idle = `p50 ${latency.p50} ms, p95 ${latency.p95} ms, p99 ${latency.p99} ms, of ${count(latency.jobs)} jobs`
+    const shown = Object.entries({ ...facts, 'idle latency': idle }).map(([name, fact]) => [name, `${fact}`] as const)
+    printResult(json, { ...facts, latency, measurements }, `${table(COLUMNS, measurements)}\n\n${pairs(shown)}`)
+  } catch (thrown) {
+    if (!interrupt.signal.aborted) throw thrown
+    setExitCode(interrupt.exitCode)
+  } finally {
+    await store.hq.close().catch(() => {})
+    for (const name of await store.clean()) say(`removed what a killed run had left: ${name}`)
+    interrupt.release()
+  }
+}

@@ -1,0 +1,157 @@
+import { mkdirSync, readdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { Highkiq } from 'highkiq'
+import { expect } from 'vitest'
+import { runBench } from '#dist/cli/bench-run.js'
+import { until } from '../engine/bench.ts'
+import { startServer } from '../redis/server.ts'
+import { onRedis } from '../redis/suite.ts'
+import { test } from './command.ts'
+import { runHere } from './in-process.ts'
+
+const timeout = 120_000
+const HOST = hostname().replace(/\W/g, '')
+/** No process has this pid. */
+const DEAD = 2 ** 30
+const DAY_MS = 86_400_000
+
+function nameOf({ host = HOST, pid = DEAD, age = 0 }: { host?: string; pid?: number; age?: number }): string {
+  return `highkiq-bench-${host}-${pid}-${Date.now() - age}-0123456789abcdef`
+}
+
+const KILLED = [nameOf({}), nameOf({ pid: process.pid }), nameOf({ host: 'elsewhere', age: DAY_MS + 1000 })]
+/** Runs that still go on, and what is none. */
+const OTHERS = [nameOf({ pid: 1 }), nameOf({ host: 'elsewhere' }), 'highkiq-bench-results', 'highkiq-bench']
+
+const MEASURED = {
+  latency: { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) },
+  measurements: [
+    { name: 'push, 100 calls at a time', jobs: 250, jobsPerSecond: expect.any(Number) },
+    { name: 'push in bulk', jobs: 250 },
+    { name: 'run', jobs: 500, cpuMicrosecondsPerJob: expect.any(Number) },
+    { name: 'push in bulk and run', jobs: 250 },
+    { name: 'push as rows of a task and run', jobs: 250 },
+  ],
+}
+
+test('bench measures beside the file, leaves nothing, and removes what killed runs have left', { timeout }, async ({
+  folder,
+}) => {
+  const url = ['--url', `sqlite:${folder.at('jobs.db')}?synchronous=normal`]
+  await runHere(['enqueue', 'Mine', ...url])
+  for (const name of [...KILLED, ...OTHERS]) mkdirSync(folder.at(name))
+  const { code, stdout, stderr } = await runHere(['bench', '--jobs', '250', '-c', '3', ...url])
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^MEASUREMENT +JOBS .*^run +500 .*^idle latency +p50 /ms)])
+  expect(stdout).toMatch(/^concurrency +3$/m)
+  expect(stderr).toContain('highkiq: measuring: push in bulk\n')
+  for (const name of KILLED) expect(stderr).toContain(`removed what a killed run had left: ${name}\n`)
+  const kept = readdirSync(folder.path).filter((name) => name.startsWith('highkiq-bench'))
+  expect(kept.sort()).toEqual([...OTHERS].sort())
+
+  const again = await runHere(['bench', '--jobs', '250', '--json', ...url])
+  expect(JSON.parse(again.stdout)).toMatchObject({ store: `sqlite:${folder.at('jobs.db')}`, ...MEASURED })
+  expect(again.stderr).not.toContain('removed')
+  const stats = JSON.parse((await runHere(['stats', '--json', ...url])).stdout)
+  expect(stats).toMatchObject({ enqueued: 1, processed: 0, processes: 0 })
+})
+
+test('after Ctrl-C bench leaves nothing; the next run removes what a killed one has left', { timeout }, async ({
+  folder,
+}) => {
+  const left = () => readdirSync(folder.path).filter((name) => name.startsWith('highkiq-bench'))
+  const interrupted = folder.start(['bench', '--jobs', '1000000'])
+  await interrupted.says(/measuring: push/)
+  await until(() => left().length === 1)
+  interrupted.kill('SIGINT')
+  expect(await interrupted.ended).toMatchObject({ code: 130, stdout: '' })
+  expect(left()).toEqual([])
+
+  const killed = folder.start(['bench', '--jobs', '1000000'])
+  await killed.says(/measuring: push/)
+  const [name] = left()
+  killed.kill('SIGKILL')
+  await killed.ended
+  expect(left()).toEqual([name])
+  const next = await folder.run(['bench', '--jobs', '50'])
+  expect([next.code, next.stderr]).toEqual([0, expect.stringContaining(`removed what a killed run had left: ${name}`)])
+  expect(left()).toEqual([])
+})
+
+test('bench fails when a job runs twice', async () => {
+  const hq = new Highkiq({ url: 'sqlite::memory:' })
+  const store = { hq, url: '', server: null, serverCpu: async () => null, clean: async () => [] }
+  let calls = 0
+  hq.server.use(async (_ctx, next) => {
+    if (++calls === 7) await next()
+    return next()
+  })
+  const signal = new AbortController().signal
+  const run = runBench(store, { jobs: 20, concurrency: 2, maxSeconds: 1, signal })
+  await expect(run).rejects.toThrow(/^bench pushed \d+ jobs, and \d+ of them ran, in \d+ runs: the store counts/)
+  await hq.close()
+})
+
+test('bench names the option with a wrong value, and a folder that it can not write into', async ({ folder }) => {
+  const cases: [args: string[], code: number, message: string][] = [
+    [['--jobs', '0'], 2, "option '--jobs <n>' argument '0' is invalid. It must be a whole number, 1 or more."],
+    [['--jobs', '1000001'], 2, "argument '1000001' is invalid. It must be at most 1,000,000."],
+    [['-c', 'all'], 2, "option '-c, --concurrency <n>' argument 'all' is invalid."],
+    [['--url', 'mongo://x'], 2, '"mongo://x" is not a store URL'],
+    [
+      ['--url', `sqlite:${folder.at('none/jobs.db')}`],
+      1,
+      `bench needs a folder beside ${folder.at('none/jobs.db')}: ENOENT`,
+    ],
+  ]
+  for (const [args, code, message] of cases) {
+    expect(await runHere(['bench', ...args])).toMatchObject({
+      code,
+      stdout: '',
+      stderr: expect.stringContaining(message),
+    })
+  }
+})
+
+onRedis('highkiq bench on Redis', () => {
+  test('it works in a namespace of its own and removes only such keys', { timeout }, async ({
+    folder,
+    onTestFinished,
+  }) => {
+    const server = await startServer({ databases: 1 })
+    onTestFinished(() => server.remove())
+    const keys = [
+      ...OTHERS.map((name) => `${name}:queues`),
+      'stat:processed',
+      ...OTHERS.map((name) => `app:${name}:queues`),
+    ]
+    for (const key of keys) await server.ask('SET', key, '5')
+    for (const name of KILLED) await server.ask('SET', `${name}:queues`, '5')
+    const { code, stdout, stderr } = await runHere(['bench', '--jobs', '250', '--json', '--url', server.url()])
+    expect(code).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ server: expect.stringMatching(/^Redis \d/), ...MEASURED })
+    expect(JSON.parse(stdout).measurements[2].serverMicrosecondsPerJob).toBeGreaterThan(0)
+    for (const name of KILLED) expect(stderr).toContain(`removed what a killed run had left: ${name}\n`)
+    expect((await server.ask('KEYS', '*')).sort()).toEqual([...keys].sort())
+    expect(await server.ask('GET', 'stat:processed')).toEqual(['5'])
+
+    await server.ask('SET', `app:${KILLED[0]}:queues`, '5')
+    const named = await runHere(['bench', '--jobs', '50', '--url', `${server.url()}?namespace=app`])
+    expect([named.code, named.stderr]).toEqual([0, expect.stringContaining(`${KILLED[0]}`)])
+    expect((await server.ask('KEYS', '*')).sort()).toEqual([...keys].sort())
+
+    const interrupted = folder.start(['bench', '--jobs', '1000000', '--url', server.url()])
+    await interrupted.says(/measuring: push/)
+    await until(async () => (await server.ask('KEYS', `highkiq-bench-${HOST}-${interrupted.pid}-*`)).length > 0)
+    interrupted.kill('SIGINT')
+    expect(await interrupted.ended).toMatchObject({ code: 130, stdout: '' })
+    expect((await server.ask('KEYS', '*')).sort()).toEqual([...keys].sort())
+
+    await server.ask('CONFIG', 'SET', 'maxmemory', '20mb')
+    const full = await runHere(['bench', '--url', server.url()])
+    expect(full).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/left \(maxmemory\), .*fewer --jobs/),
+    })
+  })
+})
