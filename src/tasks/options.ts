@@ -17,7 +17,7 @@ export interface TaskOptions {
   name?: string
   /** Default: the job's queue. */
   queue?: string
-  /** The most rows in the queue and running at a time; default: max(100, twice the slots that serve the queue). */
+  /** The most rows in the queue and running at a time; default: max(200, twice the slots that serve the queue). */
   window?: number
   /** The most rows running at a time in all processes: a window of that many. */
   concurrency?: number

@@ -10,8 +10,10 @@ INSERT INTO queue (name) VALUES (?) ON CONFLICT DO NOTHING;
 -- put: stores a job at a reserved position.
 INSERT INTO ready (queue, position, text) VALUES (?, ?, ?);
 
--- putAll: stores jobs at consecutive reserved positions. The texts are one JSON array, which costs half of row by row.
-INSERT INTO ready (queue, position, text) SELECT ?1, ?2 + key, value FROM json_each(?3);
+-- putAll: stores jobs at consecutive reserved positions. ?4 has the bytes of all texts; ?3 is a JSON array of where they are,
+-- as start * 2^25 + length. This costs less than a JSON array of texts, and much less than row by row.
+INSERT INTO ready (queue, position, text)
+SELECT ?1, ?2 + key, CAST(substr(?4, (value >> 25) + 1, value & 33554431) AS TEXT) FROM json_each(?3);
 
 -- find: returns the id of a queue if it has jobs and is not paused.
 SELECT id FROM queue WHERE name = ?1 AND size > 0 AND NOT EXISTS (SELECT 1 FROM paused WHERE queue = ?1);

@@ -11,7 +11,9 @@ export class Queues extends Tables {
     const back = this.openBack(queue, texts.length)
     let { position } = back
     for (const slice of slicesOf(texts)) {
-      this.db.run(sql.queue.putAll, back.id, position, JSON.stringify(slice))
+      const [first] = slice
+      if (slice.length === 1) this.db.run(sql.queue.put, back.id, position, (first as string).toWellFormed())
+      else this.db.run(sql.queue.putAll, back.id, position, ...packed(slice))
       position += slice.length
     }
   }
@@ -94,7 +96,7 @@ export function howManyFit(sizes: readonly Sized[]): number {
   return beyond === -1 ? sizes.length : beyond
 }
 
-/** Splits texts into slices for one statement each. Half a surrogate pair becomes U+FFFD, as SQLite stores UTF-8. */
+/** Splits texts into slices for one statement each. */
 function* slicesOf(texts: readonly string[]): Generator<string[]> {
   let slice: string[] = []
   let sum = 0
@@ -105,9 +107,27 @@ function* slicesOf(texts: readonly string[]): Generator<string[]> {
       slice = []
       sum = text.length
     }
-    slice.push(text.toWellFormed())
+    slice.push(text)
   }
   yield slice
+}
+
+/** Texts of one slice have fewer bytes than this, because MOST_BYTES counts characters of at most 3 bytes. */
+const SPAN = 2 ** 25
+
+/** Returns where each text is, as start * SPAN + length, and the bytes of all. Half a surrogate pair becomes U+FFFD. */
+function packed(texts: readonly string[]): [spans: string, bytes: Buffer] {
+  const text = texts.join('')
+  let bytes = Buffer.from(text)
+  const isAscii = bytes.length === text.length
+  if (!isAscii) bytes = Buffer.from(texts.map((one) => one.toWellFormed()).join(''))
+  let start = 0
+  const spans = texts.map((one) => {
+    const length = isAscii ? one.length : Buffer.byteLength(one)
+    start += length
+    return (start - length) * SPAN + length
+  })
+  return [JSON.stringify(spans), bytes]
 }
 
 /** Returns the ticket of a job: its queue and the position it was fetched from. No position is used twice. */
