@@ -20,7 +20,7 @@ import { Override } from './override.ts'
 import type { DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
 import { StoreTarget } from './store-target.ts'
-import { type Template, templateOf } from './template.ts'
+import { type Similar, type Template, templateOf } from './template.ts'
 import { trackOf } from './track.ts'
 
 export interface ClientOptions extends RequestContext {
@@ -192,8 +192,8 @@ export class Client implements Pusher, PushPipe {
    * The job's id once it is stored; null when middleware stopped it.
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
-  push(request: PushRequest): Promise<string | null> {
-    return this.target.push(this, request)
+  push(request: PushRequest, similar?: Similar): Promise<string | null> {
+    return this.target.push(this, request, similar)
   }
 
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
@@ -211,20 +211,18 @@ export class Client implements Pusher, PushPipe {
     return planBulk(bulk, this.#options)
   }
 
-  prepare(request: PushRequest): PreparedPush | Promise<PreparedPush | null> {
-    return this.isPlain ? this.write(this.normalise(request), request.idempotent) : this.#passed(request)
-  }
-
-  prepareRow(plan: BulkPlan, args: unknown, i: number): PreparedPush | Promise<PreparedPush | null> {
-    const { template } = plan
+  prepare(request: PushRequest, similar?: Similar): PreparedPush | Promise<PreparedPush | null> {
+    if (!this.isPlain) return this.#passed(request)
     const now = this.#options.now()
-    const isUniform = plan.isUniform && this.isPlain && this.#options.strictArgs === 'raise'
-    if (template?.now === now && isUniform && Array.isArray(args)) return this.#fill(template, args)
-    const request = plan.request(args, i)
-    if (!isUniform) return this.prepare(request)
+    const isRepeated = similar?.now === now && this.#options.strictArgs === 'raise'
+    if (isRepeated && similar.template) return this.#fill(similar.template, request.args)
     const payload = this.normalise(request)
     const prepared = this.write(payload, request.idempotent)
-    plan.template = templateOf(payload, prepared.destination, stringifyJson(payload.args, floatsOf(this.wire)), now)
+    if (similar && request.jid === undefined) {
+      similar.now = now
+      // A push that stays alone needs no template.
+      similar.template = isRepeated ? templateOf(payload, prepared.destination, this.#json(payload.args)) : undefined
+    }
     return prepared
   }
 
@@ -245,8 +243,10 @@ export class Client implements Pusher, PushPipe {
     if (!after) return null
     const { class: name, args, queue = 'default' } = after
     if (typeof name !== 'string' || !Array.isArray(args)) {
-      const message = `${payload.class}: client middleware answered something that is no job: return what next() gives`
-      throw new HighkiqError('INVALID_JOB', message)
+      throw new HighkiqError(
+        'INVALID_JOB',
+        `${payload.class}: client middleware answered something that is no job: return what next() gives`,
+      )
     }
     // Another program may have made the queue, so only a changed name is checked.
     if (queue !== payload.queue) checkQueueName(queue)
@@ -291,8 +291,10 @@ export class Client implements Pusher, PushPipe {
     if (text.length <= maxArgsBytes.warn) return
     const bytes = Buffer.byteLength(text)
     if (bytes > maxArgsBytes.refuse) {
-      const message = `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`
-      throw new HighkiqError('ARGS_TOO_LARGE', message)
+      throw new HighkiqError(
+        'ARGS_TOO_LARGE',
+        `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
+      )
     }
     log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
   }
@@ -339,10 +341,14 @@ export class Client implements Pusher, PushPipe {
   #fill({ payload, queue, head, middle, tail }: Template, args: unknown[]): PreparedPush {
     checkArgs(args, payload.wrapped ?? payload.class)
     const jid = newJid()
-    const text = head + stringifyJson(args, floatsOf(this.wire)) + middle + jid + tail
+    const text = head + this.#json(args) + middle + jid + tail
     checkReadable(text, payload.class)
     this.weigh(payload.class, text)
     return { jid, destination: { to: 'queue', queue, text, end: 'back' } }
+  }
+
+  #json(args: unknown[]): string {
+    return stringifyJson(args, floatsOf(this.wire))
   }
 
   #write(payload: Payload): string {

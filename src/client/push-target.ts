@@ -8,6 +8,7 @@ import type { OrderedPushes, PushItem, TaskSpec } from '../store/contract.ts'
 import type { Bulk, BulkPlan } from './bulk.ts'
 import type { OrderedNames } from './ordered-names.ts'
 import type { PushRequest } from './request.ts'
+import type { Similar } from './template.ts'
 
 /** A job that is ready to be stored. */
 export interface PreparedPush {
@@ -28,10 +29,11 @@ export interface PushPipe {
   pass(payload: Payload): Promise<Payload | null>
   /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
   write(payload: Payload, once?: boolean): PreparedPush
-  /** All these steps; returns null when middleware stopped the push. Without middleware it returns no promise. */
-  prepare(request: PushRequest): PreparedPush | Promise<PreparedPush | null>
-  /** Does the same for the i-th row of a bulk. */
-  prepareRow(plan: BulkPlan, args: unknown, i: number): PreparedPush | Promise<PreparedPush | null>
+  /**
+   * All these steps; returns null when middleware stopped the push. Without middleware it returns no promise. The pushes
+   * with the same `similar` differ in nothing but their arguments.
+   */
+  prepare(request: PushRequest, similar?: Similar): PreparedPush | Promise<PreparedPush | null>
   /** @throws INVALID_JOB, INVALID_OPTION */
   plan<Args extends unknown[]>(bulk: Bulk<Args>): BulkPlan
 }
@@ -70,7 +72,7 @@ export interface FakeQueues {
 
 export interface PushTarget {
   /** Resolves with the job's id when it is stored; with null when middleware stopped it. @throws PushError */
-  push(pipe: PushPipe, request: PushRequest): Promise<string | null>
+  push(pipe: PushPipe, request: PushRequest, similar?: Similar): Promise<string | null>
   /** Resolves with an id for each row, null where middleware stopped it. @throws PushError */
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]>
   /** Resolves with the number of items. @throws PushError */
@@ -97,10 +99,10 @@ export abstract class DirectTarget implements PushTarget {
   abstract putAll(jobs: PreparedPush[]): Promise<void>
   abstract putOrdered(push: PreparedOrderedPush): Promise<void>
 
-  async push(pipe: PushPipe, request: PushRequest): Promise<string | null> {
+  async push(pipe: PushPipe, request: PushRequest, similar?: Similar): Promise<string | null> {
     const learning = this.#learnOrdered(pipe, request?.class)
     if (learning) await learning
-    const preparing = pipe.prepare(request)
+    const preparing = pipe.prepare(request, similar)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return null
     try {
@@ -135,7 +137,7 @@ export abstract class DirectTarget implements PushTarget {
       return batch.length < plan.batchSize ? undefined : flush()
     }
     const addRow = (args: unknown): Promise<void> | undefined => {
-      const preparing = pipe.prepareRow(plan, args, jids.length)
+      const preparing = pipe.prepare(plan.request(args, jids.length), plan.similar)
       return preparing instanceof Promise ? preparing.then(add) : add(preparing)
     }
     const { rows } = bulk

@@ -3,9 +3,15 @@
 import type { Payload } from '../job/payload.ts'
 import type { PushItem } from '../store/contract.ts'
 
+/** What pushes share that differ in nothing but their arguments. */
+export interface Similar {
+  /** When the last one was prepared, in milliseconds. */
+  now?: number
+  /** The text of one at that time. */
+  template?: Template | undefined
+}
+
 export interface Template {
-  /** The time in the text, in milliseconds. */
-  now: number
   payload: Payload
   queue: string
   /** The text before the arguments, between them and the id, and after the id. */
@@ -15,12 +21,12 @@ export interface Template {
 }
 
 /** Returns undefined when the members of the text have another order, or the job is not a plain one of a queue. */
-export function templateOf(payload: Payload, destination: PushItem, args: string, now: number): Template | undefined {
+export function templateOf(payload: Payload, destination: PushItem, args: string): Template | undefined {
   const { class: name, queue, jid } = payload
   if (destination.to !== 'queue' || destination.once !== undefined || payload.hk_task !== undefined) return undefined
   const { text } = destination
   const head = `{"class":${JSON.stringify(name)},"args":`
   const middle = `,"queue":${JSON.stringify(queue)},"jid":"`
   const start = `${head}${args}${middle}${jid}`
-  return text.startsWith(start) ? { now, payload, queue, head, middle, tail: text.slice(start.length) } : undefined
+  return text.startsWith(start) ? { payload, queue, head, middle, tail: text.slice(start.length) } : undefined
 }
