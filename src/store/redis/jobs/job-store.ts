@@ -60,7 +60,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
   }
 
   /**
-   * Sends the commands in one pipeline, without a transaction: a part of them may fail.
+   * Sends the commands together, without a transaction: a part of them may fail.
    * @throws PushError
    */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {
@@ -88,21 +88,23 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         wakes ||= item.to !== 'dead'
       }
     }
-    const results = await this.server.each(
-      (pipeline) => {
-        if (queues.size > 0) pipeline.sadd(this.keys.queues, ...queues)
-        for (const { command, key, items: all } of lists.values()) {
-          for (const some of chunksOf(all, ({ text }) => text.length)) {
+    const results = await this.server.together(
+      (client) => {
+        const all: Promise<unknown>[] = []
+        if (queues.size > 0) all.push(client.sadd(this.keys.queues, ...queues))
+        for (const { command, key, items: listed } of lists.values()) {
+          for (const some of chunksOf(listed, ({ text }) => text.length)) {
             sent.push(some)
-            pipeline[command](key, ...some.map(({ text }) => text))
+            all.push(client[command](key, ...some.map(({ text }) => text)))
           }
         }
         for (const [key, entries] of sets) {
           for (const some of chunksOf(entries, ({ text }) => text.length)) {
             sent.push(some)
-            pipeline.zadd(key, ...some.flatMap(({ score, text }) => [score, text]))
+            all.push(client.zadd(key, ...some.flatMap(({ score, text }) => [score, text])))
           }
         }
+        return all
       },
       wakes ? this.keys.dueChannel : undefined,
     )

@@ -210,15 +210,19 @@ export class Connection {
     return results.slice(0, length)
   }
 
-  /** Sends the commands of `work` in one write, like a pipeline, which costs more. */
-  together<T>(work: () => T): T {
-    const { stream } = this.client
-    stream?.cork()
-    try {
-      return work()
-    } finally {
-      stream?.uncork()
-    }
+  /** Does the same for the commands that `work` sends. It costs less than a pipeline when they are few. */
+  async together(work: (client: Redis) => Promise<unknown>[], channel?: string): Promise<[Error | null, Reply][]> {
+    return this.call((client) => {
+      const { stream } = client
+      stream?.cork()
+      try {
+        const sent = work(client)
+        if (channel !== undefined) client.publish(channel, '').catch(() => {})
+        return Promise.all(sent.map((answer) => answer.then(answered, failed)))
+      } finally {
+        stream?.uncork()
+      }
+    })
   }
 
   #answers(results: readonly [Error | null, unknown][]): Reply[] {
@@ -290,6 +294,9 @@ export class Connection {
     for (const done of this.#waiting) done()
   }
 }
+
+const answered = (reply: unknown): [null, Reply] => [null, reply as Reply]
+const failed = (error: Error): [Error, null] => [error, null]
 
 /** Returns whether a command with this error may have been carried out all the same. */
 export function maybeDone(thrown: unknown): boolean {

@@ -116,6 +116,10 @@ export class Server {
     return (await this.ready()).each(...filled)
   }
 
+  async together(...sent: Parameters<Connection['together']>): ReturnType<Connection['together']> {
+    return (await this.ready()).together(...sent)
+  }
+
   async all(...filled: Parameters<Connection['all']>): Promise<Reply[]> {
     return (await this.ready()).all(...filled)
   }

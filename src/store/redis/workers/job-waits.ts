@@ -188,16 +188,15 @@ export class JobWaits {
       async (connection) => {
         const asked = performance.now()
         // The same write asks for the version and the pause just after the move, at no extra round trip.
-        const [bytes, version, isPaused] = await connection.call((client) =>
-          connection.together(() =>
-            Promise.all([
-              client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
-              client.get(keys.cancellationVersion).then(Number, () => 0),
-              client.sismember(keys.paused, queue).catch(() => 0),
-            ]),
-          ),
-        )
-        return { bytes, isLate: performance.now() - asked > ms, version: version || 0, isPaused: isPaused === 1 }
+        const [moved, version, paused] = await connection.together((client) => [
+          client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
+          client.get(keys.cancellationVersion),
+          client.sismember(keys.paused, queue),
+        ])
+        const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
+        if (error) throw connection.explain(error)
+        const isLate = performance.now() - asked > ms
+        return { bytes, isLate, version: Number(version?.[1]) || 0, isPaused: paused?.[1] === 1 }
       },
       () => {
         this.#brokeAt = performance.now()
