@@ -17,6 +17,8 @@ export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
   readonly #now: () => number
   #batch: { items: PushItem[]; stored: Promise<void> } | undefined
+  /** The number of calls without an answer so far. */
+  #awaited = 0
 
   constructor(store: () => Store, now: () => number) {
     super()
@@ -65,21 +67,34 @@ export class StoreTarget extends DirectTarget {
     }
   }
 
-  /** Stores all pushes of one turn of the event loop in one call, at most BULK jobs each. */
+  /**
+   * Stores all pushes of one turn of the event loop in one call, at most BULK jobs each. While nothing is under way, the
+   * first one goes at once, if the store takes several calls at the same time.
+   */
   #batched(item: PushItem): Promise<void> {
     let batch = this.#batch
+    if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([item])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
     if (!batch || batch.items.length >= BULK) {
       const items: PushItem[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
         if (this.#batch?.items === items) this.#batch = undefined
-        return this.#store().jobs.push(items, this.#now())
+        return this.#push(items)
       })
       batch = { items, stored }
       this.#batch = batch
     }
     batch.items.push(item)
     return batch.stored
+  }
+
+  async #push(items: PushItem[]): Promise<void> {
+    this.#awaited++
+    try {
+      await this.#store().jobs.push(items, this.#now())
+    } finally {
+      this.#awaited--
+    }
   }
 }
 

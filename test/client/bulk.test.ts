@@ -150,3 +150,14 @@ test.each([8, 7, 6] as const)('the rows of a bulk have the text of single pushes
     expect(bulk).toEqual(single)
   }
 })
+
+test('of the pushes of one turn, the first one goes at once where the store takes several calls', async () => {
+  const { J, calls, hq } = counting()
+  await hq.store.open()
+  const several = hq.store.maxConcurrentCalls > 1
+  await Promise.all(rows(4).map((row) => J.performAsync(...row)))
+  expect(calls).toEqual(several ? [1, 3] : [4])
+  const pushed = J.performAsync(4)
+  expect(calls.length).toBe(several ? 3 : 1)
+  await pushed
+})
