@@ -28,6 +28,15 @@ const LETTERS: Record<string, OrderedSettleAndFetchAnswer['settled'][number]> = 
 /** The answer of ordered-settle-and-fetch.lua. */
 type Answer = [done: string, ended: string, problem: string, isPaused: number, cancelled: string[], ...Reply[][]]
 
+/** Ids of one flight that are simply done, with the indexes of their settlements. */
+interface DoneGroup {
+  flight: string
+  shard: number
+  token: number
+  indexes: number[]
+  ids: string[]
+}
+
 export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<OrderedStore> {
   #connection: Connection | undefined
 
@@ -55,11 +64,18 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
 
   async #call(queue: string, owner: string, step: OrderedSettleAndFetch): Promise<OrderedSettleAndFetchAnswer> {
     const { now, settlements, fetch, maxPayloads } = step
-    // Settlements that are simply done, by flight, with their indexes.
-    const groups = new Map<string, { shard: number; token: number; indexes: number[]; ids: string[] }>()
+    // By flight.
+    const groups = new Map<string, DoneGroup>()
+    let last: DoneGroup | undefined
     const others: number[] = []
     const settled: OrderedSettleAndFetchAnswer['settled'] = []
     for (const [i, { id, ticket, shard, token, end }] of settlements.entries()) {
+      // Ids that were fetched together mostly end together.
+      if (end.kind === 'done' && last?.shard === shard && last.token === token && isOfFlight(last.flight, id, ticket)) {
+        last.indexes.push(i)
+        last.ids.push(id)
+        continue
+      }
       const flight = flightOf(id, ticket)
       // The ticket belongs to another shard or id.
       if (!flight?.includes(` ${shard} ${token} `)) {
@@ -72,9 +88,10 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
       }
       let group = groups.get(flight)
       if (!group) {
-        group = { shard, token, indexes: [], ids: [] }
+        group = { flight, shard, token, indexes: [], ids: [] }
         groups.set(flight, group)
       }
+      last = group
       group.indexes.push(i)
       group.ids.push(id)
     }
@@ -129,7 +146,8 @@ function endOf(end: OrderedEnd): Argument[] {
 
 function fetchedOf([next, flight = '', ...flat]: string[]): OrderedSettleAndFetchAnswer['fetched'][number] {
   if (next === 'lost') return { lost: true, ids: [], next: null }
-  const ids = pairs(flat).map(([id, record]) => readBatch(id, ticketOf(id, flight), record))
+  const trimmed = flight.trimEnd()
+  const ids = pairs(flat).map(([id, record]) => readBatch(id, `${trimmed} ${id}`, record))
   return { lost: false, ids, next: next === '' || next === undefined ? null : Number(next) }
 }
 
@@ -140,6 +158,14 @@ export function ticketOf(id: string, flight: string): string {
 
 function flightOf(id: string, ticket: string): string | undefined {
   return ticket.endsWith(` ${id}`) ? ticket.slice(0, -id.length - 1) : undefined
+}
+
+/** Returns whether `flightOf` would return this flight. */
+function isOfFlight(flight: string, id: string, ticket: string): boolean {
+  const space = flight.length
+  return (
+    ticket.length === space + 1 + id.length && ticket[space] === ' ' && ticket.startsWith(flight) && ticket.endsWith(id)
+  )
 }
 
 /** Reads a fetched id as ordered-state.lua writes it. */
