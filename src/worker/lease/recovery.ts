@@ -88,11 +88,10 @@ export class Recovery extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    if (this.#mustRescue) {
-      this.#mustRescue = false
-      await this.rescue()
-    }
-    await this.#check()
+    const mustRescue = this.#mustRescue
+    this.#mustRescue = false
+    if (mustRescue) await this.rescue()
+    await this.#check(mustRescue)
   }
 
   /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
@@ -106,12 +105,12 @@ export class Recovery extends Periodic {
     await this.#rescueAll()
   }
 
-  async #check(): Promise<void> {
-    const claimed = this.#skipped++ < this.#skips ? false : await this.#claimGone()
+  async #check(hasRescued: boolean): Promise<void> {
+    const claimedGone = !hasRescued && this.#skipped++ >= this.#skips && (await this.#claimGone())
     const isLeader = await this.#lock.acquire()
-    await this.#observe(isLeader)
+    const claimedLate = await this.#observe(isLeader)
     if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
-    if (isLeader || claimed) await this.#rescueAll()
+    if ((isLeader && !hasRescued) || claimedGone || claimedLate) await this.#rescueAll()
   }
 
   async #tidy(): Promise<void> {
@@ -120,8 +119,11 @@ export class Recovery extends Periodic {
     for (const owner of await store.workers.tidy()) await store.workers.claim(owner, 0)
   }
 
-  /** Remembers the newest stamp; the leader also claims the leases that were not renewed in time. */
-  async #observe(isLeader: boolean): Promise<void> {
+  /**
+   * Remembers the newest stamp; the leader also claims the leases that were not renewed in time. Returns whether it claimed
+   * any.
+   */
+  async #observe(isLeader: boolean): Promise<boolean> {
     const { store } = this.#engine
     const asked = performance.now()
     this.#counted += this.#countedSince(this.#checkedAt, asked)
@@ -129,12 +131,14 @@ export class Recovery extends Periodic {
     const old = this.#observations.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
     const { stamp, leases } = await store.workers.unrenewed(isLeader ? (old?.stamp ?? null) : null)
     const newest = this.#observations.at(-1)
+    let claimed = false
     // The store has lost data, so its stamps cannot be compared with the earlier ones.
     if (newest && stamp < newest.stamp) this.#observations = []
-    else for (const lease of leases) await this.#judge(lease)
+    else for (const lease of leases) if (await this.#judge(lease)) claimed = true
     this.#observations.push({ stamp, at: this.#counted + this.#countedSince(asked, performance.now()) })
     const needed = (one?: Observation) => !one || this.#counted - one.at < this.#longestMs * PATIENCE
     while (!needed(this.#observations[1])) this.#observations.shift()
+    return claimed
   }
 
   /** Returns the part of a time that counts: a worker that was frozen saw nothing. */
@@ -142,11 +146,11 @@ export class Recovery extends Periodic {
     return Math.min(now - since, this.#leaseMs * MOST_COUNTED)
   }
 
-  async #judge({ owner, seconds, stamp, ends }: Lease): Promise<void> {
+  async #judge({ owner, seconds, stamp, ends }: Lease): Promise<boolean> {
     this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
     const since = this.#observations.find((one) => one.stamp >= stamp)
-    if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return
-    await this.#engine.store.workers.claim(owner, ends)
+    if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return false
+    return this.#engine.store.workers.claim(owner, ends)
   }
 
   /** Claims the leases of dead processes of this machine; returns whether there were any. */

@@ -278,11 +278,10 @@ export class Worker {
       throwIfLeft()
       await emit('startup')
       throwIfLeft()
-      for (const service of this.#services) {
-        this.#started.push(service)
-        await service.start()
-        throwIfLeft()
-      }
+      this.#started.push(...this.#services)
+      const starts = await Promise.allSettled(this.#services.map(async (service) => service.start()))
+      throwIfLeft()
+      for (const start of starts) if (start.status === 'rejected') throw start.reason
       // The worker became quiet while it started.
       if (this.#state !== 'running') for (const service of this.#started) await service.quiet?.()
       for (const executor of this.#executors) executor.start()
