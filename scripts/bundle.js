@@ -32,11 +32,15 @@ const PROGRAMS = [
   'store/sqlite/file/checkpoint-thread',
   'load/ts-as-module',
 ]
+const commandLine = (start) => new Set([...reachableFrom(start)].filter((name) => name.startsWith('cli/')))
 const LAYERS = {
+  version: new Set(['version.generated']),
   stores: reachableFrom('worker/lease/lease-thread', 'store/redis/workers/renewer', 'store/sqlite/workers/renewer'),
   highkiq: reachableFrom('index'),
   http: reachableFrom('http/index'),
-  cli: new Set([...reachableFrom('cli/main')].filter((name) => name.startsWith('cli/'))),
+  cli: commandLine('cli/run-command'),
+  work: commandLine('cli/commands/work'),
+  commands: commandLine('cli/commands'),
 }
 const BUNDLED = ['hono', '@hono/node-server']
 // Each of these is one file of CommonJS, which `require` loads when it is needed.

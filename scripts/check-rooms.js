@@ -106,7 +106,19 @@ const ROOMS = {
     'http/routes',
     'http/submitter',
   ],
-  cli: ['app', 'index', 'http', 'job', 'store/redis/server', 'tasks', 'environment', 'load', 'log', 'log/line'],
+  cli: [
+    'app',
+    'index',
+    'http',
+    'job',
+    'store/redis/server',
+    'tasks',
+    'environment',
+    'load',
+    'log',
+    'log/line',
+    'version.generated',
+  ],
 }
 
 const src = resolve(import.meta.dirname, '../src')

@@ -1,27 +1,12 @@
 /** Runs a command of the command line in this process. */
 
-import { Command } from 'commander'
-import { VERSION } from '../index.ts'
-import * as bench from './commands/bench.ts'
-import * as cancel from './commands/cancel.ts'
-import * as cron from './commands/cron.ts'
-import * as demo from './commands/demo.ts'
-import * as deploy from './commands/deploy.ts'
-import * as enqueue from './commands/enqueue.ts'
-import * as imports from './commands/import.ts'
-import * as jobSets from './commands/job-sets.ts'
-import * as metrics from './commands/metrics.ts'
-import * as ordered from './commands/ordered.ts'
-import * as processes from './commands/processes.ts'
-import * as queues from './commands/queues.ts'
-import * as stats from './commands/stats.ts'
-import * as task from './commands/task.ts'
-import * as web from './commands/web.ts'
-import * as work from './commands/work.ts'
+import { Command, CommanderError } from 'commander'
+import { VERSION } from '../version.generated.ts'
 import { type Io, io, setExitCode, withIo } from './io.ts'
-import { reportError } from './usage.ts'
 
 export type { Io } from './io.ts'
+
+const VERSION_FLAGS = ['-V', '--version']
 
 const HELP = `
 Examples:
@@ -33,43 +18,24 @@ Examples:
 Each command has its own help: highkiq work --help
 `
 
-const GROUPS = {
-  'Run and push:': [work.register, enqueue.register, imports.register, web.register, demo.register, bench.register],
-  'Show:': [
-    stats.register,
-    queues.register,
-    jobSets.register,
-    processes.register,
-    metrics.register,
-    task.register,
-    ordered.register,
-  ],
-  'Change:': [
-    cancel.register,
-    queues.registerPause,
-    queues.registerResume,
-    processes.registerQuiet,
-    processes.registerStop,
-    cron.register,
-    deploy.register,
-  ],
-}
-
 /** Runs a command, such as `['stats', '--json']`, and returns its exit code. It does not end the process. */
 export function runCommand(argv: readonly string[], streams: Io): Promise<number> {
   return withIo(streams, async () => {
     try {
-      await createProgram().parseAsync(argv, { from: 'user' })
+      await (await createProgram(argv)).parseAsync(argv, { from: 'user' })
     } catch (thrown) {
-      setExitCode(reportError(thrown))
+      // Commander has printed its message already.
+      if (thrown instanceof CommanderError) setExitCode(thrown.exitCode === 0 ? 0 : 2)
+      else setExitCode((await import('./usage.ts')).reportError(thrown))
     }
   })
 }
 
-function createProgram(): Command {
+/** Loads only the code that the command needs: a worker keeps it in memory. */
+async function createProgram([command = '']: readonly string[]): Promise<Command> {
   const program = new Command('highkiq')
     .description('Background jobs for Node.js that survive crashes, and tracked tasks with live progress.')
-    .version(VERSION, '-V, --version')
+    .version(VERSION, VERSION_FLAGS.join(', '))
     .addHelpText('after', HELP)
     .exitOverride()
     .configureOutput({
@@ -78,10 +44,8 @@ function createProgram(): Command {
       outputError: (text, write) => write(text.replace(/^error: /, 'highkiq: ')),
     })
     .showSuggestionAfterError()
-  for (const [heading, commands] of Object.entries(GROUPS)) {
-    program.commandsGroup(heading)
-    for (const register of commands) register(program)
-  }
+  if (command === 'work') (await import('./commands/work.ts')).register(program)
+  else if (!VERSION_FLAGS.includes(command)) (await import('./commands.ts')).registerAll(program)
   program.commandsGroup('Help:').helpCommand(true)
   return program
 }

@@ -1,7 +1,7 @@
 /** Exit codes and error messages of commands: 0 done, 1 failed, 2 wrong usage, 3 rejected rows. Also parsers of options. */
 
 import { inspect } from 'node:util'
-import { CommanderError, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, HighkiqError } from '../index.ts'
 import { LANGUAGE_CODES } from '../tasks/languages/index.ts'
 import { withFlagNames } from './flag-names.ts'
@@ -24,8 +24,6 @@ const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALI
 
 /** Prints an error and returns the exit code. */
 export function reportError(thrown: unknown): number {
-  // Commander has printed its message already.
-  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2
   if (thrown instanceof CliError) {
     say(thrown.details ? `${thrown.message}:\n${thrown.details}` : thrown.message)
     return thrown.exitCode

@@ -88,6 +88,25 @@ describe.concurrent('highkiq work', () => {
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
 
+  test('loads nothing that only other commands need', async ({ folder }) => {
+    folder.write({
+      'jobs.mjs': SLOW,
+      'register.mjs': "import { register } from 'node:module'\nregister('./hooks.mjs', import.meta.url)",
+      'hooks.mjs': `export function resolve(name, context, next) {
+        process._rawDebug('loads ' + name)
+        return next(name, context)
+      }`,
+    })
+    const worker = folder.start(['work', '-r', 'jobs.mjs'], { NODE_OPTIONS: '--import=./register.mjs' })
+    await worker.says(/is working/)
+    worker.kill('SIGTERM')
+    const { stderr } = await worker.ended
+    const loaded = [...stderr.matchAll(/^loads (.*)$/gm)].map(([, name = '']) => name)
+    expect(loaded).toContain('commander')
+    const needless = /valibot|hucre|yauzl|busboy|cli-progress|^yaml$|pretty|\/(http|hono|commands|ioredis)\./
+    expect(loaded.filter((name) => needless.test(name))).toEqual([])
+  })
+
   test('SIGTERM lets a running job finish', async ({ folder }) => {
     folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])

@@ -1,0 +1,48 @@
+/** All commands, in the groups of `highkiq --help`. */
+
+import type { Command } from 'commander'
+import * as bench from './commands/bench.ts'
+import * as cancel from './commands/cancel.ts'
+import * as cron from './commands/cron.ts'
+import * as demo from './commands/demo.ts'
+import * as deploy from './commands/deploy.ts'
+import * as enqueue from './commands/enqueue.ts'
+import * as imports from './commands/import.ts'
+import * as jobSets from './commands/job-sets.ts'
+import * as metrics from './commands/metrics.ts'
+import * as ordered from './commands/ordered.ts'
+import * as processes from './commands/processes.ts'
+import * as queues from './commands/queues.ts'
+import * as stats from './commands/stats.ts'
+import * as task from './commands/task.ts'
+import * as web from './commands/web.ts'
+import * as work from './commands/work.ts'
+
+const GROUPS = {
+  'Run and push:': [work.register, enqueue.register, imports.register, web.register, demo.register, bench.register],
+  'Show:': [
+    stats.register,
+    queues.register,
+    jobSets.register,
+    processes.register,
+    metrics.register,
+    task.register,
+    ordered.register,
+  ],
+  'Change:': [
+    cancel.register,
+    queues.registerPause,
+    queues.registerResume,
+    processes.registerQuiet,
+    processes.registerStop,
+    cron.register,
+    deploy.register,
+  ],
+}
+
+export function registerAll(program: Command): void {
+  for (const [heading, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(heading)
+    for (const register of commands) register(program)
+  }
+}
