@@ -1,4 +1,4 @@
-/** Executors fetch, run and settle jobs under a worker's owner and lease: its capsules, and the ordered queues. */
+/** The interface of executors: a worker's capsules and its ordered queues, which fetch, run and settle jobs. */
 
 import type { JobContext } from '../job/context.ts'
 import type { Payload } from '../job/payload.ts'

@@ -2,7 +2,7 @@
 
 import type { Destination, Effect, EventEffect, Settlement } from '../../store/contract.ts'
 
-/** A settlement loses its messages after this many refusals, and its effects after this many more. */
+/** A settlement loses its messages after this many refusals, and its effects after twice as many. */
 export const MAX_REFUSALS = 5
 
 /** The code of rows whose job goes to the dead set because of it. */

@@ -1,4 +1,4 @@
-/** Keeps the results of jobs with `keepResult`: what the handler returned, or why the job failed for good. */
+/** Keeps the results of jobs with `keepResult` for callers that wait: what the handler returned, or how the job failed. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../../job/context.ts'

@@ -61,7 +61,7 @@ export function settleResult(engine: Engine, attempt: Attempt, result: unknown, 
   }
 }
 
-/** Makes the settlement of an attempt whose handler threw. Rejects only when that fails twice. */
+/** Makes the settlement of an attempt in which something threw: its handler, or what came after it. Rejects only when that fails twice. */
 export function settleError(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement | undefined> {
   const settlement = concludeError(engine, attempt, error)
   return attempt.definition?.options.keepResult === undefined ? settlement : keepEnd(engine, attempt, settlement)
@@ -76,7 +76,7 @@ async function concludeError(engine: Engine, attempt: Attempt, error: unknown): 
     engine.jobLog?.threw(attempt, error)
     return await settlementOf(engine, attempt, error)
   } catch (reading) {
-    // Reading the members of the error threw, or a hook of the app did: the job fails like any other.
+    // Reading the members of the error threw, such as a getter of the app: the job fails like any other.
     engine.report(reading, { jid: attempt.payload.jid, during: 'settling a job' })
     return settlementOf(engine, attempt, new Error(messageOf(error)))
   }

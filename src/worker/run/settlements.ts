@@ -13,7 +13,7 @@ import { crashOf } from './crash.ts'
 
 type OutcomeOf<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
-/** The handler returned, or refused its job with a business failure. */
+/** The attempt is done: its handler returned and nothing threw after that, or the job ended as a business failure. */
 export function finished(
   engine: Engine,
   attempt: Attempt,

@@ -35,7 +35,7 @@ export class Cancellations extends StorePart implements CancellationStore {
     const cancelled: string[] = []
     for (let from = 0; from < jids.length; from += CHUNK) {
       const some = jids.slice(from, from + CHUNK)
-      const [ours, ...iterations] = await this.server.each((pipeline) => {
+      const [ours, ...iterations] = await this.server.pipeline((pipeline) => {
         pipeline.zmscore(this.keys.cancelled, ...some)
         for (const jid of some) pipeline.hget(this.keys.iteration(jid), 'cancelled')
       })

@@ -27,12 +27,12 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     if (items.length === 0) return
     const plain = items.filter(({ effects, once }) => !effects?.length && !once)
     const withEffects = items.filter(({ effects }) => effects?.length)
-    const once = items.filter(({ effects, once }) => once && !effects?.length)
+    const idempotent = items.filter(({ effects, once }) => once && !effects?.length)
     const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
     for (const some of chunksOf(withEffects, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushWithEffects(some, now) })
     }
-    for (const some of chunksOf(once, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
+    for (const some of chunksOf(idempotent, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushOnce(some, now) })
     }
     await storedInSteps(this.server, steps)
@@ -115,7 +115,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const error = this.server.main.explain(failed[0]?.[0]) as HighkiqError
     const itemsOf = (is: (error: Error | null) => boolean) =>
       new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
-    // A job would be stored, but never found, in a queue whose name is missing.
+    // Workers find the jobs of a queue whose name is missing in `queues`, but the dashboard does not: report them as not stored.
     const isNamed = queues.size === 0 || !results[0]?.[0]
     const parts = {
       stored: itemsOf((one) => one === null && isNamed),

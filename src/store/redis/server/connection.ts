@@ -173,14 +173,14 @@ export class Connection {
     }
   }
 
-  /** Sends commands together; returns their answers, or throws the first error. For `channel` see `each`. */
+  /** Sends commands together; returns their answers, or throws the first error. For `channel` see `pipeline`. */
   async all(fill: Fill, channel?: string): Promise<Reply[]> {
-    return this.#answers(await this.each(fill, channel))
+    return this.#answers(await this.pipeline(fill, channel))
   }
 
   /** Sends commands together. The answer for a key of the wrong type is undefined: it must not stop the others. */
   async readable(fill: Fill): Promise<(Reply | undefined)[]> {
-    const results = await this.each(fill)
+    const results = await this.pipeline(fill)
     return results.map(([error, reply]) => {
       if (!error) return reply
       const explained = this.explain(error)
@@ -200,7 +200,7 @@ export class Connection {
    * Sends commands together; returns an answer or an error for each. Then `channel` gets an empty message, whose error
    * is ignored: the Redis user may have no right to the channel, and its readers poll as well.
    */
-  async each(fill: Fill, channel?: string): Promise<[Error | null, Reply][]> {
+  async pipeline(fill: Fill, channel?: string): Promise<[Error | null, Reply][]> {
     const pipeline = this.client.pipeline()
     fill(pipeline)
     const { length } = pipeline

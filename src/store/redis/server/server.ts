@@ -112,8 +112,8 @@ export class Server {
     return (await this.ready()).runForBytes(...script)
   }
 
-  async each(...filled: Parameters<Connection['each']>): ReturnType<Connection['each']> {
-    return (await this.ready()).each(...filled)
+  async pipeline(...filled: Parameters<Connection['pipeline']>): ReturnType<Connection['pipeline']> {
+    return (await this.ready()).pipeline(...filled)
   }
 
   async together(...sent: Parameters<Connection['together']>): ReturnType<Connection['together']> {
@@ -230,7 +230,7 @@ export class Server {
   async #open(): Promise<void> {
     const main = await this.#connected()
     try {
-      const [[, info], [refused, schema]] = (await main.each((pipeline) =>
+      const [[, info], [refused, schema]] = (await main.pipeline((pipeline) =>
         pipeline.info('server').get(this.keys.schema),
       )) as [[Error | null, string | undefined], [Error | null, string | null]]
       // A server that hides its version passes.

@@ -368,9 +368,15 @@ interface Answered {
   answer: SettleAndFetchAnswer
 }
 
+const DAY_MS = 86_400_000
+/** The last day that `dayOf` was asked for. */
+let day = { number: Number.NaN, name: '' }
+
 /** Returns the UTC day of a time in milliseconds, as in `2026-01-31`. */
 function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10)
+  const number = Math.floor(ms / DAY_MS)
+  if (number !== day.number) day = { number, name: new Date(ms).toISOString().slice(0, 10) }
+  return day.name
 }
 
 /** Adds a row to its group; rows with consecutive indexes and the same times are written together. */
