@@ -15,6 +15,8 @@ const [allPeers, groups] = await Promise.all([loadPeers(), loadGroups()])
 /** The SQLite driver that Highkiq takes by default on this Node. */
 const driver = isBuiltin('node:sqlite') ? 'node' : 'libsql'
 const ratios = ratiosOf(driver)
+// Ends the processes that were started, too.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
 try {
   process.exitCode = await main()
 } catch (error) {
@@ -56,11 +58,7 @@ async function main() {
     ratios: computeRatios(ratios, cells),
     cells,
   }
-  if (!options.quick && !options.only && !options.peers && failures.length === 0) {
-    mkdirSync(new URL('.', RESULTS), { recursive: true })
-    writeFileSync(RESULTS, `${JSON.stringify(results, rounded, 1)}\n`)
-    report(results)
-  }
+  if (!options.quick && !options.only && !options.peers) save(results)
   const compared = before ? compareRatios(ratios, before.ratios, results.ratios) : undefined
   const shown = Object.fromEntries(
     Object.entries(results.ratios).map(([name, { median }]) => [name, rounded('', median)]),
@@ -110,6 +108,16 @@ function committed() {
   } catch {
     throw new UsageError('bench/results/latest.json is missing; npm run bench without options writes it')
   }
+}
+
+/** A run that failed is kept beside the committed one. */
+function save(results) {
+  const failed = results.failures.length > 0
+  const path = failed ? new URL('failed.json', RESULTS) : RESULTS
+  mkdirSync(new URL('.', RESULTS), { recursive: true })
+  writeFileSync(path, `${JSON.stringify(results, rounded)}\n`)
+  if (failed) process.stderr.write('wrote bench/results/failed.json\n')
+  else report(results)
 }
 
 function report(results) {

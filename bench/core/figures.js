@@ -12,5 +12,12 @@ export const FIGURES = {
   idleRedis: { title: 'Redis CPU, ms/s', better: 'less' },
   commands: { title: 'commands/s', better: 'less' },
   memory: { title: 'memory, MB', better: 'less' },
+  cost: { title: 'CPU of client and Redis, µs a job', better: 'less' },
   bytes: { title: 'bytes a queued job', better: 'less' },
+}
+
+/** A figure of one round. The cost is computed; on SQLite it is that of the client. */
+export function figureOf(round, figure) {
+  if (figure !== 'cost') return round[figure]
+  return round.client === undefined ? undefined : round.client + (round.redis ?? 0)
 }

@@ -5,7 +5,7 @@ const OPTIONS = {
   only: { type: 'string', value: 'NAMES', help: 'groups or workloads, with commas: --only process,latency.idle' },
   peers: { type: 'string', value: 'NAMES', help: 'peers, with commas: --peers highkiq-redis,bullmq' },
   rounds: { type: 'string', value: 'N', help: 'interleaved rounds (3; with --quick 5)' },
-  jobs: { type: 'string', value: 'N', help: 'jobs that a measurement counts (40000); half as many warm up' },
+  jobs: { type: 'string', value: 'N', help: 'jobs that a measurement counts (30000); half as many warm up' },
   quick: { type: 'boolean', help: 'only what the ratios need; fewer rounds when they would last over 4 minutes' },
   check: {
     type: 'boolean',
@@ -31,7 +31,7 @@ export function parseOptions(args, known) {
     )
   }
   const quick = Boolean(values.quick || values.check)
-  const jobs = numberOf('jobs', values.jobs ?? '40000', 1000)
+  const jobs = numberOf('jobs', values.jobs ?? '30000', 1000)
   return {
     ...values,
     quick,

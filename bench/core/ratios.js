@@ -1,5 +1,6 @@
 // The ratios that `--quick` prints and `--check` compares: Highkiq by a peer, a floor, or itself. Each is the median of
 // the rounds' own ratios, whose two sides ran within seconds of each other.
+import { figureOf } from './figures.js'
 import { halfSpread, summarize } from './statistics.js'
 
 /** A difference below this is never reported. */
@@ -21,7 +22,7 @@ export function ratiosOf(driver) {
     'tracked/untracked.sqlite': within(sqlite, 'seconds', 'tracked.tracked', 'tracked.untracked'),
     'ordered/unordered.redis': within('highkiq-redis', 'seconds', 'ordered.one', 'ordered.unordered'),
     'ordered/unordered.sqlite': within(sqlite, 'seconds', 'ordered.one', 'ordered.unordered'),
-    'cost.50-queues/1.redis': within('highkiq-redis', 'redis', 'queues.50', 'process.noop'),
+    'cost.50-queues/1.redis': within('highkiq-redis', 'cost', 'queues.50', 'process.noop'),
     'cost.1e5-queued/1e3.redis': within('highkiq-redis', 'cost', 'depth.1e5', 'depth.1e3'),
   }
 }
@@ -41,9 +42,6 @@ export function computeRatios(ratios, cells) {
   }
   return computed
 }
-
-/** The cost of a job is the CPU of the client and of Redis. */
-const figureOf = (round, figure) => (figure === 'cost' ? round.client + (round.redis ?? 0) : round[figure])
 
 /**
  * Compares ratios with the committed ones. A ratio may differ by half the spread of the committed rounds plus half the

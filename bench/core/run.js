@@ -3,8 +3,8 @@ import { endAll, startRole } from './process.js'
 import { fits } from './registry.js'
 import { openStores } from './stores.js'
 
-/** `--quick` begins a round only if it would end before this, were it as long as the longest one. */
-const QUICK_MS = 225_000
+/** A round begins only if it would end before this, were it as long as the longest one. */
+const LIMIT_MS = { quick: 225_000, whole: 3_500_000, deep: Number.POSITIVE_INFINITY }
 
 /** @returns {{ workload: any, peers: any[] }[]} the workloads that are asked for, each with its peers */
 export function planOf(groups, peers, options, ratios) {
@@ -24,12 +24,13 @@ export function planOf(groups, peers, options, ratios) {
 }
 
 /** @returns `cells`: workload → peer → the figures of each round; `failures`: a text for each measurement that failed */
-export async function runPlan(plan, { rounds, jobs, warmup, quick }) {
+export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
   const cells = {}
   const failures = []
   const failed = new Set()
   const stores = openStores()
   const began = performance.now()
+  const limit = LIMIT_MS[quick ? 'quick' : deep ? 'deep' : 'whole']
   let round = 0
   let longest = 0
   try {
@@ -61,7 +62,7 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick }) {
       }
       round++
       longest = Math.max(longest, performance.now() - startedAt)
-      if (quick && performance.now() - began + longest > QUICK_MS) break
+      if (performance.now() - began + longest > limit) break
     }
   } finally {
     endAll()

@@ -73,6 +73,7 @@ function costs(figures, { jobs, warmup, processes }) {
   }
   const cpu = figures.reduce(
     (sum, { marks }) => {
+      if (marks.length === 0) return sum
       const from = marks.find(([, count]) => count >= warmup / processes) ?? marks[0]
       const to = marks.at(-1)
       return { jobs: sum.jobs + to[1] - from[1], micros: sum.micros + to[2] - from[2] }

@@ -7,7 +7,7 @@ O = JSON.parse(TEXT)
 # The settings of a server are taken only after this.
 require 'sidekiq/cli' if ROLE == 'work'
 Sidekiq.configure_client { |config| config.redis = { url: O['url'] } }
-Sidekiq.configure_server { |config| config.redis = { url: O['url'], size: O['concurrency'] + 5 } }
+Sidekiq.configure_server { |config| config.redis = { url: O['url'], size: O['concurrency'] + 15 } }
 Sidekiq.logger.level = Logger::ERROR
 
 class Noop

@@ -1,6 +1,6 @@
 // Writes docs/benchmarks.md and its plots from the results of a whole run.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { FIGURES } from '../core/figures.js'
+import { FIGURES, figureOf } from '../core/figures.js'
 import { ratiosOf } from '../core/ratios.js'
 import { summarize } from '../core/statistics.js'
 import { barPlot, coloursOf, linePlot } from './svg.js'
@@ -9,6 +9,20 @@ const DOCS = new URL('../../docs/', import.meta.url)
 const IMAGES = new URL('images/benchmarks/', DOCS)
 /** A peer counts as better from this difference on. */
 const CLEARLY = 0.05
+
+/** The columns of the first table: title, workload, figure. */
+const GLANCE = [
+  ['enqueue singly, /s', 'enqueue.single', 'rate'],
+  ['in waves, /s', 'enqueue.waves', 'rate'],
+  ['in bulk, /s', 'enqueue.bulk', 'rate'],
+  ['process no-ops, /s', 'process.noop', 'rate'],
+  ['client CPU, µs', 'process.noop', 'client'],
+  ['Redis CPU, µs', 'process.noop', 'redis'],
+  ['memory, MB', 'process.noop', 'memory'],
+  ['bytes a job', 'process.noop', 'bytes'],
+  ['idle latency p50, ms', 'latency.idle', 'p50'],
+  ['start, ms', 'life.start', 'start'],
+]
 
 /** @returns the paths of the written files */
 export function writePage(results, groups, peers) {
@@ -33,7 +47,7 @@ export function renderPage(results, groups, allPeers) {
     return [
       `## ${group.title}`,
       group.text,
-      ...plots.map(({ file, title }) => `![${title}](images/benchmarks/${file})`),
+      ...plots.flatMap(({ file, title, data }) => [`![${title}](images/benchmarks/${file})`, ...(data ? [data] : [])]),
       ...measured.flatMap((workload) => [`### ${workload.title}`, tableOf(results.cells[workload.name], peers)]),
     ]
   })
@@ -41,6 +55,9 @@ export function renderPage(results, groups, allPeers) {
     '# Benchmarks',
     'This page shows Highkiq beside other queues and beside the floor: raw commands that do only what is necessary. `npm run bench` measures it all and writes this page.',
     ...conditions(results),
+    '## At a glance',
+    'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold. Raw commands are the floor and take no part in that.',
+    glance(results.cells, peers),
     '## The ratios',
     'A ratio is the median over the rounds, because machines drift; a round measures both sides within seconds. `npm run bench -- --check` compares these ratios with a new run.',
     ratioTable(results, groups, peers),
@@ -93,8 +110,26 @@ function tableOf(byPeer, peers) {
   )
 }
 
+function glance(cells, peers) {
+  const columns = GLANCE.map(([, workload, figure]) => {
+    const values = new Map(peers.map((peer) => [peer, summaryOf(cells[workload], peer.name, figure)?.median]))
+    const known = [...values].flatMap(([peer, value]) => (peer.isFloor || value === undefined ? [] : [value]))
+    const best = FIGURES[figure].better === 'more' ? Math.max(...known) : Math.min(...known)
+    return { values, best }
+  })
+  const cellOf = (peer, { values, best }) => {
+    const value = values.get(peer)
+    if (value === undefined) return ''
+    return value === best && !peer.isFloor ? `**${count(value)}**` : count(value)
+  }
+  return table(
+    ['', ...GLANCE.map(([title]) => title)],
+    peers.map((peer) => [peer.title, ...columns.map((column) => cellOf(peer, column))]),
+  )
+}
+
 function summaryOf(byPeer, peer, figure) {
-  const rounds = byPeer?.[peer]?.map((round) => round[figure]).filter((value) => value !== undefined)
+  const rounds = byPeer?.[peer]?.map((round) => figureOf(round, figure)).filter((value) => value !== undefined)
   return rounds?.length > 0 ? summarize(rounds) : undefined
 }
 
@@ -124,7 +159,15 @@ function linesOf(group, { figure, x, points }, cells, peers, colourOf) {
   if (series.length === 0) return []
   const title = `${group.title}: ${FIGURES[figure].title}`
   const content = linePlot(group.title, { series, x, y: FIGURES[figure].title, shown: count })
-  return [{ file: `${group.name}-${figure}.svg`, title, content }]
+  const all = points.filter(([at]) => series.some(({ points }) => points.some(([x]) => x === at)))
+  const data = table(
+    [`${FIGURES[figure].title}, by ${x}`, ...all.map(([at]) => count(at))],
+    series.map(({ label, points }) => [
+      label,
+      ...all.map(([at]) => points.filter(([x]) => x === at).map(([, y]) => count(y))),
+    ]),
+  )
+  return [{ file: `${group.name}-${figure}.svg`, title, content, data }]
 }
 
 function ratioTable({ ratios, driver }, groups, peers) {
@@ -152,7 +195,7 @@ function ratioTable({ ratios, driver }, groups, peers) {
   )
 }
 
-/** The figures in which a peer that is no floor beats Highkiq on the same store. */
+/** The figures in which a peer that is no floor beats Highkiq on the same store. The cost is a sum of two of them. */
 export function betterPeers({ cells }, groups, peers) {
   const rivals = peers.filter((peer) => !peer.app && !peer.isFloor)
   return groups.flatMap(({ workloads }) =>
@@ -162,6 +205,7 @@ export function betterPeers({ cells }, groups, peers) {
           const theirs = summaryOf(cells[name], peer.name, figure)?.median
           const own = summaryOf(cells[name], peer.besides ?? 'highkiq-redis', figure)?.median
           if (theirs === undefined || own === undefined) return []
+          if (figure === 'cost') return []
           const lead = better === 'more' ? theirs / own : own / theirs
           return lead > 1 + CLEARLY ? [{ workload: name, title, peer: peer.title, unit, theirs, own }] : []
         }),
@@ -191,11 +235,12 @@ function leftOut({ absent, failures, cells }) {
   return [rows.join('\n')]
 }
 
-const table = (head, rows) =>
-  [head, head.map((_, i) => (i === 0 ? '---' : '---:')), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-
-/** Three digits, and no more than the rounds agree on. */
-export function count(number) {
-  if (number >= 1000) return Math.round(Number(number.toPrecision(3))).toLocaleString('en')
-  return String(Number(number.toPrecision(number >= 100 ? 3 : 2)))
+/** Columns of numbers are aligned to the right. */
+function table(head, rows) {
+  const isNumeric = (i) => rows.every((cells) => /^[\d.,–() *]*$/.test(cells[i]))
+  const all = [head, head.map((_, i) => (isNumeric(i) ? '---:' : '---')), ...rows]
+  return all.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
+
+/** Three digits; the rounds agree on no more. */
+export const count = (number) => Number(number.toPrecision(3)).toLocaleString('en', { maximumFractionDigits: 9 })

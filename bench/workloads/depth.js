@@ -58,9 +58,11 @@ export default {
     rounds: power > 5 ? 1 : undefined,
     measure: ({ jobs, warmup, ...bench }) => measureHeld(bench, { jobs, warmup, depth: 10 ** power }),
   })),
-  plots: ['client', 'redis'].map((figure) => ({
-    figure,
-    x: 'queued jobs',
-    points: DEPTHS.map((power) => [10 ** power, `depth.1e${power}`]),
-  })),
+  plots: [
+    {
+      figure: 'cost',
+      x: 'queued jobs',
+      points: DEPTHS.map((power) => [10 ** power, `depth.1e${power}`]),
+    },
+  ],
 }

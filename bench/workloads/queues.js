@@ -13,9 +13,11 @@ export default {
     needs: ['process', 'queues'],
     measure: (bench) => measureProcess(bench, { jobs: bench.jobs, warmup: bench.warmup, queues }),
   })),
-  plots: ['client', 'redis'].map((figure) => ({
-    figure,
-    x: 'queues',
-    points: [1, ...QUEUES].map((x) => [x, x === 1 ? 'process.noop' : `queues.${x}`]),
-  })),
+  plots: [
+    {
+      figure: 'cost',
+      x: 'queues',
+      points: [1, ...QUEUES].map((x) => [x, x === 1 ? 'process.noop' : `queues.${x}`]),
+    },
+  ],
 }

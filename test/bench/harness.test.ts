@@ -98,8 +98,8 @@ describe('options', () => {
       quick: true,
       json: true,
       rounds: 5,
-      jobs: 40_000,
-      warmup: 20_000,
+      jobs: 30_000,
+      warmup: 15_000,
     })
   })
 
