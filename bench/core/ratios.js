@@ -3,8 +3,8 @@
 import { figureOf } from './figures.js'
 import { halfSpread, summarize } from './statistics.js'
 
-/** A difference below this is never reported. */
-const LEAST_TOLERANCE = 0.05
+/** A difference below this is never reported; fewer than three rounds say little about their spread. */
+const LEAST_TOLERANCE = { few: 0.25, many: 0.05 }
 
 const against = (workload, figure, ours, theirs) => ({ figure, of: [workload, ours], to: [workload, theirs] })
 const within = (peer, figure, of, to) => ({ figure, of: [of, peer], to: [to, peer] })
@@ -45,15 +45,17 @@ export function computeRatios(ratios, cells) {
 
 /**
  * Compares ratios with the committed ones. A ratio may differ by half the spread of the committed rounds plus half the
- * spread of the new ones (half of highest − lowest, as a part of the median), and by 5% at least. At five rounds that
- * is about three standard errors of the difference of two medians. More than that is `worse` or `better`, depending on
- * whether more or less of the figure is better.
+ * spread of the new ones (half of highest − lowest, as a part of the median). At five rounds that is about three
+ * standard errors of the difference of two medians. The least tolerance is 5%, or 25% when a side has fewer than three
+ * rounds. More than that is `worse` or `better`, depending on whether more or less of the figure is better.
  */
 export function compareRatios(ratios, committed, now) {
   return Object.entries(committed).flatMap(([name, before]) => {
     const after = now[name]
     if (!after || !ratios[name]) return []
-    const tolerance = Math.max(LEAST_TOLERANCE, halfSpread(before) + halfSpread(after))
+    const rounds = Math.min(before.rounds.length, after.rounds.length)
+    const least = LEAST_TOLERANCE[rounds < 3 ? 'few' : 'many']
+    const tolerance = Math.max(least, halfSpread(before) + halfSpread(after))
     const change = after.median / before.median - 1
     const gain = ratios[name].figure === 'rate' ? change : -change
     const verdict = Math.abs(change) <= tolerance ? 'same' : gain > 0 ? 'better' : 'worse'

@@ -74,6 +74,8 @@ describe('ratios', () => {
     ['process.noop.redis/bullmq', [7, 7, 7], [6, 6, 6], 'worse'],
     ['process.noop.redis/bullmq', [7, 7, 7], [8, 8, 8], 'better'],
     ['process.noop.redis/bullmq', [6, 7, 8], [5, 6, 7], 'same'],
+    ['process.noop.redis/bullmq', [7, 7, 7], [6, 6], 'same'],
+    ['process.noop.redis/bullmq', [7, 7, 7], [5, 5], 'worse'],
     ['latency.p50.redis/raw', [2, 2, 2], [2.5, 2.5, 2.5], 'worse'],
     ['tracked/untracked.redis', [1.5, 1.5, 1.5], [1.2, 1.2, 1.2], 'better'],
   ])('%s of %j, then %j, is %s', (name, before, after, verdict) => {
