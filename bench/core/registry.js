@@ -20,5 +20,5 @@ export async function loadGroups() {
 /** Whether a peer can do what a workload needs: `app` is a Highkiq app; a peer `lacks` other things by name. */
 export function fits(workload, peer) {
   const can = (need) => (need === 'app' ? peer.app : !peer.lacks?.includes(need))
-  return (workload.for?.(peer) ?? true) && (workload.needs ?? []).every(can)
+  return (!workload.for || workload.for(peer)) && (workload.needs ?? []).every(can)
 }

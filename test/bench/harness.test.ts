@@ -94,6 +94,18 @@ describe('ratios', () => {
   })
 })
 
+test('a plan leaves out peers that a workload is not for, and deep workloads without --deep', async () => {
+  const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
+  const planned = (...args: string[]) =>
+    planOf(groups, peers, parseOptions(args, known), ratiosOf('libsql')).filter(
+      ({ workload }) => workload.name >= 'depth.1e6' && workload.name < 'e',
+    )
+  expect(planned().map(({ workload }) => workload.name)).toEqual(['depth.1e6'])
+  expect(planned('--deep').map(({ workload }) => workload.name)).toEqual(['depth.1e6', 'depth.1e7'])
+  const [{ peers: wanted } = { peers: [] }] = planned()
+  expect(wanted.every(({ app, isFloor }) => app || isFloor)).toBe(true)
+})
+
 describe('options', () => {
   test('--quick --json asks for the ratios in five rounds', () => {
     expect(parseOptions(['--quick', '--json'], known)).toMatchObject({
