@@ -51,6 +51,7 @@ async function main() {
     versions: Object.fromEntries(peers.map((peer) => [peer.name, peer.version?.()])),
     driver,
     absent: absentPeers(),
+    quick: options.quick,
     jobs: options.jobs,
     rounds,
     seconds,

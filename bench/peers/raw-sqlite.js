@@ -29,7 +29,7 @@ function raw(name, title, order, driver, synchronous) {
     order,
     store: 'sqlite',
     isFloor: true,
-    lacks: ['delays', 'latency', 'queues', 'processes'],
+    lacks: ['delays', 'latency', 'queues', 'processes', 'idle'],
     unavailable: AVAILABLE[driver],
     version: () => driver,
     async producer({ url }) {

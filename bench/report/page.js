@@ -73,10 +73,18 @@ export function renderPage(results, groups, allPeers) {
   return { page: `${page}\n`, images }
 }
 
-function conditions({ at, machine, jobs, rounds, seconds, versions }) {
+function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {
   const { node, cpu, cores, memory, load } = machine
   return [
     [
+      ...(load > cores / 2 || rounds < 3
+        ? [
+            '- **A trial run**: the machine did other work, or there were fewer than three rounds. Do not quote these figures.',
+          ]
+        : []),
+      ...(quick
+        ? ['- **Only the ratios**: this run measured only the workloads and queues that the ratios need (`--quick`).']
+        : []),
       `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes.`,
       `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and Redis share it.`,
       '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless “normal” is said.',
@@ -217,7 +225,9 @@ export function betterPeers({ cells }, groups, peers) {
 function better(results, groups, peers) {
   const rows = betterPeers(results, groups, peers)
   if (rows.length === 0)
-    return ['No figure of another queue is better by more than 5% than that of Highkiq on the same store.']
+    return [
+      'In this run, no measured figure of another queue is better by more than 5% than that of Highkiq on the same store.',
+    ]
   return [
     'Each row is a figure of another queue that is better by more than 5% than that of Highkiq on the same store.',
     table(

@@ -15,7 +15,7 @@ export default {
     {
       name: 'life.idle',
       title: 'idle for 5 seconds',
-      needs: ['process'],
+      needs: ['process', 'idle'],
       measure: (bench) => measureIdle(bench, { seconds: 5 }),
     },
   ],

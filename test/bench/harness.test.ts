@@ -169,6 +169,16 @@ describe('report', () => {
     expect(page).toContain('- `lowkiq`: Ruby has no gem lowkiq.')
   })
 
+  test('calls a run on a busy machine, or with fewer than three rounds, a trial', async () => {
+    const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
+    const trial = 'Do not quote these figures.'
+    const pageOf = (rounds: number, load: number) =>
+      renderPage({ ...results, rounds, machine: { ...results.machine, load } }, groups, peers).page
+    expect(pageOf(2, 0.1)).toContain(trial)
+    expect(pageOf(3, 5)).toContain(trial)
+    expect(pageOf(3, 0.1)).not.toContain(trial)
+  })
+
   test('draws bars and lines without scripts, readable on light and dark pages', async () => {
     const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
     const { page, images } = renderPage(results, groups, peers)
