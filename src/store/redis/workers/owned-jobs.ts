@@ -7,6 +7,7 @@ import { chunksOf } from '../server/chunks.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
+import { ticketHere, ticketOnServer } from './owner.ts'
 
 /** How many owners are read with one pipeline. */
 const OWNERS_AT_ONCE = 10
@@ -83,7 +84,8 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
       const answers = await this.server.call((client) => client.hmgetBuffer(working, ...some))
       for (const [i, ticket] of some.entries()) {
         const bytes = answers[i]
-        if (bytes && orphaned.length < limit) orphaned.push({ owner, queue, ticket, text: texts.read(bytes) })
+        if (!bytes || orphaned.length >= limit) continue
+        orphaned.push({ owner, queue, ticket: nameHere(ticket), text: texts.read(bytes) })
       }
     }
     return orphaned
@@ -99,7 +101,10 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
           const isArrival = ticket.startsWith(ARRIVAL)
           call.add(owner, call.key(keys.leases))
           call.add(call.key(keys.working(queue, owner)), call.key(keys.arriving(queue, owner)))
-          call.add(isArrival ? 'arrival' : 'ticket', isArrival ? this.server.texts.write(ticket.slice(1)) : ticket)
+          call.add(
+            isArrival ? 'arrival' : 'ticket',
+            isArrival ? this.server.texts.write(ticket.slice(1)) : nameOnServer(ticket),
+          )
           call.item(to, effects)
         }
       })
@@ -143,4 +148,16 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
 
 function nameOf({ queue, owner }: { queue: string; owner: string }): string {
   return `${queue}\n${owner}`
+}
+
+/** Returns the name of a ticket in this process. A field that this program did not write keeps its name. */
+function nameHere(field: string): string {
+  const ticket = ticketHere(field)
+  return ticketOnServer(ticket) === field ? String(ticket) : field
+}
+
+/** The reverse of `nameHere`. */
+function nameOnServer(ticket: string): string {
+  const number = Number(ticket)
+  return String(number) === ticket && Number.isSafeInteger(number) ? ticketOnServer(number) : ticket
 }
