@@ -35,8 +35,9 @@ function highkiq(name, title, order, store, urlOf, more) {
     async worker(options, handler) {
       const hq = await app(options)
       hq.job('Noop', async (_ctx, ...args) => handler(args))
-      const { concurrency } = options
-      const queues = Array.from({ length: options.queues }, (_, queue) => nameOf(queue))
+      const { concurrency, strict } = options
+      // With a weight each queue is equally likely to be the first of a fetch.
+      const queues = Array.from({ length: options.queues }, (_, queue) => nameOf(queue) + (strict ? '' : ',1'))
       await hq.worker({ concurrency, queues }).start()
       return { close: () => hq.close() }
     },

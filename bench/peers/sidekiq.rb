@@ -40,7 +40,7 @@ when 'send'
   end
 when 'work'
   COUNTER = Counter.new(O)
-  queues = O['queues'].times.flat_map { |n| ['-q', queue_of(n)] }
+  queues = O['queues'].times.flat_map { |n| ['-q', queue_of(n) + ',1'] }
   cli = Sidekiq::CLI.instance
   COUNTER.start { Process.kill('TERM', Process.pid) }
   at_exit { COUNTER.report }
