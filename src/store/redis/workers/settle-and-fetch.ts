@@ -14,12 +14,11 @@ import { chunksOf } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
-import { type HeldJob, type Owner, reserveTickets, ticketOnServer } from './owner.ts'
+import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, ticketOnServer } from './owner.ts'
 
-/** The bounds of one script: jobs that it settles or fetches, bytes of jobs, and queues that it fetches from. */
+/** The bounds of one script: jobs that it settles or fetches, and bytes of jobs. */
 const MAX_ITEMS = 200
 const MAX_BYTES = 1_000_000
-const MAX_QUEUES = 50
 /** Up to this many bytes the texts of an answer are slices of one string. */
 const MAX_SHARED_BYTES = 100_000
 
@@ -145,9 +144,11 @@ export class SettleAndFetchScript {
     }
     const queues = [...new Set(fetch.queues)]
     let left = n
-    for (let from = 0; from < queues.length && left > 0; from += MAX_QUEUES) {
+    // While the first queues have enough jobs, a call names no others.
+    let size = Math.min(2 * owner.queuesToFill, MAX_QUEUES)
+    for (let from = 0; from < queues.length && left > 0; from += size, size = MAX_QUEUES) {
       for (let full = true; full && left > 0; ) {
-        const some = queues.slice(from, from + MAX_QUEUES)
+        const some = queues.slice(from, from + size)
         const part: Part = { queues: some, ...next(), n: Math.min(left, MAX_ITEMS), asked: some.length }
         const wanted = part.n
         yield part
@@ -338,7 +339,8 @@ export class SettleAndFetchScript {
       if (letter === 'o' && job.arrival !== undefined && !wasUncertain) owner.addSettledArrivals(job.queue, job.ticket)
     }
     let next = 0
-    for (const [i, count] of counts.split(',').entries()) {
+    const counted = counts.split(',')
+    for (const [i, count] of counted.entries()) {
       const queue = asked[i] as string
       for (const end = next + Number(count); next < end; next++) {
         answer.fetched.push(owner.hold(queue, first + next, fetchedTexts[next] as string))
@@ -347,6 +349,7 @@ export class SettleAndFetchScript {
     if (lengths.length > 0) owner.largestBytes = Math.max(...lengths, 1)
     part.n -= fetchedTexts.length
     part.more = more === 'more'
+    if (part.asked > 0) owner.queuesToFill = part.n > 0 ? MAX_QUEUES : Math.max(counted.length, owner.queuesToFill - 1)
     const problems = [
       ...(problem ? [problem] : []),
       ...(lost > 0 ? [`${lost} jobs that ended were not there any more: has the server lost data?`] : []),
