@@ -61,7 +61,9 @@ export function settleResult(engine: Engine, attempt: Attempt, result: unknown, 
   }
 }
 
-/** Makes the settlement of an attempt in which something threw: its handler, or what came after it. Rejects only when that fails twice. */
+/**
+ * Makes the settlement of an attempt in which the handler, middleware or a plugin threw. Rejects only when that fails twice.
+ */
 export function settleError(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement | undefined> {
   const settlement = concludeError(engine, attempt, error)
   return attempt.definition?.options.keepResult === undefined ? settlement : keepEnd(engine, attempt, settlement)

@@ -115,7 +115,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const error = this.server.main.explain(failed[0]?.[0]) as HighkiqError
     const itemsOf = (is: (error: Error | null) => boolean) =>
       new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
-    // Workers find the jobs of a queue whose name is missing in `queues`, but the dashboard does not: report them as not stored.
+    // Workers find the jobs of a queue whose name could not be added, but the dashboard does not: they count as possibly pushed.
     const isNamed = queues.size === 0 || !results[0]?.[0]
     const parts = {
       stored: itemsOf((one) => one === null && isNamed),

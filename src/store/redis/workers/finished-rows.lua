@@ -1,7 +1,7 @@
 -- Settles rows of one task that finished in the same run and attempt, without messages.
 --
--- In ARGV stand the base of the task (ledger.lua), run, attempt; the tickets as `removeTickets` reads them; then a JSON list
--- with four values for rows with consecutive indexes and the same times: at, startedAt or 0, first index, number of rows.
+-- ARGV: the base of the task (ledger.lua), run, attempt; the tickets as `removeTickets` reads them; then a JSON list with four
+-- values for rows with consecutive indexes and the same times: at, startedAt or 0, first index, number of rows.
 
 local FINISHED = 2
 
@@ -10,7 +10,8 @@ local function readGroup()
 end
 
 -- Most rows were only in the queue and with an owner, and have nothing but their record. Making an event of each would take
--- most of the time of the script, so the record is rewritten to what `change` would make of it.
+-- most of the time of the script, so the record is rewritten to what `change` would make of it. A row that can not be read is
+-- reported and left as it is: its job is gone, so task maintenance ends it as lost. It stops no other row.
 local function finishRows(ledger, group)
   local step = group.attempt * 2 + 1
   local effect = {
@@ -63,7 +64,8 @@ local function finishRows(ledger, group)
       end
     end
     effect.index, effect.at, effect.startedAt = index, at, startedAt > 0 and startedAt or nil
-    change(effect)
+    local isChanged, problem = pcall(change, effect)
+    if not isChanged then report(messageOf(problem)) end
   end
 
   -- Rewrites rows with the same record at once. Returns false when they differ, or need more than that.

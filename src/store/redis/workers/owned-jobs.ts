@@ -7,7 +7,7 @@ import { chunksOf } from '../server/chunks.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
-import { ticketHere, ticketOnServer } from './owner.ts'
+import { localTicket, serverTicket } from './owner.ts'
 
 /** How many owners are read with one pipeline. */
 const OWNERS_AT_ONCE = 10
@@ -85,7 +85,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
       for (const [i, ticket] of some.entries()) {
         const bytes = answers[i]
         if (!bytes || orphaned.length >= limit) continue
-        orphaned.push({ owner, queue, ticket: nameHere(ticket), text: texts.read(bytes) })
+        orphaned.push({ owner, queue, ticket: localName(ticket), text: texts.read(bytes) })
       }
     }
     return orphaned
@@ -103,7 +103,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
           call.add(call.key(keys.working(queue, owner)), call.key(keys.arriving(queue, owner)))
           call.add(
             isArrival ? 'arrival' : 'ticket',
-            isArrival ? this.server.texts.write(ticket.slice(1)) : nameOnServer(ticket),
+            isArrival ? this.server.texts.write(ticket.slice(1)) : serverName(ticket),
           )
           call.item(to, effects)
         }
@@ -151,13 +151,13 @@ function nameOf({ queue, owner }: { queue: string; owner: string }): string {
 }
 
 /** Returns the name of a ticket in this process. A field that this program did not write keeps its name. */
-function nameHere(field: string): string {
-  const ticket = ticketHere(field)
-  return ticketOnServer(ticket) === field ? String(ticket) : field
+function localName(field: string): string {
+  const ticket = localTicket(field)
+  return serverTicket(ticket) === field ? String(ticket) : field
 }
 
-/** The reverse of `nameHere`. */
-function nameOnServer(ticket: string): string {
+/** The reverse of `localName`. */
+function serverName(ticket: string): string {
   const number = Number(ticket)
-  return String(number) === ticket && Number.isSafeInteger(number) ? ticketOnServer(number) : ticket
+  return String(number) === ticket && Number.isSafeInteger(number) ? serverTicket(number) : ticket
 }

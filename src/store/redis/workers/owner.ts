@@ -51,12 +51,12 @@ export function reserveTickets(n: number): number {
 }
 
 /** Returns the ticket on the server for one of this process. */
-export function ticketOnServer(ticket: number): string {
+export function serverTicket(ticket: number): string {
   return String(OFFSET + ticket)
 }
 
 /** Returns the ticket in this process for one on the server. */
-export function ticketHere(ticket: string): number {
+export function localTicket(ticket: string): number {
   return Number(ticket) - OFFSET
 }
 

@@ -6,7 +6,7 @@
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import { TEXTS_AT_ONCE } from './leases.ts'
-import { type Owner, ticketHere, ticketOnServer } from './owner.ts'
+import { localTicket, type Owner, serverTicket } from './owner.ts'
 
 export class Reconciler {
   readonly #server: Server
@@ -52,7 +52,7 @@ export class Reconciler {
     const key = this.#server.keys.working(queue, owner.name)
     const known = new Set(owner.jobs.keys())
     const underWay = [...owner.pendingTickets]
-    const tickets = (await connection.call((client) => client.hkeys(key))).map(ticketHere)
+    const tickets = (await connection.call((client) => client.hkeys(key))).map(localTicket)
     const lost = tickets
       .filter((ticket) => Number.isSafeInteger(ticket) && !known.has(String(ticket)))
       // Calls that are under way report these tickets themselves.
@@ -61,7 +61,7 @@ export class Reconciler {
     if (lost.length === 0) return
     for (let from = 0; from < lost.length; from += TEXTS_AT_ONCE) {
       const some = lost.slice(from, from + TEXTS_AT_ONCE)
-      const held = await connection.call((client) => client.hmgetBuffer(key, ...some.map(ticketOnServer)))
+      const held = await connection.call((client) => client.hmgetBuffer(key, ...some.map(serverTicket)))
       for (const [i, ticket] of some.entries()) {
         const bytes = held[i]
         if (!bytes || owner.jobs.has(String(ticket))) continue

@@ -7,7 +7,7 @@
 --       bytes of the largest text lately, number of queues, number of queues (from the first on) that are fetched from, and their
 --       names; of each queue: the tickets that are simply done, number of settled arrivals to forget, tickets; number of
 --       started jobs, and the effects of each; number of groups of rows that are done alike, and of each: number of its
---       queue, and what finished-rows.lua says; number of other settlements, and of each: number of its queue, "ticket" or
+--       queue, and the arguments of finished-rows.lua; number of other settlements, and of each: number of its queue, "ticket" or
 --       "arrival", ticket, text of the arrival or "", processed, failed, item (moves.lua); number of items that it is split
 --       into, and those.
 -- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the

@@ -14,7 +14,7 @@ import { chunksOf } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
-import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, ticketOnServer } from './owner.ts'
+import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket } from './owner.ts'
 
 /** The bounds of one script: jobs that it settles or fetches, and bytes of jobs. */
 const MAX_ITEMS = 200
@@ -62,13 +62,13 @@ interface RowGroup {
   run: number
   attempt: number
   jobs: HeldJob[]
-  /** By fours: at, startedAt or 0, first index, number of rows. */
+  /** Four values for each range of rows: at, startedAt or 0, first index, number of rows. */
   rows: number[]
   ends: Pending[]
 }
 
 /** What one script settles. */
-interface Content {
+interface PartContent {
   queues: PartQueue[]
   groups: RowGroup[]
   others: Pending[]
@@ -200,7 +200,7 @@ export class SettleAndFetchScript {
   }
 
   /** Sorts the settlements of a part. A ticket that this owner does not have, or that occurs twice, is left out. */
-  #contentOf(owner: Owner, { settlements }: SettleAndFetch, part: Part): Content {
+  #contentOf(owner: Owner, { settlements }: SettleAndFetch, part: Part): PartContent {
     const queues = new Map<string, PartQueue>()
     const queueOf = (name: string) => {
       const known = queues.get(name)
@@ -250,12 +250,12 @@ export class SettleAndFetchScript {
   }
 
   /** Returns the call of the script for steps without effects. `first` is the first of the reserved tickets. */
-  #plainCall(owner: Owner, { now }: SettleAndFetch, part: Part, { queues }: Content, first: number): Call {
+  #plainCall(owner: Owner, { now }: SettleAndFetch, part: Part, { queues }: PartContent, first: number): Call {
     const { keys } = this.#server
     const call = this.#server.newCall()
     call.keys.push(keys.processed(), keys.processed(dayOf(now)), keys.leases, keys.paused, keys.cancellationVersion)
     for (const { name } of queues) call.keys.push(keys.queue(name), keys.working(name, owner.name))
-    call.add(owner.name, ticketOnServer(first), part.n, MAX_BYTES, owner.largestBytes)
+    call.add(owner.name, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
     call.add(part.asked, ...part.queues.slice(0, part.asked))
     for (const { done } of queues) call.add(rangesOf(done))
     return call
@@ -265,7 +265,7 @@ export class SettleAndFetchScript {
     owner: Owner,
     { now, started }: SettleAndFetch,
     part: Part,
-    { queues, groups, others }: Content,
+    { queues, groups, others }: PartContent,
     first: number,
   ): Call {
     const { keys, texts } = this.#server
@@ -278,10 +278,10 @@ export class SettleAndFetchScript {
       call.keys.push(keys.queue(name), keys.working(name, owner.name), keys.arriving(name, owner.name))
       call.keys.push(keys.settled(name, owner.name))
     }
-    call.add(now, owner.name, keys.dueChannel, ticketOnServer(first), part.n, MAX_BYTES, owner.largestBytes)
+    call.add(now, owner.name, keys.dueChannel, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
     call.add(queues.length, part.asked, ...part.queues.slice(0, part.asked))
     for (const { done, arrivals } of queues) {
-      call.add(rangesOf(done), arrivals.length, ...arrivals.map(ticketOnServer))
+      call.add(rangesOf(done), arrivals.length, ...arrivals.map(serverTicket))
     }
     call.add(part.started.length)
     for (const at of part.started) call.effects(started[at]?.effects ?? [])
@@ -293,7 +293,7 @@ export class SettleAndFetchScript {
     for (const { job, settlement } of others) {
       const { number } = queues.find(({ name }) => name === job.queue) as PartQueue
       const source = job.arrival === undefined ? 'ticket' : 'arrival'
-      call.add(number, source, ticketOnServer(job.ticket), texts.write(job.arrival ?? ''))
+      call.add(number, source, serverTicket(job.ticket), texts.write(job.arrival ?? ''))
       call.add(settlement.processed, settlement.failed)
       call.item(settlement.move, settlement.effects)
       call.branches(settlement.also)
@@ -302,7 +302,7 @@ export class SettleAndFetchScript {
   }
 
   /** Applies the answer of a script to the owner, to the part and to the answer of the step. */
-  #apply({ owner, step, part, content: { queues, groups }, pending, first, reply, answer }: Answered): void {
+  #apply({ owner, step, part, content: { queues, groups }, pending, first, reply, answer }: PartAnswer): void {
     // The lengths are numbers with commas.
     const lengths = JSON.parse(`[${reply[6] ?? ''}]`) as number[]
     const fetchedTexts = textsOf(this.#server.texts, reply[7] as Buffer, lengths)
@@ -359,11 +359,11 @@ export class SettleAndFetchScript {
 }
 
 /** A script's answer, with what was sent. */
-interface Answered {
+interface PartAnswer {
   owner: Owner
   step: SettleAndFetch
   part: Part
-  content: Content
+  content: PartContent
   /** In the order of the answers. */
   pending: readonly Pending[]
   first: number
@@ -402,7 +402,7 @@ function rangesOf(jobs: readonly HeldJob[]): string {
     const first = (jobs[i] as HeldJob).ticket
     let n = 1
     while (jobs[i + n]?.ticket === first + n) n++
-    ranges.push(n > 1 ? `${ticketOnServer(first)}-${ticketOnServer(first + n - 1)}` : ticketOnServer(first))
+    ranges.push(n > 1 ? `${serverTicket(first)}-${serverTicket(first + n - 1)}` : serverTicket(first))
     i += n
   }
   return ranges.join()

@@ -13,7 +13,10 @@ import { sql } from '../sql.generated.ts'
 /** The most items that one transaction pushes, moves or prunes. */
 export const CHUNK = 1000
 
-/** Pushes items in chunks, each of which is one write, and so in one transaction. `push` stores one chunk; `itemOf` returns what a PushError names. */
+/**
+ * Pushes items in chunks. Each chunk is one write, and so in one transaction. `push` stores one chunk; `itemOf` returns what a
+ * PushError names.
+ */
 export async function pushInChunks<Item>(
   file: StoreFile,
   items: readonly Item[],
