@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { installPeers } from './core/install.js'
 import { helpText, parseOptions, UsageError } from './core/options.js'
-import { compareRatios, computeRatios, ratiosOf } from './core/ratios.js'
+import { compareRatios, computeRatios, ratiosIn, ratiosOf } from './core/ratios.js'
 import { loadGroups, loadPeers } from './core/registry.js'
 import { planOf, runPlan } from './core/run.js'
 import { writePage } from './report/page.js'
@@ -35,10 +35,10 @@ async function main() {
   if (options.list) return print(listing())
   if (options.report) return report(committed())
   const before = options.check ? committed() : undefined
-  if (before && before.jobs !== options.jobs) {
-    throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${options.jobs})`)
-  }
-  const wanted = allPeers.filter(({ name }) => options.peers?.includes(name) ?? true).filter(isAvailable)
+  const asked = allPeers.filter(({ name }) => options.peers?.includes(name) ?? true)
+  const checked = ratiosIn(planOf(groups, asked, options, ratios), ratios)
+  if (before) refuseOtherRun(before, options, checked)
+  const wanted = asked.filter(isAvailable)
   const plan = planOf(groups, wanted, options, ratios)
   if (plan.length === 0) throw new UsageError('none of these peers has such a workload; --list shows both')
   const peers = wanted.filter((peer) => plan.some((step) => step.peers.includes(peer)))
@@ -60,7 +60,7 @@ async function main() {
     cells,
   }
   if (!options.quick && !options.only && !options.peers) save(results)
-  const compared = before ? compareRatios(ratios, before.ratios, results.ratios) : undefined
+  const compared = before ? compareRatios(checked, before.ratios, results.ratios) : undefined
   const shown = Object.fromEntries(
     Object.entries(results.ratios).map(([name, { median }]) => [name, rounded('', median)]),
   )
@@ -72,12 +72,30 @@ async function main() {
     if (compared) console.table(compared)
   }
   for (const failure of failures) process.stderr.write(`FAILED ${failure}\n`)
-  const worse = compared?.filter(({ verdict }) => verdict === 'worse') ?? []
-  for (const { name, before, after, tolerance } of worse) {
-    const much = `${before.toFixed(3)} → ${after.toFixed(3)}, tolerance ${(tolerance * 100).toFixed(0)}%`
-    process.stderr.write(`WORSE ${name}: ${much}\n`)
+  const bad = compared?.filter(({ verdict }) => !['same', 'better'].includes(verdict)) ?? []
+  for (const one of bad) process.stderr.write(`${one.verdict.toUpperCase()} ${one.name}: ${reasonOf(one)}\n`)
+  return failures.length + bad.length > 0 ? 1 : 0
+}
+
+/** Refuses a comparison of what cannot be compared. */
+function refuseOtherRun(before, { jobs }, checked) {
+  if (Object.keys(checked).length === 0) {
+    throw new UsageError('--check has no ratio to compare with these --only and --peers; --check alone compares all')
   }
-  return failures.length + worse.length > 0 ? 1 : 0
+  if (before.driver !== driver) {
+    const got = `this Node takes ${driver}`
+    throw new UsageError(`--check needs the driver ${before.driver}, as in bench/results/latest.json (${got})`)
+  }
+  if (before.jobs !== jobs) {
+    throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${jobs})`)
+  }
+}
+
+function reasonOf({ before, after, tolerance, verdict }) {
+  if (verdict === 'missing')
+    return `${before === undefined ? 'bench/results/latest.json' : 'this run'} does not have it`
+  const much = `${before.toFixed(3)} → ${after.toFixed(3)}, tolerance ${(tolerance * 100).toFixed(0)}%`
+  return verdict === 'noisy' ? `${much}; measure again on a quiet machine, with more --rounds` : much
 }
 
 function print(text) {

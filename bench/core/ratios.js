@@ -9,6 +9,9 @@ const LEAST_TOLERANCE = { few: 0.25, many: 0.05 }
 const against = (workload, figure, ours, theirs) => ({ figure, of: [workload, ours], to: [workload, theirs] })
 const within = (peer, figure, of, to) => ({ figure, of: [of, peer], to: [to, peer] })
 
+/** Above this tolerance a ratio is `noisy`: it cannot show that something got worse. */
+const MOST_TOLERANCE = 0.35
+
 /** @param driver the SQLite driver that Highkiq takes by default on this Node */
 export function ratiosOf(driver) {
   const sqlite = `highkiq-${driver}`
@@ -43,22 +46,32 @@ export function computeRatios(ratios, cells) {
   return computed
 }
 
+/** The ratios whose two sides are in a plan. */
+export function ratiosIn(plan, ratios) {
+  const planned = new Set(plan.flatMap(({ workload, peers }) => peers.map(({ name }) => [workload.name, name].join())))
+  const isPlanned = ([, { of, to }]) => planned.has(of.join()) && planned.has(to.join())
+  return Object.fromEntries(Object.entries(ratios).filter(isPlanned))
+}
+
 /**
- * Compares ratios with the committed ones. A ratio may differ by half the spread of the committed rounds plus half the
- * spread of the new ones (half of highest − lowest, as a part of the median). At five rounds that is about three
- * standard errors of the difference of two medians. The least tolerance is 5%, or 25% when a side has fewer than three
- * rounds. More than that is `worse` or `better`, depending on whether more or less of the figure is better.
+ * Compares `ratios` with the committed ones. A ratio that one of the two runs did not measure is `missing`. A ratio may
+ * differ by half the spread of the committed rounds plus half the spread of the new ones (half of highest − lowest, as a
+ * part of the median). At five rounds that is about three standard errors of the difference of two medians. The least
+ * tolerance is 5%, or 25% when a side has fewer than three rounds; above 35% the ratio is `noisy`. A larger difference
+ * than the tolerance is `worse` or `better`, depending on whether more or less of the figure is better.
  */
 export function compareRatios(ratios, committed, now) {
-  return Object.entries(committed).flatMap(([name, before]) => {
+  return Object.entries(ratios).map(([name, { figure }]) => {
+    const before = committed[name]
     const after = now[name]
-    if (!after || !ratios[name]) return []
+    if (!before || !after) return { name, before: before?.median, after: after?.median, verdict: 'missing' }
     const rounds = Math.min(before.rounds.length, after.rounds.length)
     const least = LEAST_TOLERANCE[rounds < 3 ? 'few' : 'many']
     const tolerance = Math.max(least, halfSpread(before) + halfSpread(after))
     const change = after.median / before.median - 1
-    const gain = ratios[name].figure === 'rate' ? change : -change
-    const verdict = Math.abs(change) <= tolerance ? 'same' : gain > 0 ? 'better' : 'worse'
-    return [{ name, before: before.median, after: after.median, change, tolerance, verdict }]
+    const gain = figure === 'rate' ? change : -change
+    const isSame = Math.abs(change) <= tolerance
+    const verdict = tolerance > MOST_TOLERANCE ? 'noisy' : isSame ? 'same' : gain > 0 ? 'better' : 'worse'
+    return { name, before: before.median, after: after.median, change, tolerance, verdict }
   })
 }

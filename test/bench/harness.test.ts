@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { checkEffects, Effects } from '../../bench/core/effects.js'
 import { parseOptions } from '../../bench/core/options.js'
-import { compareRatios, computeRatios, ratiosOf } from '../../bench/core/ratios.js'
+import { compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/core/ratios.js'
 import { loadGroups, loadPeers } from '../../bench/core/registry.js'
 import { planOf } from '../../bench/core/run.js'
 import { halfSpread, median, quantile, summarize } from '../../bench/core/statistics.js'
@@ -45,6 +45,7 @@ describe('effects', () => {
 
   test('name jobs with a number that nobody gave', () => {
     expect(() => checkEffects([report(2, 0, 1, 7)], 2)).toThrow('1 had a wrong number (7)')
+    expect(() => checkEffects([report(2, 0, 1, 0.5)], 2)).toThrow('1 had a wrong number (0.5)')
   })
 
   test('let as many jobs be missing as are still queued', () => {
@@ -76,11 +77,42 @@ describe('ratios', () => {
     ['process.noop.redis/bullmq', [6, 7, 8], [5, 6, 7], 'same'],
     ['process.noop.redis/bullmq', [7, 7, 7], [6, 6], 'same'],
     ['process.noop.redis/bullmq', [7, 7, 7], [5, 5], 'worse'],
+    ['process.noop.redis/bullmq', [2, 7, 12], [1, 1, 1], 'noisy'],
     ['latency.p50.redis/raw', [2, 2, 2], [2.5, 2.5, 2.5], 'worse'],
     ['tracked/untracked.redis', [1.5, 1.5, 1.5], [1.2, 1.2, 1.2], 'better'],
   ])('%s of %j, then %j, is %s', (name, before, after, verdict) => {
-    const [compared] = compareRatios(ratios, { [name]: summarize(before) }, { [name]: summarize(after) })
-    expect(compared?.verdict).toBe(verdict)
+    const compared = compareRatios(ratios, { [name]: summarize(before) }, { [name]: summarize(after) })
+    expect(compared.find((one) => one.name === name)?.verdict).toBe(verdict)
+  })
+
+  test('that one of the two runs did not measure are missing', () => {
+    const name = 'process.noop.redis/bullmq'
+    const one = { [name]: ratios[name] }
+    const measured = { [name]: summarize([7, 7, 7]) }
+    expect(compareRatios(one, measured, {})).toMatchObject([{ name, before: 7, verdict: 'missing' }])
+    expect(compareRatios(one, {}, measured)).toMatchObject([{ name, after: 7, verdict: 'missing' }])
+  })
+
+  test('are compared when the plan has both sides', async () => {
+    const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
+    const ratiosWith = (...names: string[]) =>
+      Object.keys(
+        ratiosIn(
+          planOf(
+            groups,
+            peers.filter(({ name }) => names.includes(name)),
+            parseOptions(['--check'], known),
+            ratios,
+          ),
+          ratios,
+        ),
+      )
+    expect(ratiosWith('raw-redis')).toEqual([])
+    expect(ratiosWith('highkiq-libsql', 'raw-libsql', 'bullmq')).toEqual([
+      'process.noop.sqlite/floor',
+      'tracked/untracked.sqlite',
+      'ordered/unordered.sqlite',
+    ])
   })
 
   test('of both drivers name workloads and peers that exist, and --quick plans nothing else', async () => {
@@ -115,6 +147,10 @@ describe('options', () => {
       jobs: 30_000,
       warmup: 15_000,
     })
+  })
+
+  test('an odd number of jobs warms up with a whole number', () => {
+    expect(parseOptions(['--jobs', '1003'], known)).toMatchObject({ jobs: 1003, warmup: 501 })
   })
 
   test('--check implies --quick', () => {
@@ -206,4 +242,13 @@ test('a run measures, counts the effects and prints JSON alone on stdout', async
   expect(cells['process.noop']['raw-libsql'][0].rate).toBeGreaterThan(0)
   expect({ failures, ratios }).toEqual({ failures: [], ratios: {} })
   expect(stderr).toContain('round 1/1  process.noop, raw-libsql: rate ')
+})
+
+test('--check refuses a run that compares no ratio', async () => {
+  const program = new URL('../../bench/index.js', import.meta.url).pathname
+  const args = ['--check', '--only', 'process', '--peers', 'raw-redis']
+  await expect(promisify(execFile)(process.execPath, [program, ...args])).rejects.toMatchObject({
+    code: 2,
+    stderr: '--check has no ratio to compare with these --only and --peers; --check alone compares all\n',
+  })
 })
