@@ -13,7 +13,7 @@ export class Effects {
   }
 
   ran(number) {
-    if (!(number >= 0 && number < this.#total)) {
+    if (!(Number.isInteger(number) && number >= 0 && number < this.#total)) {
       this.#foreign.push(number)
       return
     }

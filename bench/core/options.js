@@ -9,7 +9,7 @@ const OPTIONS = {
   quick: { type: 'boolean', help: 'only what the ratios need; fewer rounds when they would last over 4 minutes' },
   check: {
     type: 'boolean',
-    help: '--quick, and compares the ratios with bench/results/latest.json; exits 1 when one is worse',
+    help: '--quick, and compares the ratios with bench/results/latest.json; exits 1 when one is worse, noisy or missing',
   },
   json: { type: 'boolean', help: 'prints the results as JSON' },
   deep: { type: 'boolean', help: 'also 10,000,000 queued jobs: needs some 6 GB of memory and minutes' },
@@ -36,7 +36,7 @@ export function parseOptions(args, known) {
     ...values,
     quick,
     jobs,
-    warmup: jobs / 2,
+    warmup: Math.floor(jobs / 2),
     rounds: numberOf('rounds', values.rounds ?? (quick ? '5' : '3'), 1),
     only: namesOf('only', values.only, [...known.groups, ...known.workloads]),
     peers: namesOf('peers', values.peers, known.peers),

@@ -19,7 +19,7 @@ export default {
       name: 'latency.half',
       title: 'at half load',
       needs: ['latency', 'waves'],
-      measure: (bench) => measureCalibrated(bench, { jobs: bench.jobs / 2, share: 0.5 }),
+      measure: (bench) => measureCalibrated(bench, { jobs: Math.floor(bench.jobs / 2), share: 0.5 }),
     },
     {
       name: 'latency.due',

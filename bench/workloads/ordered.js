@@ -87,7 +87,8 @@ export default {
       name: `ordered.${way}`,
       title: TITLES[way],
       needs: ['app'],
-      measure: ({ jobs, warmup, ...bench }) => measureOwn(bench, `ordered:${way}`, { jobs, warmup: warmup / 2 }),
+      measure: ({ jobs, warmup, ...bench }) =>
+        measureOwn(bench, `ordered:${way}`, { jobs, warmup: Math.floor(warmup / 2) }),
     })),
     {
       name: 'ordered.blank',
