@@ -60,7 +60,7 @@ export default {
     for (let queue = 0; queue < queues; queue++) {
       const key = `bq:${nameOf(queue)}`
       sum += (await admin.llen(`${key}:waiting`)) + (await admin.llen(`${key}:active`))
-      sum += await admin.zcard(`${key}:delayed`)
+      sum += (await admin.zcard(`${key}:delayed`)) + (await admin.scard(`${key}:failed`))
     }
     return sum
   },

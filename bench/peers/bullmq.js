@@ -41,7 +41,7 @@ export default {
     for (let queue = 0; queue < queues; queue++) {
       const key = `bull:${nameOf(queue)}`
       sum += (await admin.llen(`${key}:wait`)) + (await admin.llen(`${key}:active`))
-      sum += await admin.zcard(`${key}:delayed`)
+      sum += (await admin.zcard(`${key}:delayed`)) + (await admin.zcard(`${key}:failed`))
     }
     return sum
   },

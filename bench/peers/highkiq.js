@@ -43,9 +43,10 @@ function highkiq(name, title, order, store, urlOf, more) {
     },
     async queued({ url }) {
       const hq = await app({ url })
-      const { enqueued, busy } = await hq.stats()
+      const { enqueued, busy, backlog, scheduled, retries, dead, ordered } = await hq.stats()
       await hq.close()
-      return enqueued + busy
+      const { length, morgueLength } = ordered.total
+      return enqueued + busy + backlog + scheduled + retries + dead + length + morgueLength
     },
   }
 }

@@ -59,6 +59,7 @@ export default {
         else if (queues > 1) await sleep(1)
         else await run(await redis.blmove(keys[1], own, 'RIGHT', 'LEFT', 0))
       }
+      await redis.del(own)
       await redis.quit()
     }
     const ended = loop().catch((error) => {
@@ -74,8 +75,8 @@ export default {
     }
   },
   async queued({ admin }, { queues }) {
-    let sum = 0
-    for (let queue = 0; queue < queues; queue++) sum += await admin.llen(nameOf(queue))
-    return sum
+    const lists = [...Array.from({ length: queues }, (_, queue) => nameOf(queue)), ...(await admin.keys('working:*'))]
+    const lengths = await Promise.all(lists.map((list) => admin.llen(list)))
+    return lengths.reduce((sum, length) => sum + length, 0)
   },
 }

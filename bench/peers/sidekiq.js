@@ -13,7 +13,7 @@ export default {
   unavailable: () => (version() ? undefined : 'Ruby has no gem sidekiq'),
   program: (role) => ['ruby', pathOf('sidekiq.rb'), role],
   async queued({ admin }, { queues }) {
-    let sum = (await admin.zcard('schedule')) + (await admin.zcard('retry'))
+    let sum = (await admin.zcard('schedule')) + (await admin.zcard('retry')) + (await admin.zcard('dead'))
     for (let queue = 0; queue < queues; queue++) sum += await admin.llen(`queue:${queue ? `queue${queue}` : 'default'}`)
     return sum
   },
