@@ -1,4 +1,4 @@
-// The benchmarks: Highkiq beside its peers and beside raw floors. `npm run bench -- --help` lists the options.
+// The benchmarks: Highkiq beside its peers and beside raw commands. `npm run bench -- --help` lists the options.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { cpus, loadavg, totalmem } from 'node:os'

@@ -1,4 +1,4 @@
-// The ratios that `--quick` prints and `--check` compares: Highkiq by a peer, a floor, or itself. Each is the median of
+// The ratios that `--quick` prints and `--check` compares: Highkiq by a peer, raw commands, or itself. Each is the median of
 // the rounds' own ratios, whose two sides ran within seconds of each other.
 import { figureOf } from './figures.js'
 import { halfSpread, summarize } from './statistics.js'

@@ -1,8 +1,11 @@
-// The floor on Redis: one loop with the shortest safe script. A call removes the jobs that are done and moves the next
-// ones to the process's own list, where they stay until they are done. An empty queue is waited for by a bare BLMOVE.
+// Raw commands on Redis: one loop with the shortest safe script. A call removes a list of jobs that are done and moves
+// up to 100 jobs to that list, where they stay until they are done. The loop has two such lists: while the jobs of one
+// run, the call for the other is on its way. On an empty queue it waits with BLMOVE.
 import { setTimeout as sleep } from 'node:timers/promises'
-
 import { versionOf } from '../core/install.js'
+
+/** The most jobs that a call fetches. */
+const BATCH = 100
 
 const SCRIPT = `
 redis.call('DEL', KEYS[1])
@@ -34,7 +37,7 @@ export default {
   title: 'Redis, one script in a loop',
   order: 9,
   store: 'redis',
-  isFloor: true,
+  isRaw: true,
   lacks: ['delays'],
   version: () => `ioredis ${versionOf('ioredis')}`,
   async producer({ url }) {
@@ -48,18 +51,40 @@ export default {
   async worker({ url, queues, concurrency }, handler) {
     const redis = await connect(url)
     redis.defineCommand('settleAndFetch', { lua: SCRIPT })
-    const own = `working:${process.pid}`
-    const keys = [own, ...Array.from({ length: queues }, (_, queue) => nameOf(queue))]
+    const own = [0, 1].map((i) => `working:${process.pid}:${i}`)
+    const names = Array.from({ length: queues }, (_, queue) => nameOf(queue))
     let closing = false
-    const run = async (text) => handler(JSON.parse(text).args)
-    async function loop() {
-      while (!closing) {
-        const texts = await redis.settleAndFetch(keys.length, ...keys, concurrency)
-        if (texts.length > 0) await Promise.all(texts.map(run))
-        else if (queues > 1) await sleep(1)
-        else await run(await redis.blmove(keys[1], own, 'RIGHT', 'LEFT', 0))
+    let isWaiting = false
+    const fetch = (list) => redis.settleAndFetch(queues + 1, own[list], ...names, BATCH)
+    /** Runs `concurrency` jobs at a time. */
+    function runAll(texts) {
+      let next = 0
+      const slot = async () => {
+        while (next < texts.length) await handler(JSON.parse(texts[next++]).args)
       }
-      await redis.del(own)
+      return Promise.all(Array.from({ length: Math.min(concurrency, texts.length) }, slot))
+    }
+    async function wait(list) {
+      if (queues > 1) return sleep(1, [])
+      isWaiting = true
+      const text = await redis.blmove(names[0], own[list], 'RIGHT', 'LEFT', 0)
+      isWaiting = false
+      return [text]
+    }
+    async function loop() {
+      let list = 0
+      let texts = await fetch(list)
+      while (!closing) {
+        const other = fetch(1 - list)
+        await runAll(texts)
+        const wasEmpty = texts.length === 0
+        texts = await other
+        list = 1 - list
+        // After two empty answers no list has jobs that are done.
+        if (wasEmpty && texts.length === 0 && !closing) texts = await wait(list)
+      }
+      await runAll(texts)
+      await redis.del(...own)
       await redis.quit()
     }
     const ended = loop().catch((error) => {
@@ -68,9 +93,9 @@ export default {
     return {
       close() {
         closing = true
-        // The loop may be in BLMOVE, which nothing else ends.
-        const timer = setTimeout(() => redis.disconnect(), 200)
-        return ended.finally(() => clearTimeout(timer))
+        // Nothing else ends a BLMOVE.
+        if (isWaiting) redis.disconnect()
+        return ended
       },
     }
   },

@@ -1,4 +1,4 @@
-// The floor on SQLite: raw prepared statements in the same driver, with the same durability. A transaction deletes the
+// Raw commands on SQLite: prepared statements in the same driver, with the same durability. A transaction deletes the
 // jobs that are done and claims the next ones; a claimed row stays in the table until it is done.
 import { isBuiltin } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +28,7 @@ function raw(name, title, order, driver, synchronous) {
     title,
     order,
     store: 'sqlite',
-    isFloor: true,
+    isRaw: true,
     lacks: ['delays', 'latency', 'queues', 'processes', 'idle'],
     unavailable: AVAILABLE[driver],
     version: () => driver,

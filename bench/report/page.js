@@ -53,10 +53,10 @@ export function renderPage(results, groups, allPeers) {
   })
   const page = [
     '# Benchmarks',
-    'This page shows Highkiq beside other queues and beside the floor: raw commands that do only what is necessary. `npm run bench` measures it all and writes this page.',
+    'This page shows Highkiq beside other queues and beside raw commands. Raw commands store, fetch and remove jobs in a loop, without retries or statistics. `npm run bench` measures it all and writes this page.',
     ...conditions(results),
     '## At a glance',
-    'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold. Raw commands are the floor and take no part in that.',
+    'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold. Raw commands take no part in that.',
     glance(results.cells, peers),
     '## The ratios',
     'A ratio is the median over the rounds, because machines drift; a round measures both sides within seconds. `npm run bench -- --check` compares these ratios with a new run.',
@@ -121,14 +121,14 @@ function tableOf(byPeer, peers) {
 function glance(cells, peers) {
   const columns = GLANCE.map(([, workload, figure]) => {
     const values = new Map(peers.map((peer) => [peer, summaryOf(cells[workload], peer.name, figure)?.median]))
-    const known = [...values].flatMap(([peer, value]) => (peer.isFloor || value === undefined ? [] : [value]))
+    const known = [...values].flatMap(([peer, value]) => (peer.isRaw || value === undefined ? [] : [value]))
     const best = FIGURES[figure].better === 'more' ? Math.max(...known) : Math.min(...known)
     return { values, best }
   })
   const cellOf = (peer, { values, best }) => {
     const value = values.get(peer)
     if (value === undefined) return ''
-    return value === best && !peer.isFloor ? `**${count(value)}**` : count(value)
+    return value === best && !peer.isRaw ? `**${count(value)}**` : count(value)
   }
   return table(
     ['', ...GLANCE.map(([title]) => title)],
@@ -162,7 +162,7 @@ function linesOf(group, { figure, x, points }, cells, peers, colourOf) {
       const summary = summaryOf(cells[workload], peer.name, figure)
       return summary?.median > 0 ? [[at, summary.median]] : []
     })
-    return known.length > 1 ? [{ label: peer.title, colour: colourOf(peer), dashed: peer.isFloor, points: known }] : []
+    return known.length > 1 ? [{ label: peer.title, colour: colourOf(peer), dashed: peer.isRaw, points: known }] : []
   })
   if (series.length === 0) return []
   const title = `${group.title}: ${FIGURES[figure].title}`
@@ -203,9 +203,9 @@ function ratioTable({ ratios, driver }, groups, peers) {
   )
 }
 
-/** The figures in which a peer that is no floor beats Highkiq on the same store. The cost is a sum of two of them. */
+/** The figures in which a peer that is not raw commands beats Highkiq on the same store. The cost is a sum of two of them. */
 export function betterPeers({ cells }, groups, peers) {
-  const rivals = peers.filter((peer) => !peer.app && !peer.isFloor)
+  const rivals = peers.filter((peer) => !peer.app && !peer.isRaw)
   return groups.flatMap(({ workloads }) =>
     workloads.flatMap(({ name, title }) =>
       rivals.flatMap((peer) =>

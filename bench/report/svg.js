@@ -3,7 +3,7 @@ const WIDTH = 720
 const LABELS = 230
 const ROW = 22
 const COLOURS = ['#3b82f6', '#e5734a', '#0fa3a3', '#c04fa8', '#8a6fe0', '#b98a00', '#4c9f38', '#d64545', '#5f87a8']
-const FLOORS = ['#8b949e', '#b0926a', '#7d8f6f', '#9a8298', '#8a8a6a']
+const RAW_COLOURS = ['#8b949e', '#b0926a', '#7d8f6f', '#9a8298', '#8a8a6a']
 const STYLE = `<style>
 text{font:12px system-ui,sans-serif;fill:#1f2328}
 .title{font-weight:600;font-size:13px}.small{fill:#59636e;font-size:11px}.grid{stroke:#d1d9e0}
@@ -18,11 +18,11 @@ const svg = (title, height, parts) =>
 const text = (x, y, content, more = '') => `<text x="${round(x)}" y="${round(y)}"${more}>${escaped(content)}</text>`
 const round = (number) => Number(number.toFixed(1))
 
-/** A colour for each peer, the same in all plots; those of floors are dull. */
+/** A colour for each peer, the same in all plots; those of raw commands are dull. */
 export function coloursOf(peers) {
-  const alike = (peer) => peers.filter(({ isFloor }) => isFloor === peer.isFloor).indexOf(peer)
+  const alike = (peer) => peers.filter(({ isRaw }) => isRaw === peer.isRaw).indexOf(peer)
   const from = (colours, peer) => colours[alike(peer) % colours.length]
-  return (peer) => from(peer.isFloor ? FLOORS : COLOURS, peer)
+  return (peer) => from(peer.isRaw ? RAW_COLOURS : COLOURS, peer)
 }
 
 /** @param panels `{ title, bars: [{ label, value, shown, colour }] }`, one under the other, each with a scale of its own */

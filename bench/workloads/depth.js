@@ -53,7 +53,7 @@ export default {
     title: `${(10 ** power).toLocaleString('en')} queued`,
     needs: ['process', 'depth'],
     // The others need a minute to add a million jobs.
-    for: (peer) => power < 6 || peer.app || peer.isFloor,
+    for: (peer) => power < 6 || peer.app || peer.isRaw,
     deep: power > 6,
     rounds: power > 5 ? 1 : undefined,
     measure: ({ jobs, warmup, ...bench }) => measureHeld(bench, { jobs, warmup, depth: 10 ** power }),

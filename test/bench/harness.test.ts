@@ -135,7 +135,7 @@ test('a plan leaves out peers that a workload is not for, and deep workloads wit
   expect(planned().map(({ workload }) => workload.name)).toEqual(['depth.1e6'])
   expect(planned('--deep').map(({ workload }) => workload.name)).toEqual(['depth.1e6', 'depth.1e7'])
   const [{ peers: wanted } = { peers: [] }] = planned()
-  expect(wanted.every(({ app, isFloor }) => app || isFloor)).toBe(true)
+  expect(wanted.every(({ app, isRaw }) => app || isRaw)).toBe(true)
 })
 
 describe('options', () => {
