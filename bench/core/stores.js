@@ -7,9 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Redis from 'ioredis'
+import { UsageError } from './options.js'
 
 export function openStores() {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-bench-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  process.once('exit', remove)
   let redis
   let files = 0
   return {
@@ -24,7 +27,8 @@ export function openStores() {
     },
     async close() {
       await redis?.stop()
-      rmSync(folder, { recursive: true, force: true })
+      process.off('exit', remove)
+      remove()
     },
   }
 }
@@ -75,6 +79,11 @@ async function startRedis(folder) {
   const options = { port, bind: '127.0.0.1', save: '', appendonly: 'no', dir: folder }
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
   const server = spawn('redis-server', args, { stdio: 'ignore' })
+  try {
+    await once(server, 'spawn')
+  } catch (error) {
+    throw new UsageError(`redis-server did not start (${error.message}): install redis-server, or name other --peers`)
+  }
   const exited = once(server, 'exit')
   const kill = () => server.kill('SIGKILL')
   process.once('exit', kill)
