@@ -10,14 +10,14 @@ const peer = (await loadPeers()).find(({ name }) => name === peerName)
 
 const output = new Socket({ fd: 3, readable: false, writable: true })
 const say = (message) => output.write(`${JSON.stringify(message)}\n`)
-const heard = { go: Promise.withResolvers?.() ?? deferred(), stop: Promise.withResolvers?.() ?? deferred() }
+const received = { go: Promise.withResolvers?.() ?? deferred(), stop: Promise.withResolvers?.() ?? deferred() }
 createInterface({ input: process.stdin })
-  .on('line', (word) => heard[word].resolve())
+  .on('line', (word) => received[word].resolve())
   .on('close', () => process.exit(1))
 
 const [file, name] = role.split(':')
 const run = name ? (await import(`../workloads/${file}.js`)).roles[name] : ROLES[role]
-const figures = await run(peer, JSON.parse(text), { say, go: heard.go.promise, stop: heard.stop.promise })
+const figures = await run(peer, JSON.parse(text), { say, go: received.go.promise, stop: received.stop.promise })
 say({ figures })
 output.end()
 await once(output, 'finish')

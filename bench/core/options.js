@@ -1,4 +1,4 @@
-// The options of `npm run bench`. An unknown name or value is refused with those that there are.
+// The options of `npm run bench`. For an unknown name the error lists the known names.
 import { parseArgs } from 'node:util'
 
 const OPTIONS = {
@@ -26,9 +26,7 @@ export function parseOptions(args, known) {
   try {
     values = parseArgs({ args, options: OPTIONS }).values
   } catch (error) {
-    throw new UsageError(
-      `${error.message.split('. ')[0]}; the options are ${Object.keys(OPTIONS).map(flagOf).join(', ')}`,
-    )
+    throw new UsageError(`${error.message.split('. ')[0]}; use ${Object.keys(OPTIONS).map(flagOf).join(', ')}`)
   }
   const quick = Boolean(values.quick || values.check)
   const jobs = numberOf('jobs', values.jobs ?? '30000', 1000)
@@ -38,8 +36,8 @@ export function parseOptions(args, known) {
     jobs,
     warmup: Math.floor(jobs / 2),
     rounds: numberOf('rounds', values.rounds ?? (quick ? '5' : '3'), 1),
-    only: namesOf('only', values.only, [...known.groups, ...known.workloads]),
-    peers: namesOf('peers', values.peers, known.peers),
+    only: namesOf('only', 'groups or workloads', values.only, [...known.groups, ...known.workloads]),
+    peers: namesOf('peers', 'peers', values.peers, known.peers),
   }
 }
 
@@ -64,13 +62,13 @@ const flagOf = (name) => `--${name}`
 function numberOf(name, text, least) {
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= least) return number
-  throw new UsageError(`--${name} must be a whole number from ${least} on (got "${text}")`)
+  throw new UsageError(`--${name} must be a whole number, ${least} or more (got "${text}")`)
 }
 
-function namesOf(name, text, known) {
+function namesOf(name, what, text, known) {
   if (text === undefined) return undefined
   const names = text.split(',')
   const unknown = names.find((one) => !known.includes(one))
   if (unknown === undefined) return names
-  throw new UsageError(`--${name}: there is no "${unknown}"; there are ${known.join(', ')}`)
+  throw new UsageError(`--${name} must name ${what} (got "${unknown}"): use ${known.join(', ')}`)
 }

@@ -43,7 +43,7 @@ class Measurement {
       })
     })
     this.#child.once('error', (error) => this.#fail(error))
-    /** Rejects when the process ends; others wait for it beside what they wait for. */
+    /** Rejects when the process ends. A caller races it with what the process should report. */
     this.failed = new Promise((_, reject) => {
       this.#reject = reject
     })

@@ -1,4 +1,4 @@
-// What a process of a peer can be: it enqueues, or it sends jobs at a pace, or it works. A role gets the peer, its
+// What a process of a peer can be: it enqueues, it sends jobs at a fixed rate, or it works. A role gets the peer, its
 // options and the line to the harness, and returns its figures. `bench/peers/sidekiq.rb` has the same roles in Ruby.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Effects } from './effects.js'
@@ -75,7 +75,7 @@ export const ROLES = {
     return {}
   },
 
-  /** Works until it is told to stop. Marks tell when how many jobs were done and what CPU they had taken. */
+  /** Works until `stop`. Each mark is a time, how many jobs were done then, and how much CPU the process had used. */
   async work(peer, options, { say, go, stop }) {
     const effects = new Effects(options.total)
     const step = Math.max(1, Math.min(1000, Math.floor(options.total / 20)))
@@ -83,18 +83,18 @@ export const ROLES = {
     const waits = []
     let done = 0
     let at = 0
-    let told = 0
+    let reported = 0
     const count = ([number, , sent]) => {
       at = now()
       if (sent) waits.push(at - sent)
       effects.ran(number)
       if (++done % step === 0) marks.push([at, done, cpuMicros()])
-      if (done === 1) tell()
+      if (done === 1) report()
     }
     let timer
-    const tell = () => {
-      if (done === told) return
-      told = done
+    const report = () => {
+      if (done === reported) return
+      reported = done
       marks.push([at, done, cpuMicros()])
       say({ done })
       // An idle worker is measured without this timer.
@@ -115,13 +115,13 @@ export const ROLES = {
     say({ ready: true })
     await go
     const worker = await peer.worker(options, handlers[options.handler])
-    timer = setInterval(tell, TICK_MS)
+    timer = setInterval(report, TICK_MS)
     await sleep(options.settleMs ?? 0)
     const idle = { at: now(), cpu: cpuMicros() }
     await stop
     const used = { milliseconds: now() - idle.at, cpu: cpuMicros() - idle.cpu }
     clearInterval(timer)
-    tell()
+    report()
     await worker.close()
     return { effects, marks, waits, used, memory: megabytes() }
   },

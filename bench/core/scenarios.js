@@ -135,12 +135,12 @@ export async function measureLatency(bench, options) {
 }
 
 /** Fills the queue to `depth`, then measures one process that runs jobs and adds as many. */
-export async function measureHeld(bench, options) {
+export async function measureDepth(bench, options) {
   const { peer, start, store } = bench
   const { jobs, warmup, depth } = options
   const all = { ...DEFAULTS, ...options, total: depth + jobs + warmup }
   await enqueue(bench, { ...all, way: 'bulk', jobs: depth, warmup: 0 })
-  const worker = start('depth:hold', all)
+  const worker = start('depth:refill', all)
   await worker.ready()
   const redis = await store.cpuMicros?.()
   worker.go()
@@ -224,7 +224,7 @@ export async function measureIdle(bench, { seconds }) {
   const commands = await store.commands?.()
   const redis = await store.cpuMicros?.()
   await sleep(seconds * 1000)
-  // One command is that of the harness.
+  // Two of the commands are INFOs of the harness.
   const sent = store.commands && (await store.commands()) - commands - 2
   const redisUsed = store.cpuMicros && (await store.cpuMicros()) - redis
   const [{ used, memory }] = await stopped(bench, [worker], all, 1)

@@ -46,8 +46,8 @@ def enqueue(options, &push)
   say(figures: { seconds: (now - at) / 1000, cpu: cpu_micros - cpu, memory: megabytes })
 end
 
-# Adds jobs at a pace; the block gets the arguments and the delay in milliseconds.
-def pace(options)
+# Adds jobs at a fixed rate; the block gets the arguments and the delay in milliseconds.
+def send_at_rate(options)
   say(ready: true)
   await('go')
   began = now
@@ -68,7 +68,7 @@ class Counter
     @step = [1, [1000, @total / 20].min].max
     @bits = "\0".b * ((@total + 7) / 8)
     @lock = Mutex.new
-    @done = @told = 0
+    @done = @reported = 0
     @at = now
     @marks = []
     @waits = []
@@ -90,11 +90,11 @@ class Counter
       end
       @done += 1
       @marks << [@at, @done, cpu_micros] if (@done % @step).zero?
-      tell if @done == 1
+      report_done if @done == 1
     end
   end
 
-  # Tells the harness every ten milliseconds how many are done, and ends the program at `stop`.
+  # Reports every ten milliseconds how many are done, and ends the program at `stop`.
   def start
     say(ready: true)
     await('go')
@@ -103,7 +103,7 @@ class Counter
       @since = [now, cpu_micros]
       loop do
         sleep 0.01
-        @lock.synchronize { tell }
+        @lock.synchronize { report_done }
         # An idle worker is measured without this loop.
         break if @done >= @total
       end
@@ -117,16 +117,16 @@ class Counter
 
   def report
     effects = { bits: [@bits].pack('m0'), doubled: @doubled, foreign: @foreign }
-    @lock.synchronize { tell }
+    @lock.synchronize { report_done }
     say(figures: { effects: effects, marks: @marks, waits: @waits, used: @used, memory: megabytes })
   end
 
   private
 
-  def tell
-    return if @done == @told
+  def report_done
+    return if @done == @reported
 
-    @told = @done
+    @reported = @done
     @marks << [@at, @done, cpu_micros]
     say(done: @done)
   end

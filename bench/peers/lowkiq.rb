@@ -27,7 +27,7 @@ case ROLE
 when 'enqueue'
   enqueue(O) { |rows| Noop.perform_async(rows.map { |number, _text| { id: number, payload: [number, nil] } }) }
 when 'send'
-  pace(O) do |(number, _text, sent), delay|
+  send_at_rate(O) do |(number, _text, sent), delay|
     item = { id: number, payload: [number, sent] }
     item[:perform_in] = Time.now.to_f + delay / 1000.0 unless delay.zero?
     Noop.perform_async([item])

@@ -19,7 +19,7 @@ export default {
   title: 'plainjob on libsql, normal',
   order: 15,
   store: 'sqlite',
-  besides: 'highkiq-libsql-normal',
+  comparedTo: 'highkiq-libsql-normal',
   fromNpm: true,
   version: () => versionOf('plainjob'),
   async producer({ url }) {

@@ -35,7 +35,7 @@ when 'enqueue'
     end
   end
 when 'send'
-  pace(O) do |args, delay|
+  send_at_rate(O) do |args, delay|
     delay.zero? ? Noop.perform_async(*args) : Noop.perform_in(delay / 1000.0, *args)
   end
 when 'work'

@@ -87,7 +87,7 @@ function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {
         : []),
       `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes.`,
       `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and Redis share it.`,
-      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless “normal” is said.',
+      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”.',
       '- **Effects**: every job has a number. A job that does not run exactly once fails the run.',
       `- **Versions**: ${Object.entries(versions)
         .filter(([name]) => !name.startsWith('highkiq') && !name.startsWith('raw'))
@@ -190,8 +190,8 @@ function ratioTable({ ratios, driver }, groups, peers) {
       const what =
         of[0] === to[0]
           ? `${FIGURES[figure].title}, ${workloads.get(of[0])}`
-          : `${FIGURES[figure]?.title ?? 'client and Redis CPU'}, ${titles.get(of[1])}`
-      const direction = FIGURES[figure]?.better ?? 'less'
+          : `${FIGURES[figure].title}, ${titles.get(of[1])}`
+      const direction = FIGURES[figure].better
       return [
         `\`${name}\``,
         count(median),
@@ -211,7 +211,7 @@ export function betterPeers({ cells }, groups, peers) {
       rivals.flatMap((peer) =>
         Object.entries(FIGURES).flatMap(([figure, { title: unit, better }]) => {
           const theirs = summaryOf(cells[name], peer.name, figure)?.median
-          const own = summaryOf(cells[name], peer.besides ?? 'highkiq-redis', figure)?.median
+          const own = summaryOf(cells[name], peer.comparedTo ?? 'highkiq-redis', figure)?.median
           if (theirs === undefined || own === undefined) return []
           if (figure === 'cost') return []
           const lead = better === 'more' ? theirs / own : own / theirs
@@ -241,7 +241,7 @@ function leftOut({ absent, failures, cells }) {
   const rows = Object.entries(absent).map(([name, reason]) => `- \`${name}\`: ${reason}.`)
   if (failures.length > 0) rows.push(...failures.map((failure) => `- Failed: ${failure}`))
   if (!cells['depth.1e7']) rows.push('- 10,000,000 queued jobs: only `--deep` measures them.')
-  rows.push('- A workload that a queue cannot do has no row for it.')
+  rows.push('- A queue without the needed feature is missing from the table of a workload.')
   return [rows.join('\n')]
 }
 

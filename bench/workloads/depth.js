@@ -2,14 +2,14 @@
 
 import { Effects } from '../core/effects.js'
 import { argsOf, cpuMicros, megabytes, now } from '../core/roles.js'
-import { measureHeld } from '../core/scenarios.js'
+import { measureDepth } from '../core/scenarios.js'
 
 const DEPTHS = [3, 4, 5, 6, 7]
 const TICK_MS = 10
 
 export const roles = {
   /** Runs jobs and adds as many, so that the queue stays as deep as it is. */
-  async hold(peer, options, { say, go, stop }) {
+  async refill(peer, options, { say, go, stop }) {
     const { depth, jobs, warmup, payload, total } = options
     const chunk = Math.min(500, depth / 2)
     const effects = new Effects(total)
@@ -56,7 +56,7 @@ export default {
     for: (peer) => power < 6 || peer.app || peer.isRaw,
     deep: power > 6,
     rounds: power > 5 ? 1 : undefined,
-    measure: ({ jobs, warmup, ...bench }) => measureHeld(bench, { jobs, warmup, depth: 10 ** power }),
+    measure: ({ jobs, warmup, ...bench }) => measureDepth(bench, { jobs, warmup, depth: 10 ** power }),
   })),
   plots: [
     {

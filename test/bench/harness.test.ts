@@ -162,11 +162,14 @@ describe('options', () => {
   })
 
   test.each([
-    [['--peers', 'bulmq'], '--peers: there is no "bulmq"; there are highkiq-redis, bullmq'],
-    [['--only', 'proces'], '--only: there is no "proces"; there are process, process.noop, process.cpu'],
-    [['--rounds', '0'], '--rounds must be a whole number from 1 on (got "0")'],
-    [['--jobs', '1e5'], '--jobs must be a whole number from 1000 on (got "1e5")'],
-    [['--fast'], "Unknown option '--fast'; the options are --only, --peers"],
+    [['--peers', 'bulmq'], '--peers must name peers (got "bulmq"): use highkiq-redis, bullmq'],
+    [
+      ['--only', 'proces'],
+      '--only must name groups or workloads (got "proces"): use process, process.noop, process.cpu',
+    ],
+    [['--rounds', '0'], '--rounds must be a whole number, 1 or more (got "0")'],
+    [['--jobs', '1e5'], '--jobs must be a whole number, 1000 or more (got "1e5")'],
+    [['--fast'], "Unknown option '--fast'; use --only, --peers"],
   ])('%j is refused with what is right', (args, message) => {
     expect(() => parseOptions(args, known)).toThrow(message)
   })
