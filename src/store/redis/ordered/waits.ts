@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../../job/errors.ts'
 import type { OrderedStore, ShardUpdate } from '../../contract.ts'
-import { BlockingConnections, Ending } from '../server/blocking-connections.ts'
+import { BlockingConnections, StopSignal } from '../server/blocking-connections.ts'
 import { closedError } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 
@@ -39,24 +39,29 @@ export class OrderedWaits extends StorePart implements Partial<OrderedStore> {
     }
     const keys = queues.map((queue) => this.keys.orderedNotifications(queue, owner))
     const end = performance.now() + ms
-    const over = new Ending()
-    const stop = () => over.end()
+    const stopSignal = new StopSignal()
+    const stop = () => stopSignal.stop()
     signal.addEventListener('abort', stop, { once: true })
-    while (!signal.aborted) {
-      const left = (end - performance.now()) / 1000
-      if (left <= SHORTEST_MS / 1000) break
-      const seconds = Math.min(left, MAX_SECONDS)
-      const notified = await this.#connections
-        .run(over, seconds * 1000 + LATE_MS, (connection) => connection.call((client) => client.blpop(keys, seconds)))
-        .catch((thrown) => {
-          // A store that closes ends this wait; the next one is refused.
-          if (!this.server.isClosed || hasCode(thrown, 'STORE_CLOSED')) throw thrown
-        })
-      if (!notified) continue
+    try {
+      while (!signal.aborted) {
+        const left = (end - performance.now()) / 1000
+        if (left <= SHORTEST_MS / 1000) break
+        const seconds = Math.min(left, MAX_SECONDS)
+        const notified = await this.#connections
+          .run(stopSignal, seconds * 1000 + LATE_MS, (connection) =>
+            connection.call((client) => client.blpop(keys, seconds)),
+          )
+          .catch((thrown) => {
+            // A store that closes ends this wait; the next one is refused.
+            if (!this.server.isClosed || hasCode(thrown, 'STORE_CLOSED')) throw thrown
+          })
+        if (!notified) continue
+        const [key, shard] = notified
+        return { queue: queues[keys.indexOf(key)] as string, shard: shard === '' ? undefined : Number(shard) }
+      }
+      return undefined
+    } finally {
       signal.removeEventListener('abort', stop)
-      const [key, shard] = notified
-      return { queue: queues[keys.indexOf(key)] as string, shard: shard === '' ? undefined : Number(shard) }
     }
-    return undefined
   }
 }

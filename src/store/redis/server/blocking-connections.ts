@@ -6,18 +6,20 @@ import type { Server } from './server.ts'
 /** The time between two attempts to end a blocking command. */
 const UNBLOCK_MS = 10
 
-/** Ends blocking commands. An AbortController does the same at a cost that the start of a job would feel. */
-export class Ending {
-  isOver = false
+/** Ends blocking commands. Cheaper than an AbortController, which would delay the start of each job. */
+export class StopSignal {
+  isStopped = false
   readonly #listeners = new Set<() => void>()
 
-  end(): void {
-    this.isOver = true
+  /** Runs the listeners, only the first time. */
+  stop(): void {
+    if (this.isStopped) return
+    this.isStopped = true
     for (const listener of this.#listeners) listener()
   }
 
-  /** Runs `listener` when this ends. @returns a function that removes it */
-  onEnd(listener: () => void): () => void {
+  /** Runs `listener` at the stop. @returns a function that removes it */
+  onStop(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
   }
@@ -38,24 +40,24 @@ export class BlockingConnections {
   }
 
   /**
-   * Runs a blocking command, for which the server needs at most `ms`; `over` ends it earlier. Returns undefined
-   * when `over` ends before the command begins. `onBroken` runs when the connection breaks meanwhile.
+   * Runs a blocking command, for which the server needs at most `ms`; `signal` ends it earlier. Returns undefined
+   * when `signal` stops before the command begins. `onBroken` runs when the connection breaks meanwhile.
    */
   async run<T>(
-    over: Ending,
+    signal: StopSignal,
     ms: number,
     work: (connection: Connection) => Promise<T>,
     onBroken = () => {},
   ): Promise<T | undefined> {
-    const blocking = await this.#acquire(over)
+    const blocking = await this.#acquire(signal)
     if (!blocking) return undefined
-    if (over.isOver) {
+    if (signal.isStopped) {
       this.#idle.push(blocking)
       return undefined
     }
     const { connection } = blocking
     let waiting = true
-    const removeListener = over.onEnd(() => void this.#unblock(blocking, () => waiting))
+    const removeListener = signal.onStop(() => void this.#unblock(blocking, () => waiting))
     // A server that is gone without closing the connection never answers.
     const deadline = setTimeout(() => connection.client.disconnect(), ms)
     try {
@@ -77,10 +79,10 @@ export class BlockingConnections {
     }
   }
 
-  /** Returns a connection for a blocking command; undefined when `over` ends. */
-  async #acquire(over: Ending): Promise<BlockingConnection | undefined> {
+  /** Returns a connection for a blocking command; undefined when `signal` stops. */
+  async #acquire(signal: StopSignal): Promise<BlockingConnection | undefined> {
     for (;;) {
-      if (over.isOver) return undefined
+      if (signal.isStopped) return undefined
       const idle = this.#idle.pop()
       if (!idle) break
       if (idle.connection.isReady) return idle
@@ -89,14 +91,14 @@ export class BlockingConnections {
     const connection = this.#server.connect({ blocking: true })
     const abort = () => connection.close()
     const deadline = setTimeout(abort, 2 * this.#server.options.commandTimeout)
-    const removeListener = over.onEnd(abort)
+    const removeListener = signal.onStop(abort)
     try {
       await connection.ready()
       const id = (await connection.call((client) => client.client('ID'))) as number
       return { connection, id }
     } catch (thrown) {
       this.#server.disconnect(connection)
-      if (over.isOver) return undefined
+      if (signal.isStopped) return undefined
       throw thrown
     } finally {
       clearTimeout(deadline)

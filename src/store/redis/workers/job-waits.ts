@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../../../job/errors.ts'
 import type { FetchedJob } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
-import { BlockingConnections, Ending } from '../server/blocking-connections.ts'
+import { BlockingConnections, StopSignal } from '../server/blocking-connections.ts'
 import type { Server } from '../server/server.ts'
 import type { Owner, Wait } from './owner.ts'
 
@@ -20,8 +20,8 @@ const LATE_MS = 1500
 const MAX_WAITS = 16
 /** With more queues than connections a wait ends after this time, so that the other queues get their turn. */
 const ROTATE_MS = 1000
-/** A wait that is over lets its commands wait for the next one this long. */
-const PARK_MS = 50
+/** After a wait has returned, its other BLMOVEs stay open for this long. */
+const OPEN_MS = 50
 /** A wait ends after this time while a queue is paused, in case the message that it was resumed is lost. */
 const RESUME_MS = 500
 /** Errors with which the server refuses to move a job to its owner: out of memory, or a key of the wrong type. */
@@ -80,7 +80,7 @@ export class JobWaits {
       resolve = done
     })
     const finish = (jobs: FetchedJob[]) => {
-      this.#park(owner, waits)
+      this.#keepOpen(owner, waits)
       resolve(jobs)
     }
     const join = (wait: Wait) => {
@@ -91,7 +91,7 @@ export class JobWaits {
         if (thrown !== undefined) failures.push(thrown)
         if (job) {
           finish([job])
-        } else if (thrown === undefined && left >= SHORTEST_MS && !wait.over.isOver) {
+        } else if (thrown === undefined && left >= SHORTEST_MS && !wait.signal.isStopped) {
           // The queues that do not wait yet get their turn.
           open.add(wait.queue)
           join(this.#begin(owner, firstOf(open), left))
@@ -100,12 +100,12 @@ export class JobWaits {
         }
       }
     }
-    for (const wait of this.#parked(owner)) {
-      const { queue, endsAt, over } = wait
+    for (const wait of this.#unused(owner)) {
+      const { queue, endsAt } = wait
       if (!names.has(queue)) continue
-      const isInTime = !over.isOver && endsAt < deadline + SHORTEST_MS
+      const isInTime = !wait.signal.isStopped && endsAt < deadline + SHORTEST_MS
       if (isInTime && waits.size < most && open.delete(queue)) join(wait)
-      else over.end()
+      else wait.signal.stop()
     }
     while (waits.size < most && open.size > 0) join(this.#begin(owner, firstOf(open), limit))
     // All queues are paused.
@@ -113,7 +113,7 @@ export class JobWaits {
     const asked = waits.size
     const stop = () => {
       if (signal.reason === 'settle') finish([])
-      else for (const { over } of waits) over.end()
+      else for (const wait of waits) wait.signal.stop()
     }
     signal.addEventListener('abort', stop, { once: true })
     const unsubscribe = somePaused ? this.#pauses.notifier.subscribe(() => finish([])) : undefined
@@ -131,18 +131,18 @@ export class JobWaits {
   }
 
   /** Ends the waits that no call has continued: their owner has no free slot. */
-  endParked(owner: Owner): void {
-    for (const { over } of this.#parked(owner)) over.end()
+  endUnused(owner: Owner): void {
+    for (const wait of this.#unused(owner)) wait.signal.stop()
   }
 
   brokeWithin(ms: number): boolean {
     return performance.now() - this.#brokeAt < ms
   }
 
-  /** Without a queue there is nothing to wait for, and the wait only takes its time. */
+  /** Starts to wait for a job of the queue. Without a queue it is a timer. */
   #begin(owner: Owner, queue: string, ms: number): Wait {
-    const over = new Ending()
-    const wait: Wait = { queue, endsAt: performance.now() + ms, over, onEnd: undefined, parkedUntil: 0 }
+    const signal = new StopSignal()
+    const wait: Wait = { queue, endsAt: performance.now() + ms, signal, onEnd: undefined, openUntil: 0 }
     owner.waits.add(wait)
     const ended = (job?: FetchedJob, thrown?: unknown) => {
       if (!owner.waits.delete(wait)) return
@@ -153,37 +153,37 @@ export class JobWaits {
       }
     }
     if (queue === '') {
-      over.onEnd(ended)
+      signal.onStop(ended)
       setTimeout(ended, ms).unref()
     } else {
-      this.#wait(owner, queue, ms / 1000, over).then(ended, (thrown) => ended(undefined, thrown))
+      this.#wait(owner, queue, ms / 1000, signal).then(ended, (thrown) => ended(undefined, thrown))
     }
     return wait
   }
 
-  /** Lets commands wait on for a moment, until a call continues them. */
-  #park(owner: Owner, waits: ReadonlySet<Wait>): void {
+  /** Keeps commands open for a moment, until a call continues them. */
+  #keepOpen(owner: Owner, waits: ReadonlySet<Wait>): void {
     if (waits.size === 0) return
-    const until = performance.now() + PARK_MS
+    const until = performance.now() + OPEN_MS
     for (const wait of waits) {
       wait.onEnd = undefined
-      wait.parkedUntil = until
+      wait.openUntil = until
     }
     const end = () => {
-      for (const wait of this.#parked(owner)) if (wait.parkedUntil <= until) wait.over.end()
+      for (const wait of this.#unused(owner)) if (wait.openUntil <= until) wait.signal.stop()
     }
-    setTimeout(end, PARK_MS).unref()
+    setTimeout(end, OPEN_MS).unref()
   }
 
-  #parked(owner: Owner): Wait[] {
+  #unused(owner: Owner): Wait[] {
     return [...owner.waits].filter(({ onEnd }) => !onEnd)
   }
 
-  async #wait(owner: Owner, queue: string, seconds: number, over: Ending): Promise<FetchedJob | undefined> {
+  async #wait(owner: Owner, queue: string, seconds: number, signal: StopSignal): Promise<FetchedJob | undefined> {
     const { keys, texts } = this.#server
     const ms = seconds * 1000 + LATE_MS
     const answer = await this.#connections.run(
-      over,
+      signal,
       ms + 1000,
       async (connection) => {
         const asked = performance.now()
@@ -221,7 +221,7 @@ export class JobWaits {
     } else {
       return job
     }
-    for (const { over } of owner.waits) over.end()
+    for (const wait of owner.waits) wait.signal.stop()
     return undefined
   }
 }

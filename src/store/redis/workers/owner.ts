@@ -4,7 +4,7 @@
  */
 
 import type { FetchedJob } from '../../contract.ts'
-import type { Ending } from '../server/blocking-connections.ts'
+import type { StopSignal } from '../server/blocking-connections.ts'
 
 export interface HeldJob {
   queue: string
@@ -22,11 +22,11 @@ export interface Wait {
   readonly queue: string
   /** When the server ends it at the latest, on the monotonic clock. */
   readonly endsAt: number
-  readonly over: Ending
+  readonly signal: StopSignal
   /** Gets the job, or why there is none. Without this function the job is recovered. */
   onEnd: ((job: FetchedJob | undefined, thrown?: unknown) => void) | undefined
-  /** When it ends without a call that continues it. */
-  parkedUntil: number
+  /** When it ends without a call that continues it, on the monotonic clock. */
+  openUntil: number
 }
 
 /** Until an owner has fetched, an answer holds few jobs, in case they are large. */

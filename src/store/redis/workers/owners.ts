@@ -51,7 +51,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     try {
       const answer = await this.#script.run(owner, step)
       if (answer.fenced) this.#fenced(owner)
-      else if (step.fetch.n > 0 && answer.fetched.length >= step.fetch.n) this.#waits.endParked(owner)
+      else if (step.fetch.n > 0 && answer.fetched.length >= step.fetch.n) this.#waits.endUnused(owner)
       return answer
     } catch (thrown) {
       this.#lost()
@@ -111,7 +111,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   close(): void {
     for (const owner of this.#known.values()) {
       owner.left = true
-      for (const { over } of owner.waits) over.end()
+      for (const { signal } of owner.waits) signal.stop()
     }
   }
 
@@ -144,7 +144,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
 
   /** Forgets an owner that has lost its lease and ends its waits; its queues are kept for its claim. */
   #fenced(owner: Owner): void {
-    for (const { over } of owner.waits) over.end()
+    for (const { signal } of owner.waits) signal.stop()
     this.#known.delete(owner.name)
     this.#lastQueues.set(owner.name, owner.queues)
   }

@@ -31,7 +31,7 @@ export class Reconciler {
     await connection.ready()
     // No job may arrive meanwhile: this process knows of it only once it has read the wait's answer.
     while (owner.waits.size > 0) {
-      for (const { over } of owner.waits) over.end()
+      for (const { signal } of owner.waits) signal.stop()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
     const { keys } = this.#server

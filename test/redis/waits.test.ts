@@ -1,0 +1,50 @@
+import { getEventListeners } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { until } from '../engine/bench.ts'
+import { type RedisServer, startServer } from './server.ts'
+import type { Match } from './step.ts'
+import { openStage } from './steps/stage.ts'
+import { onRedis } from './suite.ts'
+
+const NEVER = new AbortController().signal
+const UNBLOCK: Match = (name, [what]) => name === 'CLIENT' && String(what).toUpperCase() === 'UNBLOCK'
+
+onRedis('the end of a wait for jobs', () => {
+  let server: RedisServer
+  beforeAll(async () => {
+    server = await startServer({ databases: 1000 })
+  })
+  afterAll(() => server.remove())
+
+  /** A store in which A waits for jobs of `p`. */
+  async function openWait(t: TestContext) {
+    const stage = await openStage(server, t)
+    const about = { queues: ['p', 'q'], seconds: 60, host: '' }
+    await stage.store.workers.join('A', about)
+    await stage.direct.workers.join('B', about)
+    const waiting = stage.store.workers.waitForJobs('A', ['p'], 1, 2000, NEVER)
+    await until(async () => (await stage.blocked()) === 1)
+    return { stage, waiting }
+  }
+
+  test('an owner that leaves while the server is slow sends few commands to end its wait', async (t) => {
+    const { stage, waiting } = await openWait(t)
+    await stage.ask(['CONFIG', 'RESETSTAT'])
+    const held = stage.fault(UNBLOCK, 'hold')
+    const released = stage.store.workers.release('A')
+    await held.happened
+    await sleep(100)
+    held.release()
+    expect(await waiting).toEqual([])
+    expect(await released).toBe(true)
+    const [[stats = ''] = []] = await stage.ask(['INFO', 'commandstats'])
+    expect(Number(/client\|unblock:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5)
+  })
+
+  test('a wait for ordered queues leaves no listener behind', async (t) => {
+    const { store } = await openStage(server, t)
+    await store.ordered.wait('A', ['q'], 20, NEVER)
+    expect(getEventListeners(NEVER, 'abort')).toHaveLength(0)
+  })
+})
