@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { job, requestOf, toQueue } from '../conformance/bench.ts'
 import { until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import type { Match } from './step.ts'
@@ -23,9 +24,10 @@ onRedis('the end of a wait for jobs', () => {
     const about = { queues: ['p', 'q'], seconds: 60, host: '' }
     await stage.store.workers.join('A', about)
     await stage.direct.workers.join('B', about)
-    const waiting = stage.store.workers.waitForJobs('A', ['p'], 1, 2000, NEVER)
+    const waits = new AbortController()
+    const waiting = stage.store.workers.waitForJobs('A', ['p'], 1, 2000, waits.signal)
     await until(async () => (await stage.blocked()) === 1)
-    return { stage, waiting }
+    return { stage, waiting, waits }
   }
 
   test('an owner that leaves while the server is slow sends few commands to end its wait', async (t) => {
@@ -41,6 +43,27 @@ onRedis('the end of a wait for jobs', () => {
     const [[stats = ''] = []] = await stage.ask(['INFO', 'commandstats'])
     expect(Number(/client\|unblock:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5)
   })
+
+  for (const isFull of [true, false]) {
+    const when = isFull ? 'all slots are full' : 'its worker is quiet'
+    test(`a job that comes for the wait of an owner when ${when} goes to another one soon`, async (t) => {
+      const { stage, waiting, waits } = await openWait(t)
+      const held = stage.fault(UNBLOCK, 'hold')
+      if (isFull) await stage.push(job(1))
+      waits.abort('settle')
+      expect(await waiting).toEqual([])
+      if (isFull) {
+        const fetch = requestOf({ fetch: { queues: ['q'], n: 1 } })
+        expect((await stage.store.workers.settleAndFetch('A', fetch)).fetched).toHaveLength(1)
+        await held.happened
+      }
+      await stage.direct.jobs.push([toQueue('p', job(2))], Date.now())
+      const before = performance.now()
+      expect(await stage.direct.workers.waitForJobs('B', ['p'], 1, 5000, NEVER)).toHaveLength(1)
+      expect(performance.now() - before).toBeLessThan(1000)
+      held.release()
+    })
+  }
 
   test('a wait for ordered queues leaves no listener behind', async (t) => {
     const { store } = await openStage(server, t)

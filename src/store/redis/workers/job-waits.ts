@@ -30,8 +30,8 @@ const REFUSALS: readonly ErrorCode[] = ['STORE_FULL', 'STORE_UNUSABLE']
 export interface WaitEvents {
   /** A wait's connection broke: a job may lie in the list of arrivals without this process knowing. */
   lost: () => void
-  /** A job arrived that only the next settleAndFetch may hand out: it is among the recovered jobs. */
-  recovered: (owner: Owner) => void
+  /** A job arrived that only the next settleAndFetch may hand out, within `ms`: it is among the recovered jobs. */
+  recovered: (owner: Owner, ms?: number) => void
   /** A job arrived that must go back to its queue: it is among the requeued jobs. */
   requeue: (owner: Owner) => void
 }
@@ -149,7 +149,8 @@ export class JobWaits {
       if (wait.onEnd) wait.onEnd(job, thrown)
       else if (job) {
         owner.recovered.push(job)
-        this.#events.recovered(owner)
+        // The owner may have no free slot, so a call has only a moment to fetch the job.
+        this.#events.recovered(owner, signal.isStopped ? 0 : OPEN_MS)
       }
     }
     if (queue === '') {
@@ -217,7 +218,7 @@ export class JobWaits {
     } else if (answer.version !== owner.version) {
       // A job was cancelled since the last settleAndFetch: the next one reports that and hands this job out.
       owner.recovered.push(job)
-      this.#events.recovered(owner)
+      this.#events.recovered(owner, signal.isStopped ? 0 : undefined)
     } else {
       return job
     }

@@ -39,7 +39,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     this.#script = new SettleAndFetchScript(server, connection, pauses)
     this.#waits = new JobWaits(server, pauses, {
       lost: () => this.#lost(),
-      recovered: (owner) => this.#after(REQUEUE_MS, () => this.#requeue(owner)),
+      recovered: (owner, ms = REQUEUE_MS) => this.#after(ms, () => this.#requeue(owner)),
       requeue: (owner) => void this.#requeue(owner),
     })
     this.#reconciler = new Reconciler(server, connection)
