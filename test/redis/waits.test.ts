@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
+import { WAITS_AGAIN } from '#dist/store/contract.js'
 import { job, requestOf, toQueue } from '../conformance/bench.ts'
 import { until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -50,7 +51,7 @@ onRedis('the end of a wait for jobs', () => {
       const { stage, waiting, waits } = await openWait(t)
       const held = stage.fault(UNBLOCK, 'hold')
       if (isFull) await stage.push(job(1))
-      waits.abort('settle')
+      waits.abort(WAITS_AGAIN)
       expect(await waiting).toEqual([])
       if (isFull) {
         const fetch = requestOf({ fetch: { queues: ['q'], n: 1 } })

@@ -153,6 +153,9 @@ export type OwnedJob = Omit<OrphanedJob, 'ticket'>
 
 export type Signal = 'TSTP' | 'TERM' | 'TTIN'
 
+/** The reason of an abort of `waitForJobs` whose caller settles jobs and then waits again. */
+export const WAITS_AGAIN = 'settle'
+
 export interface WorkerStore {
   /**
    * One step of a worker: reports attempts that began, settles attempts that ended, and fetches jobs, in this order.
@@ -164,8 +167,8 @@ export interface WorkerStore {
   /**
    * Waits, without polling, until one of `queues` may have a job, at most `ms`, or until `signal` aborts. A store that can
    * fetch while it waits returns at most `n` jobs: they belong to the owner, and no cancellation was requested since the
-   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. An abort with the reason `settle` means
-   * that the caller waits again soon.
+   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. An abort with the reason
+   * `WAITS_AGAIN` means that the caller waits again soon.
    */
   waitForJobs(
     owner: string,

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../../job/errors.ts'
-import type { FetchedJob, SettleAndFetchAnswer, Settlement } from '../../store/contract.ts'
+import { type FetchedJob, type SettleAndFetchAnswer, type Settlement, WAITS_AGAIN } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { WorkerHandle } from '../executor.ts'
 import type { QueueOrder } from '../queue-order.ts'
@@ -276,7 +276,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** A job has ended, or a slot is free: ends the wait for jobs, or plans a call. */
   #wake(): void {
-    this.#waiting?.abort(this.#slots.state === 'open' ? 'settle' : 'stop')
+    this.#waiting?.abort(this.#slots.state === 'open' ? WAITS_AGAIN : 'stop')
     this.#waiting = undefined
     this.plan()
   }

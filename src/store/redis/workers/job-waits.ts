@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../../../job/errors.ts'
-import type { FetchedJob } from '../../contract.ts'
+import { type FetchedJob, WAITS_AGAIN } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { BlockingConnections, StopSignal } from '../server/blocking-connections.ts'
 import type { Server } from '../server/server.ts'
@@ -112,7 +112,7 @@ export class JobWaits {
     if (waits.size === 0) join(this.#begin(owner, '', limit))
     const asked = waits.size
     const stop = () => {
-      if (signal.reason === 'settle') finish([])
+      if (signal.reason === WAITS_AGAIN) finish([])
       else for (const wait of waits) wait.signal.stop()
     }
     signal.addEventListener('abort', stop, { once: true })
