@@ -60,7 +60,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
   }
 
   /**
-   * Sends the commands together, without a transaction: a part of them may fail.
+   * Sends the commands together, without a transaction: some may fail.
    * @throws PushError
    */
   async #pushPlain(items: readonly PushItem[]): Promise<void> {
@@ -88,7 +88,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         wakes ||= item.to !== 'dead'
       }
     }
-    const results = await this.server.together(
+    const results = await this.server.callAll(
       (client) => {
         const all: Promise<unknown>[] = []
         if (queues.size > 0) all.push(client.sadd(this.keys.queues, ...queues))

@@ -210,8 +210,11 @@ export class Connection {
     return results.slice(0, length)
   }
 
-  /** Does the same for the commands that `work` sends. It costs less than a pipeline when they are few. */
-  async together(work: (client: Redis) => Promise<unknown>[], channel?: string): Promise<[Error | null, Reply][]> {
+  /**
+   * Sends the commands of `work` in one write; returns an answer or an error for each. `channel` is notified as above. It
+   * costs less than a pipeline for few commands.
+   */
+  async callAll(work: (client: Redis) => Promise<unknown>[], channel?: string): Promise<[Error | null, Reply][]> {
     return this.call((client) => {
       const { stream } = client
       stream?.cork()

@@ -116,8 +116,8 @@ export class Server {
     return (await this.ready()).pipeline(...filled)
   }
 
-  async together(...sent: Parameters<Connection['together']>): ReturnType<Connection['together']> {
-    return (await this.ready()).together(...sent)
+  async callAll(...sent: Parameters<Connection['callAll']>): ReturnType<Connection['callAll']> {
+    return (await this.ready()).callAll(...sent)
   }
 
   async all(...filled: Parameters<Connection['all']>): Promise<Reply[]> {

@@ -189,7 +189,7 @@ export class JobWaits {
       async (connection) => {
         const asked = performance.now()
         // The same write asks for the version and the pause just after the move, at no extra round trip.
-        const [moved, version, paused] = await connection.together((client) => [
+        const [moved, version, paused] = await connection.callAll((client) => [
           client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
           client.get(keys.cancellationVersion),
           client.sismember(keys.paused, queue),
