@@ -14,6 +14,22 @@ test('processes are listed with their heartbeat data, and receive signals', asyn
   expect(items).toHaveLength(2)
   const ours = items.find(({ ours }: { ours: boolean }) => ours)
   expect(ours).toMatchObject({ concurrency: 3, queues: ['a', 'b'], state: 'live', quiet: false, pid: process.pid })
+  expect(Object.keys(ours)).toEqual([
+    ...[
+      'identity',
+      'hostname',
+      'pid',
+      'tag',
+      'labels',
+      'queues',
+      'definedQueues',
+      'version',
+      'ours',
+      'embedded',
+      'busy',
+    ],
+    ...['concurrency', 'orderedConcurrency', 'rss', 'quiet', 'leader', 'startedAt', 'beat', 'state'],
+  ])
   const other = items.find(({ ours }: { ours: boolean }) => !ours)
   expect(other).toMatchObject({ identity: 'ruby:1:abc', state: 'silent', busy: 1, rss: 9 })
 

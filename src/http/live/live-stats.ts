@@ -44,8 +44,7 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
     const roundTrip = performance.now() - began
     const [stats, findings, crons] = await Promise.all([hq.stats(), alerts.find(), countCrons()])
     const at = hq.now()
-    const { ordered, ...figures } = stats
-    const { processed, failed, busy, enqueued, retries, dead } = figures
+    const { processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency, ordered } = stats
     history.add({ at, processed, failed, busy, enqueued, retries, dead })
     const rates = history.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
@@ -54,7 +53,15 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
       at: new Date(at),
       roundTrip: Math.round(roundTrip * 10) / 10,
       stats: {
-        ...figures,
+        processed,
+        failed,
+        busy,
+        enqueued,
+        backlog,
+        scheduled,
+        retries,
+        dead,
+        defaultLatency,
         processes: findings.processes.length,
         concurrency: sum('concurrency'),
         orderedConcurrency: sum('orderedConcurrency'),

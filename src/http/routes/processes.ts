@@ -10,8 +10,29 @@ import { answer, get, ok, post, type Route } from '../server/route.ts'
 import { cut, summaryOf, timeOf } from './job-summary.ts'
 
 function processOf(process: Process, now: number) {
-  const { isQuiet: quiet, startedAt, beat, weights: _, capsules: __, ...shown } = process
-  return { ...shown, quiet, startedAt: timeOf(startedAt), beat: timeOf(beat), state: process.stateAt(now) }
+  const { identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded } = process
+  const { busy, concurrency, orderedConcurrency, rss, isQuiet, leader, startedAt, beat } = process
+  return {
+    identity,
+    hostname,
+    pid,
+    tag,
+    labels,
+    queues,
+    definedQueues,
+    version,
+    ours,
+    embedded,
+    busy,
+    concurrency,
+    orderedConcurrency,
+    rss,
+    quiet: isQuiet,
+    leader,
+    startedAt: timeOf(startedAt),
+    beat: timeOf(beat),
+    state: process.stateAt(now),
+  }
 }
 
 /** Makes a route that sends a signal to a process. */
