@@ -19,3 +19,19 @@ test('a statement returns rows by column name, and can be used again after an er
   ])
   driver.close()
 })
+
+test('with libsql a statement that fails throws its own error, also when it can not be prepared again', async () => {
+  const driver = await openDriver(':memory:', 'libsql')
+  driver.exec('CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)')
+  const add = driver.prepare('INSERT INTO t (text) VALUES (?) RETURNING id, text')
+  const db = driver.connection as unknown as { prepare?: unknown }
+  const prepare = db.prepare
+  db.prepare = () => {
+    throw new Error('no statement can be prepared')
+  }
+  expect(() => add.get(null)).toThrow(/NOT NULL/)
+  expect(() => add.get('one')).toThrow('no statement can be prepared')
+  db.prepare = prepare
+  expect(add.get('one')).toEqual({ id: 1, text: 'one' })
+  driver.close()
+})

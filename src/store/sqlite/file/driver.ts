@@ -104,28 +104,31 @@ async function openLibsql(path: string): Promise<Driver> {
           // libsql makes arrays of rows faster than objects.
           return made.reader ? made.raw() : made
         })
-      let statement = prepare()
-      const names = statement.reader ? nativeCall(() => statement.columns()).map(({ name }) => name) : []
+      const first = prepare()
+      let statement: typeof first | undefined = first
+      const names = first.reader ? nativeCall(() => first.columns()).map(({ name }) => name) : []
       const rowOf = (cells: unknown) => {
         const row: Record<string, unknown> = {}
         for (const [i, name] of names.entries()) row[name] = (cells as unknown[])[i]
         return row
       }
       // The values are one array, because libsql would flatten several arguments, which costs as much as binding them.
-      const read = <T>(call: () => T): T => {
+      const read = <T>(call: (prepared: typeof first) => T): T => {
+        statement ??= prepare()
+        const prepared = statement
         try {
-          return nativeCall(call)
+          return nativeCall(() => call(prepared))
         } catch (thrown) {
           // libsql would throw the same error at each later `get`.
-          statement = prepare()
+          statement = undefined
           throw thrown
         }
       }
       return {
-        run: (...values) => nativeCall(() => statement.run(values)),
-        all: (...values) => read(() => statement.all(values)).map(rowOf),
+        run: (...values) => read((prepared) => prepared.run(values)),
+        all: (...values) => read((prepared) => prepared.all(values)).map(rowOf),
         get: (...values) => {
-          const cells = read(() => statement.get(values))
+          const cells = read((prepared) => prepared.get(values))
           return cells && rowOf(cells)
         },
       }
