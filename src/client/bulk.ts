@@ -5,7 +5,7 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { refuseUnknown } from '../job/options.ts'
 import type { PushRequest } from './request.ts'
-import type { Similar } from './template.ts'
+import type { TemplateCache } from './template.ts'
 
 /** The most jobs that are stored in one step. */
 export const BULK = 1000
@@ -36,7 +36,7 @@ export interface Bulk<Args extends unknown[] = unknown[]> {
 
 export interface BulkPlan {
   batchSize: number
-  similar: Similar | undefined
+  cache: TemplateCache | undefined
   /** Returns the push of the i-th row. @throws INVALID_JOB */
   request(args: unknown, i: number): PushRequest
   /** Call it after the last row. @throws INVALID_JOB */
@@ -73,7 +73,7 @@ export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock)
   }
   return {
     batchSize,
-    similar: bulk.isUniform && !times ? {} : undefined,
+    cache: bulk.isUniform && !times ? {} : undefined,
     request(args, i) {
       if (!Array.isArray(args)) {
         throw invalid(`${name}: job ${i} of the bulk is no list: each is the list of a job's arguments, so write [row]`)

@@ -20,7 +20,7 @@ import { Override } from './override.ts'
 import type { DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
 import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
 import { StoreTarget } from './store-target.ts'
-import { type Similar, type Template, templateOf } from './template.ts'
+import { type Template, type TemplateCache, templateOf } from './template.ts'
 import { trackOf } from './track.ts'
 
 export interface ClientOptions extends RequestContext {
@@ -192,8 +192,8 @@ export class Client implements Pusher, PushPipe {
    * The job's id once it is stored; null when middleware stopped it.
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
-  push(request: PushRequest, similar?: Similar): Promise<string | null> {
-    return this.target.push(this, request, similar)
+  push(request: PushRequest, cache?: TemplateCache): Promise<string | null> {
+    return this.target.push(this, request, cache)
   }
 
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
@@ -211,17 +211,17 @@ export class Client implements Pusher, PushPipe {
     return planBulk(bulk, this.#options)
   }
 
-  prepare(request: PushRequest, similar?: Similar): PreparedPush | Promise<PreparedPush | null> {
+  prepare(request: PushRequest, cache?: TemplateCache): PreparedPush | Promise<PreparedPush | null> {
     if (!this.isPlain) return this.#passed(request)
     const now = this.#options.now()
-    const isRepeated = similar?.now === now && this.#options.strictArgs === 'raise'
-    if (isRepeated && similar.template) return this.#fill(similar.template, request.args)
+    const isRepeated = cache?.now === now && this.#options.strictArgs === 'raise'
+    if (isRepeated && cache.template) return this.#fill(cache.template, request.args)
     const payload = this.normalise(request)
     const prepared = this.write(payload, request.idempotent)
-    if (similar && request.jid === undefined) {
-      similar.now = now
-      // A push that stays alone needs no template.
-      similar.template = isRepeated ? templateOf(payload, prepared.destination, this.#json(payload.args)) : undefined
+    if (cache && request.jid === undefined) {
+      cache.now = now
+      // A single push needs no template.
+      cache.template = isRepeated ? templateOf(payload, prepared.destination, this.#json(payload.args)) : undefined
     }
     return prepared
   }

@@ -6,7 +6,7 @@ import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client, Target } from './client.ts'
 import type { PushOptions, PushRequest } from './request.ts'
 import { pushOptionsOf, type SetOptions } from './set-options.ts'
-import type { Similar } from './template.ts'
+import type { TemplateCache } from './template.ts'
 
 interface JobAbout {
   /** Pushes the job; default: the client of the app. */
@@ -31,7 +31,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   readonly #about: JobAbout
   readonly #client: Client
   readonly #options: PushOptions
-  readonly #similar: Similar = {}
+  readonly #cache: TemplateCache = {}
 
   constructor(app: AppPort, definition: JobDefinition, about: JobAbout = {}) {
     this.#app = app
@@ -64,7 +64,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
 
   /** Pushes now, or at the time given to `set`. @returns the job's id; null when client middleware stopped it */
   performAsync(...args: Args): Promise<string | null> {
-    return this.#client.push(this.request(args), this.#about.wrap ? undefined : this.#similar)
+    return this.#client.push(this.request(args), this.#about.wrap ? undefined : this.#cache)
   }
 
   /**

@@ -3,12 +3,13 @@
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { PushError } from '../job/errors.ts'
+import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import type { OrderedPushes, PushItem, TaskSpec } from '../store/contract.ts'
 import type { Bulk, BulkPlan } from './bulk.ts'
 import type { OrderedNames } from './ordered-names.ts'
 import type { PushRequest } from './request.ts'
-import type { Similar } from './template.ts'
+import type { TemplateCache } from './template.ts'
 
 /** A job that is ready to be stored. */
 export interface PreparedPush {
@@ -30,10 +31,10 @@ export interface PushPipe {
   /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
   write(payload: Payload, once?: boolean): PreparedPush
   /**
-   * All these steps; returns null when middleware stopped the push. Without middleware it returns no promise. The pushes
-   * with the same `similar` differ in nothing but their arguments.
+   * Runs all these steps; returns null when middleware stopped the push. Without middleware it returns no promise. The
+   * pushes with the same `cache` differ only in their arguments.
    */
-  prepare(request: PushRequest, similar?: Similar): PreparedPush | Promise<PreparedPush | null>
+  prepare(request: PushRequest, cache?: TemplateCache): PreparedPush | Promise<PreparedPush | null>
   /** @throws INVALID_JOB, INVALID_OPTION */
   plan<Args extends unknown[]>(bulk: Bulk<Args>): BulkPlan
 }
@@ -72,7 +73,7 @@ export interface FakeQueues {
 
 export interface PushTarget {
   /** Resolves with the job's id when it is stored; with null when middleware stopped it. @throws PushError */
-  push(pipe: PushPipe, request: PushRequest, similar?: Similar): Promise<string | null>
+  push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null>
   /** Resolves with an id for each row, null where middleware stopped it. @throws PushError */
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]>
   /** Resolves with the number of items. @throws PushError */
@@ -99,10 +100,10 @@ export abstract class DirectTarget implements PushTarget {
   abstract putAll(jobs: PreparedPush[]): Promise<void>
   abstract putOrdered(push: PreparedOrderedPush): Promise<void>
 
-  async push(pipe: PushPipe, request: PushRequest, similar?: Similar): Promise<string | null> {
+  async push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
     const learning = this.#learnOrdered(pipe, request?.class)
     if (learning) await learning
-    const preparing = pipe.prepare(request, similar)
+    const preparing = pipe.prepare(request, cache)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return null
     try {
@@ -137,18 +138,10 @@ export abstract class DirectTarget implements PushTarget {
       return batch.length < plan.batchSize ? undefined : flush()
     }
     const addRow = (args: unknown): Promise<void> | undefined => {
-      const preparing = pipe.prepare(plan.request(args, jids.length), plan.similar)
+      const preparing = pipe.prepare(plan.request(args, jids.length), plan.cache)
       return preparing instanceof Promise ? preparing.then(add) : add(preparing)
     }
-    const { rows } = bulk
-    // A promise for each row costs as much as the rest of its push.
-    if (Symbol.asyncIterator in rows) for await (const args of rows) await addRow(args)
-    else {
-      for (const args of rows) {
-        const adding = addRow(Array.isArray(args) ? args : await args)
-        if (adding) await adding
-      }
-    }
+    await forEachOf<unknown>(bulk.rows, addRow)
     plan.end(jids.length)
     if (batch.length > 0) await flush()
     return jids

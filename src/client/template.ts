@@ -3,11 +3,10 @@
 import type { Payload } from '../job/payload.ts'
 import type { PushItem } from '../store/contract.ts'
 
-/** What pushes share that differ in nothing but their arguments. */
-export interface Similar {
-  /** When the last one was prepared, in milliseconds. */
+/** The template of pushes that differ only in their arguments, and the time it is valid for. */
+export interface TemplateCache {
+  /** The time of the last push, in milliseconds. */
   now?: number
-  /** The text of one at that time. */
   template?: Template | undefined
 }
 

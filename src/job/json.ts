@@ -357,3 +357,25 @@ export async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) found.push(item)
   return found
 }
+
+/**
+ * Calls `run` with each element, one after the other. An iterable may also yield promises of its elements. Other elements
+ * are not awaited: that would cost as much as a push.
+ */
+export async function forEachOf<T>(
+  elements: Iterable<T | PromiseLike<T>> | AsyncIterable<T>,
+  run: (element: T) => Promise<void> | undefined,
+): Promise<void> {
+  if (Symbol.asyncIterator in elements) {
+    for await (const element of elements) await run(element)
+    return
+  }
+  for (const element of elements) {
+    const running = run(isPromise(element) ? await element : element)
+    if (running) await running
+  }
+}
+
+export function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof (value as PromiseLike<T> | null | undefined)?.then === 'function'
+}

@@ -4,6 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { forEachOf } from '../job/json.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
 import { metaOf } from './meta.ts'
@@ -149,13 +150,7 @@ async function addAll(writer: RowWriter, rows: Rows, flush: () => Promise<void>)
     const added = writer.add(row)
     return added ? added.then(flushFull) : flushFull()
   }
-  if (Symbol.asyncIterator in rows) for await (const row of rows) await add(row)
-  else {
-    for (const row of rows) {
-      const added = add(row)
-      if (added) await added
-    }
-  }
+  await forEachOf(rows, add)
   await flush()
 }
 

@@ -5,7 +5,7 @@ import { shown } from '../job/options.ts'
 import type { TaskRecord } from '../store/contract.ts'
 import type { OpenImport } from './import.ts'
 import { metaOf } from './meta.ts'
-import { fingerprintOf, type Row } from './rows.ts'
+import { fingerprintOf, type Row, type Rows } from './rows.ts'
 
 /**
  * Checks format and columns.
@@ -28,11 +28,7 @@ export function checkSameTable(record: TaskRecord, { format, header }: Pick<Open
  * Returns the rows after the first `count`, which are stored already.
  * @throws INVALID_FILE when the first rows are not the stored ones
  */
-export async function* rowsBehind(
-  rows: Iterable<Row> | AsyncIterable<Row>,
-  count: number,
-  record: TaskRecord,
-): AsyncGenerator<Row> {
+export async function* rowsBehind(rows: Rows, count: number, record: TaskRecord): AsyncGenerator<Row> {
   let n = 0
   for await (const row of rows) {
     if (n++ >= count) yield row

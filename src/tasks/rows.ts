@@ -6,7 +6,7 @@ import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { checkReadable } from '../job/args.ts'
 import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
-import { isIterable, stringifyJson } from '../job/json.ts'
+import { isIterable, isPromise, stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, TaskRecord } from '../store/contract.ts'
 
@@ -19,7 +19,7 @@ export interface Row {
   rejected?: NewRow['rejected']
 }
 
-export type Rows = Iterable<Row> | AsyncIterable<Row>
+export type Rows = Iterable<Row | PromiseLike<Row>> | AsyncIterable<Row>
 
 export type StoreOfTasks = Pick<AppPort, 'store' | 'now'>
 
@@ -222,7 +222,7 @@ export function asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>, maxR
     })()
   }
   return (function* () {
-    for (const args of all) yield rowOf(args)
+    for (const args of all) yield isPromise(args) ? args.then(rowOf) : rowOf(args)
   })()
 }
 

@@ -366,3 +366,12 @@ test('an error without a code has the name of its class as code', async () => {
   expect(await collect(task.events({ code: 'UnknownSku' }))).toHaveLength(1)
   expect(await task.retry({ code: 'OutOfStock', status: ['error'] })).toMatchObject({ rows: 1 })
 })
+
+test('promises of rows are awaited, in a task as in performBulk', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, _n: number) => {})
+  const rows = () => [[1], Promise.resolve([2])] as [number][]
+  const task = await hq.tasks.create(Row, rows())
+  expect((await task.status())?.total).toBe(2)
+  expect(await Row.performBulk(rows())).toHaveLength(2)
+})
