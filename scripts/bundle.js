@@ -49,6 +49,7 @@ const nameOf = (id) => id.slice(`${root}src/`.length, -'.ts'.length)
 
 // ioredis adds 600 methods to one prototype. V8 copies the table of such an object at each one, 6 MB in all, unless a
 // property was deleted before: then it is a dictionary.
+let hasDictionary = false
 const dictionaryOfCommands = {
   name: 'dictionary-of-commands',
   transform: {
@@ -56,11 +57,21 @@ const dictionaryOfCommands = {
     handler: (code) => {
       const loop = 'commands.forEach(function (commandName) {\n    Commander.prototype['
       if (!code.includes(loop)) throw new Error('ioredis adds its commands in another way: change scripts/bundle.js')
+      hasDictionary = true
       const asDictionary =
         'Commander.prototype.a = Commander.prototype.b = 0;\ndelete Commander.prototype.a;\ndelete Commander.prototype.b;\n'
       return { code: code.replace(loop, `${asDictionary}${loop}`), map: null }
     },
   },
+}
+
+/** Throws at a tagged template that is not ASCII, because its tag may read the text without its escapes. */
+function refuseTagged(node) {
+  if (node.type === 'TaggedTemplateExpression') {
+    const text = node.quasi.quasis.map(({ value }) => value.raw).join('')
+    if (/[^\0-\x7f]/.test(text)) throw new Error(`this tagged template must be ASCII: ${text}`)
+  }
+  for (const part of Object.values(node)) if (part && typeof part === 'object') refuseTagged(part)
 }
 
 const bundle = await rolldown({
@@ -85,10 +96,13 @@ const bundle = await rolldown({
     {
       // A file of ASCII takes half the memory of another one.
       name: 'ascii',
-      generateBundle: (_, files) => {
+      generateBundle(_, files) {
         const escaped = (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-        for (const file of Object.values(files))
-          if (file.type === 'chunk') file.code = file.code.replace(/[^\0-\x7f]/g, escaped)
+        for (const file of Object.values(files)) {
+          if (file.type !== 'chunk') continue
+          refuseTagged(this.parse(file.code))
+          file.code = file.code.replace(/[^\0-\x7f]/g, escaped)
+        }
       },
     },
   ],
@@ -136,3 +150,4 @@ for (const name of REQUIRED) {
   })
   writeFileSync(`${root}dist/chunks/${name}.LICENSE`, licences.join('\n\n'))
 }
+if (!hasDictionary) throw new Error('ioredis has no Commander.js any more: change scripts/bundle.js')
