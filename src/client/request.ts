@@ -62,8 +62,18 @@ export interface RequestContext {
 
 /** Members of a request that are for the client and are not copied into the payload as they are. */
 const CLIENT_OPTIONS = new Set([
-  ...['pool', 'client_class', 'sync', 'at', 'wait', 'waitUntil'],
-  ...['retryFor', 'retryQueue', 'expiresIn', 'logLevel', 'idempotent', 'track'],
+  'pool',
+  'client_class',
+  'sync',
+  'at',
+  'wait',
+  'waitUntil',
+  'retryFor',
+  'retryQueue',
+  'expiresIn',
+  'logLevel',
+  'idempotent',
+  'track',
 ])
 const LONGEST_RETRY_SECONDS = 1e9
 

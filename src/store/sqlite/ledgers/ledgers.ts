@@ -330,10 +330,24 @@ export class Ledgers {
       this.#db.run(sql.event.countReasons, task.key, JSON.stringify(rows))
       if (differences.some(([, n]) => n < 0)) this.#db.run(sql.event.dropReasons, task.key)
     }
-    const rows = [task.total, task.next, task.backlog, task.in_window]
-    const counts = [task.enqueued, task.working, task.finished, task.failed, task.error, task.cancelled]
-    const times = [task.progress_at, task.finished_at, task.expires_at]
-    this.#db.run(sql.task.save, task.state, ...rows, ...counts, ...times, task.key)
+    this.#db.run(
+      sql.task.save,
+      task.state,
+      task.total,
+      task.next,
+      task.backlog,
+      task.in_window,
+      task.enqueued,
+      task.working,
+      task.finished,
+      task.failed,
+      task.error,
+      task.cancelled,
+      task.progress_at,
+      task.finished_at,
+      task.expires_at,
+      task.key,
+    )
     const now = termsOf(task)
     if (now.some((value, i) => value !== terms[i])) this.#db.run(sql.task.saveTerms, ...now, task.key)
   }

@@ -31,9 +31,23 @@ export function openLedger(task: TaskRow): TaskLedger {
 
 /** Returns the values of the statement `saveTerms`, in its order. */
 export function termsOf(task: TaskRow) {
-  const settings = [task.name, task.window, task.max_failures, task.on_max_failures, task.paused, task.reason]
-  const runs = [task.run, task.run_at, task.ended_before, task.mixed, task.done_run, task.failed_run]
-  return [...settings, task.producers, task.broken, ...runs, task.cancel_from]
+  return [
+    task.name,
+    task.window,
+    task.max_failures,
+    task.on_max_failures,
+    task.paused,
+    task.reason,
+    task.producers,
+    task.broken,
+    task.run,
+    task.run_at,
+    task.ended_before,
+    task.mixed,
+    task.done_run,
+    task.failed_run,
+    task.cancel_from,
+  ]
 }
 
 /** Pauses or stops a task with more failures than `maxFailures`. Returns whether it became `cancelling`. */

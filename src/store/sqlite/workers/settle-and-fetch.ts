@@ -8,18 +8,18 @@ import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from './leases.ts'
 
-/** The owner does not have all the jobs of the settlements. The call must run again and look for those it has. */
+/** The owner does not have all the jobs of the settlements. The call must run again and read which tickets exist. */
 export class MissingJobs extends Error {}
 
 /**
  * Runs one step inside a write transaction. It throws if any item can't be applied.
- * @throws MissingJobs unless `looksFirst`
+ * @throws MissingJobs unless `readsTicketsFirst`
  */
 export function settleAndFetch(
   db: Database,
   name: string,
   request: SettleAndFetch,
-  looksFirst: boolean,
+  readsTicketsFirst: boolean,
 ): SettleAndFetchAnswer {
   const current = db.get(Leases).current(name)
   if (!current) {
@@ -37,7 +37,7 @@ export function settleAndFetch(
     const applied = ledgers.advance(begun)
     ledgers.prepare(begun, applied)
     const started = request.started.map(({ effects }) => ledgers.apply(effects, applied))
-    const settled = settle(db, ledgers, owner, request.settlements, looksFirst)
+    const settled = settle(db, ledgers, owner, request.settlements, readsTicketsFirst)
     count(db, request, settled)
     // The rows that enter the window now can be fetched in the same step.
     ledgers.close()
@@ -52,7 +52,7 @@ function settle(
   ledgers: Ledgers,
   owner: number,
   settlements: readonly Settlement[],
-  looksFirst: boolean,
+  readsTicketsFirst: boolean,
 ): SettleAnswer[] {
   const own = new Set<string>()
   const tickets = new Map<number, Set<number>>()
@@ -66,7 +66,7 @@ function settle(
     else tickets.set(queue, new Set([position]))
   }
   for (const [queue, positions] of tickets) {
-    if (looksFirst) {
+    if (readsTicketsFirst) {
       const there = new Set(db.list<number>(sql.owner.fetchedOf, owner, queue, JSON.stringify([...positions])))
       for (const position of positions) {
         if (there.has(position)) continue

@@ -33,7 +33,8 @@ const REMEMBERED_MS = 3_600_000
 
 export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
-    const write = (looksFirst: boolean) => this.file.write((db) => settleAndFetch(db, owner, request, looksFirst))
+    const write = (readsTicketsFirst: boolean) =>
+      this.file.write((db) => settleAndFetch(db, owner, request, readsTicketsFirst))
     try {
       return await write(false).catch((thrown) => {
         if (thrown instanceof MissingJobs) return write(true)
