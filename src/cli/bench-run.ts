@@ -35,7 +35,9 @@ export async function runBench(
 ): Promise<{ measurements: Measurement[]; latencies: number[] }> {
   const measurements: Measurement[] = []
   const ran = new Set<number>()
-  let [pushed, runs, startedAt] = [0, 0, 0]
+  let pushed = 0
+  let runs = 0
+  let startedAt = 0
   const NoOp = hq.job('HighkiqBench', { retry: false }, (_ctx, n: number) => {
     startedAt = performance.now()
     ran.add(n)
@@ -49,7 +51,9 @@ export async function runBench(
 
   const measure = async (name: string, work: () => Promise<number>) => {
     say(`measuring: ${name}`)
-    const [before, cpu, at] = [await serverCpu(), process.cpuUsage(), performance.now()]
+    const before = await serverCpu()
+    const cpu = process.cpuUsage()
+    const at = performance.now()
     const jobs = await work()
     const seconds = (performance.now() - at) / 1000
     const { user, system } = process.cpuUsage(cpu)
@@ -61,7 +65,8 @@ export async function runBench(
   }
 
   const push = async (chunk: number, send: (args: [number][]) => Promise<unknown>) => {
-    const [first, end] = [pushed, performance.now() + maxSeconds * 1000]
+    const first = pushed
+    const end = performance.now() + maxSeconds * 1000
     while (pushed < first + jobs && performance.now() < end) {
       signal.throwIfAborted()
       await send(Array.from({ length: Math.min(chunk, first + jobs - pushed) }, () => [pushed++]))
@@ -71,9 +76,16 @@ export async function runBench(
   const pushInBulk = () => push(1000, (args) => NoOp.performBulk(args))
 
   const untilAllRan = async () => {
-    for (let [seen, at] = [-1, 0]; runs < pushed; await sleep(1, undefined, { signal })) {
-      if (seen !== runs) [seen, at] = [runs, performance.now()]
-      else if (performance.now() - at > STALL_MS) throw incomplete(`no job has run for ${STALL_MS / 1000} s`)
+    let seen = runs
+    let seenAt = performance.now()
+    while (runs < pushed) {
+      if (seen !== runs) {
+        seen = runs
+        seenAt = performance.now()
+      } else if (performance.now() - seenAt > STALL_MS) {
+        throw incomplete(`no job has run for ${STALL_MS / 1000} s: check that the store answers`)
+      }
+      await sleep(1, undefined, { signal })
     }
   }
 
@@ -119,6 +131,8 @@ export async function runBench(
   const { processed, enqueued, busy, retries, dead } = await hq.stats()
   const left = enqueued + busy + retries + dead
   if (runs !== pushed || ran.size !== pushed || processed !== pushed || left > 0)
-    throw incomplete(`the store counts ${count(processed)} as processed and ${count(left)} as left`)
+    throw incomplete(
+      `the store counts ${count(processed)} as processed and ${count(left)} as left: report this with your store and version`,
+    )
   return { measurements, latencies: latencies.sort((a, b) => a - b) }
 }

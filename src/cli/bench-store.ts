@@ -13,7 +13,8 @@ import { count } from './output.ts'
 import { CliError } from './usage.ts'
 
 const BYTES_PER_JOB = 2000
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const HOST = hostname().replace(/\W/g, '')
 
 export interface BenchStore {
@@ -33,12 +34,16 @@ export function openBenchStore(url: string, jobs: number): Promise<BenchStore> |
   return /^redis/i.test(url) ? openRedis(url, name, jobs) : openSqlite(url, name)
 }
 
-/** Whether a name belongs to this run or to a killed one. A run on another machine counts as killed after a day. */
+/**
+ * Whether a name belongs to this run or to a killed one. A run on another machine counts as killed after a day. Containers
+ * may share a host name but not their pids, so a run on this machine also counts as killed only after an hour.
+ */
 function isOurs(other: string, name: string): boolean {
   const [, host, pid, startedAt] = /^highkiq-bench-(\w*)-(\d+)-(\d+)-\w+$/.exec(other) ?? []
   if (startedAt === undefined || other === name) return other === name
   const isGone = Number(pid) === process.pid || !isAlive(Number(pid))
-  return (host === HOST && isGone) || Date.now() - Number(startedAt) > DAY_MS
+  const age = Date.now() - Number(startedAt)
+  return age > DAY_MS || (host === HOST && isGone && age > HOUR_MS)
 }
 
 function isAlive(pid: number): boolean {
@@ -49,20 +54,31 @@ function isAlive(pid: number): boolean {
   }
 }
 
+function megabytes(bytes: number): string {
+  return `${count(Math.round(bytes / 1e6))} MB`
+}
+
 async function openRedis(url: string, name: string, jobs: number): Promise<BenchStore> {
   const options = readRedisUrl(url)
   const prefix = options.namespace === '' ? '' : `${options.namespace}:`
   const connection = new Connection(options)
-  await connection.ready()
+  try {
+    await connection.ready()
+  } catch (thrown) {
+    connection.close()
+    throw thrown
+  }
   // A Redis user may lack the right to INFO.
   const info = await connection.call((client) => client.info()).catch(() => '')
   const figure = (key: string, text = info) => new RegExp(`^${key}:([^\r\n]+)`, 'm').exec(text)?.[1]
-  const [most, used, needs] = [Number(figure('maxmemory')), Number(figure('used_memory')), jobs * BYTES_PER_JOB]
+  const most = Number(figure('maxmemory'))
+  const free = most - Number(figure('used_memory'))
+  const wanted = 2 * jobs * BYTES_PER_JOB
   // A full server refuses the jobs of others, or evicts their keys.
-  if (most > 0 && most - used < 2 * needs) {
+  if (most > 0 && free < wanted) {
     connection.close()
-    const [free, wanted] = [most - used, 2 * needs].map((bytes) => `${count(Math.round(bytes / 1e6))} MB`)
-    throw new CliError(`${options.url} has ${free} left (maxmemory), and bench wants ${wanted}: use fewer --jobs`)
+    const left = `has ${megabytes(free)} left (maxmemory), and bench wants ${megabytes(wanted)}`
+    throw new CliError(`${options.url} ${left}: use fewer --jobs`)
   }
   return {
     hq: new Highkiq({ url, namespace: prefix + name }),
@@ -75,16 +91,19 @@ async function openRedis(url: string, name: string, jobs: number): Promise<Bench
     async clean() {
       const killed = new Set<string>()
       const match = `${escapePattern(prefix)}highkiq-bench-*`
+      const nameIn = (key: string) => key.slice(prefix.length).split(':', 1)[0] as string
       let cursor = '0'
-      do {
-        const [next, found] = await connection.call((client) => client.scan(cursor, 'MATCH', match, 'COUNT', 1000))
-        const nameIn = (key: string) => key.slice(prefix.length).split(':', 1)[0] as string
-        const keys = found.filter((key) => isOurs(nameIn(key), name))
-        if (keys.length > 0) await connection.call((client) => client.unlink(...keys))
-        for (const key of keys) killed.add(nameIn(key))
-        cursor = next
-      } while (cursor !== '0')
-      connection.close()
+      try {
+        do {
+          const [next, found] = await connection.call((client) => client.scan(cursor, 'MATCH', match, 'COUNT', 1000))
+          const keys = found.filter((key) => isOurs(nameIn(key), name))
+          if (keys.length > 0) await connection.call((client) => client.unlink(...keys))
+          for (const key of keys) killed.add(nameIn(key))
+          cursor = next
+        } while (cursor !== '0')
+      } finally {
+        connection.close()
+      }
       killed.delete(name)
       return [...killed]
     },
@@ -100,7 +119,8 @@ function openSqlite(url: string, name: string): BenchStore {
   try {
     mkdirSync(join(folder, name))
   } catch (thrown) {
-    throw new CliError(`bench needs a folder beside ${path}: ${messageOf(thrown)}`)
+    const doing = `create ${folder}, or allow this user to write into it`
+    throw new CliError(`bench can't create a folder beside ${path} (${messageOf(thrown)}): ${doing}`)
   }
   return {
     ...own,

@@ -31,7 +31,7 @@ export async function unservedHint(
 ): Promise<string | undefined> {
   if ((await served(hq)).has(queue)) return undefined
   const work = workCommand([queue], options)
-  return `no worker serves the queue ${queue}: start one with \`${work}\`, or run the jobs of the task with \`highkiq task show ${id} --work${sameApp(options)}\``
+  return `no worker serves the queue ${queue}: start one with \`${work}\`, or run its jobs until the task has ended with \`highkiq task show ${id} --work${sameApp(options)}\``
 }
 
 export function workCommand(queues: readonly string[], options: AppOptions): string {

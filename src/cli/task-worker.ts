@@ -1,9 +1,9 @@
-/** `--work`: the command runs the jobs of a task in its own process. */
+/** `--work`: the command runs the jobs of a task's queue in its own process. */
 
 import { type Command, Option } from 'commander'
 import type { Highkiq } from '../index.ts'
 import { io } from './io.ts'
-import { wholeNumber } from './usage.ts'
+import { CliError, wholeNumber } from './usage.ts'
 
 export interface WorkOptions {
   work?: boolean
@@ -13,11 +13,15 @@ export interface WorkOptions {
 export function withWorkOptions(command: Command): Command {
   return command
     .addOption(
-      new Option('-w, --work', 'run the jobs in this process until the task has ended')
+      new Option('-w, --work', "run the jobs of the task's queue in this process until the task has ended")
         .conflicts('wait')
         .implies({ watch: true }),
     )
     .option('-c, --concurrency <n>', 'jobs that run at the same time in this process, with --work', wholeNumber)
+    .hook('preAction', () => {
+      const { work, concurrency }: WorkOptions = command.opts()
+      if (concurrency !== undefined && !work) throw new CliError('-c needs --work', 2)
+    })
 }
 
 /** Keeps the log of a worker out of the progress bar. Call it before the app is loaded. */

@@ -36,16 +36,16 @@ export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: str
   }
 }
 
-/** Shows a task until it has ended; with `--work`, runs its jobs. Returns undefined after Ctrl-C. */
+/** Shows a task until it has ended; with `--work`, runs the jobs of its queue. Returns undefined after Ctrl-C. */
 export async function untilEnd(
   hq: Highkiq,
   { id, name, queue }: TaskStatus,
   options: AppOptions & WorkOptions,
 ): Promise<TaskStatus | undefined> {
   const task = hq.tasks.get(id)
-  if (options.work) await startTaskWorker(hq, queue, options)
   const interrupt = onInterrupt()
   try {
+    if (options.work) await startTaskWorker(hq, queue, options)
     return await watchTask(task, { title: name, signal: interrupt.signal })
   } catch (thrown) {
     if (!interrupt.signal.aborted) throw thrown
@@ -57,7 +57,7 @@ export async function untilEnd(
   }
 }
 
-/** Says after Ctrl-C what becomes of the task, and how to watch it again. */
+/** Prints the task's state after Ctrl-C and how to watch it again. */
 export async function sayThatTaskContinues(task: Task, options: AppOptions & WorkOptions): Promise<void> {
   const status = await task.status().catch(() => null)
   const hint = status?.state === 'paused' ? resumeHint(status, options) : undefined

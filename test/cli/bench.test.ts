@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
@@ -13,15 +13,27 @@ const timeout = 120_000
 const HOST = hostname().replace(/\W/g, '')
 /** No process has this pid. */
 const DEAD = 2 ** 30
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 function nameOf({ host = HOST, pid = DEAD, age = 0 }: { host?: string; pid?: number; age?: number }): string {
   return `highkiq-bench-${host}-${pid}-${Date.now() - age}-0123456789abcdef`
 }
 
-const KILLED = [nameOf({}), nameOf({ pid: process.pid }), nameOf({ host: 'elsewhere', age: DAY_MS + 1000 })]
+const LATE = HOUR_MS + 1000
+const KILLED = [
+  nameOf({ age: LATE }),
+  nameOf({ pid: process.pid, age: LATE }),
+  nameOf({ host: 'elsewhere', age: DAY_MS + 1000 }),
+]
 /** Runs that still go on, and what is none. */
-const OTHERS = [nameOf({ pid: 1 }), nameOf({ host: 'elsewhere' }), 'highkiq-bench-results', 'highkiq-bench']
+const OTHERS = [
+  nameOf({}),
+  nameOf({ pid: 1, age: LATE }),
+  nameOf({ host: 'elsewhere', age: LATE }),
+  'highkiq-bench-results',
+  'highkiq-bench',
+]
 
 const MEASURED = {
   latency: { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any(Number) },
@@ -44,7 +56,7 @@ test('bench measures beside the file, leaves nothing, and removes what killed ru
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^MEASUREMENT +JOBS .*^run +500 .*^idle latency +p50 /ms)])
   expect(stdout).toMatch(/^concurrency +3$/m)
   expect(stderr).toContain('highkiq: measuring: push in bulk\n')
-  for (const name of KILLED) expect(stderr).toContain(`removed what a killed run had left: ${name}\n`)
+  for (const name of KILLED) expect(stderr).toContain(`removed ${name}, left by a killed run\n`)
   const kept = readdirSync(folder.path).filter((name) => name.startsWith('highkiq-bench'))
   expect(kept.sort()).toEqual([...OTHERS].sort())
 
@@ -55,7 +67,7 @@ test('bench measures beside the file, leaves nothing, and removes what killed ru
   expect(stats).toMatchObject({ enqueued: 1, processed: 0, processes: 0 })
 })
 
-test('after Ctrl-C bench leaves nothing; the next run removes what a killed one has left', { timeout }, async ({
+test('after Ctrl-C bench leaves nothing; an hour later a run removes what a killed one has left', { timeout }, async ({
   folder,
 }) => {
   const left = () => readdirSync(folder.path).filter((name) => name.startsWith('highkiq-bench'))
@@ -72,8 +84,12 @@ test('after Ctrl-C bench leaves nothing; the next run removes what a killed one 
   killed.kill('SIGKILL')
   await killed.ended
   expect(left()).toEqual([name])
+  // Another container with this host name may still run it.
+  expect((await folder.run(['bench', '--jobs', '50'])).stderr).not.toContain('removed')
+  const late = (name as string).replace(/\d{13}/, String(Date.now() - LATE))
+  renameSync(folder.at(name as string), folder.at(late))
   const next = await folder.run(['bench', '--jobs', '50'])
-  expect([next.code, next.stderr]).toEqual([0, expect.stringContaining(`removed what a killed run had left: ${name}`)])
+  expect([next.code, next.stderr]).toEqual([0, expect.stringContaining(`removed ${late}, left by a killed run`)])
   expect(left()).toEqual([])
 })
 
@@ -100,7 +116,7 @@ test('bench names the option with a wrong value, and a folder that it can not wr
     [
       ['--url', `sqlite:${folder.at('none/jobs.db')}`],
       1,
-      `bench needs a folder beside ${folder.at('none/jobs.db')}: ENOENT`,
+      `bench can't create a folder beside ${folder.at('none/jobs.db')} (ENOENT`,
     ],
   ]
   for (const [args, code, message] of cases) {
@@ -130,7 +146,7 @@ onRedis('highkiq bench on Redis', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ server: expect.stringMatching(/^Redis \d/), ...MEASURED })
     expect(JSON.parse(stdout).measurements[2].serverMicrosecondsPerJob).toBeGreaterThan(0)
-    for (const name of KILLED) expect(stderr).toContain(`removed what a killed run had left: ${name}\n`)
+    for (const name of KILLED) expect(stderr).toContain(`removed ${name}, left by a killed run\n`)
     expect((await server.ask('KEYS', '*')).sort()).toEqual([...keys].sort())
     expect(await server.ask('GET', 'stat:processed')).toEqual(['5'])
 

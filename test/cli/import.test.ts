@@ -116,6 +116,13 @@ describe.concurrent('highkiq import', () => {
       expect.not.stringContaining('no worker'),
       expect.stringMatching(/^2 rows run again, in run 2\n.*18 finished, 2 failed/s),
     ])
+    for (const args of [
+      ['task', 'show', id],
+      ['task', 'retry', id],
+      ['import', 'products.csv', '--job', 'ImportProduct'],
+    ]) {
+      expect(await folder.run([...args, '-c', '5'])).toMatchObject({ code: 2, stderr: 'highkiq: -c needs --work\n' })
+    }
     const bare = await folder.run(['task', 'retry', id, '--work', '-c', '0'])
     expect([bare.code, bare.stderr]).toEqual([2, expect.stringContaining('-c, --concurrency <n>')])
   })
@@ -158,7 +165,7 @@ describe.concurrent('highkiq import', () => {
     expect(stdout).toMatch(/^1 row runs again, in run 2\n1 row was refused again and is unchanged\n/)
     const work = `highkiq task show ${id} --work -r jobs.mjs`
     expect(stderr).toBe(
-      `highkiq: no worker serves the queue default: start one with \`highkiq work -r jobs.mjs\`, or run the jobs of the task with \`${work}\`\n`,
+      `highkiq: no worker serves the queue default: start one with \`highkiq work -r jobs.mjs\`, or run its jobs until the task has ended with \`${work}\`\n`,
     )
     expect(code).toBe(3)
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
@@ -230,7 +237,7 @@ describe.concurrent('highkiq import', () => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     const watching = folder.start(['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs'])
     await watching.says(
-      /no worker serves the queue default: start one with `highkiq work -r jobs\.mjs`, or run the jobs of the task/,
+      /no worker serves the queue default: start one with `highkiq work -r jobs\.mjs`, or run its jobs until the task has ended/,
     )
     await watching.says(/^products\.csv: 0 of 30 \(0%\)/m)
     await watching.says(/no worker serves the queue default/, 2)

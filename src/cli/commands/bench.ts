@@ -4,6 +4,7 @@ import { arch, cpus, platform, release } from 'node:os'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { storeUrl } from '../../environment.ts'
 import { VERSION } from '../../index.ts'
+import { messageOf } from '../../job/errors.ts'
 import { type Measurement, runBench } from '../bench-run.ts'
 import { openBenchStore } from '../bench-store.ts'
 import { setExitCode } from '../io.ts'
@@ -24,8 +25,9 @@ exit code is 1. Without --jobs a measurement pushes for at most ${MAX_SECONDS} s
 bench works beside your data: on Redis in a namespace of its own, on SQLite in a file in a folder of its own. No other
 worker runs its jobs, and no queue, total or process of yours changes. While it runs, other work is slower.
 
-It removes all that it stored, also after Ctrl-C. Its namespaces and folders are named highkiq-bench-…: the next run removes
-those of killed runs on the same machine, and those that are older than a day.
+It removes all that it stored, also after Ctrl-C; on Redis it scans the keys of the whole database for that. Its namespaces
+and folders are named highkiq-bench-…: a later run removes those of runs that were killed on the same machine more than an
+hour ago, and those that are older than a day.
 
 Examples:
   highkiq bench
@@ -92,7 +94,12 @@ async function bench({ url, jobs, concurrency, json }: BenchCommandOptions): Pro
     setExitCode(interrupt.exitCode)
   } finally {
     await store.hq.close().catch(() => {})
-    for (const name of await store.clean()) say(`removed what a killed run had left: ${name}`)
+    try {
+      for (const name of await store.clean()) say(`removed ${name}, left by a killed run`)
+    } catch (thrown) {
+      setExitCode(1)
+      say(`bench could not remove all that it stored (${messageOf(thrown)}): run bench again in an hour to remove it`)
+    }
     interrupt.release()
   }
 }

@@ -49,7 +49,7 @@ const REMIND_MS = 30_000
 
 const EXAMPLES = `
 Ctrl-C stops watching; the task continues.
-Exit code: 0 all rows finished, 3 some rows were rejected, 1 the import broke off or the task paused itself (--max-failures),
+Exit code: 0 all rows finished, 3 some rows were rejected, 1 the import failed or the task paused itself (--max-failures),
 2 wrong usage. With --dry-run the exit code tells what the import would do.
 
 To resume an interrupted import, use --resume TASK. Rows already stored are skipped.
@@ -195,7 +195,7 @@ class Submission {
     }
   }
 
-  /** Adds to the refusal of a second import how the rows of the first one get done. */
+  /** Adds the command that runs the rows of the first import. */
   async #withNextStep(thrown: unknown): Promise<unknown> {
     const { code, details } = thrown as HighkiqError
     if (code !== 'ALREADY_IMPORTED') return thrown

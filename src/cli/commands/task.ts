@@ -101,7 +101,7 @@ const SHOW_EXAMPLES = `
 Examples:
   highkiq task show 0f3a6c1e9b2d4857
   highkiq task show 0f3a6c1e9b2d4857 --watch
-  highkiq task show 0f3a6c1e9b2d4857 --work -r jobs.ts      run its jobs here, as import --work does
+  highkiq task show 0f3a6c1e9b2d4857 --work -r jobs.ts      run the jobs of its queue here, as import --work does
 `
 
 async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void> {

@@ -37,7 +37,7 @@ export interface Setting<T = unknown> {
   readKey?: (value: unknown) => T
 }
 
-/** A setting has the variable and the key of its name, `HIGHKIQ_LOG_FILE` and `log_file`, unless it names others, or undefined for none. */
+/** `variable` and `key` default to the name: `logFile` gives `HIGHKIQ_LOG_FILE` and `log_file`. `undefined` means none. */
 const TABLE = {
   concurrency: {
     about: 'jobs that run at the same time',
