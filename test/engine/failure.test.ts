@@ -682,3 +682,22 @@ test.each([
   expect(retry?.jid).toBe(jid)
   expect(await figures(t)).toMatchObject({ processed: 1, failed: 1, retries: 1 })
 })
+
+test('a promise whose own then throws, or never calls back, is awaited like any other', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const fail = () => {
+    throw new Error('own then')
+  }
+  const handlers = [() => undefined, fail].map((then) => Object.assign(Promise.resolve(1), { then }))
+  t.hq.job('Own', (ctx, i: number) => {
+    ran.say(ctx.attempt)
+    return handlers[i]
+  })
+  for (const i of handlers.keys()) await t.hq.push({ class: 'Own', args: [i] })
+  await t.work()
+  await ran.atLeast(2)
+  await t.settled()
+  expect(t.errors).toEqual([])
+  expect(await figures(t)).toMatchObject({ processed: 2, failed: 0, retries: 0, dead: 0 })
+})

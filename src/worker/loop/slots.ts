@@ -260,7 +260,9 @@ export class Slots {
     const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
     const running = callHandler(this.#engine, attempt)
     eventLoop.yielded()
-    running.then(
+    // As with `await`, a method `then` of the promise's own, which may throw, is not called.
+    Promise.prototype.then.call(
+      running,
       (result) => this.#concluded(attempt, id, settleResult(this.#engine, attempt, result)),
       (thrown) => this.#concluded(attempt, id, settleError(this.#engine, attempt, thrown)),
     )
