@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
@@ -44,6 +45,39 @@ onRedis('the end of a wait for jobs', () => {
     const [[stats = ''] = []] = await stage.ask(['INFO', 'commandstats'])
     expect(Number(/client\|unblock:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5)
   })
+
+  for (const isWoken of [true, false]) {
+    const when = isWoken ? 'a job has woken it' : 'its call has fetched a job'
+    test(`while its event loop is blocked no job comes to an owner when ${when}`, async (t) => {
+      const stage = await openStage(server, t)
+      const { workers, jobs } = stage.direct
+      await workers.join('A', { queues: ['p', 'q'], seconds: 60, host: '' })
+      // So that its connections are open.
+      await workers.waitForJobs('A', ['p', 'q'], 2, 20, NEVER)
+      const waits = new AbortController()
+      const waiting = workers.waitForJobs('A', ['p', 'q'], 2, 2000, waits.signal)
+      await until(async () => (await stage.blocked()) === 2)
+      const push = () => jobs.push([toQueue('p', job(1))], Date.now())
+      if (isWoken) {
+        void push()
+        expect(await waiting).toHaveLength(1)
+      } else {
+        waits.abort(WAITS_AGAIN)
+        await waiting
+        expect(await stage.blocked()).toBe(2)
+        const fetch = requestOf({ fetch: { queues: ['r', 'p'], n: 5 } })
+        await stage.direct.jobs.push([toQueue('r', job(1))], Date.now())
+        expect((await workers.settleAndFetch('A', fetch)).fetched).toHaveLength(1)
+      }
+      // Nothing else runs in this process meanwhile.
+      const command = (...args: string[]) =>
+        String(execFileSync('redis-cli', ['-u', server.url(stage.database), ...args])).trim()
+      await Promise.resolve()
+      command('PING')
+      command('LPUSH', 'queue:q', job(2))
+      expect(command('LLEN', 'queue:q')).toBe('1')
+    })
+  }
 
   for (const isFull of [true, false]) {
     const when = isFull ? 'all slots are full' : 'its worker is quiet'

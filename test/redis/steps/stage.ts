@@ -34,13 +34,13 @@ export class Stage {
   faultAt = 0
   /** Commands that had a fault. */
   readonly faulted = new Set<string>()
+  readonly database: number
   readonly #port: number
-  readonly #database: number
 
   constructor(server: RedisServer, proxy: FaultProxy, database: number, redisTimeout?: number) {
     this.proxy = proxy
     this.#port = server.port
-    this.#database = database
+    this.database = database
     this.store = openStore(proxy.url(database), redisTimeout ? { redisTimeout } : {})
     this.direct = openStore(server.url(database))
   }
@@ -67,13 +67,13 @@ export class Stage {
   }
 
   async ask(...commands: string[][]): Promise<string[][]> {
-    return (await stringsOf(this.#port, ['SELECT', String(this.#database)], ...commands)).slice(1)
+    return (await stringsOf(this.#port, ['SELECT', String(this.database)], ...commands)).slice(1)
   }
 
   /** Returns the number of clients whose BLMOVE waits on the server. */
   async blocked(): Promise<number> {
     const [list = ['']] = await this.ask(['CLIENT', 'LIST'])
-    const waits = new RegExp(` flags=\\S*b\\S* db=${this.#database} `)
+    const waits = new RegExp(` flags=\\S*b\\S* db=${this.database} `)
     return (list[0] ?? '').split('\n').filter((line) => waits.test(line)).length
   }
 

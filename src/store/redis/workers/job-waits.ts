@@ -20,7 +20,7 @@ const LATE_MS = 1500
 const MAX_WAITS = 16
 /** With more queues than connections a wait ends after this time, so that the other queues get their turn. */
 const ROTATE_MS = 1000
-/** After a wait has returned, its other BLMOVEs stay open for this long. */
+/** After a settlement has ended a wait, its BLMOVEs stay open for this long. */
 const OPEN_MS = 50
 /** A wait ends after this time while a queue is paused, in case the message that it was resumed is lost. */
 const RESUME_MS = 500
@@ -52,8 +52,8 @@ export class JobWaits {
   }
 
   /**
-   * Returns the first job to arrive. The commands that still wait then continue for the next call, if it follows soon, so
-   * that it sends only one command. Jobs that they bring in between are recovered jobs.
+   * Returns the first job to arrive, and ends the other commands. After an abort with `WAITS_AGAIN` they stay open, so that the
+   * next call continues them if it follows soon. Jobs that they bring in between are recovered jobs.
    */
   async run(
     owner: Owner,
@@ -81,6 +81,8 @@ export class JobWaits {
     })
     const finish = (jobs: FetchedJob[]) => {
       this.#keepOpen(owner, waits)
+      // A handler may block the event loop, and a job that came meanwhile would wait for it.
+      if (jobs.length > 0) this.endUnused(owner)
       resolve(jobs)
     }
     const join = (wait: Wait) => {
@@ -130,7 +132,7 @@ export class JobWaits {
     return jobs
   }
 
-  /** Ends the waits that no call has continued: their owner has no free slot. */
+  /** Ends the waits that no call has continued. */
   endUnused(owner: Owner): void {
     for (const wait of this.#unused(owner)) wait.signal.stop()
   }

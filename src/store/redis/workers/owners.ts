@@ -51,7 +51,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     try {
       const answer = await this.#script.run(owner, step)
       if (answer.fenced) this.#fenced(owner)
-      else if (step.fetch.n > 0 && answer.fetched.length >= step.fetch.n) this.#waits.endUnused(owner)
+      else if (answer.fetched.length > 0) this.#waits.endUnused(owner)
       return answer
     } catch (thrown) {
       this.#lost()
