@@ -125,7 +125,12 @@ async function openLibsql(path: string): Promise<Driver> {
         }
       }
       return {
-        run: (...values) => read((prepared) => prepared.run(values)),
+        run: (...values) => {
+          statement ??= prepare()
+          const prepared = statement
+          // It is kept after an error: another one would leave it open, with its lock on the file.
+          return nativeCall(() => prepared.run(values))
+        },
         all: (...values) => read((prepared) => prepared.all(values)).map(rowOf),
         get: (...values) => {
           const cells = read((prepared) => prepared.get(values))
