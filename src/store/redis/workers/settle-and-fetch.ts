@@ -5,8 +5,7 @@
  */
 
 import { isAscii } from 'node:buffer'
-import { splitTaskJid } from '../../../job/payload.ts'
-import type { EventEffect, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
+import type { SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { type Call, tasksOf } from '../server/call.ts'
@@ -15,67 +14,20 @@ import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket } from './owner.ts'
+import {
+  contentOf,
+  isPlain,
+  MAX_ITEMS,
+  type Part,
+  type PartContent,
+  type PartQueue,
+  type Pending,
+} from './part-content.ts'
 
-/** The bounds of one script: jobs that it settles or fetches, and bytes of jobs. */
-const MAX_ITEMS = 200
+/** One script settles or fetches at most this many bytes of jobs. */
 const MAX_BYTES = 1_000_000
 /** Up to this many bytes the texts of an answer are slices of one string. */
 const MAX_SHARED_BYTES = 100_000
-
-/** The part of a step that one script carries out. */
-interface Part {
-  queues: readonly string[]
-  started: number[]
-  /** Indexes of the step's settlements. */
-  settlements: number[]
-  n: number
-  /** True: the queues have more jobs, which were too large for one answer. */
-  more?: boolean
-  /** How many of the queues, from the first on, are fetched from. */
-  asked: number
-}
-
-/** A settlement for which the script answers. */
-interface Pending {
-  /** Its index in the step. */
-  at: number
-  job: HeldJob
-  settlement: Settlement
-  wasUncertain: boolean
-}
-
-/** A queue of a part, with its number for the script. */
-interface PartQueue {
-  number: number
-  name: string
-  /** The jobs that are simply done, and the indexes of their settlements in the step. */
-  done: HeldJob[]
-  indexes: number[]
-  /** Tickets of settled arrivals that the server need not remember any more. */
-  arrivals: number[]
-}
-
-/** Rows of one task that finished in the same run and attempt. See finished-rows.lua. */
-interface RowGroup {
-  queue: PartQueue
-  task: string
-  run: number
-  attempt: number
-  jobs: HeldJob[]
-  /** Four values for each range of rows: at, startedAt or 0, first index, number of rows. */
-  rows: number[]
-  ends: Pending[]
-}
-
-/** What one script settles. */
-interface PartContent {
-  queues: PartQueue[]
-  groups: RowGroup[]
-  others: Pending[]
-}
-
-/** The number of the last call. */
-let lastCall = 0
 
 export class SettleAndFetchScript {
   readonly #server: Server
@@ -166,7 +118,7 @@ export class SettleAndFetchScript {
     part: Part,
     answer: SettleAndFetchAnswer,
   ): Promise<boolean> {
-    const content = this.#contentOf(owner, step, part)
+    const content = contentOf(owner, step, part, (task) => this.#server.queuesOf(task) !== undefined)
     const { queues, groups, others } = content
     const isPlainStep =
       part.started.length + groups.length + others.length === 0 && queues.every(({ arrivals }) => arrivals.length === 0)
@@ -197,56 +149,6 @@ export class SettleAndFetchScript {
     if (!Array.isArray(reply)) return false
     this.#apply({ owner, step, part, content, pending, first, reply, answer })
     return true
-  }
-
-  /** Sorts the settlements of a part. A ticket that this owner does not have, or that occurs twice, is left out. */
-  #contentOf(owner: Owner, { settlements }: SettleAndFetch, part: Part): PartContent {
-    const queues = new Map<string, PartQueue>()
-    const queueOf = (name: string) => {
-      const known = queues.get(name)
-      if (known) return known
-      const queue = { number: queues.size + 1, name, done: [], indexes: [], arrivals: [] }
-      queues.set(name, queue)
-      return queue
-    }
-    for (const name of part.queues) queueOf(name)
-    const groups: RowGroup[] = []
-    const others: Pending[] = []
-    const number = ++lastCall
-    for (const at of part.settlements) {
-      const settlement = settlements[at] as Settlement
-      const job = owner.jobs.get(settlement.ticket)
-      if (!job || job.call === number) continue
-      job.call = number
-      const queue = queueOf(job.queue)
-      const wasUncertain = job.isUncertain
-      const isCertain = job.arrival === undefined && !wasUncertain
-      if (isCertain && isPlain(settlement)) {
-        queue.done.push(job)
-        queue.indexes.push(at)
-        continue
-      }
-      const row = isCertain ? finishedRow(settlement) : undefined
-      const group = row && this.#groupOf(groups, queue, row)
-      const end = { at, job, settlement, wasUncertain }
-      if (group) addRow(group, row, end)
-      else others.push(end)
-    }
-    for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
-    return { queues: [...queues.values()], groups, others }
-  }
-
-  /** Returns the group of a row, which it adds if it is new; undefined when the row's task does not exist. */
-  #groupOf(groups: RowGroup[], queue: PartQueue, { jid, run, attempt }: EventEffect): RowGroup | undefined {
-    const known = groups.find(
-      (one) => jid.startsWith(one.task) && one.run === run && one.attempt === attempt && one.queue === queue,
-    )
-    if (known) return known
-    const { id: task } = splitTaskJid(jid)
-    if (!this.#server.queuesOf(task)) return undefined
-    const group = { queue, task, run, attempt, jobs: [], rows: [], ends: [] }
-    groups.push(group)
-    return group
   }
 
   /** Returns the call of the script for steps without effects. `first` is the first of the reserved tickets. */
@@ -382,19 +284,6 @@ function dayOf(ms: number): string {
   return day.name
 }
 
-/** Adds a row to its group; rows with consecutive indexes and the same times are written together. */
-function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: Pending): void {
-  const { jobs, rows, ends } = group
-  const { index } = splitTaskJid(jid)
-  jobs.push(end.job)
-  ends.push(end)
-  const last = rows.length - 4
-  const count = rows[last + 3] as number
-  if (at === rows[last] && startedAt === rows[last + 1] && index === (rows[last + 2] as number) + count)
-    rows[last + 3] = count + 1
-  else rows.push(at, startedAt, index, 1)
-}
-
 /** Returns tickets as the scripts read them: single ones, and ranges of consecutive ones such as `7-9`, with commas. */
 function rangesOf(jobs: readonly HeldJob[]): string {
   const ranges: string[] = []
@@ -429,23 +318,6 @@ export function fencedAnswer({ started, settlements }: SettleAndFetch): SettleAn
     fetched: [],
     cancellations: 0,
   }
-}
-
-/** Returns whether the job is done and nothing else changes with it. */
-function isPlain(settlement: Settlement): boolean {
-  return isDone(settlement) && !settlement.effects?.length
-}
-
-/** Returns the effect of a row that finished without messages, when it is the only effect. */
-function finishedRow(settlement: Settlement): EventEffect | undefined {
-  if (!isDone(settlement) || settlement.effects?.length !== 1) return undefined
-  const [effect] = settlement.effects
-  if (effect?.kind !== 'event' || effect.status !== 'finished' || effect.window !== 'leave') return undefined
-  return effect.code || effect.result || effect.messages?.length ? undefined : effect
-}
-
-function isDone({ move, also, processed, failed }: Settlement): boolean {
-  return move === null && !also?.length && processed === 1 && failed === 0
 }
 
 /** The weight of an effect: a settlement of many rows weighs as much as one of many texts. */
