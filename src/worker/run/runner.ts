@@ -54,8 +54,7 @@ export function settleResult(engine: Engine, attempt: Attempt, result: unknown, 
       )
     }
     jobLog?.done(attempt)
-    const settlement = finished(engine, attempt, { kind: 'done', result })
-    return attempt.definition?.options.keepResult === undefined ? settlement : keepEnd(engine, attempt, settlement)
+    return withResultKept(engine, attempt, finished(engine, attempt, { kind: 'done', result }))
   } catch (thrown) {
     return settleError(engine, attempt, thrown)
   }
@@ -65,8 +64,12 @@ export function settleResult(engine: Engine, attempt: Attempt, result: unknown, 
  * Makes the settlement of an attempt in which the handler, middleware or a plugin threw. Rejects only when that fails twice.
  */
 export function settleError(engine: Engine, attempt: Attempt, error: unknown): Promise<Settlement | undefined> {
-  const settlement = concludeError(engine, attempt, error)
-  return attempt.definition?.options.keepResult === undefined ? settlement : keepEnd(engine, attempt, settlement)
+  return withResultKept(engine, attempt, concludeError(engine, attempt, error))
+}
+
+/** Returns the settlement; of a job with `keepResult` it resolves once the result is kept. */
+function withResultKept<Made extends Settling>(engine: Engine, attempt: Attempt, made: Made) {
+  return attempt.definition?.options.keepResult === undefined ? made : keepEnd(engine, attempt, made)
 }
 
 /** A settlement; undefined when the job belongs to another worker by now. */

@@ -80,9 +80,10 @@ export class JobWaits {
       resolve = done
     })
     const finish = (jobs: FetchedJob[]) => {
-      this.#keepOpen(owner, waits)
+      for (const wait of waits) wait.onEnd = undefined
       // A handler may block the event loop, and a job that came meanwhile would wait for it.
       if (jobs.length > 0) this.endUnused(owner)
+      else this.#keepOpen(owner, waits)
       resolve(jobs)
     }
     const join = (wait: Wait) => {
@@ -168,10 +169,7 @@ export class JobWaits {
   #keepOpen(owner: Owner, waits: ReadonlySet<Wait>): void {
     if (waits.size === 0) return
     const until = performance.now() + OPEN_MS
-    for (const wait of waits) {
-      wait.onEnd = undefined
-      wait.openUntil = until
-    }
+    for (const wait of waits) wait.openUntil = until
     const end = () => {
       for (const wait of this.#unused(owner)) if (wait.openUntil <= until) wait.signal.stop()
     }

@@ -128,7 +128,7 @@ async function openLibsql(path: string): Promise<Driver> {
         run: (...values) => {
           statement ??= prepare()
           const prepared = statement
-          // It is kept after an error: another one would leave it open, with its lock on the file.
+          // A dropped statement would keep its lock on the file, so this one is used again after an error.
           return nativeCall(() => prepared.run(values))
         },
         all: (...values) => read((prepared) => prepared.all(values)).map(rowOf),
