@@ -1,7 +1,7 @@
 // Writes the package to dist/: the library with its conformance suite, and beside it the dashboard. With --changed only
 // what is older than its sources.
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
@@ -31,6 +31,15 @@ const PARTS = {
     written: 'dist/dashboard/index.html',
     steps: [['node', 'node_modules/vite/bin/vite.js', 'build', 'dashboard', '--logLevel', 'warn']],
   },
+}
+
+const { dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+const missing = Object.keys({ ...dependencies, ...devDependencies }).filter(
+  (name) => !existsSync(`${root}node_modules/${name}`),
+)
+if (missing.length > 0) {
+  console.error(`not installed: ${missing.join(', ')}. package.json has changed: run npm ci`)
+  process.exit(1)
 }
 
 const onlyChanged = process.argv.includes('--changed')

@@ -7,6 +7,7 @@ const PARTS = [
   'job',
   'store/contract',
   'client',
+  'events',
   'inspect',
   'worker',
   'tasks',
@@ -15,11 +16,13 @@ const PARTS = [
   'iterable',
   'cron',
   'cancellation',
+  'unique',
+  'batches',
   'version.generated',
 ]
 
 /** What the rooms of a worker know of it. */
-const PORT = ['worker/background-service', 'worker/engine', 'worker/executor', 'worker/plugin']
+const PORT = ['events/recording', 'worker/background-service', 'worker/engine', 'worker/executor', 'worker/plugin']
 
 /** What every part of the SQLite store but its file may import. */
 const SQLITE = ['job', 'store/contract', 'store/sqlite/sql.generated', 'store/sqlite/file']
@@ -54,13 +57,16 @@ const ROOMS = {
   'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
   'store/index': ['store/contract', 'store/open'],
   'app/port': ['job', 'store/contract', 'client', 'worker/engine', 'worker/plugin'],
-  client: ['job', 'store/contract', 'app/port'],
+  'events/recording': ['store/contract'],
+  'events/job-event': ['job', 'store/contract', 'worker/plugin'],
+  events: ['job', 'store/contract', 'worker/plugin', 'app/port', 'events/recording', 'events/job-event'],
+  client: ['job', 'store/contract', 'app/port', 'events/recording', 'events/job-event'],
   inspect: ['job', 'store/contract', 'app/port'],
-  worker: ['job', 'store/contract'],
-  'worker/run': ['job', 'store/contract', ...PORT],
+  worker: ['job', 'store/contract', 'events/recording'],
+  'worker/run': ['job', 'store/contract', ...PORT, 'worker/wait-time'],
   'worker/threads': ['job', 'load', 'thread', ...PORT],
   'worker/lease': ['job', 'store/contract', 'log/line', 'thread', ...PORT, 'worker/run'],
-  'worker/loop': ['job', 'store/contract', ...PORT, 'worker/queue-order', 'worker/run'],
+  'worker/loop': ['job', 'store/contract', 'events/job-event', ...PORT, 'worker/queue-order', 'worker/run'],
   'worker/lifecycle': ['job', 'store/contract', 'worker'],
   'tasks/spreadsheet': ['job'],
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'i18n', 'tasks/spreadsheet', 'app/port'],
@@ -68,6 +74,8 @@ const ROOMS = {
   metrics: ['job', 'store/contract', 'worker', 'app/port'],
   iterable: ['job', 'store/contract', 'worker', 'tasks/spreadsheet', 'app/port'],
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
+  unique: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
+  batches: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   cancellation: ['job', 'store/contract', 'inspect', 'worker', 'app/port'],
   activejob: ['job', 'client'],
   app: [...PARTS, 'app/port', 'environment', 'store/open', 'activejob', 'log'],
@@ -76,10 +84,11 @@ const ROOMS = {
   log: ['job', 'environment', 'log/line'],
   'version.generated': [],
   index: [...PARTS, 'app'],
-  testing: ['app', 'job', 'client'],
+  testing: ['app', 'job', 'client', 'store/contract'],
+  otel: ['app', 'job', 'client', 'ordered', 'worker', 'version.generated'],
   'http/access': ['app', 'inspect', 'job', 'tasks'],
   'http/schemas': ['job', 'store/contract', 'tasks', 'http/access'],
-  'http/live': ['app', 'index', 'inspect', 'job', 'tasks', 'http/access', 'http/schemas'],
+  'http/live': ['app', 'index', 'inspect', 'job', 'metrics', 'tasks', 'http/access', 'http/schemas'],
   'http/server': ['app', 'index', 'job', 'tasks', 'i18n', 'http/access', 'http/live', 'http/schemas'],
   'http/routes': [
     'app',
@@ -87,6 +96,7 @@ const ROOMS = {
     'environment',
     'inspect',
     'job',
+    'metrics',
     'tasks',
     'http/access',
     'http/live',
@@ -108,6 +118,7 @@ const ROOMS = {
   ],
   cli: [
     'app',
+    'events/job-event',
     'index',
     'http',
     'job',

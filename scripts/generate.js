@@ -141,6 +141,8 @@ Highkiq throws \`HighkiqError\`s. A push that could not be stored throws a \`Pus
 | \`details\` | further data of some errors |
 | \`status\` | the HTTP status that fits |
 
+The codes of rows that failed are in [tasks.md](tasks.md#why-a-row-is-error).
+
 This page is generated from \`src/job/errors.ts\`.
 
 | code | meaning | status |

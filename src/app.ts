@@ -1,5 +1,6 @@
 /** The app: configuration, the registry of jobs, and the one place that knows all features and hands them to the worker. */
 
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { wrap } from './activejob/wrapper.ts'
 import type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
 import { checkAppOptions, type HighkiqOptions } from './app/options.ts'
@@ -7,6 +8,9 @@ import type { AppPort } from './app/port.ts'
 import { Runtime } from './app/runtime.ts'
 import type { Setup } from './app/setup.ts'
 import { Title, type TitlePiece } from './app/title.ts'
+import { accessTo, Batches } from './batches/batches.ts'
+import { createBatch, createFlow, type OpenBatch, type PushedFlow } from './batches/create.ts'
+import type { BatchOptions, FlowJob } from './batches/options.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from './cancellation/cancel.ts'
 import type { BulkRequest, ClientChain, Pusher, Target } from './client/client.ts'
 import { Job } from './client/job.ts'
@@ -15,9 +19,13 @@ import type { ActiveJobSetOptions } from './client/set-options.ts'
 import { transact } from './client/transaction.ts'
 import type { Cron, CronInfo } from './cron/crons.ts'
 import type { CronRest } from './cron/entry.ts'
+import { JobEvents, type JobEventsOptions } from './events/events.ts'
+import { duplicateJob, editJob } from './inspect/edit.ts'
+import type { SetEntry } from './inspect/entry.ts'
 import { type Found, findJob } from './inspect/find.ts'
+import { type LimitInfo, limitInfos } from './inspect/limits.ts'
 import { ProcessSet } from './inspect/process.ts'
-import { Queue, type QueueSummary, summariesOf } from './inspect/queue.ts'
+import { Queue, type QueuedJob, type QueueSummary, summariesOf } from './inspect/queue.ts'
 import { type ResultOptions, resultOf } from './inspect/result.ts'
 import { RunningSet } from './inspect/running.ts'
 import { JobSet } from './inspect/set.ts'
@@ -29,8 +37,12 @@ import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
 import { HighkiqError, invalidOption } from './job/errors.ts'
+import type { LimitOptions, NamedLimit } from './job/limit.ts'
 import type { Logger } from './job/logger.ts'
 import { checkText } from './job/options.ts'
+import { baseQueue, isPriorityName } from './job/priority.ts'
+import type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
+import type { Jid } from './job/result.ts'
 import { markDeploy } from './metrics/deploy.ts'
 import { Metrics } from './metrics/metrics.ts'
 import type { OrderedHandler, OrderedOptions } from './ordered/definition.ts'
@@ -40,6 +52,7 @@ import { type OrderedTotals, orderedTotals } from './ordered/totals.ts'
 import type { SqlConnection, Store } from './store/contract.ts'
 import type { TaskEvent } from './tasks/event.ts'
 import { Tasks } from './tasks/tasks.ts'
+import { releaseUniqueLock, type UniqueLockInfo, uniqueLockOf, uniqueLocks } from './unique/locks.ts'
 import type { Lifecycle } from './worker/engine.ts'
 import type { Worker } from './worker/lifecycle/worker.ts'
 import type { WorkerOptions } from './worker/options.ts'
@@ -96,6 +109,8 @@ export class Highkiq {
   readonly server: Chain<JobContext, unknown>
   /** Tracked tasks: imports, exports, and many jobs as one. */
   readonly tasks: Tasks
+  /** Batches of jobs, and flows. */
+  readonly batches: Batches
   /** The settings of a configuration file that Highkiq itself does not know. `highkiq work` reads the file. */
   readonly settings: Readonly<Record<string, unknown>>
   /** The jobs that ended, by class and time. */
@@ -106,6 +121,8 @@ export class Highkiq {
   readonly scheduled: JobSet
   /** Jobs that used up their retries, by the time they died. */
   readonly dead: JobSet
+  /** Jobs that are done, by the time they finished: those with `keepFinished`. */
+  readonly finished: JobSet
   readonly [PORT]: AppPort
   readonly [PROGRAM]: Program
   readonly #title = new Title()
@@ -123,7 +140,9 @@ export class Highkiq {
     this.retries = new JobSet(app, 'retry')
     this.scheduled = new JobSet(app, 'schedule')
     this.dead = new JobSet(app, 'dead')
+    this.finished = new JobSet(app, 'finished')
     this.tasks = new Tasks(app)
+    this.batches = new Batches(app)
     this.metrics = new Metrics(app)
     this[PROGRAM] = {
       useUrl: (url) => setup.useUrl(url),
@@ -139,7 +158,9 @@ export class Highkiq {
       isOrdered: (name) => ordered.get(name) !== undefined,
       jobs: () => registry.jobs,
       definitionOf: (name, queue) => registry.of(name, queue),
+      batches: accessTo(app),
       isBusiness: (error) => hooks.isBusiness(error),
+      within: app.within,
     }
     threadApps()?.add(this)
   }
@@ -164,10 +185,16 @@ export class Highkiq {
   }
 
   /**
-   * Defines a job: `hq.job(name, handler)` or `hq.job(name, options, handler)`.
+   * Defines a job: `hq.job(name, handler)` or `hq.job(name, options, handler)`. With `validate`, the handler gets a row as
+   * the schema returns it.
    * @throws INVALID_OPTION, DUPLICATE_JOB
    */
   job<Args extends unknown[], Result>(name: string, handler: Handler<Args, Result>): Job<Args, Awaited<Result>>
+  job<Schema extends StandardSchemaV1, Result>(
+    name: string,
+    options: JobOptions & { validate: Schema },
+    handler: Handler<[row: StandardSchemaV1.InferOutput<Schema>], Result>,
+  ): Job<[row: StandardSchemaV1.InferOutput<Schema>], Awaited<Result>>
   job<Args extends unknown[], Result>(
     name: string,
     options: JobOptions,
@@ -290,6 +317,66 @@ export class Highkiq {
     return this.#app.crons.define(name, spec, typeof job === 'object' ? (job as unknown as Job) : named, options)
   }
 
+  /**
+   * Defines a limit that several jobs share (`limit: stripe`), and that handlers can use for a part of their work
+   * (`stripe.within(ctx, work)`).
+   *
+   * @example const stripe = hq.limit('stripe', { rate: 100, per: '1s' })
+   * @throws INVALID_OPTION
+   */
+  limit(name: string, options: LimitOptions): NamedLimit {
+    return this.#app.defineLimit(name, options)
+  }
+
+  /** Returns the limits that have used slots or waiting jobs, by name. */
+  limits(): Promise<LimitInfo[]> {
+    return limitInfos(this.store)
+  }
+
+  /**
+   * Declares a context: each push stores the current value of the storage with the job, and the job runs with that value.
+   * Call it before `hq.worker`. `options.save` and `options.load` choose what is stored and how it is read.
+   *
+   * @example
+   * const current = new AsyncLocalStorage<{ tenant: string }>()
+   * hq.context('request', current)
+   * @throws INVALID_OPTION
+   */
+  context<Value, Saved = Value>(
+    name: string,
+    storage: ContextStorage<Value>,
+    options: ContextOptions<Value, Saved> = {},
+  ): this {
+    this.#app.declareContext(name, storage as ContextStorage<unknown>, options as ContextOptions<unknown, unknown>)
+    return this
+  }
+
+  /**
+   * Creates a batch of the jobs that `work` pushes, and all that it calls and awaits. They are stored in one step after it; when
+   * it throws, nothing is stored. The batch pushes its callbacks when the jobs have ended.
+   *
+   * @example
+   * const bid = await hq.batch({ onSuccess: Report }, async () => {
+   *   for (const id of ids) await ImportUser.performAsync(id)
+   * })
+   * @returns its bid; @throws what `work` throws, INVALID_OPTION, PushError
+   */
+  batch(options: BatchOptions, work: (batch: OpenBatch) => unknown): Promise<string> {
+    return createBatch(this.#app, options, work)
+  }
+
+  /**
+   * Pushes a tree of jobs: a job runs when its children have succeeded, and reads their results with `ctx.children()`.
+   *
+   * @example
+   * await hq.flow({ job: Publish, children: [{ job: Render, args: ['a'] }, { job: Render, args: ['b'] }] })
+   * @returns the jid of the job that runs last, and the batch of its children; null when client middleware stopped a job, and
+   * nothing is stored. @throws INVALID_OPTION, INVALID_ARGS, PushError
+   */
+  flow(job: FlowJob): Promise<PushedFlow | null> {
+    return createFlow(this.#app, job)
+  }
+
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */
   push(request: PushRequest): Promise<string | null> {
     return this.#app.client.push(request)
@@ -406,8 +493,19 @@ export class Highkiq {
    * @param jid the id that a push returned; null (client middleware stopped the push) has no result
    * @throws JOB_FAILED when the job will not run again, NO_RESULT when there is no result in time (default 60 seconds)
    */
-  async result<Result = unknown>(jid: string | null, options: ResultOptions = {}): Promise<Result> {
+  async result<Result = unknown>(jid: Jid<Result> | string | null, options: ResultOptions = {}): Promise<Result> {
     return (await resultOf(this.store, jid, options)) as Result
+  }
+
+  /**
+   * Returns the events of jobs in all processes, from now on or behind `after`, for `for await`. A recording begins with the
+   * first reader and ends an hour after the last one.
+   *
+   * @example for await (const { kind, jid } of hq.events({ jobs: ['HardJob'], kinds: ['died'] })) { … }
+   * @throws INVALID_OPTION; the loop throws EVENTS_TRIMMED when the next event is not kept any more
+   */
+  events(options: JobEventsOptions = {}): JobEvents {
+    return new JobEvents(this.#app, options)
   }
 
   async stats(): Promise<Stats & { ordered: OrderedTotals }> {
@@ -430,9 +528,15 @@ export class Highkiq {
     return historyOf(this.store, days, from)
   }
 
-  /** Returns the queue of this name; it may be empty. */
+  /** Returns the queue of this name; it may be empty. @throws INVALID_OPTION for the name of a priority */
   queue(name: string): Queue {
     checkText('hq.queue: the name of a queue', name)
+    if (isPriorityName(name)) {
+      const base = baseQueue(name)
+      throw invalidOption(
+        `hq.queue: ${name} is a priority of queue ${base}: use hq.queue('${base}'), which has the jobs of all priorities`,
+      )
+    }
     return new Queue(this.#app, name)
   }
 
@@ -456,6 +560,25 @@ export class Highkiq {
     return new RunningSet(this.#app)
   }
 
+  /**
+   * Gives a job of a queue or a job set other arguments, and changes nothing else; a job of a queue goes to its end.
+   * `job` is its jid, or the job as it was read: then the edit applies only to this unchanged job. In a job with
+   * `encrypt`, the last argument `'[encrypted]'` keeps the one that it has. Resolves with false if the job has moved.
+   * @throws UNKNOWN_JID, INVALID_ARGS, ARGS_TOO_LARGE; INVALID_JOB for a row of a task and a job of Active Job
+   */
+  edit(job: string | SetEntry | QueuedJob, args: unknown[]): Promise<boolean> {
+    return editJob(this.#app, job, args)
+  }
+
+  /**
+   * Pushes a new job with the class, arguments and options of a waiting or dead one, due now. The other one stays.
+   * @returns its id; null when client middleware stopped it
+   * @throws UNKNOWN_JID, DECRYPTION_FAILED; INVALID_JOB for a row of a task; errors of a push
+   */
+  duplicate(job: string | SetEntry | QueuedJob): Promise<string | null> {
+    return duplicateJob(this.#app, job)
+  }
+
   /** Finds a job: its state, its payload, and its event if it belongs to a task. Slow among millions of jobs. */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
     checkText('hq.find: a jid', jid)
@@ -471,6 +594,28 @@ export class Highkiq {
    */
   deploy(label?: string, at?: Date): Promise<boolean> {
     return markDeploy(this.store, this.now(), label, at)
+  }
+
+  /** Yields the locks of unique jobs that are held now, in any order. */
+  uniqueLocks(): AsyncGenerator<UniqueLockInfo> {
+    return uniqueLocks(this.#app)
+  }
+
+  /**
+   * Returns the lock that refuses this push now; null: it would be stored.
+   * @throws INVALID_OPTION when the job is not unique
+   * @example const lock = await hq.uniqueLock(Reindex, 7)
+   */
+  uniqueLock<Args extends unknown[]>(job: Job<Args>, ...args: Args): Promise<UniqueLockInfo | null> {
+    return uniqueLockOf(this.#app, job, args)
+  }
+
+  /**
+   * Releases a lock by hand; its job stays. Resolves with false when that job does not have it any more.
+   * @throws INVALID_OPTION
+   */
+  releaseUniqueLock(lock: Pick<UniqueLockInfo, 'key' | 'jid'>): Promise<boolean> {
+    return releaseUniqueLock(this.#app, lock)
   }
 
   /** Returns all cron entries in the store, by name. */

@@ -19,6 +19,10 @@ export {
   type HighkiqOptions,
   type LifecycleHandler,
 } from './app.ts'
+// Batches and flows
+export type { Batch, Batches, BatchState } from './batches/batches.ts'
+export type { OpenBatch, PushedFlow } from './batches/create.ts'
+export type { BatchCallback, BatchOptions, FlowJob } from './batches/options.ts'
 // Cancelling
 export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs
@@ -30,10 +34,13 @@ export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
 // What runs by the clock
 export type { Cron, CronInfo } from './cron/crons.ts'
 export type { CronOptions, Missed, Overlap } from './cron/entry.ts'
+export type { JobEvents, JobEventsOptions } from './events/events.ts'
+export type { JobEvent, JobEventKind } from './events/job-event.ts'
 // Looking and acting
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'
 export type { Found, JobState } from './inspect/find.ts'
+export type { LimitInfo } from './inspect/limits.ts'
 export type { CapsuleInfo, Process, ProcessSet, ProcessTotals } from './inspect/process.ts'
 export type { Queue, QueuedJob, QueueSummary } from './inspect/queue.ts'
 export type { JobRecord } from './inspect/record.ts'
@@ -47,9 +54,10 @@ export type { IterableContext, IterableJob, IterationView, Pair, Pairs } from '.
 export type { IterationInfo } from './iterable/info.ts'
 export { type CsvOptions, type ItemPage, iterate, type PageCursor } from './iterable/sources.ts'
 export type { Chain, Middleware } from './job/chain.ts'
-export type { JobContext, Progress } from './job/context.ts'
+export type { BatchOfJob, ChildResult, DeferOptions, JobContext, Progress } from './job/context.ts'
 export type { Handler, JobOptions, ProcessOptions, RetryIn, ThreadOptions } from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
+export type { EncryptionKey, EncryptionOptions } from './job/encryption.ts'
 // Errors to catch, and errors to throw
 export {
   BatchFailure,
@@ -62,8 +70,11 @@ export {
   Release,
   Snooze,
 } from './job/errors.ts'
+export type { JobLimit, LimitOptions, NamedLimit, WithinOptions } from './job/limit.ts'
 export type { Logger, LogLine } from './job/logger.ts'
 export type { Payload } from './job/payload.ts'
+export type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
+export type { Jid } from './job/result.ts'
 // Metrics
 export type {
   DeployMark,
@@ -94,6 +105,7 @@ export {
   TASK_STATES,
   type TaskState,
 } from './store/contract.ts'
+export type { EndedRow } from './tasks/deferred.ts'
 // Tracked tasks
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
@@ -108,6 +120,7 @@ export {
   type WaitOptions,
 } from './tasks/task.ts'
 export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
+export type { UniqueLockInfo } from './unique/locks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers
 export type { WorkerAbout } from './worker/engine.ts'

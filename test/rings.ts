@@ -16,7 +16,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   highkiq: {
     test: { rest: 'fast' },
     'test/bench': { rest: 'fast' },
-    'test/chaos': { rest: 'full' },
+    'test/chaos': { rest: 'full', nightly: ['limits-long'] },
     'test/cli': { rest: 'full', fast: ['messages'] },
     'test/client': { rest: 'fast' },
     'test/conformance': {
@@ -36,6 +36,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/http': { rest: 'fast' },
     'test/inspect': { rest: 'fast' },
     'test/interop': { rest: 'full' },
+    'test/otel': { rest: 'fast' },
     'test/redis': { rest: 'full' },
     'test/sqlite': { rest: 'full', fast: ['cancellations', 'metrics', 'migration', 'ordered-fence'] },
     'test/tasks': { rest: 'fast', full: ['import'] },
@@ -56,6 +57,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     },
     'test/http': { rest: 'nightly', fast: ['jobs'], none: ['dashboard', 'mounts', 'page'] },
     'test/inspect': { rest: 'nightly', fast: ['queues'] },
+    'test/otel': { rest: 'fast' },
     'test/tasks': { rest: 'nightly', fast: ['life'], none: ['bad-files', 'import'] },
     'test/wire': { rest: 'nightly', fast: ['write'] },
   },

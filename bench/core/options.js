@@ -11,6 +11,7 @@ const OPTIONS = {
     type: 'boolean',
     help: '--quick, and compares the ratios with bench/results/latest.json; exits 1 when one is worse, noisy or missing',
   },
+  against: { type: 'string', value: 'FILE', help: 'the results that --check compares with, instead of latest.json' },
   json: { type: 'boolean', help: 'prints the results as JSON' },
   deep: { type: 'boolean', help: 'also 10,000,000 queued jobs: needs some 6 GB of memory and minutes' },
   report: { type: 'boolean', help: 'measures nothing; writes docs/benchmarks.md again from bench/results/latest.json' },

@@ -21,7 +21,43 @@ export function argsOf(number, payload, ...more) {
   return [number, 'x'.repeat(Math.max(1, payload - 12)), ...more]
 }
 
-const range = (from, to, of) => Array.from({ length: to - from }, (_, i) => of(from + i))
+/**
+ * Makes the role of a process that adds jobs and runs them: those of the warm-up, then those that count. `define` gets the app,
+ * a function to call with the number of each job that ran, and the options. It returns a function that makes the jobs of a part,
+ * and returns what adds and runs them; `ended` resolves when all of them ran.
+ */
+export function countingRole(define) {
+  return async (peer, options, { say, go }) => {
+    const hq = await peer.app(options)
+    const effects = new Effects(options.total)
+    let done = 0
+    let wanted
+    let resolve
+    const ran = (number) => {
+      effects.ran(number)
+      if (++done === wanted) resolve()
+    }
+    const make = define(hq, ran, options)
+    say({ ready: true })
+    await go
+    async function part(from, to) {
+      wanted = to
+      const ended = new Promise((reached) => {
+        resolve = reached
+      })
+      const run = make(from, to)
+      const before = { at: now(), cpu: cpuMicros() }
+      await run(ended)
+      return { seconds: (now() - before.at) / 1000, cpu: cpuMicros() - before.cpu }
+    }
+    if (options.warmup > 0) await part(0, options.warmup)
+    const figures = await part(options.warmup, options.total)
+    await hq.close()
+    return { ...figures, effects, memory: megabytes() }
+  }
+}
+
+export const range = (from, to, of) => Array.from({ length: to - from }, (_, i) => of(from + i))
 
 const WAYS = {
   async single(producer, from, to, { payload, queues }) {

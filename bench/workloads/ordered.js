@@ -1,6 +1,5 @@
 // What order costs: the same number of blank jobs, unordered and ordered; pushed, then run by a worker that starts.
-import { Effects } from '../core/effects.js'
-import { cpuMicros, megabytes, now } from '../core/roles.js'
+import { countingRole, range } from '../core/roles.js'
 import { measureOwn, measureProcess } from '../core/scenarios.js'
 
 const SHARDS = 5
@@ -9,7 +8,16 @@ const CHUNK = 10_000
 /** Lowkiq's own benchmark. */
 const BLANK = { jobs: 100_000, warmup: 5_000 }
 
-const items = (from, to, of) => Array.from({ length: to - from }, (_, i) => of(from + i))
+/** Each of these defines a job and returns what pushes some jobs. */
+const WAYS = {
+  unordered(hq, ran) {
+    const job = hq.job('Blank', { retry: 0 }, async (_ctx, number) => ran(number))
+    return (from, to) => job.performBulk(range(from, to, (i) => [i]))
+  },
+  one: ordered(1),
+  fifty: ordered(50),
+  piled: ordered(50, (n) => Math.floor(n / 100)),
+}
 
 function ordered(batchSize, idOf = (n) => n) {
   return (hq, ran) => {
@@ -18,57 +26,25 @@ function ordered(batchSize, idOf = (n) => n) {
     })
     return async (from, to) => {
       for (let n = from; n < to; n += CHUNK) {
-        await queue.performAsync(items(n, Math.min(to, n + CHUNK), (i) => ({ id: idOf(i), payload: i, score: i })))
+        await queue.performAsync(range(n, Math.min(to, n + CHUNK), (i) => ({ id: idOf(i), payload: i, score: i })))
       }
     }
   }
 }
 
-const WAYS = {
-  unordered(hq, ran) {
-    const job = hq.job('Blank', { retry: 0 }, async (_ctx, number) => ran(number))
-    return (from, to) => job.performBulk(items(from, to, (i) => [i]))
-  },
-  one: ordered(1),
-  fifty: ordered(50),
-  piled: ordered(50, (n) => Math.floor(n / 100)),
-}
+const roleOf = (define) =>
+  countingRole((hq, ran, { concurrency }) => {
+    const push = define(hq, ran)
+    return (from, to) => async (ended) => {
+      await push(from, to)
+      const worker = hq.worker({ concurrency, orderedConcurrency: SHARDS })
+      await worker.start()
+      await ended
+      await worker.stop()
+    }
+  })
 
-export const roles = Object.fromEntries(
-  Object.entries(WAYS).map(([way, define]) => [
-    way,
-    async (peer, options, { say, go }) => {
-      const hq = await peer.app(options)
-      const effects = new Effects(options.total)
-      let done = 0
-      let wanted
-      let resolve
-      const push = define(hq, (number) => {
-        effects.ran(number)
-        if (++done === wanted) resolve()
-      })
-      say({ ready: true })
-      await go
-      async function part(from, to) {
-        wanted = to
-        const ended = new Promise((reached) => {
-          resolve = reached
-        })
-        const before = { at: now(), cpu: cpuMicros() }
-        await push(from, to)
-        const worker = hq.worker({ concurrency: options.concurrency, orderedConcurrency: SHARDS })
-        await worker.start()
-        await ended
-        await worker.stop()
-        return { seconds: (now() - before.at) / 1000, cpu: cpuMicros() - before.cpu }
-      }
-      if (options.warmup > 0) await part(0, options.warmup)
-      const figures = await part(options.warmup, options.total)
-      await hq.close()
-      return { ...figures, effects, memory: megabytes() }
-    },
-  ]),
-)
+export const roles = Object.fromEntries(Object.entries(WAYS).map(([way, define]) => [way, roleOf(define)]))
 
 const TITLES = {
   unordered: 'unordered, 50 slots',

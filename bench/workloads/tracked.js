@@ -1,6 +1,5 @@
 // What tracking costs: the same jobs, added and run in one process, as jobs and as rows of a task.
-import { Effects } from '../core/effects.js'
-import { argsOf, cpuMicros, megabytes, now } from '../core/roles.js'
+import { argsOf, countingRole, range } from '../core/roles.js'
 import { measureOwn } from '../core/scenarios.js'
 
 const WAYS = {
@@ -14,39 +13,20 @@ const WAYS = {
   },
 }
 
-export const roles = Object.fromEntries(
-  Object.entries(WAYS).map(([way, run]) => [
-    way,
-    async (peer, options, { say, go }) => {
-      const hq = await peer.app(options)
-      const effects = new Effects(options.total)
-      let done = 0
-      let wanted
-      let resolve
-      const job = hq.job('Noop', { retry: 0 }, async (_ctx, number) => {
-        effects.ran(number)
-        if (++done === wanted) resolve()
-      })
-      say({ ready: true })
-      await go
-      await hq.worker({ concurrency: options.concurrency }).start()
-      async function part(from, to) {
-        wanted = to
-        const ended = new Promise((reached) => {
-          resolve = reached
-        })
-        const rows = Array.from({ length: to - from }, (_, i) => argsOf(from + i, options.payload))
-        const before = { at: now(), cpu: cpuMicros() }
+const roleOf = (run) =>
+  countingRole((hq, ran, { concurrency, payload }) => {
+    const job = hq.job('Noop', { retry: 0 }, async (_ctx, number) => ran(number))
+    const started = hq.worker({ concurrency }).start()
+    return (from, to) => {
+      const rows = range(from, to, (i) => argsOf(i, payload))
+      return async (ended) => {
+        await started
         await run({ hq, job }, rows, ended)
-        return { seconds: (now() - before.at) / 1000, cpu: cpuMicros() - before.cpu }
       }
-      await part(0, options.warmup)
-      const figures = await part(options.warmup, options.total)
-      await hq.close()
-      return { ...figures, effects, memory: megabytes() }
-    },
-  ]),
-)
+    }
+  })
+
+export const roles = Object.fromEntries(Object.entries(WAYS).map(([way, run]) => [way, roleOf(run)]))
 
 const TITLES = { untracked: 'as jobs, performBulk', tracked: 'as rows of a task, tasks.create' }
 

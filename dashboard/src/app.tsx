@@ -8,6 +8,7 @@ import { Overview } from './pages/overview/index.tsx'
 
 // These pages are loaded when the user opens them.
 const Busy = lazy(() => import('./pages/busy/index.tsx'))
+const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
 const Metrics = lazy(() => import('./pages/metrics/index.tsx'))
@@ -45,10 +46,12 @@ function Pages() {
       <Route path={at('/ordered/:name')} component={Ordered} />
       <Route path={at('/metrics')} component={Metrics} />
       <Route path={at('/metrics/:name')} component={JobMetrics} />
+      <Route path={at('/batches')} component={Batches} />
       <Route path={at('/cron')} component={Cron} />
       <Route path={at('/retries')} component={Sets} set="retries" />
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />
       <Route path={at('/dead')} component={Sets} set="dead" />
+      <Route path={at('/finished')} component={Sets} set="finished" />
       <Route path={at('/jobs/:jid')} component={Job} />
       <Route default component={Nowhere} />
     </Router>

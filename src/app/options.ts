@@ -1,10 +1,13 @@
 /** The options of an app. */
 
-import { checkJobOptions, type JobOptions } from '../job/definition.ts'
+import { checkJobOptions, checkQueueName, type JobOptions } from '../job/definition.ts'
+import { checkEncryption, type EncryptionOptions } from '../job/encryption.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
+import { checkKeepFinished, type KeepFinished } from '../job/keep-finished.ts'
+import { checkLimit, type LimitOptions } from '../job/limit.ts'
 import { type BareLogger, type Logger, missingMethods } from '../job/logger.ts'
-import { checkOptions, meantBy, type OptionKind } from '../job/options.ts'
+import { checkOptions, meantBy, type OptionKind, type OptionRule } from '../job/options.ts'
 import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
@@ -50,12 +53,29 @@ export interface HighkiqOptions {
   maxRetries?: number
   /** The limits of the dead set; default 10,000 jobs and 180 days. */
   dead?: { max?: number; seconds?: number }
+  /** How many jobs run at the same time, or start within a time, on all workers together. */
+  limit?: LimitOptions
+  /** The options of queues, by name. */
+  queues?: Readonly<Record<string, QueueOptions>>
   /** Seconds after which an attempt of an iterable job makes room for other jobs, unless the job has its own limit; default none. */
   maxIterationRuntime?: number
   /** The files that define the jobs of this app (`import.meta.url` in them), for jobs that run in threads. */
   files?: readonly (string | URL)[]
+  /** The keys of jobs with `encrypt`, by version: the active one encrypts, all of them decrypt. */
+  encryption?: EncryptionOptions
+  /** Records the events of jobs also while nobody reads them. `keep`: how many of the newest events are kept. */
+  events?: { keep: number }
   /** Gets the lines of an error's stack and returns those to store, for jobs with `backtrace`. */
   backtraceCleaner?: (lines: string[]) => string[]
+}
+
+export interface QueueOptions {
+  /** How many jobs of this queue run at the same time, or start within a time, on all workers. */
+  limit?: LimitOptions
+  /** As the option of a job, for the jobs of this queue that have none of their own. */
+  keepFinished?: KeepFinished
+  /** The most jobs that wait in the queue: a push of another one throws QUEUE_FULL. Retries are never refused. */
+  maxLength?: number
 }
 
 /** The options of an app that a configuration file may set. */
@@ -83,13 +103,22 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   wire: [isWire, WIRES],
   maxRetries: 'whole',
   dead: [isObject, '{ max: jobs, seconds: number }'],
+  queues: [isObject, '{ name: { keepFinished, limit, maxLength } }'],
+  limit: 'object',
   maxIterationRuntime: 'seconds',
   files: [
     (value) => Array.isArray(value) && value.every((file) => typeof file === 'string' || file instanceof URL),
     'an array of files (import.meta.url)',
   ],
+  encryption: null,
+  events: [isObject, '{ keep: events }'],
   backtraceCleaner: 'function',
 }
+const MOST_EVENTS = 10_000_000
+const KEEP: OptionRule = [
+  (n) => Number.isInteger(n) && Number(n) >= 1 && Number(n) <= MOST_EVENTS,
+  `a whole number of events from 1 to ${MOST_EVENTS}`,
+]
 const DEAD_MAX = 10_000
 const DEAD_SECONDS = 180 * 86_400
 const MAX_RETRIES = 25
@@ -97,8 +126,11 @@ const LOGGED = ['bid', 'tags']
 
 /** @throws INVALID_OPTION */
 export function checkAppOptions(options: HighkiqOptions): void {
-  checkOptions('new Highkiq', options, OPTIONS, optionsOfWorker(options))
-  const { logger, dead, maxArgsBytes, defaultJobOptions } = options
+  checkOptions('new Highkiq', options, OPTIONS, {
+    ...optionsOfWorker(options),
+    keepFinished: 'defaultJobOptions: { keepFinished }',
+  })
+  const { logger, dead, maxArgsBytes, encryption, events, defaultJobOptions, queues = {} } = options
   const missing = logger ? missingMethods(logger) : []
   if (missing.length > 0) {
     throw invalidOption(`new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
@@ -106,7 +138,22 @@ export function checkAppOptions(options: HighkiqOptions): void {
   if (dead !== undefined) checkOptions('new Highkiq: dead', dead, { max: 'whole', seconds: 'amount' })
   if (maxArgsBytes !== undefined)
     checkOptions('new Highkiq: maxArgsBytes', maxArgsBytes, { warn: 'amount', refuse: 'amount' })
+  if (encryption !== undefined) checkEncryption(encryption)
+  if (events !== undefined) {
+    checkOptions('new Highkiq: events', events, { keep: KEEP })
+    if (events.keep === undefined) throw invalidOption(`new Highkiq: events needs keep, ${KEEP[1]}`)
+  }
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
+  for (const [name, queue] of Object.entries(queues)) checkQueueOptions(name, queue)
+  if (options.limit !== undefined) checkLimit('new Highkiq', options.limit)
+}
+
+function checkQueueOptions(name: string, options: QueueOptions): void {
+  const where = `new Highkiq: queues: ${name}`
+  checkQueueName(name)
+  checkOptions(where, options, { keepFinished: null, limit: 'object', maxLength: 'count' })
+  if (options.limit !== undefined) checkLimit(where, options.limit)
+  if (options.keepFinished !== undefined) checkKeepFinished(where, options.keepFinished)
 }
 
 /** Returns a hint for each name that is, or resembles, an option of a worker. */
@@ -116,6 +163,13 @@ function optionsOfWorker(options: HighkiqOptions): Record<string, string> {
     return meant === undefined ? [] : [[name, `${meant}, an option of hq.worker()`]]
   })
   return Object.fromEntries(found)
+}
+
+/** Returns the most jobs of each queue that has such a limit. */
+export function maxLengthsOf({ queues = {} }: HighkiqOptions): Map<string, number> {
+  return new Map(
+    Object.entries(queues).flatMap(([name, { maxLength }]) => (maxLength === undefined ? [] : [[name, maxLength]])),
+  )
 }
 
 /** Merges options. Precedence, highest first: the app, the file, Sidekiq's defaults. */

@@ -8,7 +8,7 @@ import type { Logger } from '../job/logger.ts'
 import type { Payload } from '../job/payload.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
-import type { Outcome } from '../worker/plugin.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
 
 /** The options of the app and of the file, merged. */
 export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
@@ -26,6 +26,8 @@ export interface AppPort {
   readonly registry: { get(name: string): JobDefinition | undefined }
   readonly hooks: Pick<Engine, 'report' | 'died'>
   readonly settings: Settled
+  /** Adds a plugin for the jobs of all workers. */
+  addPlugin(plugin: Plugin): void
   /** Returns what running a job in this process uses. */
   engine(): Engine
   /** Returns what the plugins change in the step that moves a job. */

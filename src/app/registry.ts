@@ -13,12 +13,15 @@ import type { Binding } from '../worker/lifecycle/capsules.ts'
 
 export class Registry {
   readonly #defaults: JobOptions
+  readonly #hasKeys: boolean
   readonly #jobs = new Map<string, JobDefinition>()
   /** The handlers of `hq.process`, for classes without a job in this app. */
   readonly #processes = new Map<string, { definition: JobDefinition; concurrency: number | undefined }>()
 
-  constructor(defaults: JobOptions) {
+  /** `hasKeys`: the app can encrypt arguments. */
+  constructor(defaults: JobOptions, hasKeys: boolean) {
     this.#defaults = defaults
+    this.#hasKeys = hasKeys
   }
 
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
@@ -31,6 +34,9 @@ export class Registry {
     if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined`)
     checkJobOptions(name, options)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
+    if (definition.options.encrypt && !this.#hasKeys) {
+      throw invalidOption(`${name}: encrypt needs keys: new Highkiq({ encryption: { keys: { 1: key }, active: 1 } })`)
+    }
     this.#jobs.set(name, definition)
     return definition
   }
@@ -46,7 +52,7 @@ export class Registry {
       throw wrong('concurrency must be a whole number, at least 1')
     }
     if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} already has a handler`)
-    const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, handler }
+    const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
     this.#processes.set(queue, { definition, concurrency })
   }
 

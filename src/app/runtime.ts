@@ -1,43 +1,59 @@
 /** Runs the jobs of an app: in workers, or in the calling process. */
 
 import { unwrap } from '../activejob/wrapper.ts'
+import { BatchMaintenance } from '../batches/batch-maintenance.ts'
+import { batchMembers } from '../batches/batch-plugin.ts'
+import { accessTo } from '../batches/batches.ts'
 import { cancelling } from '../cancellation/cancel.ts'
 import { Client } from '../client/client.ts'
 import { CronClock } from '../cron/clock.ts'
 import { Crons } from '../cron/crons.ts'
 import { lockedRuns } from '../cron/run.ts'
 import { variable } from '../environment.ts'
+import { eventPlugin } from '../events/event-plugin.ts'
+import { type Recording, recordingOf } from '../events/recording.ts'
 import { iterations } from '../iterable/iteration.ts'
 import { Chain } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
-import { invalidOption } from '../job/errors.ts'
+import { Encryption } from '../job/encryption.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { type FinishedRules, finishedRules } from '../job/keep-finished.ts'
+import { checkLimit, type LimitOptions, NamedLimit, type WithinOptions } from '../job/limit.ts'
 import type { Logger } from '../job/logger.ts'
-import { given } from '../job/options.ts'
+import { given, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
+import { type ContextOptions, type ContextStorage, PushContexts } from '../job/push-contexts.ts'
 import { MetricsCollector, MetricsFlusher } from '../metrics/collector.ts'
 import { OrderedExecutor } from '../ordered/executor.ts'
 import { OrderedRegistry } from '../ordered/registry.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import { TaskMaintenance } from '../tasks/task-maintenance.ts'
 import { trackedTasks } from '../tasks/task-plugin.ts'
+import { OrphanedLocks } from '../unique/orphaned-locks.ts'
+import { uniqueLocks } from '../unique/plugin.ts'
+import { replaceHolder } from '../unique/replace.ts'
 import { VERSION } from '../version.generated.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import { Cancellations } from '../worker/cancellations.ts'
 import { definitionOf, type Engine, effectsOf, type WorkerAbout } from '../worker/engine.ts'
 import { jobLogOf } from '../worker/job-log.ts'
+import { FinishedTrimmer } from '../worker/lifecycle/finished-trimmer.ts'
 import { startChecks } from '../worker/lifecycle/start-checks.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { isSplitter, type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
-import type { Outcome } from '../worker/plugin.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
+import { runWithin } from '../worker/run/within.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
 import { Hooks } from './hooks.ts'
-import type { HighkiqOptions } from './options.ts'
+import { type HighkiqOptions, maxLengthsOf } from './options.ts'
 import type { AppPort, Settled } from './port.ts'
 import { Registry } from './registry.ts'
 import { Setup } from './setup.ts'
+
+const MOST_LIMIT_NAME = 200
 
 /** The app, without its public API: what it consists of, and how its jobs run. */
 export class Runtime implements AppPort {
@@ -49,17 +65,24 @@ export class Runtime implements AppPort {
   readonly crons: Crons
   /** The server middleware. */
   readonly server = new Chain<JobContext, unknown>()
+  readonly #contexts = new PushContexts()
+  #hasContexts = false
+  readonly #limits = new Map<string, NamedLimit>()
   readonly #collector = new MetricsCollector()
-  readonly #features: Pick<Engine, 'plugins' | 'now'>
+  readonly #encryption: Encryption | undefined
+  readonly #plugins: Plugin[]
+  readonly #features: Pick<Engine, 'plugins' | 'now' | 'batches'>
   readonly #workers = new Set<Worker>()
   /** The serializers of ActiveJob that the app does not know; each is logged once. */
   readonly #unknownSerializers = new Set<string>()
 
   constructor(options: HighkiqOptions) {
     const { defaultJobOptions = {}, wire = 8, random = Math.random, strictArgs = 'raise', maxArgsBytes = {} } = options
+    const { refuse = 10_000_000 } = maxArgsBytes
     this.setup = new Setup(options, (thrown, { jid }, line) => this.hooks.reportLogger(thrown, jid, line))
     this.hooks = new Hooks(() => this.log)
-    this.registry = new Registry(defaultJobOptions)
+    this.#encryption = options.encryption && new Encryption(options.encryption)
+    this.registry = new Registry(defaultJobOptions, this.#encryption !== undefined)
     this.client = new Client({
       store: () => this.store,
       open: (url) => this.setup.open(url),
@@ -67,19 +90,31 @@ export class Runtime implements AppPort {
       isOrdered: (name) => this.ordered.get(name) !== undefined,
       defaults: defaultJobOptions,
       now: this.now,
+      encryption: this.#encryption,
+      replaceHolder: (store, payload, conflict) => replaceHolder(this, store, payload, conflict),
+      within: this.within,
       log: this.log,
-      maxArgsBytes: { warn: 64_000, refuse: 10_000_000, ...given(maxArgsBytes) },
+      maxArgsBytes: { warn: Math.min(64_000, refuse), refuse, ...given(maxArgsBytes) },
+      maxLengths: maxLengthsOf(options),
       wire,
       random,
       strictArgs,
     })
     this.crons = new Crons(this)
-    const plugins = [trackedTasks(this), cancelling, iterations, lockedRuns, this.#collector]
-    this.#features = { plugins, now: this.now }
+    this.#plugins = [trackedTasks(this), cancelling, iterations, lockedRuns, uniqueLocks, batchMembers]
+    this.#plugins.push(
+      eventPlugin(() => this.recording),
+      this.#collector,
+    )
+    this.#features = { plugins: this.#plugins, now: this.now, batches: accessTo(this) }
   }
 
   get store(): Store {
     return this.setup.store
+  }
+
+  get recording(): Recording {
+    return recordingOf(this.store, this.now)
   }
 
   get log(): Logger {
@@ -91,6 +126,23 @@ export class Runtime implements AppPort {
   }
 
   readonly now = (): number => this.setup.now()
+
+  addPlugin(plugin: Plugin): void {
+    this.#plugins.push(plugin)
+  }
+
+  /** @throws INVALID_OPTION */
+  declareContext(name: string, storage: ContextStorage<unknown>, options: ContextOptions<unknown, unknown>): void {
+    if (this.hasWorkers) {
+      throw invalidOption(`hq.context ${name}: call it before hq.worker, because a worker that exists does not know it`)
+    }
+    this.#contexts.declare(name, storage, options)
+    if (!this.#hasContexts) this.client.carry(this.#contexts.carry)
+    this.#hasContexts = true
+  }
+
+  /** Runs `work` with the values that came with a payload. */
+  readonly within = (payload: Payload, work: () => unknown): unknown => this.#contexts.within(payload, work)
 
   get hasWorkers(): boolean {
     return this.#workers.size > 0
@@ -154,11 +206,16 @@ export class Runtime implements AppPort {
       definition: (name, queue) => registry.of(name, queue),
       chain,
       unwrap: (ctx) => this.#unwrap(ctx),
+      decrypt: this.#encryption ? this.#encryption.decrypt : refuseDecrypting,
+      within: this.#hasContexts ? this.within : undefined,
       promote: (text) => client.promote(text),
       cancellations: new Cancellations(store),
+      recording: recordingOf(store, this.now),
       log,
       wire: client.wire,
       random,
+      finished: this.#finishedRules(),
+      sharedLimits: this.#sharedLimits(),
       ...(backtraceCleaner ? { backtraceCleaner } : {}),
       isBusiness: (error) => hooks.isBusiness(error),
       report: (error, about) => hooks.report(error, about),
@@ -166,6 +223,55 @@ export class Runtime implements AppPort {
       emit: (event, worker) => hooks.emit(event, worker as WorkerAbout),
       emitFatal: (error, worker) => hooks.emitFatal(error, worker as WorkerAbout),
     }
+  }
+
+  /** @throws INVALID_OPTION */
+  defineLimit(name: string, options: LimitOptions): NamedLimit {
+    if (typeof name !== 'string' || name === '' || name.length > MOST_LIMIT_NAME) {
+      throw invalidOption(
+        `hq.limit: the name of a limit must be a string of 1 to ${MOST_LIMIT_NAME} characters (got ${shown(name)})`,
+      )
+    }
+    if (this.#limits.has(name)) throw invalidOption(`hq.limit: a limit named ${name} is already defined`)
+    checkLimit(`hq.limit ${name}`, options)
+    const limit = new NamedLimit(name, options, (...use) => this.#runWithin(...use))
+    this.#limits.set(name, limit)
+    return limit
+  }
+
+  async #runWithin<Result>(
+    limit: NamedLimit,
+    ctx: JobContext,
+    options: WithinOptions,
+    work: () => Result | Promise<Result>,
+  ): Promise<Result> {
+    if (ctx.isInline) return work()
+    for (const worker of this.#workers) {
+      const running = worker.attemptOf(ctx)
+      if (running) return runWithin(this.store, running, limit, options, work)
+    }
+    throw invalidOption(
+      `limit ${limit.name}: within needs the ctx of a job that runs in a worker of this app; handlers in threads can not use it`,
+    )
+  }
+
+  /** The limits of all jobs and of queues; undefined without any. */
+  #sharedLimits(): Engine['sharedLimits'] {
+    const { limit, queues = {} } = this.setup.options
+    const all = limit ? [{ name: 'all jobs', options: limit }] : []
+    const ofQueues = Object.entries(queues).flatMap(([queue, { limit: options }]) =>
+      options ? [{ name: `queue ${queue}`, options, queue }] : [],
+    )
+    return all.length + ofQueues.length > 0 ? [...ofQueues, ...all] : undefined
+  }
+
+  #finishedRules(): FinishedRules | undefined {
+    const { defaultJobOptions, queues = {} } = this.setup.options
+    const ofQueue = Object.entries(queues).flatMap(([name, { keepFinished }]) =>
+      keepFinished === undefined ? [] : [[name, keepFinished] as const],
+    )
+    const ofJobs = this.registry.all.map(({ own }) => own?.keepFinished)
+    return finishedRules(defaultJobOptions?.keepFinished, new Map(ofQueue), ofJobs)
   }
 
   /** Unwraps a job of ActiveJob, unless its class is defined in this app. */
@@ -186,7 +292,9 @@ export class Runtime implements AppPort {
     const clocks = this.setup.isDraining ? [] : [clock]
     const metrics = new MetricsFlusher(report, () => this.#collector.flush(store, now))
     const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds })
-    return [startChecks(engine), metrics, ...clocks, maintenance]
+    const batches = new BatchMaintenance(engine, { everySeconds: pollSeconds })
+    const trimmers = engine.finished ? [new FinishedTrimmer(engine, engine.finished)] : []
+    return [startChecks(engine), metrics, ...clocks, maintenance, batches, new OrphanedLocks(engine), ...trimmers]
   }
 
   /** The executor of the ordered queues, if the app defines any. */
@@ -199,6 +307,12 @@ export class Runtime implements AppPort {
     const about = { concurrency, scheduler, splitter, pollSeconds, leaseSeconds }
     return [{ slots: concurrency, make: (engine, host) => new OrderedExecutor(engine, host, definitions, about) }]
   }
+}
+
+/** @throws DECRYPTION_FAILED */
+function refuseDecrypting({ payload: { class: name } }: JobContext): never {
+  const message = `${name}: the last argument is encrypted, and this app has no keys: give it the option encryption`
+  throw new HighkiqError('DECRYPTION_FAILED', message, { job: name })
 }
 
 /** HIGHKIQ_NODES and HIGHKIQ_NODE. @throws INVALID_OPTION */

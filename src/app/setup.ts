@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path'
 import { storeUrl } from '../environment.ts'
+import { recordingOf } from '../events/recording.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { guarded, type Logger, type LoggerFailure, loggerOf } from '../job/logger.ts'
 import { given } from '../job/options.ts'
@@ -37,7 +38,10 @@ export class Setup {
   /** The store; opened at its first use. @throws UNKNOWN_STORE, INVALID_OPTION; STORE_UNUSABLE after `refuseStore` */
   get store(): Store {
     if (this.#refusal !== undefined) throw new HighkiqError('STORE_UNUSABLE', this.#refusal)
-    this.#store ??= this.options.store ?? this.open(this.options.url ?? storeUrl() ?? 'sqlite:highkiq.db')
+    if (this.#store) return this.#store
+    const { store, url, events } = this.options
+    this.#store = store ?? this.open(url ?? storeUrl() ?? 'sqlite:highkiq.db')
+    if (events?.keep !== undefined) recordingOf(this.#store, () => this.now()).keep(events.keep)
     return this.#store
   }
 

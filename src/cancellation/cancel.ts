@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { processesOf } from '../inspect/process.ts'
-import { type ReadPage, walk } from '../inspect/walk.ts'
+import { limitedSets, type ReadPage, walk } from '../inspect/walk.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkText, refuseUnknown } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
@@ -49,6 +49,10 @@ export async function cancelJob(app: AppPort, jid: string, options: CancelOption
   if (!(budget >= 0)) throw invalidOption('hq.cancel: budget must be a number of seconds')
   const { store, now } = app
   await store.cancellations.request(jid, now())
+  if (isRow(jid) && (await cancelParked(app, jid))) {
+    await store.cancellations.withdraw(jid, now())
+    return 'removed'
+  }
   const search = new Search(app, jid, queue, { end: performance.now() + budget * 1000, most })
   const found =
     (await search.inSets()) ??
@@ -98,7 +102,7 @@ class Search {
 
   async inSets(): Promise<CancelAnswer | undefined> {
     const { store, now } = this.#app
-    for (const set of ['schedule', 'retry'] as const) {
+    for (const set of ['schedule', 'retry', ...(await limitedSets(store))] as const) {
       const found = await this.#through(
         (needle, after) => store.search.scanSet(set, needle, { after, limit: PAGE }),
         (entries) => {
@@ -187,6 +191,16 @@ class Search {
 
 function isRow(jid: string): boolean {
   return /^[0-9a-f]{24}$/.test(jid)
+}
+
+/** Cancels a row that waits for its end from outside, without a job. Returns false when it does not. */
+async function cancelParked({ store, now }: AppPort, jid: string): Promise<boolean> {
+  const event = await store.tasks.event(jid)
+  if (event?.deferredUntil === undefined) return false
+  const at = now()
+  const messages = [{ at, code: 'cancelled', params: {} }]
+  const { answer } = await store.tasks.endDeferred({ jid, status: 'cancelled', code: 'cancelled', messages }, at)
+  return answer === 'ok'
 }
 
 /** Withdraws the cancellation of a job in the step that deletes the job. */

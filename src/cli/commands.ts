@@ -1,20 +1,25 @@
 /** All commands, in the groups of `highkiq --help`. */
 
 import type { Command } from 'commander'
+import * as batches from './commands/batches.ts'
 import * as bench from './commands/bench.ts'
 import * as cancel from './commands/cancel.ts'
 import * as cron from './commands/cron.ts'
 import * as demo from './commands/demo.ts'
 import * as deploy from './commands/deploy.ts'
+import * as edit from './commands/edit.ts'
 import * as enqueue from './commands/enqueue.ts'
+import * as events from './commands/events.ts'
 import * as imports from './commands/import.ts'
 import * as jobSets from './commands/job-sets.ts'
+import * as limits from './commands/limits.ts'
 import * as metrics from './commands/metrics.ts'
 import * as ordered from './commands/ordered.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
 import * as stats from './commands/stats.ts'
 import * as task from './commands/task.ts'
+import * as locks from './commands/unique-locks.ts'
 import * as web from './commands/web.ts'
 import * as work from './commands/work.ts'
 
@@ -23,19 +28,24 @@ const GROUPS = {
   'Show:': [
     stats.register,
     queues.register,
+    limits.register,
     jobSets.register,
     processes.register,
     metrics.register,
+    events.register,
     task.register,
     ordered.register,
   ],
   'Change:': [
     cancel.register,
+    edit.register,
     queues.registerPause,
     queues.registerResume,
     processes.registerQuiet,
     processes.registerStop,
+    batches.register,
     cron.register,
+    locks.register,
     deploy.register,
   ],
 }

@@ -19,7 +19,7 @@ export function rejectedOf({ counts: { failed, error, cancelled } }: TaskStatus)
 }
 
 /** Formats the counts that are above 0: `9,929 finished, 71 failed`. */
-export function countsText({ counts, backlog, retrying }: TaskStatus): string {
+export function countsText({ counts, backlog, retrying, deferred }: TaskStatus): string {
   const { finished, failed, error, cancelled, working, enqueued } = counts
   const parts = [
     `${count(finished)} finished`,
@@ -27,6 +27,7 @@ export function countsText({ counts, backlog, retrying }: TaskStatus): string {
     ...(error > 0 ? [plural(error, 'error')] : []),
     ...(cancelled > 0 ? [`${count(cancelled)} cancelled`] : []),
     ...(working > 0 ? [`${count(working)} working`] : []),
+    ...(deferred > 0 ? [`of which ${count(deferred)} for another system`] : []),
     ...(enqueued > 0 ? [`${count(enqueued)} waiting`] : []),
     ...(retrying > 0 ? [`of which ${count(retrying)} for a retry`] : []),
     ...(backlog > 0 ? [`of which ${count(backlog)} in the backlog`] : []),

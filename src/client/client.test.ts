@@ -26,8 +26,11 @@ function clientOf() {
     wire: 8,
     now: () => NOW,
     random: () => 0,
+    within: (_payload, work) => work(),
+    replaceHolder: async () => true,
     log: silent,
     strictArgs: 'raise',
+    maxLengths: new Map(),
     maxArgsBytes: { warn: 64_000, refuse: 10_000_000 },
   })
   return { client, calls }

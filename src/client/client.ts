@@ -14,11 +14,20 @@ import {
   type Wire,
   writePayload,
 } from '../job/payload.ts'
-import type { PushItem, Store } from '../store/contract.ts'
+import { baseQueue } from '../job/priority.ts'
+import { type JobLock, type OnConflict, readUnique } from '../job/unique.ts'
+import type { PushItem, Store, UniqueClaim } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { Override } from './override.ts'
-import type { DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
-import { type PushOptions, type PushRequest, payloadOf, type RequestContext, refuseOrdered } from './request.ts'
+import type { Conflict, DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
+import {
+  conflictOf,
+  type PushOptions,
+  type PushRequest,
+  payloadOf,
+  type RequestContext,
+  refuseOrdered,
+} from './request.ts'
 import { StoreTarget } from './store-target.ts'
 import { type Template, type TemplateCache, templateOf } from './template.ts'
 import { trackOf } from './track.ts'
@@ -28,9 +37,15 @@ export interface ClientOptions extends RequestContext {
   /** Opens another store. @throws UNKNOWN_STORE, INVALID_OPTION */
   open: (url: string) => Store
   random: () => number
+  /** Gives the holder of a lock the arguments of a refused push; see DirectTarget.replaceHolder. */
+  replaceHolder: (store: Store, payload: Payload, conflict: Conflict) => Promise<boolean>
+  /** Runs `work` with the values that came with a payload. */
+  within: (payload: Payload, work: () => unknown) => unknown
   log: Logger
   strictArgs: 'raise' | 'warn' | false
   maxArgsBytes: { warn: number; refuse: number }
+  /** The most jobs of queues, by name. */
+  maxLengths: ReadonlyMap<string, number>
 }
 
 /** A bulk push: jobs of one class that share all options. */
@@ -67,6 +82,18 @@ export class ClientChain extends Chain<Payload, Payload | null> {
 /** Where to push: a store's URL, another app, or what `hq.via()` and `hq.client.with()` return. */
 export type Target = string | { readonly store: Store } | Pusher
 
+/** A push that an observer sees. */
+export interface ObservedPush {
+  class: string
+  /** Whether it is a push of many jobs, or of items to an ordered queue. */
+  isBulk: boolean
+  /** The ordered queue of the items. */
+  queue?: string | undefined
+}
+
+/** Runs around each push: `work` makes it. It must call `work` at once. */
+export type PushObserver = <T>(push: ObservedPush, work: () => Promise<T>) => Promise<T>
+
 /** State that a client shares with those derived from it. */
 interface Shared {
   readonly chain: ClientChain
@@ -78,8 +105,13 @@ interface Shared {
   readonly elsewhere: Override<StoreTarget>
   /** Set while the function of `hq.transaction` runs. */
   transaction: PushTarget | undefined
+  /** Collects the pushes in the function of a batch, except those to another store. */
+  readonly gathering: Override<{ target: PushTarget; store: StoreTarget | undefined }>
   /** The stores that this app opened for `via`, by their URLs. */
   readonly opened: Map<string, Store>
+  /** Add members to the payload of each push, in its async context. */
+  readonly carriers: ((payload: Payload) => void)[]
+  observer: PushObserver | undefined
 }
 
 /** Pushing: a request becomes a payload, passes the client middleware, is checked, and goes to its target. */
@@ -104,7 +136,10 @@ export class Client implements Pusher, PushPipe {
       testing: new Override(),
       elsewhere: new Override(),
       transaction: undefined,
+      gathering: new Override(),
       opened: new Map(),
+      carriers: [],
+      observer: undefined,
     }
   }
 
@@ -127,6 +162,16 @@ export class Client implements Pusher, PushPipe {
     throw invalidOption('nothing is collected here: call fake(hq) of highkiq/testing first')
   }
 
+  /** Adds a function that adds members to the payload of each later push. The jobs of a bulk may share its result. */
+  carry(carrier: (payload: Payload) => void): void {
+    this.#shared.carriers.push(carrier)
+  }
+
+  /** Makes a function run around each later push. */
+  observe(observer: PushObserver): void {
+    this.#shared.observer = observer
+  }
+
   get isPlain(): boolean {
     return this.chain.size === 0 && this.#inner === undefined
   }
@@ -137,12 +182,25 @@ export class Client implements Pusher, PushPipe {
 
   /**
    * The target of a push at this moment. Read it before an await, after which it may have changed. A push to another
-   * store joins no transaction.
+   * store joins no transaction and no batch.
    */
   get target(): PushTarget {
-    const { own, testing, elsewhere, transaction } = this.#shared
-    const other = this.#other ?? elsewhere.current
-    return (other ? undefined : transaction) ?? testing.current ?? other ?? own
+    const { transaction, gathering } = this.#shared
+    const other = this.#otherStore
+    const gathered = gathering.current
+    return (
+      (other ? undefined : transaction) ?? (gathered?.store === other ? gathered?.target : undefined) ?? this.direct
+    )
+  }
+
+  /** The target of a push outside of transactions and batches. */
+  get direct(): DirectTarget {
+    const { own, testing } = this.#shared
+    return testing.current ?? this.#otherStore ?? own
+  }
+
+  get #otherStore(): StoreTarget | undefined {
+    return this.#other ?? this.#shared.elsewhere.current
   }
 
   /** Returns a client for another store. @throws INVALID_OPTION, UNKNOWN_STORE */
@@ -173,6 +231,11 @@ export class Client implements Pusher, PushPipe {
     return this.#shared.elsewhere.within(client.#other ?? client.#shared.own, work)
   }
 
+  /** Runs `work`; its pushes, and those of all that it calls and awaits, go to the target of a batch. */
+  async gathering<T>(target: PushTarget, work: () => T): Promise<Awaited<T>> {
+    return await this.#shared.gathering.within({ target, store: this.#otherStore }, work)
+  }
+
   /** Sends all later pushes to `store`, except those that name another store. */
   divert(store: Store): void {
     this.#shared.elsewhere.everywhere = new StoreTarget(() => store, this.#options.now)
@@ -193,7 +256,12 @@ export class Client implements Pusher, PushPipe {
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
   push(request: PushRequest, cache?: TemplateCache): Promise<string | null> {
-    return this.target.push(this, request, cache)
+    const { carriers, observer } = this.#shared
+    // Two pushes of the same millisecond may carry different values.
+    const template = carriers.length === 0 ? cache : undefined
+    if (!observer) return this.target.push(this, request, template)
+    const work = () => this.target.push(this, request, template)
+    return this.#observe(observer, { class: request?.class, isBulk: false }, work)
   }
 
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
@@ -204,7 +272,20 @@ export class Client implements Pusher, PushPipe {
   }
 
   pushEach<Args extends unknown[]>(bulk: Bulk<Args>): Promise<(string | null)[]> {
-    return this.target.pushEach(this, bulk)
+    return this.observed(bulk.name, () => this.target.pushEach(this, bulk))
+  }
+
+  /** Runs a push of many in the observer, if there is one. */
+  observed<T>(name: string, work: () => Promise<T>, queue?: string): Promise<T> {
+    const { observer } = this.#shared
+    return observer ? this.#observe(observer, { class: name, isBulk: true, queue }, work) : work()
+  }
+
+  #observe<T>(observer: PushObserver, push: ObservedPush, work: () => Promise<T>): Promise<T> {
+    const pushed = observer(push, work)
+    // The pushes of a transaction are not awaited: the transaction itself reports the error.
+    if (this.#shared.transaction) pushed.catch(() => {})
+    return pushed
   }
 
   plan<Args extends unknown[]>(bulk: Bulk<Args>): BulkPlan {
@@ -226,10 +307,20 @@ export class Client implements Pusher, PushPipe {
     return prepared
   }
 
+  conflict(request: PushRequest): OnConflict {
+    return conflictOf(request, this.#options)
+  }
+
+  replaceHolder(store: Store, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {
+    const payload = this.opened(readPayload(prepared.destination.text) as Payload)
+    return this.#options.replaceHolder(store, payload, conflict)
+  }
+
   normalise(request: PushRequest): Payload {
     const payload = payloadOf(request, this.#options)
     // An ordered queue with this name may exist in another program.
     if (!this.isDefined(request.class) && this.target.orderedNames?.has(request.class)) refuseOrdered(request.class)
+    for (const carry of this.#shared.carriers) carry(payload)
     return payload
   }
 
@@ -269,8 +360,15 @@ export class Client implements Pusher, PushPipe {
       destination = { to: 'queue', queue, text: this.#write(job), end: 'back' }
     }
     if (once) destination.once = jid
+    const locks = payload.hk_unique === undefined ? [] : readUnique(payload)
+    if (locks.length > 0) destination.unique = { jid, claims: locks.map(claimOf) }
     const track = trackOf(payload, now)
-    return track ? { jid, destination, track } : { jid, destination }
+    const { maxLengths } = this.#options
+    // Rows, jobs of batches and runs of cron entries are never refused.
+    const isOwn = !track && payload.hk_cron === undefined && payload.bid === undefined
+    const most = maxLengths.size > 0 && isOwn && maxLengths.get(baseQueue(queue))
+    if (most) destination.maxLength = most
+    return track ? { jid, destination, payload, track } : { jid, destination, payload }
   }
 
   /** Checks that the arguments survive JSON. @throws INVALID_ARGS */
@@ -283,6 +381,24 @@ export class Client implements Pusher, PushPipe {
       if (strictArgs === 'raise') throw thrown
       log.warn({ jid: payload.jid }, (thrown as Error).message)
     }
+  }
+
+  /** Returns the payload as it is stored: with `encrypt` its last argument is encrypted. @throws INVALID_ARGS, INVALID_OPTION */
+  sealed<P extends Payload>(payload: P): P {
+    const { encryption, wire } = this.#options
+    if (!payload.encrypt) return payload
+    if (encryption) return { ...payload, args: encryption.seal(payload, floatsOf(wire)) }
+    throw invalidOption(
+      `${payload.class}: encrypt needs keys: new Highkiq({ encryption: { keys: { 1: key }, active: 1 } })`,
+    )
+  }
+
+  /** Returns a stored payload with its arguments in plain text. @throws DECRYPTION_FAILED, INVALID_OPTION */
+  opened(payload: Payload): Payload {
+    const { encryption } = this.#options
+    if (!payload.encrypt) return payload
+    if (encryption) return { ...payload, args: encryption.open(payload) }
+    throw invalidOption(`${payload.class}: its last argument is encrypted, and this app has no option encryption`)
   }
 
   /** Warns about large jobs. @throws ARGS_TOO_LARGE */
@@ -310,9 +426,13 @@ export class Client implements Pusher, PushPipe {
     const queue = typeof before.queue === 'string' && before.queue !== '' ? before.queue : 'default'
     if (this.chain.size === 0) return { text: editPayload(text, { enqueued_at, at: undefined }, this.wire), queue }
     const given = new Map(Object.entries(before).map(([field, value]) => [field, stringifyJson(value)]))
-    const after = await this.pass({ ...before, queue })
-    if (!after) return null
-    this.check(after)
+    const last = before.encrypt ? stringifyJson(before.args.at(-1)) : undefined
+    const passing = this.#options.within(before, () => this.pass({ ...before, queue }))
+    const passed = (await passing) as Payload | null
+    if (!passed) return null
+    this.check(passed)
+    // Middleware may have replaced the encrypted argument. Otherwise it stays, also if another program encrypted it.
+    const after = passed.encrypt && stringifyJson(passed.args.at(-1)) !== last ? this.sealed(passed) : passed
     const ours: Partial<Payload> = { enqueued_at, at: undefined }
     // Without a prototype, so that a field may have any name.
     const changes: Partial<Payload> = Object.assign(Object.create(null), ours)
@@ -344,7 +464,7 @@ export class Client implements Pusher, PushPipe {
     const text = head + this.#json(args) + middle + jid + tail
     checkReadable(text, payload.class)
     this.weigh(payload.class, text)
-    return { jid, destination: { to: 'queue', queue, text, end: 'back' } }
+    return { jid, destination: { to: 'queue', queue, text, end: 'back' }, payload }
   }
 
   #json(args: unknown[]): string {
@@ -352,9 +472,13 @@ export class Client implements Pusher, PushPipe {
   }
 
   #write(payload: Payload): string {
-    const text = writePayload(payload, this.wire)
+    const text = writePayload(this.sealed(payload), this.wire)
     checkReadable(text, payload.class)
     this.weigh(payload.class, text)
     return text
   }
+}
+
+function claimOf({ key, until, ends }: JobLock): UniqueClaim {
+  return { key, ...(ends === undefined ? {} : { ends }), ...(until === 'time' ? { outlives: true } : {}) }
 }

@@ -2,6 +2,8 @@ import type { AppPort } from '../app/port.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
 import { type Payload, readPayload, writePayload } from '../job/payload.ts'
+import type { Jid } from '../job/result.ts'
+import { JID_LOCK } from '../job/unique.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client, Target } from './client.ts'
 import type { PushOptions, PushRequest } from './request.ts'
@@ -53,7 +55,9 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   set(options: Options): Job<Args, Result, Options> {
     const said = pushOptionsOf(this.name, options, this.#about.members ?? [])
     const timed = 'wait' in said || 'waitUntil' in said || 'at' in said
-    const all = { ...this.#options, ...(timed ? NO_TIME : {}), ...said }
+    // A job that was pushed with this jid must not be stored a second time while it waits or runs.
+    const own = 'jid' in said ? { hk_unique: said.jid === undefined ? undefined : JID_LOCK } : {}
+    const all = { ...this.#options, ...(timed ? NO_TIME : {}), ...said, ...own }
     return new Job(this.#app, this.definition, { ...this.#about, options: all })
   }
 
@@ -63,20 +67,23 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   }
 
   /** Pushes now, or at the time given to `set`. @returns the job's id; null when client middleware stopped it */
-  performAsync(...args: Args): Promise<string | null> {
-    return this.#client.push(this.request(args), this.#about.wrap ? undefined : this.#cache)
+  performAsync(...args: Args): Promise<Jid<Result> | null> {
+    return this.#client.push(
+      this.request(args),
+      this.#about.wrap ? undefined : this.#cache,
+    ) as Promise<Jid<Result> | null>
   }
 
   /**
    * Pushes with a delay: seconds, `'5m'` or `{ minutes: 5 }`. A Date, or a number from 1,000,000,000 on, is a time, as
    * in Sidekiq.
    */
-  performIn(delay: number | Duration | Date, ...args: Args): Promise<string | null> {
+  performIn(delay: number | Duration | Date, ...args: Args): Promise<Jid<Result> | null> {
     return this.#at(delay, args)
   }
 
   /** Pushes for a time: a Date, or seconds since the epoch. A time in the past means now. */
-  performAt(when: Date | number, ...args: Args): Promise<string | null> {
+  performAt(when: Date | number, ...args: Args): Promise<Jid<Result> | null> {
     return this.#at(when, args)
   }
 
@@ -84,11 +91,12 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
    * Pushes many jobs, from any iterable of argument lists; reads ahead at most one batch.
    * @returns the ids, one for each job, null where client middleware stopped a job
    */
-  performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(string | null)[]> {
+  performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(Jid<Result> | null)[]> {
     const { jid } = this.#options
     const requestOf = (args: Args) => this.request(args)
     const isUniform = this.#about.wrap === undefined
-    return this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf, isUniform })
+    const jids = this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf, isUniform })
+    return jids as Promise<(Jid<Result> | null)[]>
   }
 
   /** Runs the handler in this process, through both middleware chains, and rejects with its error. Stores no job. */
@@ -101,7 +109,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
 
   /** The options given to `set`, without time and jid. */
   get defaults(): PushOptions {
-    return { ...this.#options, ...NO_TIME, jid: undefined }
+    return { ...this.#options, ...NO_TIME, jid: undefined, hk_unique: undefined }
   }
 
   request(args: Args, time?: PushOptions): PushRequest {
@@ -131,10 +139,10 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     this.#app.client.collected.clear(this.name)
   }
 
-  #at(when: Date | number | Duration, args: Args): Promise<string | null> {
+  #at(when: Date | number | Duration, args: Args): Promise<Jid<Result> | null> {
     // `undefined` must not mean now.
     const wait = when ?? (null as never)
-    return this.#client.push(this.request(args, { ...NO_TIME, wait }))
+    return this.#client.push(this.request(args, { ...NO_TIME, wait })) as Promise<Jid<Result> | null>
   }
 }
 

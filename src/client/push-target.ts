@@ -1,11 +1,23 @@
 /** Where a push goes: a store, a transaction, or a test mode. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { PushError } from '../job/errors.ts'
+import { HighkiqError, PushError } from '../job/errors.ts'
 import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
-import type { OrderedPushes, PushItem, TaskSpec } from '../store/contract.ts'
+import { queueFull } from '../job/queue-full.ts'
+import type { OnConflict } from '../job/unique.ts'
+import {
+  type BatchPush,
+  type BatchReader,
+  NOTHING_REFUSED,
+  type OrderedPushes,
+  type PushItem,
+  type RefusedPush,
+  type Store,
+  type TaskSpec,
+} from '../store/contract.ts'
 import type { Bulk, BulkPlan } from './bulk.ts'
 import type { OrderedNames } from './ordered-names.ts'
 import type { PushRequest } from './request.ts'
@@ -15,8 +27,21 @@ import type { TemplateCache } from './template.ts'
 export interface PreparedPush {
   jid: string
   destination: PushItem
+  /** The name of the job and its queue; the jid may be that of another job. */
+  payload: Payload
   /** The task record of a tracked job. */
   track?: TaskSpec
+}
+
+/** A push that was refused because of a lock, and whose arguments go to the job that has it. */
+export interface Conflict {
+  how: 'replace' | 'debounce'
+  /** The jid of that job. */
+  holder: string
+  /** The score with which it was scheduled, as far as is known. */
+  due: number | null
+  /** The time of the refused push, in seconds since the epoch. */
+  at: number | undefined
 }
 
 /** The steps of a push before its target: the part of a client that a target calls. */
@@ -26,6 +51,10 @@ export interface PushPipe {
   isDefined(name: string): boolean
   /** Returns a complete payload for a request. @throws INVALID_JOB, INVALID_OPTION */
   normalise(request: PushRequest): Payload
+  /** Returns what happens to a push that the store refuses because of a lock. */
+  conflict(request: PushRequest): OnConflict
+  /** See DirectTarget.replaceHolder. */
+  replaceHolder(store: Store, prepared: PreparedPush, conflict: Conflict): Promise<boolean>
   /** Runs the client middleware; returns null when it stopped the push. @throws INVALID_JOB */
   pass(payload: Payload): Promise<Payload | null>
   /** Checks a payload and turns it into JSON and its destination. @throws INVALID_ARGS, ARGS_TOO_LARGE */
@@ -96,9 +125,22 @@ export abstract class DirectTarget implements PushTarget {
     return undefined
   }
 
-  abstract put(job: PreparedPush): Promise<void>
-  abstract putAll(jobs: PreparedPush[]): Promise<void>
+  /** The batches, in targets that keep them for a test. */
+  get batches(): BatchReader | undefined {
+    return undefined
+  }
+
+  /** Resolves with the refused pushes; those of other callers may be among them. */
+  abstract put(job: PreparedPush): Promise<readonly RefusedPush[]>
+  abstract putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]>
   abstract putOrdered(push: PreparedOrderedPush): Promise<void>
+  /** Stores batches with their jobs. Resolves with the bid of a batch that takes no more jobs; then nothing is stored. */
+  abstract putBatch(push: BatchPush): Promise<string | null>
+  /**
+   * Gives the job that has the lock the arguments of a refused push, if it waits. Resolves with false when it has changed,
+   * moved or ended meanwhile.
+   */
+  abstract replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean>
 
   async push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
     const learning = this.#learnOrdered(pipe, request?.class)
@@ -106,13 +148,36 @@ export abstract class DirectTarget implements PushTarget {
     const preparing = pipe.prepare(request, cache)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return null
+    let refused = NOTHING_REFUSED
     try {
-      await this.put(prepared)
+      refused = await this.put(prepared)
     } catch (thrown) {
       const failure = withJobIds(thrown, [prepared])
       if (failure !== undefined) throw failure
     }
-    return prepared.jid
+    const { destination } = prepared
+    const refusal = mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
+    return refusal ? this.#resolve(pipe, request, prepared, refusal) : prepared.jid
+  }
+
+  /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
+  async #resolve(pipe: PushPipe, request: PushRequest, prepared: PreparedPush, first: RefusedPush): Promise<string> {
+    const { destination } = prepared
+    const at = destination.to === 'schedule' ? destination.score : undefined
+    let refusal: RefusedPush = first
+    for (let attempt = 1; ; attempt++) {
+      const { holder, due } = refusal
+      if (holder === null) throw queueFull(request.class, queueOf(destination), destination.maxLength as number)
+      const how = pipe.conflict(request)
+      if (how === 'raise') throw uniqueConflict(request.class, holder)
+      if (how === 'drop') return holder
+      if (attempt > MOST_REPLACEMENTS) throw uniqueConflict(request.class, holder)
+      if (attempt > 1) await sleep(REPLACE_PAUSE_MS)
+      if (await this.replaceHolder(pipe, prepared, { how, holder, due, at })) return holder
+      const again = (await this.put(prepared)).find(({ item }) => item === destination)
+      if (!again) return prepared.jid
+      refusal = again
+    }
   }
 
   /** Stores the jobs batch by batch, and reads at most one batch ahead. */
@@ -125,11 +190,19 @@ export abstract class DirectTarget implements PushTarget {
     const flush = async () => {
       const prepared = batch
       batch = []
+      let refused = NOTHING_REFUSED
       try {
-        await this.putAll(prepared)
+        refused = await this.putAll(prepared)
       } catch (thrown) {
         const failure = withJobIds(thrown, prepared, jids)
         if (failure !== undefined) throw failure
+      }
+      const full = refused.filter(({ holder }) => holder === null).map(({ item }) => item)
+      if (full.length > 0) throw bulkRefused(bulk.name, prepared, full, jids)
+      for (const refusal of refused) {
+        const own = prepared.find(({ destination }) => destination === refusal.item) as PreparedPush
+        const jid = await this.#resolve(pipe, plan.request([], 0), own, refusal)
+        jids[jids.lastIndexOf(own.jid)] = jid
       }
     }
     const add = (prepared: PreparedPush | null): Promise<void> | undefined => {
@@ -162,6 +235,39 @@ export abstract class DirectTarget implements PushTarget {
     return pipe.isDefined(name) ? undefined : this.orderedNames?.refreshed()
   }
 }
+
+function mayBeRefused({ unique, maxLength }: PushItem): boolean {
+  return unique !== undefined || maxLength !== undefined
+}
+
+function queueOf(item: PushItem): string {
+  return item.to === 'queue' ? item.queue : ''
+}
+
+/** `full` are the items whose queue is full; `all` holds the ids of the whole call. */
+function bulkRefused(
+  name: string,
+  prepared: readonly PreparedPush[],
+  full: readonly PushItem[],
+  all: readonly (string | null)[],
+): HighkiqError {
+  const refused = new Set(full)
+  const notPushed = prepared.flatMap(({ jid, destination }) => (refused.has(destination) ? jid : []))
+  const left = new Set(notPushed)
+  const pushed = all.filter((jid) => jid !== null && !left.has(jid))
+  const [first] = full as [PushItem]
+  const what = `${notPushed.length} of ${all.length} jobs of ${name}`
+  return queueFull(what, queueOf(first), first.maxLength as number, { notPushed, pushed })
+}
+
+export function uniqueConflict(name: string, holder: string): HighkiqError {
+  const message = `${name}: not pushed, because job ${holder} has its lock: wait until that job has ended, or use onConflict: 'drop' to get its jid instead`
+  return new HighkiqError('UNIQUE_CONFLICT', message, { jid: holder })
+}
+
+/** A push throws UNIQUE_CONFLICT when the job that has its lock changed this often before it could be replaced. */
+const MOST_REPLACEMENTS = 50
+const REPLACE_PAUSE_MS = 20
 
 export function idsOf(batches: readonly OrderedPushes[]): string[] {
   return batches.flatMap(({ items }) => items.map(({ id }) => id))

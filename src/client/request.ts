@@ -3,13 +3,19 @@
 import { checkValue } from '../job/args.ts'
 import { checkQueueName, type JobDefinition, type JobOptions, type LogLevel } from '../job/definition.ts'
 import { type Duration, dueAt, refuseMilliseconds } from '../job/duration.ts'
+import type { Encryption } from '../job/encryption.ts'
 import { HighkiqError } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
 import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
+import { isPriority, isPriorityName, priorityName } from '../job/priority.ts'
+import { checkUnique, JID_LOCK, type OnConflict, sidekiqUnique, type Unique, uniqueLockOf } from '../job/unique.ts'
 import { tracked } from './track.ts'
 
 /** The options of a push besides its class and arguments. */
 export interface NamedPushOptions {
   queue?: string
+  /** 0 to 9; see JobOptions. */
+  priority?: number
   /** Delay from now: seconds, `'5m'`, `{ minutes: 5 }`; or a time, as in `waitUntil`. */
   wait?: number | Duration | Date
   /** A Date, or seconds since the epoch; a time in the past means now. Takes precedence over `wait`. */
@@ -30,6 +36,10 @@ export interface NamedPushOptions {
   idempotent?: boolean
   /** Whether to keep a record of the job; see JobOptions. */
   track?: boolean
+  /** Whether to encrypt the last argument; see JobOptions. */
+  encrypt?: boolean
+  /** Refuses the push while another such job waits or runs; see JobOptions. */
+  unique?: Unique
   /** The job that another framework's wrapper, which is the class, runs. */
   wrapped?: string
 }
@@ -56,6 +66,8 @@ export interface RequestContext {
   defaults: JobOptions
   wire: Wire
   now: () => number
+  /** Absent without keys. */
+  encryption?: Encryption | undefined
   /** `raise`: members that JSON can't carry are refused. */
   strictArgs?: 'raise' | 'warn' | false
 }
@@ -74,6 +86,8 @@ const CLIENT_OPTIONS = new Set([
   'logLevel',
   'idempotent',
   'track',
+  'priority',
+  'unique',
 ])
 const LONGEST_RETRY_SECONDS = 1e9
 
@@ -109,6 +123,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   if (options.backtrace !== undefined) payload.backtrace = options.backtrace
   if (options.dead !== undefined) payload.dead = options.dead
   if (options.tags !== undefined) payload.tags = options.tags
+  if (options.encrypt) payload.encrypt = true
   const retryFor = request.retryFor ?? options.retryFor
   if (retryFor !== undefined) payload.retry_for = retryFor
   const retryQueue = request.retryQueue ?? options.retryQueue
@@ -125,6 +140,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     else payload[field] = value
   }
   checkQueueName(payload.queue)
+  payload.queue = prioritized(name, payload.queue, request.priority, options.priority)
   // Other programs write null when the job has no retry queue.
   if (payload.retry_queue !== undefined && payload.retry_queue !== null) checkQueueName(payload.retry_queue)
   if (request.track ?? options.track) {
@@ -137,7 +153,58 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   }
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
+  addUnique(payload, request, options, context)
   return payload
+}
+
+/** Adds the locks of a unique job to its payload. @throws INVALID_OPTION, INVALID_JOB, INVALID_ARGS */
+function addUnique(payload: Payload, request: PushRequest, options: JobOptions, context: RequestContext): void {
+  const { hk_unique: given, unique: asked, unique_for: limit } = request
+  const name = payload.wrapped ?? payload.class
+  if (asked !== undefined) checkUnique(name, asked)
+  delete payload.hk_unique
+  if (asked === false) return
+  const now = context.now()
+  if (isDuplicate(request)) {
+    // A duplicate needs the lock of its original.
+    payload.hk_unique = String(given)
+    if (typeof limit === 'number') payload.hk_unique_ends = Math.ceil(now + limit * 1000)
+    return
+  }
+  const unique = asked ?? (limit === undefined ? options.unique : undefined)
+  const sidekiq = asked === undefined ? sidekiqUnique(name, request) : undefined
+  if (!unique && !sidekiq) {
+    if (given === JID_LOCK) payload.hk_unique = JID_LOCK
+    return
+  }
+  if (payload.hk_task !== undefined) {
+    throw invalid(`${name}: a tracked job can't be unique: leave out track, or give unique: false`)
+  }
+  const about = sidekiq?.unique ?? (typeof unique === 'object' ? unique : {})
+  const secret = payload.encrypt ? context.encryption?.digestKey : undefined
+  const { lock, seconds = sidekiq?.seconds } = uniqueLockOf(name, argsOf(payload), about, secret)
+  payload.hk_unique = given === JID_LOCK ? `${JID_LOCK},${lock}` : lock
+  const from = sidekiq && payload.at !== undefined ? (payload.at as number) * 1000 : now
+  if (seconds !== undefined) payload.hk_unique_ends = Math.ceil(from + seconds * 1000)
+}
+
+/** Returns the arguments of a job, of a wrapped one its own: its wrapper differs in each push. */
+function argsOf({ args, wrapped }: Payload): unknown[] {
+  const [envelope] = args as [{ arguments?: unknown } | null | undefined]
+  const own = wrapped === undefined ? undefined : envelope?.arguments
+  return Array.isArray(own) ? own : args
+}
+
+/** Returns what happens to a refused push. */
+export function conflictOf(request: PushRequest, context: RequestContext): OnConflict {
+  if (isDuplicate(request)) return 'raise'
+  const { unique = optionsOf(request.class, request.wrapped, context).unique } = request
+  return (typeof unique === 'object' && unique.onConflict) || 'drop'
+}
+
+/** Whether the request gives the lock of another job. */
+function isDuplicate({ hk_unique: given }: PushRequest): boolean {
+  return given !== undefined && given !== JID_LOCK
 }
 
 /** @throws INVALID_ARGS, as for an argument */
@@ -185,11 +252,22 @@ function check(request: PushRequest): void {
   if (retry !== undefined && retry !== null && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
     throw invalid(`${name}: retry must be true, false or a number of retries`)
   }
+  if (request.encrypt !== undefined && typeof request.encrypt !== 'boolean') {
+    throw invalid(`${name}: encrypt must be true or false`)
+  }
   if (wrapped !== undefined && typeof wrapped !== 'string') {
     throw invalid(`${name}: wrapped must be the name of the job that it wraps`)
   }
   const [symbol] = Object.getOwnPropertySymbols(request)
   if (symbol) throw invalid(`${name}: ${String(symbol)} can't be stored: name members by strings`)
+}
+
+/** Returns the name of the queue with the priority of the push, else that in the name itself, else that of the job. */
+function prioritized(job: string, queue: string, given: number | undefined, usual: number | undefined): string {
+  const priority = given === undefined && !isPriorityName(queue) ? usual : given
+  if (priority === undefined) return queue
+  if (isPriority(priority)) return priorityName(queue, priority)
+  throw invalid(`${job}: priority must be a whole number from 0 to 9 (got ${shown(priority)})`)
 }
 
 /** Sidekiq reads whole seconds. */

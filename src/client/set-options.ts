@@ -14,10 +14,8 @@ export interface SetOptions extends NamedPushOptions, SidekiqMembers {
   extra?: Readonly<Record<string, unknown>>
 }
 
-/** The options of `set` for a job that Rails runs. */
-export interface ActiveJobSetOptions extends SetOptions {
-  priority?: number
-}
+/** The options of `set` for a job that Rails runs. `priority` goes to Rails, and is any number. */
+export type ActiveJobSetOptions = SetOptions
 
 /** Members that Sidekiq, Sidekiq Pro or Sidekiq Enterprise read; they keep their names. */
 interface SidekiqMembers {
@@ -38,13 +36,13 @@ interface SidekiqMembers {
   expires_in?: number
   unique_for?: number | boolean
   unique_until?: string
-  encrypt?: boolean
   overrated?: number
 }
 
 /** The compiler checks that this list names every member of the type. */
 const NAMED = Object.keys({
   queue: 1,
+  priority: 1,
   wait: 1,
   waitUntil: 1,
   at: 1,
@@ -59,6 +57,8 @@ const NAMED = Object.keys({
   dead: 1,
   idempotent: 1,
   track: 1,
+  unique: 1,
+  encrypt: 1,
   wrapped: 1,
 } satisfies Record<Exclude<keyof SetOptions, keyof SidekiqMembers | 'extra'>, 1>)
 
@@ -80,7 +80,6 @@ const SIDEKIQ = new Set<string>(
     expires_in: 1,
     unique_for: 1,
     unique_until: 1,
-    encrypt: 1,
     overrated: 1,
   } satisfies Record<Exclude<keyof SidekiqMembers, `cattr_${number}`>, 1>),
 )
@@ -104,10 +103,11 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   retryDelay: 'retryIn, where the job is defined',
   backoff: 'retryIn, where the job is defined',
   retry_in: 'retryIn, where the job is defined',
-  priority: 'queue: give urgent jobs a queue of their own, and serve it first',
   jobId: 'jid',
   id: 'jid',
   repeat: 'hq.cron',
+  deduplication: 'unique',
+  singletonKey: 'unique: { by }',
   ttl: 'expiresIn',
   expireIn: 'expiresIn',
 }

@@ -1,12 +1,30 @@
 /** Pushes to a store. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isRecorded } from '../events/job-event.ts'
+import { type Recording, recordingOf } from '../events/recording.ts'
 import { type ErrorCode, hasCode, PushError } from '../job/errors.ts'
+import { readPayload } from '../job/payload.ts'
 import { inSteps } from '../job/push-steps.ts'
-import type { PushItem, Store } from '../store/contract.ts'
+import {
+  type BatchPush,
+  NOTHING_REFUSED,
+  type PushItem,
+  type RefusedPush,
+  type Store,
+  type TrackedPush,
+} from '../store/contract.ts'
 import { BULK } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
-import { DirectTarget, idsOf, type PreparedOrderedPush, type PreparedPush } from './push-target.ts'
+import {
+  type Conflict,
+  DirectTarget,
+  idsOf,
+  type PreparedOrderedPush,
+  type PreparedPush,
+  type PushPipe,
+} from './push-target.ts'
+import { eventOf, recordPush } from './record-push.ts'
 
 const ORDERED_BATCHES_AT_ONCE = 20
 /** Milliseconds for which an idempotent push is repeated: a store remembers its id for longer. */
@@ -16,8 +34,8 @@ const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
   readonly #now: () => number
-  #batch: { items: PushItem[]; stored: Promise<void> } | undefined
-  /** The number of calls without an answer so far. */
+  #batch: { items: PushItem[]; stored: Promise<readonly RefusedPush[]> } | undefined
+  /** The number of calls of `#push` without an answer so far. */
   #awaited = 0
 
   constructor(store: () => Store, now: () => number) {
@@ -30,23 +48,61 @@ export class StoreTarget extends DirectTarget {
     return orderedNamesOf(this.#store())
   }
 
-  put({ destination, track }: PreparedPush): Promise<void> {
-    if (track) return this.#store().tasks.pushTracked([{ task: track, item: destination }], this.#now())
-    // An idempotent push gets a call of its own, so that its error does not reject other pushes.
-    return destination.once
-      ? resend(() => this.#store().jobs.push([destination], this.#now()))
-      : this.#batched(destination)
+  put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+    const asking = this.#recording.refreshed()
+    return asking ? asking.then(() => this.#put(prepared)) : this.#put(prepared)
   }
 
-  async putAll(jobs: PreparedPush[]): Promise<void> {
+  #put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+    const { destination, track } = prepared
+    if (this.#recording.mayBeOn()) recordPush(prepared, this.#now())
+    if (track) return this.#track([{ task: track, item: destination }])
+    // An idempotent push gets a call of its own, so that its error does not reject other pushes.
+    return destination.once ? resend(() => this.#pushItems([destination])) : this.#batched(destination)
+  }
+
+  async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
+    await this.#recording.refreshed()
+    if (this.#recording.mayBeOn()) for (const one of jobs) recordPush(one, this.#now())
+    let refused = NOTHING_REFUSED
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
-    const put = () => this.#store().jobs.push(items, this.#now())
+    const put = () => this.#pushItems(items)
     const steps = [
-      { items: tracked.map(({ item }) => item), put: () => this.#store().tasks.pushTracked(tracked, this.#now()) },
-      { items, put: () => (items.every(({ once }) => once) ? resend(put) : put()) },
+      { items: tracked.map(({ item }) => item), put: async () => void (await this.#track(tracked)) },
+      {
+        items,
+        put: async () => {
+          refused = await (items.every(({ once }) => once) ? resend(put) : put())
+        },
+      },
     ]
     await inSteps(steps.filter((step) => step.items.length > 0))
+    return refused
+  }
+
+  async putBatch(push: BatchPush): Promise<string | null> {
+    const put = () => this.#store().batches.push(push, this.#now())
+    await this.#recording.refreshed()
+    if (this.#recording.mayBeOn()) {
+      for (const { id: jid, item } of push.members) {
+        const payload = item && readPayload(item.text)
+        if (payload) recordPush({ jid, destination: item, payload }, this.#now())
+      }
+    }
+    try {
+      // A repeated creation is harmless.
+      const answer = await (push.batches.length > 0 ? resend(put) : put())
+      return answer === null || answer === 'exists' ? null : answer.ended
+    } catch (thrown) {
+      if (!(thrown instanceof PushError)) throw thrown
+      const jids = push.members.flatMap(({ id, item }) => (item ? [id] : []))
+      throw new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
+    }
+  }
+
+  replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {
+    return pipe.replaceHolder(this.#store(), prepared, conflict)
   }
 
   /** Stores batches together, since a store may write several in one commit. */
@@ -68,10 +124,10 @@ export class StoreTarget extends DirectTarget {
   }
 
   /**
-   * Stores all pushes of one turn of the event loop in one call, at most BULK jobs each. While nothing is under way, the
-   * first one goes at once, if the store takes several calls at the same time.
+   * Stores all single pushes of one turn of the event loop in one call, at most BULK jobs each. The first one goes at once
+   * when no earlier call awaits its answer and the store takes several calls at the same time.
    */
-  #batched(item: PushItem): Promise<void> {
+  #batched(item: PushItem): Promise<readonly RefusedPush[]> {
     let batch = this.#batch
     if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([item])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
@@ -88,10 +144,41 @@ export class StoreTarget extends DirectTarget {
     return batch.stored
   }
 
-  async #push(items: PushItem[]): Promise<void> {
+  async #track(pushes: TrackedPush[]): Promise<readonly RefusedPush[]> {
+    await this.#store().tasks.pushTracked(pushes, this.#now())
+    return NOTHING_REFUSED
+  }
+
+  /** Stores items. If that took so long that a recording may have been confirmed meanwhile, it records their events then. */
+  async #pushItems(items: PushItem[]): Promise<readonly RefusedPush[]> {
+    const refused = await this.#store().jobs.push(items, this.#now())
+    if (this.#recording.mayBeOn() && items.some(({ effects }) => !effects)) await this.#recordLate(items, refused)
+    return refused
+  }
+
+  async #recordLate(items: readonly PushItem[], refused: readonly RefusedPush[]): Promise<void> {
+    await this.#recording.ask()
+    if (!this.#recording.isOn) return
+    const texts = items.flatMap((destination) => {
+      const payload = readPayload(destination.text)
+      if (destination.effects || !payload || !isRecorded(payload) || refused.some(({ item }) => item === destination))
+        return []
+      return eventOf({ jid: payload.jid, destination, payload }, this.#now()).text
+    })
+    // The jobs are stored, so the push succeeds in any case.
+    await this.#store()
+      .events.append(texts, this.#now())
+      .catch(() => {})
+  }
+
+  get #recording(): Recording {
+    return recordingOf(this.#store(), this.#now)
+  }
+
+  async #push(items: PushItem[]): Promise<readonly RefusedPush[]> {
     this.#awaited++
     try {
-      await this.#store().jobs.push(items, this.#now())
+      return await this.#pushItems(items)
     } finally {
       this.#awaited--
     }
@@ -99,7 +186,7 @@ export class StoreTarget extends DirectTarget {
 }
 
 /** Repeats an idempotent push while the store is unreachable. @throws PushError */
-async function resend(push: () => Promise<void>): Promise<void> {
+async function resend<T>(push: () => Promise<T>): Promise<T> {
   const end = performance.now() + RESEND_MS
   let maybePushed = false
   for (let pause = 50; ; pause = Math.min(pause * 2, 2000)) {

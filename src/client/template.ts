@@ -22,7 +22,8 @@ export interface Template {
 /** Returns undefined when the members of the text have another order, or the job is not a plain one of a queue. */
 export function templateOf(payload: Payload, destination: PushItem, args: string): Template | undefined {
   const { class: name, queue, jid } = payload
-  if (destination.to !== 'queue' || destination.once !== undefined || payload.hk_task !== undefined) return undefined
+  if (destination.to !== 'queue' || destination.once !== undefined || destination.unique) return undefined
+  if (payload.hk_task !== undefined || destination.maxLength !== undefined) return undefined
   const { text } = destination
   const head = `{"class":${JSON.stringify(name)},"args":`
   const middle = `,"queue":${JSON.stringify(queue)},"jid":"`

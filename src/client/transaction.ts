@@ -1,9 +1,11 @@
 /** `hq.transaction`: stores jobs and rows of your own in one commit, or not at all. */
 
 import type { AppPort } from '../app/port.ts'
+import { recordingOf } from '../events/recording.ts'
 import { HighkiqError, invalidOption, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
-import type { OrderedPushes, SqlConnection, TransactionItem } from '../store/contract.ts'
+import { queueFull } from '../job/queue-full.ts'
+import type { OrderedPushes, PushItem, RefusedPush, SqlConnection, TransactionItem } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
 import {
@@ -13,7 +15,9 @@ import {
   type PreparedPush,
   type PushPipe,
   type PushTarget,
+  uniqueConflict,
 } from './push-target.ts'
+import { recordPush } from './record-push.ts'
 import type { PushRequest } from './request.ts'
 
 /** Microtasks after which middleware counts as waiting for something, which it can't do in a transaction. */
@@ -23,6 +27,9 @@ const STEPS = 1000
 interface Joined {
   pipe: PushPipe
   payload: Payload
+  conflict: 'drop' | 'raise'
+  /** The items to store; complete after `finished`. */
+  item?: PushItem
   /** The payload after middleware; undefined until it has answered. */
   passed: Payload | null | undefined
   /** The id that the caller gets. */
@@ -56,7 +63,13 @@ export class Transaction implements PushTarget {
     const told = new Promise<string | null>((resolve, reject) => {
       try {
         const payload = pipe.normalise(request)
-        const joined: Joined = { pipe, payload, passed: undefined, jid: payload.jid, resolve, reject }
+        const conflict = payload.hk_unique === undefined ? 'drop' : pipe.conflict(request)
+        if (conflict !== 'drop' && conflict !== 'raise') {
+          throw invalidOption(
+            `${request.class}: onConflict: '${conflict}' does not work inside hq.transaction: push after the commit, or use 'drop' or 'raise'`,
+          )
+        }
+        const joined: Joined = { pipe, payload, conflict, passed: undefined, jid: payload.jid, resolve, reject }
         this.#joined.push(joined)
         if (pipe.isPlain) joined.passed = payload
         else {
@@ -116,9 +129,23 @@ export class Transaction implements PushTarget {
       const { pipe, payload, passed } = joined
       const prepared = passed === null ? null : pipe.write(passed ?? payload)
       joined.jid = prepared?.jid ?? null
-      if (prepared) all.push(passed ? prepared : dueNow(prepared, now))
+      const ready = prepared && !passed ? dueNow(prepared, now) : prepared
+      if (!ready) continue
+      joined.item = ready.destination
+      all.push(ready)
     }
     return all
+  }
+
+  /** The store has refused pushes: callers get the jids of the holders of locks. @throws UNIQUE_CONFLICT, QUEUE_FULL */
+  readonly refused = (pushes: readonly RefusedPush[]): void => {
+    for (const { item, holder } of pushes) {
+      const joined = this.#joined.find((one) => one.item === item) as Joined
+      // A store rejects the transaction itself; the modes of highkiq/testing do not.
+      if (holder === null) throw queueFull(joined.payload.class, joined.payload.queue, item.maxLength as number)
+      if (joined.conflict === 'raise') throw uniqueConflict(joined.payload.class, holder)
+      joined.jid = holder
+    }
   }
 
   /** The ordered pushes; complete after `finished`. */
@@ -173,8 +200,10 @@ export class Transaction implements PushTarget {
 function dueNow(prepared: PreparedPush, now: number): PreparedPush {
   const { destination } = prepared
   if (destination.to !== 'queue') return prepared
+  const { unique } = destination
   const text = editPayload(destination.text, { enqueued_at: undefined })
-  return { ...prepared, destination: { to: 'schedule', text, score: now / 1000 } }
+  const item: PushItem = { to: 'schedule', text, score: now / 1000, ...(unique ? { unique } : {}) }
+  return { ...prepared, destination: item }
 }
 
 /** Marks a promise as handled: the transaction itself reports the error. */
@@ -211,20 +240,21 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
     }
     finished = await transaction.finished(now())
     if (testing) return []
+    if (recording.mayBeOn()) for (const one of finished) recordPush(one, now())
     const jobs = finished.map(({ destination, track }) => (track ? { task: track, item: destination } : destination))
     return [...jobs, ...transaction.ordered.flatMap(({ batches }) => batches)]
   }
+  const recording = recordingOf(store, now)
+  await recording.refreshed()
   try {
-    await store.jobs.transaction(run, now())
+    await store.jobs.transaction(run, now(), transaction.refused)
   } catch (thrown) {
     transaction.rolledBack(thrown)
     throw thrown
   }
+  if (testing) transaction.refused(await testing.putAll(finished))
   transaction.committed()
-  if (testing) {
-    await testing.putAll(finished)
-    for (const push of transaction.ordered) await testing.putOrdered(push)
-  }
+  if (testing) for (const push of transaction.ordered) await testing.putOrdered(push)
   return result as T
 }
 

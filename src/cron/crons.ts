@@ -59,8 +59,8 @@ export class Crons {
   define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
     const entry = entryOf(name, spec, job, options, this.#app.now())
     if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
-    const { args } = entry.shown
-    if (args) this.#app.client.check({ class: job.name, args, jid: '' })
+    const { args } = entry
+    if (Array.isArray(args)) this.#app.client.check({ class: job.name, args, jid: '' })
     this.entries.set(name, entry)
     return this.get(name)
   }
@@ -122,7 +122,7 @@ export class Cron {
     const jid = newJid()
     for (let tries = 0; tries < TRIES; tries++) {
       const { text, tick } = await this.#record()
-      const push = await runOf(client, this.#entries.get(this.name) ?? this.#asShown(text), now(), jid)
+      const push = await runOf(client, this.#entries.get(this.name) ?? this.#asShown(text), now(), jid, now())
       if (!push) return null
       const answer = await store.crons.tick(this.name, { text, from: tick, to: tick, push }, now())
       if (answer === 'ok') return push.jid

@@ -4,7 +4,8 @@ import type { Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
-import { checkOptions, type OptionKind } from '../job/options.ts'
+import { checkOptions, given, type OptionKind } from '../job/options.ts'
+import { isPriority } from '../job/priority.ts'
 import { Schedule } from './schedule.ts'
 
 export type Missed = 'skip' | 'once' | 'all'
@@ -17,6 +18,8 @@ export interface CronOptions<Args extends unknown[] = unknown[]> {
   timeZone?: string
   /** The queue of the job; default: the job's own queue. */
   queue?: string
+  /** The priority of the job in its queue, 0 to 9; default: the job's own priority. */
+  priority?: number
   /**
    * How to handle ticks that were missed because no process was alive. `once` (default): one run for all of them.
    * `all`: one run for each, at most the last 1,000. `skip`: no run.
@@ -37,7 +40,8 @@ export interface Shown {
   timeZone: string
   job: string
   queue?: string
-  /** Absent when a function returns them. */
+  priority?: number
+  /** Absent when a function returns them, and in a job with `encrypt`. */
   args?: unknown[]
   missed: Missed
   overlap: Overlap
@@ -48,7 +52,7 @@ export interface Runnable {
   name: string
   args: unknown[] | ((tick: Date) => unknown[] | Promise<unknown[]>)
   request(args: unknown[]): PushRequest
-  shown: Pick<Shown, 'queue' | 'overlap'>
+  shown: Pick<Shown, 'queue' | 'priority' | 'overlap'>
 }
 
 export interface Entry extends Runnable {
@@ -62,6 +66,7 @@ const OPTIONS: Record<keyof CronOptions, OptionKind> = {
   args: [(args) => Array.isArray(args) || typeof args === 'function', 'an array, or a function of the tick'],
   timeZone: null,
   queue: null,
+  priority: [isPriority, 'a whole number from 0 to 9'],
   missed: ['skip', 'once', 'all'],
   overlap: ['allow', 'skip'],
 }
@@ -72,7 +77,7 @@ export function entryOf(name: string, spec: string, job: Job<unknown[]>, options
   checkName(name)
   const where = `cron ${name}`
   checkOptions(where, options, OPTIONS)
-  const { args = [], timeZone = 'UTC', queue, missed = 'once', overlap = 'allow' } = options
+  const { args = [], timeZone = 'UTC', queue, priority, missed = 'once', overlap = 'allow' } = options
   const schedule = scheduleOf(where, spec, timeZone)
   if (schedule.next(now) === null)
     throw invalidOption(
@@ -82,12 +87,17 @@ export function entryOf(name: string, spec: string, job: Job<unknown[]>, options
     spec,
     timeZone,
     job: job.name,
-    ...(queue === undefined ? {} : { queue }),
-    ...(Array.isArray(args) ? { args } : {}),
+    ...given({ queue, priority }),
+    ...(Array.isArray(args) && !isEncrypted(job) ? { args } : {}),
     missed,
     overlap,
   }
   return { name, schedule, args, request: (made) => job.request(made), shown, text: stringifyJson(shown) }
+}
+
+/** Whether the arguments of an entry must not be in the store in plain text. */
+function isEncrypted(job: Job<unknown[]>): boolean {
+  return (job.request([]).encrypt ?? job.definition.options.encrypt) === true
 }
 
 /** Reads a stored definition; undefined when another program wrote it in an unknown form. */

@@ -2,9 +2,11 @@
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
+import { recordPush } from '../client/record-push.ts'
+import { given } from '../job/options.ts'
 import { answerOf } from '../job/wait.ts'
 import type { CronTick } from '../store/contract.ts'
-import type { Outcome, Plugin } from '../worker/plugin.ts'
+import { goesOn, type Plugin } from '../worker/plugin.ts'
 import type { Runnable } from './entry.ts'
 
 /** Client middleware, or a function that returns arguments, must answer within this time. */
@@ -20,41 +22,36 @@ export function lockOf(name: string): string {
 }
 
 /** Prepares the push of a tick's job. Resolves with null when client middleware has stopped it. */
-export async function runOf(client: Client, run: Runnable, tick: number, jid: string): Promise<CronTick['push']> {
+export async function runOf(
+  client: Client,
+  run: Runnable,
+  tick: number,
+  jid: string,
+  now: number,
+): Promise<CronTick['push']> {
   const { name, args, shown } = run
   const lock = shown.overlap === 'skip' ? lockOf(name) : undefined
   const prepare = async () =>
     client.prepare({
       ...run.request(typeof args === 'function' ? await args(new Date(tick)) : args),
-      ...(shown.queue === undefined ? {} : { queue: shown.queue }),
+      ...given(shown, ['queue', 'priority']),
       jid,
+      // The option `overlap` of the entry says whether two of its runs may overlap.
+      unique: false,
       hk_cron: name,
       hk_tick: tick,
       ...(lock === undefined ? {} : { hk_lock: lock }),
     })
   const prepared = await answerOf(`cron ${name}: its args or client middleware`, PREPARE_SECONDS, prepare())
   if (!prepared) return null
+  recordPush(prepared, now)
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
 }
 
-/** After these outcomes the job runs again or continues, and keeps its lock. */
-const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
-  'started',
-  'retry',
-  'snoozed',
-  'paused',
-  'released',
-  'interrupted',
-  'not-started',
-  'rescued',
-  'promoted',
-  'added-to-queue',
-])
-
 /** Releases the lock of a job in the step that ends the job. */
 export const lockedRuns: Plugin = {
-  effects({ hk_lock: lock, jid }, { kind }) {
-    if (typeof lock !== 'string' || GOES_ON.has(kind)) return undefined
+  effects({ hk_lock: lock, jid }, outcome) {
+    if (typeof lock !== 'string' || goesOn(outcome)) return undefined
     return [{ kind: 'release-lock', lock, holder: jid }]
   },
 }

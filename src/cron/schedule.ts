@@ -5,10 +5,13 @@
  * no step in seconds, minutes and hours) runs each of them once: a skipped time runs when the clock has jumped, and a
  * time that comes twice runs the first time. Any other spec follows the wall clock: a skipped time does not run, and a
  * time that comes twice runs twice. So an entry of every quarter of an hour keeps its interval.
+ *
+ * `@every 90s` is due at the multiples of its interval since 1970 in UTC, whatever the zone.
  */
 
 import { Cron as Pattern } from 'croner'
-import { invalidOption, messageOf } from '../job/errors.ts'
+import { seconds } from '../job/duration.ts'
+import { type HighkiqError, invalidOption, messageOf } from '../job/errors.ts'
 import { plural } from '../job/plural.ts'
 
 /** No two time zones are further apart. */
@@ -19,7 +22,9 @@ const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@ye
 export class Schedule {
   readonly spec: string
   readonly timeZone: string
-  readonly #zoned: Pattern
+  /** The interval of `@every`. */
+  readonly #everyMs: number | undefined
+  readonly #zoned: Pattern | undefined
   /** The same spec on a clock that is never put forward or back; undefined when it is not needed. */
   readonly #plain: Pattern | undefined
   readonly #wall: Intl.DateTimeFormat
@@ -29,6 +34,8 @@ export class Schedule {
     this.spec = spec
     this.timeZone = timeZone
     this.#wall = wallClock(timeZone)
+    this.#everyMs = everyMs(spec)
+    if (this.#everyMs !== undefined) return
     const isUtc = this.#wall.resolvedOptions().timeZone === 'UTC'
     this.#zoned = patternOf(spec, isUtc ? { utcOffset: 0 } : { timezone: timeZone })
     if (!isUtc && namesItsTimes(spec)) this.#plain = patternOf(spec, { utcOffset: 0 })
@@ -36,7 +43,8 @@ export class Schedule {
 
   /** Returns the first tick after a time, both in ms; null when there is none. */
   next(after: number): number | null {
-    const next = this.#zoned.nextRun(new Date(after))?.getTime() ?? null
+    if (this.#everyMs !== undefined) return (Math.floor(after / this.#everyMs) + 1) * this.#everyMs
+    const next = this.#zoned?.nextRun(new Date(after))?.getTime() ?? null
     if (!this.#plain) return next
     // croner omits a skipped time at the end of a day (23:30 where 23:00 is followed by 00:00).
     const time = this.#plain.nextRun(new Date(this.#onTheWall(after)))?.getTime()
@@ -96,26 +104,42 @@ function namesItsTimes(spec: string): boolean {
   return fields.length === 1 ? !/hourly/i.test(spec) : !/[*?/]/.test(fields.slice(0, -3).join(' '))
 }
 
+/** Returns the interval of `@every 90s` in ms; undefined for any other spec. @throws INVALID_OPTION */
+function everyMs(spec: string): number | undefined {
+  const [, interval] = /^@every\s+(.*)$/i.exec(String(spec).trim()) ?? []
+  if (interval === undefined) return undefined
+  let length = 0
+  try {
+    length = seconds(interval)
+  } catch {
+    // The message below says what an interval is.
+  }
+  if (Number.isInteger(length) && length > 0) return length * 1000
+  throw wrong(spec, 'its interval must be whole seconds, at least one, as in "@every 90s" or "@every 1h 30m"')
+}
+
+function wrong(spec: unknown, why: string): HighkiqError {
+  return invalidOption(
+    `${JSON.stringify(spec)} is no cron spec (${why}): it has five fields, minute hour day month weekday, as in "30 3 * * mon-fri", or six with the second before them, or is ${NICKNAMES.join(', ')} or "@every 90s"`,
+  )
+}
+
 function patternOf(spec: string, zone: { timezone: string } | { utcOffset: number }): Pattern {
-  const wrong = (why: string) =>
-    invalidOption(
-      `${JSON.stringify(spec)} is no cron spec (${why}): it has five fields, minute hour day month weekday, as in "30 3 * * mon-fri", or six with the second before them, or is ${NICKNAMES.join(', ')}`,
-    )
-  if (typeof spec !== 'string') throw wrong('it must be a string')
+  if (typeof spec !== 'string') throw wrong(spec, 'it must be a string')
   const fields = spec.trim().split(/\s+/)
   if (fields.some((field) => /^(CRON_)?TZ=|^[a-z_]+(\/[a-z_]+)+$|^(utc|gmt)$/i.test(field))) {
-    throw wrong("it names a time zone: that is an option of its own, { timeZone: 'Europe/Berlin' }")
+    throw wrong(spec, "it names a time zone: that is an option of its own, { timeZone: 'Europe/Berlin' }")
   }
   if (fields[0]?.startsWith('@')) {
-    if (!NICKNAMES.includes(spec.trim().toLowerCase())) throw wrong('there is no such name')
+    if (!NICKNAMES.includes(spec.trim().toLowerCase())) throw wrong(spec, 'there is no such name')
   } else if (fields.length !== 5 && fields.length !== 6) {
-    throw wrong(`it has ${plural(fields.length, 'field')}`)
+    throw wrong(spec, `it has ${plural(fields.length, 'field')}`)
   }
   try {
     return new Pattern(spec, { ...zone, paused: true, fixedTimeRule: 'no-wildcard', mode: '5-or-6-parts' })
   } catch (thrown) {
     // croner reports days and months one less than written, so its numbers are removed.
-    throw wrong(messageOf(thrown).replace(/^CronPattern: |(?<=Invalid value for \w+): .*/g, ''))
+    throw wrong(spec, messageOf(thrown).replace(/^CronPattern: |(?<=Invalid value for \w+): .*/g, ''))
   }
 }
 

@@ -18,7 +18,7 @@ const HELD_MS = 60_000
 /** The largest part of the time that searches may take. */
 const SEARCH_SHARE = 0.01
 
-const OVER: ReadonlySet<JobState> = new Set(['dead', 'ended', 'unknown'])
+const OVER: ReadonlySet<JobState> = new Set(['dead', 'succeeded', 'ended', 'unknown'])
 
 export class Ticks {
   readonly #app: AppPort
@@ -76,7 +76,7 @@ export class Ticks {
   ): Promise<boolean> {
     const { store, client, now, log } = this.#app
     const about = { cron: name, tick: new Date(to) }
-    const push = entry ? await runOf(client, entry, to, tickJid(name, to)) : null
+    const push = entry ? await runOf(client, entry, to, tickJid(name, to), now()) : null
     const answer = await store.crons.tick(name, { text, from, to, push }, now())
     if (answer === 'ok' && push) log.debug({ ...about, jid: push.jid }, 'pushed')
     if (answer === 'ok' || answer === 'gone') return answer === 'ok'

@@ -43,8 +43,8 @@ function operationOf(route: Route): object {
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => {
       return { name, in: 'path', required: true, schema: { type: 'string' } }
     }),
-    ...Object.entries(query).map(([name, { description, schema, required = false }]) => {
-      return { name, in: 'query', required, description, schema }
+    ...Object.entries(query).map(([name, { description, schema, required = false, readMembers }]) => {
+      return { name: readMembers ? `${name}.NAME` : name, in: 'query', required, description, schema }
     }),
     ...Object.entries(headers).map(([name, description]) => {
       return { name, in: 'header', description, schema: { type: 'string' } }

@@ -3,9 +3,13 @@
 import { openApiOf } from './openapi.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './pages.ts'
 import { ABOUT_ROUTE } from './routes/about.ts'
+import { BATCH_ROUTES } from './routes/batches.ts'
 import { CRON_ROUTES } from './routes/crons.ts'
+import { DEFERRED_ROUTES } from './routes/deferred.ts'
+import { JOB_EDIT_ROUTES } from './routes/job-edits.ts'
 import { JOB_SET_ROUTES } from './routes/job-sets.ts'
 import { JOB_ROUTES } from './routes/jobs.ts'
+import { LIMITS_ROUTE } from './routes/limits.ts'
 import { LOGIN_ROUTES } from './routes/login.ts'
 import { METRICS_ROUTES } from './routes/metrics.ts'
 import { ORDERED_ROUTES } from './routes/ordered.ts'
@@ -18,6 +22,7 @@ import { FILE_ROUTES } from './routes/tasks/download.ts'
 import { IMPORT_ROUTE } from './routes/tasks/import.ts'
 import { STREAM_ROUTE } from './routes/tasks/stream.ts'
 import { TASK_ROUTES } from './routes/tasks/tasks.ts'
+import { UNIQUE_LOCK_ROUTES } from './routes/unique-locks.ts'
 import { json } from './server/answer.ts'
 import { get, ok, type Route } from './server/route.ts'
 
@@ -41,6 +46,7 @@ const OPEN: Route[] = [
 
 export const ROUTES: readonly Route[] = [
   ...JOB_ROUTES,
+  ...DEFERRED_ROUTES,
   IMPORT_ROUTE,
   ...TASK_ROUTES,
   ...TASK_ACTION_ROUTES,
@@ -49,8 +55,12 @@ export const ROUTES: readonly Route[] = [
   ...ORDERED_ROUTES,
   ...JOB_SET_ROUTES,
   ...QUEUE_ROUTES,
+  LIMITS_ROUTE,
+  ...JOB_EDIT_ROUTES,
   ...PROCESS_ROUTES,
+  ...BATCH_ROUTES,
   ...CRON_ROUTES,
+  ...UNIQUE_LOCK_ROUTES,
   ...PAGE_ROUTES,
   ...LOGIN_ROUTES,
   APP_ROUTE,

@@ -13,16 +13,22 @@ export type Action =
   | { kind: 'added-to-queue' }
   /** The same, but client middleware stopped it. */
   | { kind: 'filtered' }
+  /** Changed, and waits on; `due` is its score in the scheduled set. */
+  | { kind: 'changed'; due?: number }
 
 /** A text without any of these members has no effects, so the store may clear it without this process reading it. */
-export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_lock"']
+export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_lock"', '"hk_unique"', '"bid"']
 
 /** Moves an entry to its queue, through client middleware. With `again` it lowers `retry_count` by one. @throws INVALID_JOB */
 export async function addedToQueue(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = readPayload(text)
   const count = job?.retry_count
-  const edited = again && typeof count === 'number' ? editPayload(text, { retry_count: count - 1 }) : text
-  const promoted = await app.client.promote(edited)
+  const edits = {
+    ...(again && typeof count === 'number' ? { retry_count: count - 1 } : {}),
+    // A finished job runs again.
+    ...(job?.hk_started === undefined ? {} : { hk_started: undefined, hk_result: undefined }),
+  }
+  const promoted = await app.client.promote(Object.keys(edits).length > 0 ? editPayload(text, edits) : text)
   if (!job || promoted === undefined) {
     throw new HighkiqError('INVALID_JOB', `${nameOf(text)} can't run: delete it`)
   }
@@ -42,9 +48,27 @@ export function killed(app: AppPort, { text, score }: Entry): Swap {
   return { text, score, to, ...effectsOf(app, text, { kind: 'killed' }) }
 }
 
-/** Deletes an entry. A dead job has no effects, since its outcome is already stored. */
+/** Whether the jobs of a set have ended. */
+export function isOver(set: SetName): boolean {
+  return set === 'dead' || set === 'finished'
+}
+
+/** Returns the members of which one is in each text whose deletion has effects. */
+export function effectMembers(set: SetName): readonly string[] {
+  if (set === 'finished') return []
+  return set === 'dead' ? ['"bid"'] : EFFECT_MEMBERS
+}
+
+/** Deletes an entry. Of a job that has ended the outcome is stored; only a batch still waits for a dead job. */
 export function deleted(app: AppPort, set: SetName, { text, score }: Entry): Swap {
-  return { text, score, to: null, ...(set === 'dead' ? {} : effectsOf(app, text, { kind: 'deleted' })) }
+  const { effects = [] } = set === 'finished' ? {} : effectsOf(app, text, { kind: 'deleted' })
+  return { text, score, to: null, effects: set === 'dead' ? effects.filter(({ kind }) => kind === 'batch') : effects }
+}
+
+/** Returns the effects of a change of an entry that stays in its set. A dead job has none. */
+export function changed(app: AppPort, set: SetName, text: string, score: number): { effects?: Effect[] } {
+  if (isOver(set)) return {}
+  return effectsOf(app, text, set === 'schedule' ? { kind: 'changed', due: score } : { kind: 'changed' })
 }
 
 export function effectsOf(app: AppPort, text: string, action: Action): { effects?: Effect[] } {

@@ -1,7 +1,8 @@
 /** Formats the class and the arguments of a job as Sidekiq Web shows them. */
 
+import { HIDDEN } from '../job/encryption.ts'
+
 const WRAPPERS = new Set(['Sidekiq::ActiveJob::Wrapper', 'ActiveJob::QueueAdapters::SidekiqAdapter::JobWrapper'])
-const ENCRYPTED = '[encrypted data]'
 /** The first arguments of a mail: the mailer, its method, and how it is delivered. */
 const MAIL_ARGUMENTS = 3
 
@@ -15,7 +16,7 @@ export function displayOf(payload: Record<string, unknown>, name: string, args: 
   const { display_class, encrypt } = payload
   return {
     class: typeof display_class === 'string' ? display_class : shown.class,
-    args: encrypt && shown.args.length > 0 ? [...shown.args.slice(0, -1), ENCRYPTED] : shown.args,
+    args: encrypt && shown.args.length > 0 ? [...shown.args.slice(0, -1), HIDDEN] : shown.args,
   }
 }
 

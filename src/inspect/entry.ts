@@ -2,7 +2,7 @@ import type { AppPort } from '../app/port.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
-import { addedToQueue, deleted, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
+import { addedToQueue, changed, deleted, isOver, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
 import { JobRecord } from './record.ts'
 
 export interface KillOptions {
@@ -18,7 +18,7 @@ export interface KillOptions {
  */
 export class SetEntry extends JobRecord {
   readonly set: SetName
-  /** The time when it is due or when it died, in seconds since the epoch. */
+  /** The time when it is due, or when it died or finished, in seconds since the epoch. */
   readonly score: number
   readonly #app: AppPort
 
@@ -33,6 +33,17 @@ export class SetEntry extends JobRecord {
     return new Date(this.score * 1000)
   }
 
+  /** When the attempt began that finished the job; null for a job that has not finished. */
+  get startedAt(): Date | null {
+    const { hk_started: ms } = this.payload
+    return typeof ms === 'number' ? new Date(ms) : null
+  }
+
+  /** The result of a finished job; undefined when it has none, or one of more than 16 kB. */
+  get result(): unknown {
+    return this.payload.hk_result
+  }
+
   /** Moves it to its queue now and lowers its `retry_count` by one. @throws INVALID_JOB; errors of client middleware */
   async retry(): Promise<boolean> {
     return this.#swap(await addedToQueue(this.#app, this, true))
@@ -43,9 +54,9 @@ export class SetEntry extends JobRecord {
     return this.#swap(await addedToQueue(this.#app, this, false))
   }
 
-  /** Moves it to the dead set and calls the death handlers. @throws INVALID_OPTION if it is in the dead set already */
+  /** Moves it to the dead set and calls the death handlers. @throws INVALID_OPTION if it is dead already or has finished */
   async kill({ notify = true, error }: KillOptions = {}): Promise<boolean> {
-    refuseDead(this.set)
+    refuseEnded(this.set)
     if (!(await this.#swap(killed(this.#app, this)))) return false
     await notifyOver(this.#app, this.text, 'killed')
     if (notify) await notifyDeath(this.#app, this.text, error)
@@ -55,8 +66,8 @@ export class SetEntry extends JobRecord {
 
   async delete(): Promise<boolean> {
     const gone = await this.#swap(deleted(this.#app, this.set, this))
-    // The outcome of a dead job is already stored, and stays.
-    if (gone && this.set !== 'dead') await notifyOver(this.#app, this.text, 'deleted')
+    // The outcome of a job that has ended is already stored, and stays.
+    if (gone && !isOver(this.set)) await notifyOver(this.#app, this.text, 'deleted')
     return gone
   }
 
@@ -67,7 +78,8 @@ export class SetEntry extends JobRecord {
    */
   async reschedule(at: Date | number | Duration): Promise<boolean> {
     const { text, score, set } = this
-    return this.#swap({ text, score, to: { to: set, text, score: dueAt(at, this.#app.now()) } })
+    const due = dueAt(at, this.#app.now())
+    return this.#swap({ text, score, to: { to: set, text, score: due }, ...changed(this.#app, set, text, due) })
   }
 
   override toJSON(): Record<string, unknown> {
@@ -81,6 +93,7 @@ export class SetEntry extends JobRecord {
   }
 }
 
-export function refuseDead(set: SetName): void {
+export function refuseEnded(set: SetName): void {
   if (set === 'dead') throw invalidOption('kill: the job is in the dead set already')
+  if (set === 'finished') throw invalidOption('kill: the job has finished: delete it instead')
 }

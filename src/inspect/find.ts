@@ -1,18 +1,31 @@
 /** Finds a job wherever it is. */
 
 import type { AppPort } from '../app/port.ts'
-import type { Payload } from '../job/payload.ts'
+import type { Progress } from '../job/context.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
 import type { SetName } from '../store/contract.ts'
+import type { SetEntry } from './entry.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
-import { findByJid } from './walk.ts'
+import { findByJid, limitedSets } from './walk.ts'
 
 /**
- * The state of a job. `backlog`: the row waits inside its task. `ended`: the row of a task has ended, and only its
- * event is left. `unknown`: the store has no such job, because it has ended or never existed.
+ * The state of a job. `limited`: it waits for a slot of its limit. `backlog`: the row waits inside its task. `ended`: the row of a task has ended, and only its
+ * event is left. `succeeded`: it is among the finished jobs (see `keepFinished`). `unknown`: the store has no such job,
+ * because it has ended or never existed.
  */
-export type JobState = 'queued' | 'running' | 'scheduled' | 'retry' | 'dead' | 'backlog' | 'ended' | 'unknown'
+export type JobState =
+  | 'queued'
+  | 'running'
+  | 'scheduled'
+  | 'retry'
+  | 'limited'
+  | 'dead'
+  | 'succeeded'
+  | 'backlog'
+  | 'ended'
+  | 'unknown'
 
 export interface Found {
   state: JobState
@@ -20,6 +33,13 @@ export interface Found {
   queue: string | null
   payload: Payload | null
   job: JobRecord | null
+  /** Of a running job whose handler has reported progress, as of its worker's last heartbeat. */
+  progress?: Progress
+  /** Of a job that succeeded. */
+  startedAt?: Date | null
+  finishedAt?: Date
+  /** Undefined when the handler returned nothing, or more than 16 kB of JSON. */
+  result?: unknown
 }
 
 const PAGE = 500
@@ -53,8 +73,19 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
     if (job) return foundAs('queued', job)
   }
+  for (const set of await limitedSets(app.store)) {
+    const job = await inSet(set, 'limited')
+    if (job) return job
+  }
   const running = await heldBy(app, jid, signal)
-  return running ? foundAs('running', running) : inSet('dead', 'dead')
+  if (running) return { ...foundAs('running', running), ...(await progressOf(app, jid)) }
+  return (await inSet('dead', 'dead')) ?? foundFinished(await new JobSet(app, 'finished').find(jid, how))
+}
+
+function foundFinished(job: SetEntry | null): Found | null {
+  if (!job) return null
+  const { startedAt, at, result } = job
+  return { ...foundAs('succeeded', job), startedAt, finishedAt: at, ...(result === undefined ? {} : { result }) }
 }
 
 /** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */
@@ -62,6 +93,12 @@ async function heldBy({ store, now }: AppPort, jid: string, signal?: AbortSignal
   const jobOf = ({ text, queue }: { text: string; queue: string }) => new JobRecord(text, { queue, now })
   const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), jobOf, signal)
   return ours ?? (await store.workers.running()).map(jobOf).find((job) => job.jid === jid) ?? null
+}
+
+async function progressOf({ store }: AppPort, jid: string): Promise<Pick<Found, 'progress'>> {
+  const shown = await store.workers.running()
+  const progress = shown.find(({ text, progress }) => progress && readPayload(text)?.jid === jid)?.progress
+  return progress ? { progress } : {}
 }
 
 function foundAs(state: JobState, job: JobRecord): Found {

@@ -14,7 +14,7 @@ const BATCH = 100
 export interface QueueSummary {
   name: string
   size: number
-  /** How long its next job has waited, in seconds. */
+  /** How long its next job has waited, in seconds; of the next jobs of its priorities, the longest. */
   latency: number
   paused: boolean
 }
@@ -60,7 +60,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     return (await this.#info()).size
   }
 
-  /** Resolves with the seconds that its next job has waited; 0 when the queue is empty. */
+  /** Resolves with the seconds that its next job has waited, of any priority; 0 when the queue is empty. */
   async latency(): Promise<number> {
     return waited(await this.#info(), this.#app.now())
   }
@@ -154,8 +154,8 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
-   * Deletes the jobs that wait at the time of the call. The backlog of a task is not in the queue yet: its rows enter
-   * as rows are deleted, unless the task is cancelled.
+   * Deletes the jobs that wait, and perhaps some that are pushed while it runs. The backlog of a task is not in the queue
+   * yet: its rows enter as rows are deleted, unless the task is cancelled.
    * @returns the number of deleted jobs
    */
   async clear(): Promise<number> {
@@ -199,18 +199,19 @@ export class Queue implements AsyncIterable<QueuedJob> {
 export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {
   const [queues, paused] = await Promise.all([store.jobs.queues(), store.jobs.pausedQueues()])
   const known = new Set(queues.map(({ name }) => name))
-  const empty = paused.filter((name) => !known.has(name)).map((name) => ({ name, size: 0, next: null }))
+  const empty = paused.filter((name) => !known.has(name)).map((name): QueueInfo => ({ name, size: 0, next: null }))
   const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues
-  return all.map(({ next, ...info }) => ({
-    ...info,
-    latency: waited({ next }, now),
-    paused: paused.includes(info.name),
+  return all.map(({ name, size, ...info }) => ({
+    name,
+    size,
+    latency: waited(info, now),
+    paused: paused.includes(name),
   }))
 }
 
-/** Returns the seconds that the next job of a queue has waited; 0 when the queue is empty. */
-export function waited({ next }: Pick<QueueInfo, 'next'>, now: number): number {
-  return next === null ? 0 : latencyOf(next, now)
+/** Returns the seconds that the oldest of the next jobs, one of each priority, has waited; 0 when the queue is empty. */
+export function waited({ next, others = [] }: Pick<QueueInfo, 'next' | 'others'>, now: number): number {
+  return next === null ? 0 : Math.max(...[next, ...others].map((text) => latencyOf(text, now)))
 }
 
 function refused(queue: string): HighkiqError {

@@ -32,7 +32,7 @@ test('a mail is shown as its mailer and method, without them and the way it is d
 
 test('a class can have a display name, and an encrypted argument is hidden', () => {
   const job = record({ class: 'A', display_class: 'Invoice', args: [1, 'c2VjcmV0'], encrypt: true })
-  expect([job.displayClass, job.displayArgs]).toEqual(['Invoice', [1, '[encrypted data]']])
+  expect([job.displayClass, job.displayArgs]).toEqual(['Invoice', [1, '[encrypted]']])
   expect(job.args).toEqual([1, 'c2VjcmV0'])
 })
 

@@ -1,6 +1,7 @@
 import { inflateSync } from 'node:zlib'
 import { isObject, parseJson } from '../job/json.ts'
 import { readTime, type Time } from '../job/payload.ts'
+import { baseQueue, priorityOf } from '../job/priority.ts'
 import { displayOf } from './display.ts'
 
 /** A larger backtrace is not unpacked, so that it cannot fill the memory. */
@@ -62,7 +63,12 @@ export class JobRecord {
   }
 
   get queue(): string {
-    return this.#queue ?? this.#text('queue') ?? ''
+    return baseQueue(this.#queue ?? this.#text('queue') ?? '')
+  }
+
+  /** Its priority in its queue, 0 to 9. */
+  get priority(): number {
+    return priorityOf(this.#text('queue') ?? '')
   }
 
   /** The id of its batch (Sidekiq Pro only). */
@@ -118,10 +124,10 @@ export class JobRecord {
   }
 
   toJSON(): Record<string, unknown> {
-    const { jid, queue, displayClass, displayArgs: args, tags, bid, createdAt, enqueuedAt } = this
+    const { jid, queue, priority, displayClass, displayArgs: args, tags, bid, createdAt, enqueuedAt } = this
     const { failedAt, retriedAt, retryCount, errorClass, errorMessage } = this
     const failure = { failedAt, retriedAt, retryCount, errorClass, errorMessage }
-    const job = { jid, queue, class: displayClass, args, tags, bid, createdAt, enqueuedAt }
+    const job = { jid, queue, priority, class: displayClass, args, tags, bid, createdAt, enqueuedAt }
     return failedAt || errorClass ? { ...job, ...failure } : job
   }
 

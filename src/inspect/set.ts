@@ -3,14 +3,15 @@ import { checkReadable, checkValue } from '../job/args.ts'
 import { between } from '../job/between.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
+import { isSealed } from '../job/encryption.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
-import { newJid, type Payload, readPayload, type Wire, writePayload } from '../job/payload.ts'
+import { newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Entry, Scan, ScanPage, SetName } from '../store/contract.ts'
-import { addedToQueue, deleted, EFFECT_MEMBERS, killed, notifyDeath, trimDead } from './actions.ts'
+import { addedToQueue, deleted, effectMembers, killed, notifyDeath, trimDead } from './actions.ts'
 import { type BulkResult, forAll, type SweepOptions } from './bulk.ts'
 import { chunksOf, ScanBudget } from './chunks.ts'
-import { type KillOptions, refuseDead, SetEntry } from './entry.ts'
+import { type KillOptions, refuseEnded, SetEntry } from './entry.ts'
 import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { findByJid, PAGE, type Page, type PageOptions, scanFor, walk } from './walk.ts'
@@ -30,8 +31,8 @@ const JID = /"jid"\s*:\s*"([^"\\]*)"/g
 export type NewEntry = Pick<Payload, 'class' | 'args'> & Partial<Payload>
 
 /**
- * A job set (`hq.retries`, `hq.scheduled` or `hq.dead`): jobs outside queues, by score. The score is the time when a
- * job is due or when it died.
+ * A job set (`hq.retries`, `hq.scheduled`, `hq.dead` or `hq.finished`): jobs outside queues, by score. The score is the
+ * time when a job is due, or when it died or finished.
  *
  * @example for await (const entry of hq.retries) if (entry.errorClass === 'TypeError') await entry.kill()
  */
@@ -64,7 +65,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async schedule(at: Date | number | Duration, job: NewEntry | string): Promise<string> {
     const app = this.#app
-    const { text, jid } = textOf(job, app.client.wire)
+    const { text, jid } = textOf(job, app.client)
     const score = dueAt(at, app.now())
     await app.store.jobs.push([{ to: this.name, text, score }], app.now())
     if (this.name === 'dead') await trimDead(app)
@@ -193,10 +194,10 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /**
    * Moves all entries, or those that match, to the dead set. It calls the death handlers only with `notify: true`.
-   * @throws INVALID_OPTION in the dead set
+   * @throws INVALID_OPTION for dead and finished jobs
    */
   async killAll({ notify = false, error, ...options }: SweepOptions & KillOptions = {}): Promise<BulkResult> {
-    refuseDead(this.name)
+    refuseEnded(this.name)
     const tell = async (entries: Entry[]) => {
       if (notify) for (const { text } of entries) await notifyDeath(this.#app, text, error)
     }
@@ -253,7 +254,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     const store = this.#app.store
     let removed = 0
     for (;;) {
-      const cleared = await store.search.clearSet(this.name, this.name === 'dead' ? [] : EFFECT_MEMBERS)
+      const cleared = await store.search.clearSet(this.name, effectMembers(this.name))
       removed += cleared.removed
       removed += await this.#drop(cleared.kept)
       if (cleared.done) return removed
@@ -280,8 +281,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
 }
 
 /** @throws INVALID_JOB, INVALID_ARGS */
-function textOf(job: NewEntry | string, wire: Wire): { text: string; jid: string } {
-  const text = typeof job === 'string' ? job : writeNew(job, wire)
+function textOf(job: NewEntry | string, client: AppPort['client']): { text: string; jid: string } {
+  const text = typeof job === 'string' ? job : writeNew(job, client)
   const payload = readPayload(text)
   if (payload) checkReadable(text, payload.class)
   if (typeof payload?.jid === 'string') return { text, jid: payload.jid }
@@ -289,11 +290,12 @@ function textOf(job: NewEntry | string, wire: Wire): { text: string; jid: string
   throw new HighkiqError('INVALID_JOB', message)
 }
 
-function writeNew(job: NewEntry, wire: Wire): string {
+function writeNew(job: NewEntry, client: AppPort['client']): string {
   checkValue(job, 'payload', String(job?.class), 0)
   const { at: _, enqueued_at: __, ...rest } = { queue: 'default', jid: newJid(), ...job } as Payload
   checkQueueName(rest.queue)
-  return writePayload(rest, wire)
+  const isPlain = Array.isArray(rest.args) && !isSealed(rest.args.at(-1))
+  return writePayload(isPlain ? client.sealed(rest as Payload) : rest, client.wire)
 }
 
 /** Returns a short cursor for the position between two entries. */

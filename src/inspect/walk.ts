@@ -1,6 +1,6 @@
 /** Reads queues and job sets page by page. */
 
-import type { Scan, ScanPage } from '../store/contract.ts'
+import type { LimitedSet, Scan, ScanPage, Store } from '../store/contract.ts'
 import type { Search } from './pattern.ts'
 
 /** One page of a list. Pass `next` as `after` to get the next page; it is null at the end. */
@@ -80,4 +80,10 @@ export async function scanFor<Item extends { text: string }, Job>(
     answer.scanned += page.scanned
   } while (answer.next !== null && answer.items.length < limit && answer.scanned < MOST_SCANNED)
   return answer
+}
+
+/** Returns the sets of the jobs that wait for a limit. */
+export async function limitedSets(store: Store): Promise<LimitedSet[]> {
+  const limits = await store.limits.list()
+  return limits.flatMap(({ name, waiting }): LimitedSet[] => (waiting > 0 ? [`limited:${name}`] : []))
 }

@@ -217,7 +217,7 @@ export const iterations: Plugin = {
     const iteration = ctx?.iteration
     const state = iteration?.state
     if (!state || kind === 'started' || kind === 'not-started') return undefined
-    if (kind !== 'done' && kind !== 'business-failure' && kind !== 'discarded')
+    if (kind !== 'done' && kind !== 'deferred' && kind !== 'business-failure' && kind !== 'discarded')
       return [{ kind: 'iteration', jid, state }]
     const over = { kind: 'iteration', jid, state: null } as const
     // The job has ended because of its cancellation, so the cancellation is cleared.

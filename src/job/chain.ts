@@ -1,9 +1,13 @@
 import { invalidOption } from './errors.ts'
+import { shown } from './options.ts'
+
+type Call<Subject, Answer> = (subject: Subject, next: () => Promise<Answer>) => Promise<Answer> | Answer
 
 /**
- * A chain of middleware, the first one outermost. Each one calls `next` to run the rest of the chain, and gets its result.
+ * Middleware: a function, or an object with a method `call`. It calls `next` to run the rest of the chain, the first
+ * middleware outermost, and gets its result.
  */
-export type Middleware<Subject, Answer> = (subject: Subject, next: () => Promise<Answer>) => Promise<Answer> | Answer
+export type Middleware<Subject, Answer> = Call<Subject, Answer> | { readonly call: Call<Subject, Answer> }
 
 export class Chain<Subject, Answer> {
   #links: Middleware<Subject, Answer>[] = []
@@ -43,9 +47,8 @@ export class Chain<Subject, Answer> {
   }
 
   #insert(link: Middleware<Subject, Answer>, index: () => number): this {
-    if (typeof link !== 'function') {
-      throw invalidOption(`middleware must be a function of (subject, next) (got ${String(link)})`)
-    }
+    const wrong = wrongMiddleware(link)
+    if (wrong !== undefined) throw invalidOption(`middleware must be ${MIDDLEWARE} (${wrong})`)
     this.remove(link)
     this.#links.splice(index(), 0, link)
     return this
@@ -65,7 +68,28 @@ export function runLinks<Subject, Answer>(
 ): Promise<Answer> {
   const step = async (i: number): Promise<Answer> => {
     const link = links[i]
-    return link ? link(subject, () => step(i + 1)) : innermost()
+    if (!link) return innermost()
+    const next = () => step(i + 1)
+    return typeof link === 'function' ? link(subject, next) : link.call(subject, next)
   }
   return step(0)
+}
+
+const MIDDLEWARE = 'a function of (subject, next), or an object with a method call(subject, next)'
+
+/** Returns what is wrong with a value that is no middleware; undefined for middleware. */
+function wrongMiddleware(link: unknown): string | undefined {
+  if (typeof link === 'function') {
+    const text = Function.prototype.toString.call(link)
+    return /^class\b/.test(text) ? `got the class ${link.name}: pass new ${link.name}()` : undefined
+  }
+  if (typeof link === 'object' && typeof (link as { call?: unknown } | null)?.call === 'function') return undefined
+  return `got ${shown(link)}`
+}
+
+/** @throws INVALID_OPTION */
+export function checkMiddleware(where: string, use: unknown): void {
+  const wrong = Array.isArray(use) ? use.map(wrongMiddleware).find((what) => what !== undefined) : `got ${shown(use)}`
+  if (wrong === undefined) return
+  throw invalidOption(`${where}: use must be an array of middleware, each ${MIDDLEWARE} (${wrong})`)
 }

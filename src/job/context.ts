@@ -1,6 +1,8 @@
+import type { Duration } from './duration.ts'
 import { HighkiqError, invalidOption } from './errors.ts'
 import type { Logger } from './logger.ts'
-import type { ActiveJobEnvelope, Payload } from './payload.ts'
+import { type ActiveJobEnvelope, isBid, type Payload } from './payload.ts'
+import { baseQueue } from './priority.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
 
@@ -9,6 +11,11 @@ export interface Progress {
   done: number
   total?: number
   note?: string
+}
+
+export interface DeferOptions {
+  /** The time in which the row must be ended: seconds, or a string such as `'2h'`; default: a day. */
+  within?: number | Duration
 }
 
 /** The task to which the row, or rows, of a job belong. */
@@ -28,6 +35,35 @@ export interface TaskOfJob {
     rows: Iterable<unknown[]> | AsyncIterable<unknown[]>,
     of?: number,
   ): Promise<number>
+  /** See `ctx.defer`. */
+  defer(options?: DeferOptions): Promise<boolean>
+}
+
+/** The batch to which a job belongs. */
+export interface BatchOfJob {
+  bid: string
+  /**
+   * Adds the jobs that `work` pushes. When it throws, nothing is added. An attempt that runs again adds them again.
+   * @throws BATCH_ENDED, INVALID_OPTION, PushError, and what `work` throws
+   */
+  add(work: () => unknown): Promise<void>
+}
+
+/** How a child of a flow ended. `lost`: nobody knows. */
+export interface ChildResult {
+  /** The name of its job. */
+  job: string
+  jid: string
+  status: 'succeeded' | 'failed' | 'lost'
+  /** The value that its handler returned, as JSON of at most 16 kB. */
+  result?: unknown
+  error?: { message: string; class?: string; code?: string }
+}
+
+/** The access of a context to batches. */
+export interface BatchAccess {
+  add(bid: string, work: () => unknown): Promise<void>
+  children(bid: string): Promise<ChildResult[]>
 }
 
 /** A message of an attempt. `at` is in milliseconds. */
@@ -44,6 +80,7 @@ export interface ContextParts {
   now: () => number
   /** Returns whether the worker fetches no more jobs. */
   isStopping?: (() => boolean) | undefined
+  batches?: BatchAccess | undefined
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -56,7 +93,7 @@ function levelOf(wanted: unknown): string | undefined {
 /** The context of an attempt, which its handler gets. Costly members are created at their first use. */
 export class JobContext {
   readonly payload: Payload
-  /** The queue from which the job was fetched. */
+  /** The queue from which the job was fetched, without its priority. */
   readonly queue: string
   /** The arguments of the handler; server middleware may replace them. */
   args: unknown[]
@@ -71,10 +108,11 @@ export class JobContext {
   /** The messages of this attempt, by row; undefined for those about all rows. */
   #messages: Map<number | undefined, Messages> | undefined
   #progress: Progress | undefined
+  #isDeferred = false
 
   constructor(payload: Payload, queue: string, parts: ContextParts, task?: TaskOfJob) {
     this.payload = payload
-    this.queue = queue
+    this.queue = baseQueue(queue)
     this.args = payload.args
     this.task = task
     this.#parts = parts
@@ -89,6 +127,22 @@ export class JobContext {
     const { hk_attempt, retry_count } = this.payload
     if (hk_attempt !== undefined) return hk_attempt + 1
     return typeof retry_count === 'number' ? retry_count + 2 : 1
+  }
+
+  /** The batch to which the job belongs; undefined without one. */
+  get batch(): BatchOfJob | undefined {
+    const { bid } = this.payload
+    const { batches } = this.#parts
+    return batches && isBid(bid) ? { bid, add: (work) => batches.add(bid, work) } : undefined
+  }
+
+  /**
+   * Returns how the children of this job in a flow ended, in their order; nothing for a job without children.
+   * @throws UNKNOWN_BATCH when their results are kept no longer
+   */
+  async children(): Promise<ChildResult[]> {
+    const { hk_children: bid } = this.payload
+    return isBid(bid) ? ((await this.#parts.batches?.children(bid)) ?? []) : []
   }
 
   /** Aborts when the job is cancelled, exceeds its timeout, or must end because the worker stops. */
@@ -157,7 +211,10 @@ export class JobContext {
     throw invalidOption(`ctx.message: there is no row ${row}; the job is ${rows}, from 0 on`)
   }
 
-  /** Reports progress. The dashboard shows it with the running job after a few seconds; it is not stored. */
+  /**
+   * Reports progress. The dashboard and `hq.find` show it with the running job after a few seconds. A reader of `hq.events` gets
+   * it at most twice a second.
+   */
   progress(done: number, total?: number, note?: string): void {
     this.#progress = { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note }) }
   }
@@ -165,6 +222,28 @@ export class JobContext {
   /** The progress that was reported last. */
   get progressed(): Progress | undefined {
     return this.#progress
+  }
+
+  /**
+   * Leaves the row `working` when the handler returns, until `hq.tasks.finish(jid, result)` or `fail(jid, message, code)`
+   * ends it, or until the time `within` is over. Call it before you ask the other system, whose answer may come at once.
+   * @returns false when the row has ended already, so there is nothing left to do
+   * @throws INVALID_OPTION when the job is no row of a task
+   */
+  async defer(options?: DeferOptions): Promise<boolean> {
+    if (!this.task) {
+      throw invalidOption(
+        'ctx.defer: the job is no row of a task: create it with hq.tasks.create, or push it with track',
+      )
+    }
+    if (!(await this.task.defer(options))) return false
+    this.#isDeferred = true
+    return true
+  }
+
+  /** Whether the row stays `working` when the handler returns. */
+  get isDeferred(): boolean {
+    return this.#isDeferred
   }
 
   get messages(): readonly Said[] {

@@ -1,11 +1,15 @@
 import type { ResourceLimits } from 'node:worker_threads'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { RETRY_IN, type RetryDelay } from './backoff.ts'
-import type { Middleware } from './chain.ts'
+import { checkMiddleware, type Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { type HighkiqError, invalidOption } from './errors.ts'
-import { checkMiddleware, checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
+import { checkKeepFinished, type KeepFinished } from './keep-finished.ts'
+import { checkJobLimit, type JobLimit } from './limit.ts'
+import { checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
 import type { Payload } from './payload.ts'
+import { isPriority } from './priority.ts'
+import { checkUnique, type Unique } from './unique.ts'
 
 /** The answer of `retryIn`: `default`, undefined and null mean Sidekiq's delay. */
 export type RetryIn = (
@@ -25,6 +29,8 @@ export interface ThreadOptions {
 export interface JobOptions {
   /** Default `default`. */
   queue?: string
+  /** 0 (default) to 9: workers fetch the jobs of a queue with the highest priority first, of equal ones the oldest. */
+  priority?: number
   /** true (25 retries), a number of retries, 0 (to the dead set at once) or false (deleted). Default true. */
   retry?: boolean | number
   /** Stores the stack of the error with the job: true, or the largest number of lines. */
@@ -32,6 +38,8 @@ export interface JobOptions {
   /** With false, the job is deleted instead of moved to the dead set. */
   dead?: boolean
   tags?: string[]
+  /** Encrypts the last argument. The app needs the option `encryption`, and the job at least two arguments. */
+  encrypt?: boolean
   /** Seconds after the first failure during which the job is retried, instead of a number of retries. */
   retryFor?: number
   /** The queue to which retries go; default the queue from which the job was fetched. */
@@ -59,6 +67,10 @@ export interface JobOptions {
   thread?: boolean | string | URL | ThreadOptions
   /** Seconds for which the result (at most 16 kB of JSON) is kept for `hq.result(jid)`. */
   keepResult?: number
+  /** Whether the job stays in the set of finished jobs (`hq.finished`) once it is done, and for how long. Default: no. */
+  keepFinished?: KeepFinished
+  /** Refuses a push while another job of this class with the same arguments waits or runs; true means the defaults. */
+  unique?: Unique
   /** Keeps an event for each job, found by its jid: status, messages and result. */
   track?: boolean
   /**
@@ -66,6 +78,8 @@ export interface JobOptions {
    * its own. Any Standard Schema works (zod, valibot, …). The handler gets the validated row.
    */
   validate?: StandardSchemaV1
+  /** How many jobs of this kind run at a time or start within a time, on all workers or for each key. Others wait without a slot. */
+  limit?: JobLimit
   /** Middleware around the handler, inside that of the app and the capsule. */
   use?: readonly Middleware<JobContext, unknown>[]
 }
@@ -97,10 +111,12 @@ const isWhole = (value: unknown, least: number) => Number.isSafeInteger(value) &
 
 const OPTIONS: Record<keyof JobOptions, OptionKind> = {
   queue: null,
+  priority: [isPriority, 'a whole number from 0 to 9'],
   retry: [(value) => isFlag(value) || isWhole(value, 0), 'true, false or a whole number of retries'],
   backtrace: [(value) => isFlag(value) || isWhole(value, 0), 'true, false or a whole number of lines'],
   dead: 'flag',
   tags: 'texts',
+  encrypt: 'flag',
   retryFor: [(value) => isAboveZero(value) && (value as number) <= 1e9, 'a number of seconds, at most 1,000,000,000'],
   retryQueue: null,
   retryIn: RETRY_IN,
@@ -111,8 +127,11 @@ const OPTIONS: Record<keyof JobOptions, OptionKind> = {
   maxCrashes: 'count',
   thread: [isThread, 'true, a file (import.meta.url) or { file, resourceLimits }'],
   keepResult: 'amount',
+  keepFinished: null,
   track: 'flag',
+  unique: null,
   validate: null,
+  limit: [(value) => typeof value === 'object' && value !== null, 'an object, or a list of limits'],
   use: null,
 }
 
@@ -124,7 +143,9 @@ const NOT_PUSHED = [
   'maxCrashes',
   'thread',
   'keepResult',
+  'keepFinished',
   'validate',
+  'limit',
   'use',
 ] as const satisfies (keyof JobOptions)[]
 
@@ -148,7 +169,10 @@ export function checkJobOptions(job: string, options: JobOptions): void {
     refuseUnknown(`${job}: thread`, thread, ['file', 'resourceLimits'])
   }
   if (options.validate !== undefined) checkSchema(job, options.validate)
+  if (options.limit !== undefined) checkJobLimit(job, options.limit)
   if (use !== undefined) checkMiddleware(job, use)
+  if (options.unique !== undefined) checkUnique(job, options.unique)
+  if (options.keepFinished !== undefined) checkKeepFinished(job, options.keepFinished)
 }
 
 function isThread(value: unknown): boolean {

@@ -16,6 +16,8 @@ const STATUS = {
   INVALID_ARGS: 400,
   /** The arguments of one job are larger than `maxArgsBytes`. */
   ARGS_TOO_LARGE: 413,
+  /** The encrypted argument of a job can't be read: its key is missing, or it was changed. The attempt fails. */
+  DECRYPTION_FAILED: 500,
   /** An option of the app, a job, a worker or a task is wrong. */
   INVALID_OPTION: 400,
   /** A name was registered twice. */
@@ -26,6 +28,12 @@ const STATUS = {
   UNKNOWN_CRON: 404,
   /** No ordered queue of that name is known: check the name, or start a worker that defines it. */
   UNKNOWN_ORDERED: 404,
+  /** Another job has the lock of a unique job with `onConflict: 'raise'`. `details.jid` is that job. */
+  UNIQUE_CONFLICT: 409,
+  /** The next event of `hq.events` is not kept any more. `details.after` is the position of the reader. */
+  EVENTS_TRIMMED: 410,
+  /** A queue has its `maxLength` of jobs. Of a bulk, `details.pushed` has the stored jobs and `details.notPushed` the others. */
+  QUEUE_FULL: 429,
   /** The last run of a cron entry with `overlap: 'skip'` has not ended. */
   CRON_BUSY: 409,
   /** The store URL has a scheme that Highkiq does not know. */
@@ -54,10 +62,16 @@ const STATUS = {
   EMPTY_QUEUE: 404,
   /** No task has that id. */
   UNKNOWN_TASK: 404,
+  /** There is no such batch (any more). */
+  UNKNOWN_BATCH: 404,
+  /** All jobs of the batch have ended: no job can be added. `details.bid` is the batch. */
+  BATCH_ENDED: 409,
   /** The task has ended or was cancelled: no row can be added. */
   TASK_ENDED: 409,
   /** Another caller is retrying rows of the task now, or the task is being cancelled. */
   TASK_BUSY: 409,
+  /** The row has not ended, and its handler has not called `ctx.defer` in this run. */
+  NOT_DEFERRED: 409,
   /** The task has no file: it was not created by `tasks.export`. */
   NOT_AN_EXPORT: 409,
   /** The task has not ended: its file is not complete yet. */
@@ -289,7 +303,9 @@ export class Pause extends Error {
   }
 }
 
-export type Verdict = 'business-failure' | 'batch-failure' | 'discard' | 'kill' | 'snooze' | 'release' | 'pause'
+export type Verdict =
+  | ('business-failure' | 'batch-failure' | 'discard' | 'kill' | 'snooze' | 'release' | 'pause')
+  | 'over-limit'
 
 /** Returns what a thrown value says about its job; undefined for an ordinary error, which is retried. */
 export function verdictOf(thrown: unknown): Verdict | undefined {

@@ -126,9 +126,3 @@ function isOneSlipFrom(a: string, b: string): boolean {
   const exchanged = a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2)
   return exchanged || a.slice(at + 1) === b.slice(at + 1)
 }
-
-/** @throws INVALID_OPTION */
-export function checkMiddleware(where: string, use: unknown): void {
-  if (Array.isArray(use) && use.every((link) => typeof link === 'function')) return
-  throw invalidOption(`${where}: use must be an array of middleware, functions of (ctx, next)`)
-}

@@ -54,6 +54,8 @@ export interface Payload {
   /** Seconds within which the job must start. */
   expires_in?: number
   wrapped?: string
+  /** Whether its last argument is encrypted. */
+  encrypt?: boolean
   /** The level of this job's log lines. */
   log_level?: string
   /** The id of its task. */
@@ -72,11 +74,26 @@ export interface Payload {
   hk_crashes?: number
   /** When a scheduled job expires (ms). */
   hk_expires?: number
+  /** The batch of which it is a member: of Highkiq 16 hex digits, of Sidekiq Pro 14 characters. */
+  bid?: string
+  /** The batch of its children, for a parent in a flow. */
+  hk_children?: string
+  /** Its place among the children of its parent in a flow. */
+  hk_child?: number
   /** Its cron entry, and the tick in milliseconds. */
   hk_cron?: string
   hk_tick?: number
   /** The lock that it holds until it has ended. */
   hk_lock?: string
+  /** The lock of a unique job: when it is released, a colon, and its key. */
+  hk_unique?: string
+  /** When that lock is free at the latest (ms). */
+  hk_unique_ends?: number
+  /** Of a finished job: when its last attempt began (ms), and its result. */
+  hk_started?: number
+  hk_result?: unknown
+  /** The values of the app's contexts at the push, by name. */
+  hk_context?: Record<string, unknown>
   [field: string]: unknown
 }
 
@@ -118,6 +135,11 @@ export function newJid(): string {
 /** Returns 16 hex digits: the jids of the task's rows begin with them. */
 export function newTaskId(): string {
   return randomBytes(8).toString('hex')
+}
+
+/** Returns whether a member `bid` names a batch of Highkiq, and not one of Sidekiq Pro. */
+export function isBid(bid: unknown): bid is string {
+  return typeof bid === 'string' && /^[0-9a-f]{16}$/.test(bid)
 }
 
 /** Returns the jid of a row: the 16 hex digits of its task, and 8 of its index. */
@@ -183,12 +205,28 @@ export function completeCallback(callback: {
   now: number
 }): string {
   const { template, kind, task, run, now } = callback
+  const jid = task + (kind === 'done' ? 'ff' : 'fe') + run.toString(16).padStart(6, '0')
+  return completed(template, `"args":["${task}",${run}],"jid":"${jid}"`, now)
+}
+
+/** Returns the text of a job for `completeBatchJob`, which adds the time of its push. */
+export function batchJobText(text: string, wire: Wire): string {
+  const bare = editMembers(text, { enqueued_at: undefined })
+  return sidekiqOf(wire) === 8 ? bare : bare.slice(0, -1) + IN_SECONDS
+}
+
+/** Returns the text of a job that a batch pushes now. `failure` are members that say why it goes to the dead set instead. */
+export function completeBatchJob(text: string, now: number, failure?: string): string {
+  return completed(text, failure ?? '', now)
+}
+
+/** Returns a template with further members and the time of its push. */
+function completed(template: string, members: string, now: number): string {
   const seconds = template.endsWith(IN_SECONDS)
   const wire = seconds ? 7 : 8
-  const jid = task + (kind === 'done' ? 'ff' : 'fe') + run.toString(16).padStart(6, '0')
-  const rest = `"jid":"${jid}","enqueued_at":${jsonOf('enqueued_at', timeOf(now, wire), wire)}}`
   const bare = seconds ? `${template.slice(0, -IN_SECONDS.length)}}` : template
-  return `${opened(bare)}"args":["${task}",${run}],${rest}`
+  const rest = members === '' ? '' : `${members},`
+  return `${opened(bare)}${rest}"enqueued_at":${jsonOf('enqueued_at', timeOf(now, wire), wire)}}`
 }
 
 /** Returns the text of an object without its end, for further members. */

@@ -4,6 +4,11 @@ import { checkReadable } from './args.ts'
 import { HighkiqError, messageOf } from './errors.ts'
 import { parseJson, stringifyJson } from './json.ts'
 
+declare const RESULT: unique symbol
+
+/** The id of a job, a text. Its type knows what the handler returns, so that `hq.result(jid)` does, too. */
+export type Jid<Result = unknown> = string & { readonly [RESULT]?: Result }
+
 /** A larger result is not kept. */
 const MAX_BYTES = 16_384
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { bucketOf, LABELS, LIMITS, MetricsFlusher, percentile } from './collector.ts'
+import type { MetricsBatch } from '../store/contract.ts'
+import { bucketOf, LABELS, LIMITS, MetricsCollector, MetricsFlusher, percentile } from './collector.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -20,6 +21,23 @@ test('flushes every ten seconds, and once more when it stops', async () => {
   expect(flushes).toBe(4)
   await vi.advanceTimersByTimeAsync(60_000)
   expect(flushes).toBe(4)
+})
+
+test('waits are counted by queue, of more than 99 queues the others together, and sent with one batch', async () => {
+  const collector = new MetricsCollector()
+  const at = 1_700_000_000_000
+  for (let i = 0; i < 150; i++) {
+    const payload = { class: `J${i}`, args: [], queue: `q${i}`, jid: 'j', enqueued_at: at - 100 }
+    collector.ended(payload, { kind: 'done', result: null }, 1, at)
+  }
+  const batches: MetricsBatch[] = []
+  await collector.flush({ metrics: { record: async (batch: MetricsBatch) => batches.push(batch) } } as never, () => at)
+  expect(batches.map(({ jobs, waits = [] }) => [jobs.length, waits.length])).toEqual([
+    [100, 100],
+    [50, 0],
+  ])
+  const others = batches[0]?.waits?.find(({ queue }) => queue === '(others)')
+  expect([others?.ms, others?.histogram[bucketOf(100)]]).toEqual([5100, 51])
 })
 
 test('a time that is a limit goes to the next bucket; beyond the last limit there is one more', () => {

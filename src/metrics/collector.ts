@@ -5,9 +5,11 @@
 
 import { hasCode } from '../job/errors.ts'
 import { newJid, type Payload } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import { HISTOGRAM_BUCKETS, type MetricsBatch, type Store } from '../store/contract.ts'
 import { Periodic, type Report } from '../worker/background-service.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
+import { waitOf } from '../worker/wait-time.ts'
 
 interface Counts {
   processed: number
@@ -16,23 +18,36 @@ interface Counts {
   histogram: number[]
 }
 
+interface Waits {
+  ms: number
+  histogram: number[]
+}
+
+/** The queues that have counts of their own in one batch, and the name of the others. */
+const MAX_QUEUES = 99
+const OTHERS = '(others)'
 /** The most classes in one batch. */
 const MAX_CLASSES = 100
+
+/** As in Sidekiq each stretch of an iterable job counts; otherwise the longest jobs would seem to take no time. */
+const SUCCEEDED: ReadonlySet<Outcome['kind']> = new Set(['done', 'deferred', 'business-failure', 'paused'])
 
 export class MetricsCollector implements Plugin {
   readonly #source = newJid()
   #counts = new Map<string, Counts>()
+  /** By queue. */
+  #waits = new Map<string, Waits>()
   /** Batches without an answer. A batch keeps its number and counts, since it may be recorded already. */
   #unsent: MetricsBatch[] = []
   #number = 0
   #flushing: Promise<void> = Promise.resolve()
 
-  ended(payload: Payload, { kind }: Outcome, ms: number): void {
+  ended(payload: Payload, { kind }: Outcome, ms: number, startedAt: number): void {
     const failed = kind === 'retry' || kind === 'dead' || kind === 'discarded'
-    // As in Sidekiq each stretch of an iterable job counts; otherwise the longest jobs would seem to take no time.
-    if (!failed && kind !== 'done' && kind !== 'business-failure' && kind !== 'paused') return
+    if (!failed && !SUCCEEDED.has(kind)) return
     const counts = this.#countsOf(typeof payload.wrapped === 'string' ? payload.wrapped : payload.class)
     counts.processed++
+    this.#addWait(payload, startedAt)
     if (failed) {
       counts.failed++
       return
@@ -61,10 +76,13 @@ export class MetricsCollector implements Plugin {
 
   #cut(at: number): void {
     const jobs = [...this.#counts].map(([name, counts]) => ({ name, ...counts, ms: Math.round(counts.ms) }))
+    let waits = [...this.#waits].map(([queue, counts]) => ({ queue, ...counts, ms: Math.round(counts.ms) }))
     this.#counts = new Map()
+    this.#waits = new Map()
     for (let from = 0; from < jobs.length; from += MAX_CLASSES) {
       const some = jobs.slice(from, from + MAX_CLASSES)
-      this.#unsent.push({ source: this.#source, number: ++this.#number, at, jobs: some })
+      this.#unsent.push({ source: this.#source, number: ++this.#number, at, jobs: some, waits })
+      waits = []
     }
   }
 
@@ -81,6 +99,25 @@ export class MetricsCollector implements Plugin {
       this.#unsent.shift()
     }
     if (refused) throw refused
+  }
+
+  #addWait(payload: Payload, startedAt: number): void {
+    const wait = waitOf(payload, startedAt)
+    if (wait === undefined) return
+    const waits = this.#waitsOf(typeof payload.queue === 'string' ? baseQueue(payload.queue) : 'default')
+    waits.ms += wait
+    const bucket = bucketOf(wait)
+    waits.histogram[bucket] = (waits.histogram[bucket] as number) + 1
+  }
+
+  #waitsOf(queue: string): Waits {
+    let waits = this.#waits.get(queue)
+    if (!waits) {
+      if (this.#waits.size >= MAX_QUEUES && queue !== OTHERS) return this.#waitsOf(OTHERS)
+      waits = { ms: 0, histogram: new Array<number>(HISTOGRAM_BUCKETS).fill(0) }
+      this.#waits.set(queue, waits)
+    }
+    return waits
   }
 
   #countsOf(name: string): Counts {

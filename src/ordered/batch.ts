@@ -84,7 +84,7 @@ export class Batch implements Running {
     const hasFailed = ends.some(({ kind }) => kind === 'failed' || kind === 'dead')
     if (!hasFailed && !ends.includes(DONE)) return
     const outcome: Outcome = hasFailed ? FAILED : { kind: 'done', result: undefined }
-    for (const plugin of this.#engine.plugins) plugin.ended?.(this.payload, outcome, ms)
+    for (const plugin of this.#engine.plugins) plugin.ended?.(this.payload, outcome, ms, this.startedAt)
   }
 
   async #run(): Promise<readonly OrderedEnd[]> {
@@ -114,7 +114,7 @@ export class Batch implements Running {
   }
 
   #handle(): Promise<unknown> {
-    const { chain, use: outer = [] } = this.#engine
+    const { chain, use: outer = [], within } = this.#engine
     const { definition, ctx } = this
     const { use } = definition.options
     const batch = new Map<string, unknown[]>()
@@ -132,7 +132,9 @@ export class Batch implements Running {
     const innermost = async () => definition.handler(ctx, ctx.args[0] as typeof batch)
     const links = outer.length > 0 ? [...outer, ...use] : use
     const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
-    return chain.size === 0 ? inside() : chain.run(ctx, inside)
+    const through = () => (chain.size === 0 ? inside() : chain.run(ctx, inside))
+    // The payloads of a batch come from many pushes, so that it has no context.
+    return within ? (within(this.payload, through) as Promise<unknown>) : through()
   }
 
   #failed(thrown: unknown): OrderedEnd[] {

@@ -1,12 +1,12 @@
 /** The definition of an ordered queue: its options and its handler. */
 
 import { backoff, delayOf, RETRY_IN, type RetryDelay } from '../job/backoff.ts'
-import type { Middleware } from '../job/chain.ts'
+import { checkMiddleware, type Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkMiddleware, checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
+import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { count as figure } from '../job/plural.ts'
 import type { OrderedContext } from './context.ts'
 

@@ -1,10 +1,10 @@
 /** Runs pushed items of an ordered queue in this process, without a store. Tests use it. */
 
 import type { OrderedPushed } from '../client/push-target.ts'
+import { canonicalJson } from '../job/canonical.ts'
 import type { FetchedBatch } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Batch } from './batch.ts'
-import { canonicalJson } from './canonical.ts'
 import type { OrderedDefinition } from './definition.ts'
 
 /** Runs all items at once, also those that are due later. @throws what the handler throws */

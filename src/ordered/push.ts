@@ -1,13 +1,14 @@
 /** Pushes items to an ordered queue. All items are checked before any is stored. */
 
 import type { AppPort } from '../app/port.ts'
+import type { OrderedPushRequest } from '../client/push-target.ts'
 import { checkValue } from '../job/args.ts'
+import { canonicalJson } from '../job/canonical.ts'
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError, messageOf } from '../job/errors.ts'
 import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
 import { ORDERED_PAGE, type OrderedPush, type OrderedPushes } from '../store/contract.ts'
-import { canonicalJson } from './canonical.ts'
 import type { OrderedDefinition, OrderedItem } from './definition.ts'
 import { runOrderedInline } from './inline.ts'
 
@@ -31,11 +32,13 @@ export function pushOrdered(
   definition: OrderedDefinition,
   items: OrderedItem | Iterable<OrderedItem>,
 ): Promise<number> {
-  return app.client.target.pushOrdered({
+  const { client } = app
+  const request: OrderedPushRequest = {
     name: definition.name,
     prepare: async () => batchesOf(definition, await pushesOf(app, definition, items)),
     run: (some, chain) => runOrderedInline({ ...app.engine(), chain }, definition, some),
-  })
+  }
+  return client.observed(definition.name, () => client.target.pushOrdered(request), definition.queue)
 }
 
 /** Prepares and checks all items. */

@@ -5,7 +5,7 @@ import type { Batch } from './batch.ts'
 import type { Candidate } from './scheduler.ts'
 
 /** The number of ids to hold ready beside those that run, unless a batch needs more. */
-const PREFETCH = 50
+const PREFETCH = 100
 
 export interface ShardSettings {
   queue: string

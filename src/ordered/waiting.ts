@@ -1,6 +1,6 @@
 import type { AppPort } from '../app/port.ts'
+import { canonicalJson } from '../job/canonical.ts'
 import type { OrderedPage, OrderedStore } from '../store/contract.ts'
-import { canonicalJson } from './canonical.ts'
 import { listOf, type OrderedList, type OrderedListOptions, pageOf, type WaitingId, waitingId } from './entry.ts'
 import { idOf, type OrderedIds, onAll, onSome } from './ids.ts'
 

@@ -16,22 +16,30 @@
  * - *now*: the caller's clock in milliseconds. Only leases use the store's own clock.
  */
 
+import type { BatchStore } from './contract/batches.ts'
 import type { CancellationStore } from './contract/cancellations.ts'
 import type { CronStore } from './contract/crons.ts'
+import type { JobEventStore } from './contract/job-events.ts'
 import type { JobSetStore } from './contract/job-sets.ts'
 import type { JobStore } from './contract/jobs.ts'
+import type { LimitStore } from './contract/limits.ts'
 import type { MetricStore } from './contract/metrics.ts'
 import type { OrderedStore } from './contract/ordered.ts'
 import type { ResultStore } from './contract/results.ts'
 import type { SearchStore } from './contract/search.ts'
 import type { TaskStore } from './contract/tasks.ts'
+import type { UniqueStore } from './contract/unique.ts'
 import type { WorkerStore } from './contract/workers.ts'
 
+export * from './contract/batch-ledger.ts'
+export * from './contract/batches.ts'
 export * from './contract/cancellations.ts'
 export * from './contract/crons.ts'
 export * from './contract/effects.ts'
+export * from './contract/job-events.ts'
 export * from './contract/job-sets.ts'
 export * from './contract/jobs.ts'
+export * from './contract/limits.ts'
 export * from './contract/metrics.ts'
 export * from './contract/ordered.ts'
 export * from './contract/results.ts'
@@ -39,6 +47,7 @@ export * from './contract/search.ts'
 export * from './contract/task-events.ts'
 export * from './contract/task-spec.ts'
 export * from './contract/tasks.ts'
+export * from './contract/unique.ts'
 export * from './contract/workers.ts'
 
 export interface Store {
@@ -50,6 +59,10 @@ export interface Store {
   readonly tasks: TaskStore
   readonly ordered: OrderedStore
   readonly crons: CronStore
+  readonly limits: LimitStore
+  readonly events: JobEventStore
+  readonly unique: UniqueStore
+  readonly batches: BatchStore
   readonly metrics: MetricStore
   readonly results: ResultStore
 
@@ -57,7 +70,7 @@ export interface Store {
   readonly kind: string
   /** The URL for display, without secrets. */
   readonly url: string
-  /** The number of `settleAndFetch` calls that one owner should have under way at a time; more do not make it faster. */
+  /** The number of calls that one caller should have under way at a time, for instance `settleAndFetch` of an owner; more do not make it faster. */
   readonly maxConcurrentCalls: number
 
   /**

@@ -4,11 +4,14 @@ import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
-import { forEachOf } from '../job/json.ts'
+import { forEachOf, stringifyJson } from '../job/json.ts'
+import { given } from '../job/options.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
 import { metaOf } from './meta.ts'
 import { policyOf, type TaskOptions, windowOf } from './options.ts'
+import { labelsOf } from './own-meta.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
 import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
@@ -20,8 +23,8 @@ import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templ
 const WINDOW = 200
 
 export type CreateTask = TaskOptions & {
-  /** Returns the task's `meta`. Called when the first rows are read. */
-  meta?: () => object
+  /** Returns what the task remembers about its file. Called when the first rows are read. */
+  about?: () => object
   /** The task's id, if it was chosen in advance. */
   id?: string
   /** Additional members of each row's payload. */
@@ -177,6 +180,11 @@ function rowsOf(app: AppPort, record: TaskRecord, job: Job<never[]>, producer: s
 function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | undefined): Payload {
   const options = { ...job.defaults, ...(queue === undefined ? {} : { queue }) }
   const payload = app.client.normalise({ ...options, class: job.name, args: [] })
+  if (payload.hk_unique !== undefined) {
+    throw invalidOption(
+      `${job.name}: rows of a task can't be unique: give it to the task as ${job.name}.set({ unique: false })`,
+    )
+  }
   if (payload.at !== undefined) {
     throw invalidOption(`${job.name}: rows of a task can't be scheduled: schedule a job that creates the task`)
   }
@@ -184,7 +192,8 @@ function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | 
 }
 
 async function specOf(app: AppPort, payload: Payload, producer: string, options: CreateTask): Promise<TaskSpec> {
-  const { name, keepArgs = 'rejected', meta, onDone, onFailure } = options
+  const { name, keepArgs = 'rejected', about, meta, onDone, onFailure } = options
+  const labels = labelsOf(meta)
   const id = payload.hk_task as string
   return {
     id,
@@ -195,7 +204,8 @@ async function specOf(app: AppPort, payload: Payload, producer: string, options:
     ...grouped(options),
     window: windowOf(options) ?? (await defaultWindow(app, payload.queue)),
     keepArgs,
-    meta: JSON.stringify(meta?.() ?? {}),
+    meta: stringifyJson({ ...about?.(), ...given({ own: meta }) }),
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
     createdAt: app.now(),
     producer,
     ...policyOf(options),
@@ -213,7 +223,10 @@ async function callbackOf(
   job: Job<[task: string, run: number]>,
   task: string,
 ): Promise<Callback | null> {
-  const payload = await client.pass(client.normalise({ ...job.request([task, 1]), track: false }))
+  // Its arguments are no secret, and the store writes them.
+  const payload = await client.pass(
+    client.normalise({ ...job.request([task, 1]), track: false, unique: false, encrypt: false }),
+  )
   return payload && { queue: payload.queue, template: templateOf(client, payload) }
 }
 
@@ -221,7 +234,7 @@ async function defaultWindow(app: AppPort, queue: string): Promise<number> {
   let slots = 0
   for (const process of await app.store.workers.processes()) {
     const { queues } = JSON.parse(process.info) as { queues?: string[] }
-    if (queues?.includes(queue)) slots += process.concurrency
+    if (queues?.includes(baseQueue(queue))) slots += process.concurrency
   }
   return Math.max(WINDOW, 2 * slots)
 }

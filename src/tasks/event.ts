@@ -1,3 +1,4 @@
+import { hideSealed } from '../job/encryption.ts'
 import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkText, shown } from '../job/options.ts'
@@ -24,6 +25,8 @@ export interface TaskEvent {
   startedAt: Date | null
   finishedAt: Date | null
   result?: unknown
+  /** Until when the row waits for its end from outside, after its handler called `ctx.defer`. */
+  deferredUntil?: Date
 }
 
 const PAGE = 500
@@ -61,7 +64,8 @@ export function eventOf(job: string, event: EventRecord, language: Language = 'e
   const messages = historyOf(event, language).map(({ at, text }) => ({ at: new Date(at), text }))
   const row = { index, jid, job: event.job ?? job, number, status, args: argsOfEvent(event), attempts, code, messages }
   const result = event.result === null ? {} : { result: parseJson(event.result) }
-  return { ...row, startedAt: date(startedAt), finishedAt: date(finishedAt), ...result }
+  const deferred = event.deferredUntil === undefined ? {} : { deferredUntil: new Date(event.deferredUntil) }
+  return { ...row, startedAt: date(startedAt), finishedAt: date(finishedAt), ...result, ...deferred }
 }
 
 /** @throws INVALID_OPTION */
@@ -93,12 +97,12 @@ export function reasonFilter({ code, otherCodes }: Pick<ReasonCount, 'code' | 'o
 
 /**
  * Returns the arguments of a row. A row is stored as its bare arguments, or as a whole payload if middleware changed
- * more than them.
+ * more than them. An encrypted argument is not shown.
  */
 export function argsOfEvent({ args }: EventRecord): unknown[] | null {
   if (args === null) return null
   const value = parseJson(args)
-  if (Array.isArray(value)) return value
+  if (Array.isArray(value)) return hideSealed(value)
   const { args: all, hk_list } = value as Payload
-  return hk_list ? (all[0] as unknown[]) : all
+  return hk_list ? (all[0] as unknown[]) : hideSealed(all)
 }

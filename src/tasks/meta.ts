@@ -2,9 +2,10 @@
 
 import type { TaskRecord } from '../store/contract.ts'
 import type { Columns } from './columns.ts'
+import type { OwnMeta } from './own-meta.ts'
 import type { FileFormat } from './spreadsheet/format.ts'
 
-/** The `meta` of a task: where its rows came from, or the file that it exports. */
+/** The `meta` of a task: what the app gave it, where its rows came from, or the file that it exports. */
 export interface TaskMeta {
   /** The columns of an imported file, in order. */
   columns?: string[]
@@ -22,6 +23,8 @@ export interface TaskMeta {
   format?: FileFormat
   /** The encoding of the file's text, if it was known after the first rows. */
   encoding?: string
+  /** The option `meta` of the app. */
+  own?: OwnMeta
 }
 
 export function metaOf({ meta }: Pick<TaskRecord, 'meta'>): TaskMeta {

@@ -8,6 +8,7 @@ import { checkOptions, given, type OptionKind, type OptionRule, shown } from '..
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
 import { kindsOf, NEW_TASK_OPTIONS } from './import-options.ts'
+import { checkMeta, type OwnMeta } from './own-meta.ts'
 
 /** A job of `onDone` and `onFailure`, with its arguments. */
 type CallbackJob = Job<[task: string, run: number]>
@@ -40,6 +41,11 @@ export interface TaskOptions {
   onDone?: CallbackJob
   /** A job pushed once for each run, at its first `failed` or `error` row, with `(task id, run)`. */
   onFailure?: CallbackJob
+  /**
+   * What the app stores with the task: JSON of at most 4 kB. By its members with a string or a whole number, at most four,
+   * `tasks.list({ meta })` finds the task.
+   */
+  meta?: OwnMeta
   /** With more rows adding ends with TOO_MANY_ROWS and the task is `interrupted`. Default: no limit; for a file 1,000,000. */
   maxRows?: number
 }
@@ -62,6 +68,7 @@ export const TASK_OPTIONS: Record<keyof TaskOptions, OptionKind> = {
   lostAfter: TIME,
   onDone: JOB,
   onFailure: JOB,
+  meta: null,
   maxRows: 'count',
 }
 
@@ -73,6 +80,7 @@ export function checkTaskOptions(
 ): void {
   checkOptions(where, options, { ...TASK_OPTIONS, ...more })
   if (options.queue !== undefined) checkQueueName(options.queue)
+  if (options.meta !== undefined) checkMeta(where, options.meta)
 }
 
 /** @throws INVALID_OPTION */
@@ -113,7 +121,8 @@ export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | '
   return window === undefined || concurrency === undefined ? (concurrency ?? window) : Math.min(window, concurrency)
 }
 
-function millisecondsOf(duration: unknown): number {
+/** Returns a duration in milliseconds; NaN: it is none. */
+export function millisecondsOf(duration: unknown): number {
   try {
     return Math.round(seconds(duration as Duration) * 1000)
   } catch {

@@ -6,6 +6,7 @@ import { pages } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
 import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } from '../store/contract.ts'
 import { inPages } from './event.ts'
@@ -120,10 +121,11 @@ async function withdrawCancellations(
 /** Removes cancelled jobs from the queue: without their cancellation they would run beside the new ones. */
 async function removeFromQueue(
   app: AppPort,
-  { id, queue }: Pick<TaskRecord, 'id' | 'queue'>,
+  { id, queue: name }: Pick<TaskRecord, 'id' | 'queue'>,
   cancelled: ReadonlySet<string>,
 ): Promise<void> {
   const { store, now } = app
+  const queue = baseQueue(name)
   const tracked = trackedTasks(app)
   const read = (after: string | undefined) =>
     retryTransient(() => store.search.scanQueue(queue, `"${id}"`, { after, limit: PAGE }))

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { checkReadable } from '../job/args.ts'
-import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
+import { type ErrorCode, HighkiqError, hasCode, invalidOption } from '../job/errors.ts'
 import { isIterable, isPromise, stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, TaskRecord } from '../store/contract.ts'
@@ -136,6 +136,7 @@ export class RowWriter {
     const { payload, task, first, ofFile } = this.#target
     const fitsTemplate = this.#target.fitsTemplate && !(ofFile && number === undefined)
     const isList = this.#target.payload.hk_list === true
+    if (payload.encrypt && (isList || number !== undefined)) throw notEncrypted(payload.class)
     const args = isList ? asOneValue(given) : given
     const about = {
       ...(number === undefined ? {} : { number }),
@@ -166,6 +167,7 @@ export class RowWriter {
       return { args: this.#textWithout({ ...payload, args }, ['jid']), ...about, job: payload.class, rejected }
     }
     client.check(after)
+    const sealed = client.sealed(after)
     if (after.queue !== payload.queue) {
       throw invalid(
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,
@@ -173,10 +175,10 @@ export class RowWriter {
     }
     // Middleware may have changed the payload in place.
     if (fitsTemplate && (client.isPlain || this.#textWithout(after, ['args', 'jid']) === this.#common)) {
-      return { args: this.#textOf(after.args), ...about }
+      return { args: this.#textOf(sealed.args), ...about }
     }
     const job = fitsTemplate && after.class === payload.class ? {} : { job: after.class }
-    const listed = payload.hk_list ? { ...after, args: [after.args] } : after
+    const listed = payload.hk_list ? { ...sealed, args: [sealed.args] } : sealed
     return { args: this.#textWithout(listed, ['jid']), ...about, ...job }
   }
 
@@ -224,6 +226,12 @@ export function asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>, maxR
   return (function* () {
     for (const args of all) yield isPromise(args) ? args.then(rowOf) : rowOf(args)
   })()
+}
+
+function notEncrypted(job: string): HighkiqError {
+  return invalidOption(
+    `${job}: encrypt can not be combined with rowsPerJob or with rows of a file, because reports show them: use hq.tasks.create with a row for each job`,
+  )
 }
 
 function invalid(message: string): HighkiqError {

@@ -1,5 +1,6 @@
 /**
- * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, frees window
+ * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, ends
+ * deferred rows whose deadline is over, frees window
  * places of jobs that a program without tasks fetched, ends rows that are nowhere, and deletes old tasks. A walk through
  * queues and sets may take long, so the pause after it is a hundred times as long.
  */
@@ -10,6 +11,7 @@ import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
 import { LeaderLock, Periodic } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
+import { endOverdue } from './deferred.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
 
@@ -27,6 +29,8 @@ const TASKS_PER_WALK = 10_000
 /** The largest part of the time that walks may take. */
 const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
+/** A walk counts as this long at least, although the store answers at once when no task is idle. */
+const SHORTEST_WALK_MS = 50
 const PAGE = 500
 
 /** An open row whose job was not seen. */
@@ -75,8 +79,11 @@ export class TaskMaintenance extends Periodic {
     const store = this.#app.store
     if (!(await this.#isLeader())) return
     const now = this.#app.now()
-    const cancelling = await store.tasks.cancelling(TASKS_AT_ONCE)
-    const expired = await store.tasks.expired(now, TASKS_AT_ONCE)
+    await endOverdue(store, now, this.#app.report)
+    const [cancelling, expired] = await Promise.all([
+      store.tasks.cancelling(TASKS_AT_ONCE),
+      store.tasks.expired(now, TASKS_AT_ONCE),
+    ])
     for (const id of cancelling) {
       if (!(await this.#isLeader())) return
       await cancelRows(this.#app, id)
@@ -88,7 +95,7 @@ export class TaskMaintenance extends Periodic {
     if (performance.now() < this.#walkAgainAt) return
     const began = performance.now()
     await this.#walk(store, now - this.#idleMs)
-    const tookMs = performance.now() - began
+    const tookMs = Math.max(performance.now() - began, SHORTEST_WALK_MS)
     this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
   }
 
@@ -126,7 +133,8 @@ export class TaskMaintenance extends Periodic {
     let after: string | undefined
     do {
       const page = await store.tasks.idle(before, { after, limit: TASK_PAGE })
-      tasks.push(...page.tasks)
+      // Rows that are parked have no job to look for.
+      tasks.push(...page.tasks.filter(({ counts, deferred }) => counts.enqueued + counts.working > deferred))
       after = page.next ?? undefined
       if (tasks.length < TASKS_PER_WALK && after !== undefined) continue
       if (tasks.length > 0) yield tasks
@@ -190,6 +198,7 @@ export class TaskMaintenance extends Periodic {
     for (const { text } of await store.workers.running()) addJob(seen, text)
     await this.#addSet(store, seen, 'schedule')
     await this.#addSet(store, seen, 'retry')
+    for (const { name } of await store.limits.list()) await this.#addSet(store, seen, `limited:${name}`)
     return seen
   }
 
@@ -201,12 +210,17 @@ export class TaskMaintenance extends Periodic {
     return addJobs(seen, (page) => store.search.scanSet(set, needleOf(seen), page))
   }
 
-  /** Returns the open rows that are not in the backlog and were not seen. */
+  /** Returns the open rows that are neither in the backlog nor parked, and were not seen. */
   async #missingRows(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away: EventRecord[] = []
     for (const status of ['enqueued', 'working'] as const) {
       for await (const page of eventPages(store, id, { status: [status] })) {
-        away.push(...page.filter(({ location, index }) => location !== 'backlog' && !seen.get(id)?.has(index)))
+        away.push(
+          ...page.filter(
+            ({ location, index, deferredUntil }) =>
+              location !== 'backlog' && deferredUntil === undefined && !seen.get(id)?.has(index),
+          ),
+        )
         // Rows that were never in the queue come behind all that were.
         if (page.every(({ location }) => location === 'backlog')) break
       }

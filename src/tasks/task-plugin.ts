@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
-import { FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
+import { type DeferOptions, FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
 import { classOf, invalidOption, Kill } from '../job/errors.ts'
 import { meantBy } from '../job/options.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
@@ -12,6 +12,7 @@ import type { EventEffect, Message } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { areAlike } from './columns.ts'
 import { rowProducer } from './create.ts'
+import { deferRow } from './deferred.ts'
 import { appMessage, errorMessage } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
@@ -123,13 +124,16 @@ class RowsOfTask implements TaskOfJob {
   readonly id: string
   readonly indexes: readonly number[]
   readonly #app: AppPort
+  readonly #payload: Payload
   readonly #producers: ReturnType<typeof rowProducer>[] = []
 
-  constructor(app: AppPort, { jid, hk_rows }: Payload) {
+  constructor(app: AppPort, payload: Payload) {
+    const { jid, hk_rows } = payload
     const { id, index } = splitTaskJid(jid)
     this.id = id
     this.indexes = hk_rows ?? [index]
     this.#app = app
+    this.#payload = payload
   }
 
   get index(): number {
@@ -149,6 +153,10 @@ class RowsOfTask implements TaskOfJob {
     this.#producers[of] ??= rowProducer(this.#app, this.id, index)
     return this.#producers[of](job as unknown as Job<never[]>, asRows(rows))
   }
+
+  defer(options?: DeferOptions): Promise<boolean> {
+    return deferRow(this.#app, this.#payload, options)
+  }
 }
 
 /** Returns whether the job moved without an attempt. */
@@ -167,6 +175,8 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
       return { status: 'working', window: 'keep' }
     case 'done':
       return { status: 'finished', window: 'leave', ...resultOf(outcome.result, at) }
+    case 'deferred':
+      return { status: 'working', window: 'park' }
     case 'business-failure':
     case 'dead': {
       const status = outcome.kind === 'dead' ? 'error' : 'failed'
@@ -208,6 +218,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'added-to-queue':
       return { status: 'enqueued', window: 'enter', ...noted('added-to-queue') }
     case 'not-started':
+    case 'changed':
       return undefined
   }
 }

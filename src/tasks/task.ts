@@ -3,6 +3,7 @@ import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions, given, type OptionKind } from '../job/options.ts'
+import { baseQueue } from '../job/priority.ts'
 import {
   type CodeFilter,
   EVENT_STATUSES,
@@ -19,7 +20,9 @@ import { cancelRows, removeTask } from './end-task.ts'
 import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
 import { appMessage, messageText } from './messages.ts'
+import { metaOf } from './meta.ts'
 import { checkJob, formatMaxFailures, policyOf, TASK_OPTIONS, type TaskOptions, windowOf } from './options.ts'
+import type { OwnMeta } from './own-meta.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, findTask, retryTransient, unknownTask } from './rows.ts'
@@ -42,6 +45,8 @@ export interface TaskStatus {
   backlog: number
   /** The rows that wait for a retry or snooze; part of `counts.enqueued`. With `rowsPerJob` a lower bound. */
   retrying: number
+  /** The rows that wait for their end from outside (`ctx.defer`); part of `counts.working`. */
+  deferred: number
   /** The most rows in the queue and running at a time; with `rowsPerJob` the most jobs. */
   window: number
   /** The most rows in one job; null: one row each. */
@@ -50,6 +55,8 @@ export interface TaskStatus {
   maxFailures: number | `${number}%` | null
   /** What happens when more fail. */
   onMaxFailures: 'pause' | 'cancel'
+  /** The option `meta` of the task. */
+  meta?: OwnMeta
   counts: Record<EventStatus, number>
   /** The percentage of added rows that have ended; 100 for a task without rows. */
   percent: number
@@ -57,7 +64,7 @@ export interface TaskStatus {
   finishedAt: Date | null
   /** Rows ended per second since the run began. */
   ratePerSecond: number
-  /** null while rows are still being added, when none has ended in this run yet, or when only retries are left. */
+  /** null while rows are still being added, when none has ended in this run yet, or when only retries and deferred rows are left. */
   etaSeconds: number | null
 }
 
@@ -289,7 +296,7 @@ export class Task {
 
 export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const { id, name, job, queue, state, run, total, backlog, counts, reason } = record
-  const { window, rowsPerJob, maxFailures, onMaxFailures } = record
+  const { window, rowsPerJob, maxFailures, onMaxFailures, deferred } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.runAt, 1) / 1000
   // A row that was reopened by hand had ended before, too.
@@ -297,10 +304,12 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working
   // `inWindow` counts jobs, each of up to `rowsPerJob` rows.
-  const retrying = Math.max(open - backlog - record.inWindow * (rowsPerJob ?? 1), 0)
-  const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying < open)
-  const about = { id, name, job, queue, state, ...(reason ? { reason: messageText(reason) } : {}) }
-  const rows = { run, runAt: new Date(record.runAt), total, backlog, retrying }
+  const retrying = Math.max(open - backlog - deferred - record.inWindow * (rowsPerJob ?? 1), 0)
+  const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying + deferred < open)
+  const { own: meta } = metaOf(record)
+  const why = reason ? { reason: messageText(reason) } : {}
+  const about = { id, name, job, queue: baseQueue(queue), state, ...given({ meta }), ...why }
+  const rows = { run, runAt: new Date(record.runAt), total, backlog, retrying, deferred }
   const limits = { window, rowsPerJob, maxFailures: formatMaxFailures(maxFailures), onMaxFailures }
   return {
     ...about,

@@ -7,6 +7,7 @@ import { checkOptions, checkText, given, type OptionKind, shown } from '../job/o
 import { newTaskId } from '../job/payload.ts'
 import { TASK_STATES, type TaskState } from '../store/contract.ts'
 import { addToTask, type CreateTask, createTask } from './create.ts'
+import { type EndedRow, failRow, finishRow } from './deferred.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
 import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
@@ -15,6 +16,7 @@ import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from
 import { appMessage } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { checkJob, checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
+import { checkMetaFilter, labelsOf } from './own-meta.ts'
 import { checkSameTable } from './resumed-file.ts'
 import { asRows, findTask, type Rows } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
@@ -113,7 +115,7 @@ export class Tasks {
     if (only) return dryRun(file)
     const { header, format, encoding } = file
     const name = typeof source === 'string' ? basename(source) : undefined
-    const meta = {
+    const about = {
       format,
       columns: header,
       source: name,
@@ -135,7 +137,7 @@ export class Tasks {
         ...given({ name }),
         ...given(rest, CREATE_NAMES),
         id,
-        meta: () => given({ ...meta, encoding: encoding() }),
+        about: () => given({ ...about, encoding: encoding() }),
       } as CreateOptions & CreateTask)
       return new Task(this.#app, id, encoding())
     } catch (thrown) {
@@ -166,7 +168,7 @@ export class Tasks {
       const file = given({ format, columns, artifacts }) as ExportFileOptions
       return this.#create(job as unknown as Job<never[]>, asRows(listed(pages), options.maxRows), {
         ...rest,
-        meta: () => exportMeta(file),
+        about: () => exportMeta(file),
         members: { hk_part: true },
       })
     })
@@ -194,6 +196,19 @@ export class Tasks {
     await this.#app.store.tasks.addMessage(jid, appMessage(this.#app.now(), text))
   }
 
+  /**
+   * Ends a row whose handler called `ctx.defer`: the row is `finished`, with this result (JSON, up to 16 kB). Of several
+   * calls the first one counts. @throws UNKNOWN_TASK, NOT_DEFERRED, INVALID_OPTION
+   */
+  async finish(jid: string, result?: unknown): Promise<EndedRow> {
+    return finishRow(this.#app, jid, result)
+  }
+
+  /** Ends such a row as `failed`, with a message and a code. @throws UNKNOWN_TASK, NOT_DEFERRED, INVALID_OPTION */
+  async fail(jid: string, message: string, code?: string): Promise<EndedRow> {
+    return failRow(this.#app, jid, message, code)
+  }
+
   async #create(job: Job<never[]>, rows: Rows, { onStart, ...options }: CreateOptions & CreateTask): Promise<Task> {
     const started = onStart && ((id: string) => onStart(this.get(id)))
     return this.get(await createTask(this.#app, job, rows, { ...options, started }))
@@ -201,15 +216,23 @@ export class Tasks {
 
   /** Lists tasks, newest first. `next` is the cursor of the next page. @throws INVALID_OPTION */
   async list(options: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
-    checkOptions('tasks.list', options, { state: TASK_STATES, job: 'text', cursor: null, limit: 'count' })
-    const { state, job, cursor, limit = 25 } = options
+    checkOptions('tasks.list', options, { state: TASK_STATES, job: 'text', meta: null, cursor: null, limit: 'count' })
+    const { state, job, meta, cursor, limit = 25 } = options
+    if (meta !== undefined) checkMetaFilter('tasks.list', meta)
     const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
     if (cursor !== undefined && !id)
       throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
     const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
-    const records = await this.#app.store.tasks.page({ ...before, limit })
+    const labels = Object.entries(labelsOf(meta))
+    const [[name, value] = []] = labels
+    const label = name === undefined || value === undefined ? {} : { label: { name, value } }
+    const records = await this.#app.store.tasks.page({ ...before, ...label, limit })
     const last = records.at(-1)
-    const items = records.filter((task) => (!state || task.state === state) && (!job || task.job === job))
+    const items = records.filter((task) => {
+      if ((state && task.state !== state) || (job && task.job !== job)) return false
+      const own = labels.length === 0 ? {} : labelsOf(metaOf(task).own)
+      return labels.every(([one, text]) => own[one] === text)
+    })
     return {
       items: items.map((record) => statusOf(record, this.#app.now())),
       next: last && records.length === limit ? `${last.createdAt}-${last.id}` : null,
@@ -228,10 +251,14 @@ function checkCreate(
   checkTaskOptions(where, options, { onStart: 'function', ...more })
 }
 
-/** Options of `list`. A page has at most `limit` tasks; `state` and `job` leave fewer of them. */
+/**
+ * Options of `list`. A page has at most `limit` tasks; `state`, `job` and further members of `meta` leave fewer of them.
+ */
 export interface ListOptions {
   state?: TaskState
   job?: string
+  /** Only tasks whose `meta` has these values: strings or whole numbers, at most four. */
+  meta?: Readonly<Record<string, string | number>>
   cursor?: string
   limit?: number
 }

@@ -1,14 +1,18 @@
 /** Keeps pushed jobs in memory until a test runs them. */
 
 import type {
+  Conflict,
   FakeQueues,
   OrderedPushed,
   OrderedPushRequest,
   PreparedOrderedPush,
   PreparedPush,
+  PushPipe,
 } from '../client/push-target.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
+import { readUnique } from '../job/unique.ts'
+import { NOTHING_REFUSED, type PushItem, type RefusedPush } from '../store/contract.ts'
 import { arrived, itemsOf, TestTarget } from './mode.ts'
 
 export class Fake extends TestTarget implements FakeQueues {
@@ -23,9 +27,29 @@ export class Fake extends TestTarget implements FakeQueues {
     return this
   }
 
-  async put(job: PreparedPush): Promise<void> {
-    const payload = arrived(job)
+  /** Refuses a unique job while a job with its lock has not run, and a job whose queue is full. */
+  async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
+    const payload = arrived(this.app, job)
+    const holder = this.#holderOf(job.destination)
+    if (holder === payload.jid) return NOTHING_REFUSED
+    if (holder !== undefined) return [{ item: job.destination, holder, due: null }]
+    const { maxLength, to } = job.destination
+    const isFull = to === 'queue' && maxLength !== undefined && this.queue(payload.queue).length >= maxLength
+    if (isFull) return [{ item: job.destination, holder: null, due: null }]
+    await this.accept(payload)
+    return NOTHING_REFUSED
+  }
+
+  protected async accept(payload: Payload): Promise<void> {
     for (const list of this.#listsOf(payload)) list.push(payload)
+  }
+
+  async replaceHolder(_pipe: PushPipe, job: PreparedPush, { how, holder, at }: Conflict): Promise<boolean> {
+    const waiting = this.#all.find(({ jid }) => jid === holder)
+    if (!waiting) return false
+    waiting.args = arrived(this.app, job).args
+    if (how === 'debounce' && waiting.at !== undefined) waiting.at = at ?? this.app.now() / 1000
+    return true
   }
 
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
@@ -82,12 +106,18 @@ export class Fake extends TestTarget implements FakeQueues {
       throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
     }
     this.#remove(next)
-    return this.app.run(next, this.server)
+    return this.run(next)
   }
 
   clear(name?: string): void {
     for (const job of [...this.jobs(name)]) this.#remove(job)
     for (const [one, { items }] of this.#ordered) if (name === undefined || name === one) items.splice(0)
+  }
+
+  #holderOf({ unique }: PushItem): string | undefined {
+    if (!unique) return undefined
+    const has = ({ key }: { key: string }) => unique.claims.some((claim) => claim.key === key)
+    return this.#all.find((one) => readUnique(one).some(has))?.jid
   }
 
   #remove(job: Payload): void {

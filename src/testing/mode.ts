@@ -6,6 +6,9 @@ import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
+import { readUnique } from '../job/unique.ts'
+import { type BatchPush, type BatchReader, NOTHING_REFUSED, type RefusedPush } from '../store/contract.ts'
+import { MemoryBatches } from './memory-batches.ts'
 
 /** A test mode. It ends with `using`, or with `dispose()`. */
 export class Mode implements Disposable {
@@ -33,14 +36,57 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   readonly server = new Chain<JobContext, unknown>()
   protected readonly app: AppPort
   readonly #mode = new Mode()
+  readonly #batches: MemoryBatches
 
   constructor(app: AppPort) {
     super()
     this.app = app
+    this.#batches = new MemoryBatches(app.now)
   }
 
-  async putAll(jobs: PreparedPush[]): Promise<void> {
-    for (const job of jobs) await this.put(job)
+  override get batches(): BatchReader {
+    return this.#batches
+  }
+
+  /** Keeps a job, or runs it. */
+  protected abstract accept(payload: Payload): Promise<void>
+
+  async putBatch(push: BatchPush): Promise<string | null> {
+    const ended = this.#batches.store(push)
+    if (ended !== null) return ended
+    for (const { item } of push.members) {
+      if (item) await this.accept(arrived(this.app, { destination: item }))
+    }
+    await this.#drainPushed()
+    return null
+  }
+
+  /** Runs a job and changes its batch. @throws what the handler throws */
+  protected async run(payload: Payload): Promise<unknown> {
+    try {
+      const result = await this.app.run(payload, this.server)
+      if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, { kind: 'done', result }))
+      return result
+    } catch (error) {
+      // A job that threw does not run again in a test.
+      const outcome = { kind: 'dead', error, isDeleted: true } as const
+      if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, outcome))
+      throw error
+    } finally {
+      await this.#drainPushed()
+    }
+  }
+
+  async #drainPushed(): Promise<void> {
+    for (const text of this.#batches.drainPushed()) {
+      await this.accept(this.app.client.opened(readPayload(text) as Payload))
+    }
+  }
+
+  async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
+    let refused = NOTHING_REFUSED
+    for (const job of jobs) refused = [...refused, ...(await this.put(job))]
+    return refused
   }
 
   onEnd(end: () => void): void {
@@ -58,8 +104,32 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
 
 /** Runs jobs at once, where they are pushed. A push throws what the handler throws. */
 export class Inline extends TestTarget {
-  async put(job: PreparedPush): Promise<void> {
-    await this.app.run(arrived(job), this.server)
+  /** The jobs that run and keep a lock until they have succeeded, by lock. */
+  readonly #holders = new Map<string, string>()
+
+  /** Refuses a unique job that a running job pushes with its own lock. */
+  async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
+    const payload = arrived(this.app, job)
+    const keys = readUnique(payload).flatMap(({ until, key }) => (until === 'success' ? key : []))
+    const holder = keys.map((key) => this.#holders.get(key)).find((jid) => jid !== undefined)
+    if (holder !== undefined)
+      return holder === payload.jid ? NOTHING_REFUSED : [{ item: job.destination, holder, due: null }]
+    for (const key of keys) this.#holders.set(key, payload.jid)
+    try {
+      await this.accept(payload)
+    } finally {
+      for (const key of keys) this.#holders.delete(key)
+    }
+    return NOTHING_REFUSED
+  }
+
+  protected async accept(payload: Payload): Promise<void> {
+    await this.run(payload)
+  }
+
+  /** A job that has a lock runs, and keeps its arguments. */
+  async replaceHolder(): Promise<boolean> {
+    return true
   }
 
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
@@ -67,9 +137,9 @@ export class Inline extends TestTarget {
   }
 }
 
-/** Returns a job as a worker would read it; a scheduled one has its time in `at`. */
-export function arrived({ destination }: PreparedPush): Payload {
-  const payload = readPayload(destination.text) as Payload
+/** Returns a job as a worker would read it, its arguments in plain text; a scheduled one has its time in `at`. */
+export function arrived(app: AppPort, { destination }: Pick<PreparedPush, 'destination'>): Payload {
+  const payload = app.client.opened(readPayload(destination.text) as Payload)
   if (destination.to !== 'queue') payload.at = destination.score
   return payload
 }

@@ -1,8 +1,12 @@
+import type { Recording } from '../events/recording.ts'
 import type { Chain, Middleware } from '../job/chain.ts'
-import type { JobContext } from '../job/context.ts'
+import type { BatchAccess, JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
+import type { FinishedRules } from '../job/keep-finished.ts'
+import type { LimitRule } from '../job/limit.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload, Wire } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Cancellations } from './cancellations.ts'
 import type { JobLog } from './job-log.ts'
@@ -46,13 +50,21 @@ export interface Engine {
   use?: readonly Middleware<JobContext, unknown>[]
   /** Gives a job that another framework has wrapped the arguments that its handler expects. May throw. */
   unwrap?(ctx: JobContext): void
+  /** Gives the handler of a job with `encrypt` its last argument in plain text. @throws DECRYPTION_FAILED */
+  decrypt(ctx: JobContext): void
+  /** Runs `work` with the values that came with a payload. Absent when the app declares no context. */
+  within?: ((payload: Payload, work: () => unknown) => unknown) | undefined
   /** Passes a job that leaves a job set through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   plugins: readonly Plugin[]
   cancellations: Cancellations
+  /** Whether the store records events of jobs. */
+  recording: Recording
   log: Logger
   /** The members of the payload that each log line of a job shows. */
   loggedJobAttributes: readonly string[]
+  /** What the context of a job in a batch or flow uses. Absent where there is none. */
+  batches?: BatchAccess | undefined
   /** Absent when the logger drops its lines. */
   jobLog?: JobLog | undefined
   /** The Sidekiq version in whose format jobs are written. */
@@ -61,6 +73,10 @@ export interface Engine {
   random(): number
   /** The retries of a job with `retry: true`, and the size and age limits of the dead set. */
   limits: { retries: number; dead: number; deadSeconds: number }
+  /** Which jobs stay in the set of finished jobs; absent when none does. */
+  finished?: FinishedRules | undefined
+  /** The limits of all jobs (queue undefined) and of queues; absent when the app has none. */
+  sharedLimits?: readonly (LimitRule & { queue?: string })[] | undefined
   /** Cleans the lines of a stack before it is stored with a job. */
   backtraceCleaner?: (lines: string[]) => string[]
   /** Returns whether the app has declared the error a business failure. */
@@ -87,11 +103,11 @@ export interface Engine {
 export function definitionOf(
   engine: Pick<Engine, 'definition'>,
   { class: name, wrapped }: Payload,
-  queue: string,
+  queue: string | undefined,
 ): JobDefinition | undefined {
   return (
     (wrapped === undefined ? undefined : (engine.definition(name) ?? engine.definition(wrapped))) ??
-    engine.definition(name, queue)
+    engine.definition(name, queue && baseQueue(queue))
   )
 }
 

@@ -1,10 +1,10 @@
 /** The options of a worker. */
 
-import type { Middleware } from '../job/chain.ts'
+import { checkMiddleware, type Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
-import { checkMiddleware, checkOptions, given, isAboveZero, type OptionKind } from '../job/options.ts'
+import { checkOptions, given, isAboveZero, type OptionKind } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import { ALL_QUEUES, expandQueues, type FetchOrder, parseQueue, type QueueOption } from './queue-order.ts'
 

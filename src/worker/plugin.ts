@@ -9,10 +9,12 @@ export type Outcome =
   | { kind: 'started' }
   | { kind: 'done'; result: unknown }
   | { kind: 'business-failure'; error: unknown }
+  /** The handler returned, and the row of the job is ended from outside. */
+  | { kind: 'deferred' }
   /** The job failed and runs again. */
   | { kind: 'retry'; error: unknown; at: number; count: number }
-  /** The job failed and does not run again. */
-  | { kind: 'dead'; error: unknown }
+  /** The job failed and does not run again. With `isDeleted` it is not in the dead set. */
+  | { kind: 'dead'; error: unknown; isDeleted?: boolean }
   /** The handler of the job threw a Discard. */
   | { kind: 'discarded'; error: unknown }
   | { kind: 'snoozed'; seconds: number }
@@ -39,10 +41,31 @@ export type Outcome =
   | { kind: 'killed' }
   /** The job was moved by hand from a job set to its queue. */
   | { kind: 'added-to-queue' }
+  /** The job was changed while it waited, and goes on waiting; `due` is its score if it is scheduled. */
+  | { kind: 'changed'; due?: number }
   /** The job was cancelled. `begun` is true if it was running. */
   | { kind: 'cancelled'; begun: boolean }
   /** The job could not start before its deadline. */
   | { kind: 'expired' }
+
+/** After these outcomes the job runs again or continues. */
+const GOES_ON: ReadonlySet<Outcome['kind']> = new Set([
+  'started',
+  'retry',
+  'snoozed',
+  'paused',
+  'released',
+  'interrupted',
+  'not-started',
+  'rescued',
+  'promoted',
+  'added-to-queue',
+  'changed',
+])
+
+export function goesOn({ kind }: Outcome): boolean {
+  return GOES_ON.has(kind)
+}
 
 export interface Plugin {
   /**
@@ -56,8 +79,11 @@ export interface Plugin {
    * undefined keeps the result. An error thrown here counts as thrown by the handler.
    */
   returned?(payload: Payload, result: unknown, ctx: JobContext): Promise<unknown> | undefined
-  /** Called after each attempt that had started; `ms` is how long it ran. It must cost next to nothing. */
-  ended?(payload: Payload, outcome: Outcome, ms: number): void
+  /**
+   * Called after each attempt that had started; `ms` is how long it ran, `startedAt` when it got its slot, in milliseconds
+   * since the epoch. It must cost next to nothing.
+   */
+  ended?(payload: Payload, outcome: Outcome, ms: number, startedAt: number): void
   /**
    * Returns true when another program may cancel this attempt without a cancellation of ours. The worker then asks the
    * store about it anyway.

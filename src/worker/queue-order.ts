@@ -1,5 +1,6 @@
 import { checkQueueName } from '../job/definition.ts'
 import { invalidOption } from '../job/errors.ts'
+import { baseQueue, isPriorityName } from '../job/priority.ts'
 
 /** `name`, `name,weight` or `[name, weight]`. The name `*` stands for all queues that the app's jobs name. */
 export type QueueOption = string | readonly [name: string, weight: number]
@@ -46,9 +47,14 @@ export class QueueOrder {
     }
   }
 
+  /** Whether the app chooses the queues of each fetch. */
+  get isChosen(): boolean {
+    return this.#choose !== undefined
+  }
+
   /** Whether the worker must choose the queue of each job when a slot is free, so that it may not fetch ahead. */
   get forbidsPrefetch(): boolean {
-    return this.#choose !== undefined || (this.names.length > 1 && this.mode === 'strict')
+    return this.isChosen || (this.names.length > 1 && this.mode === 'strict')
   }
 
   /** @throws what `fetchOrder` throws */
@@ -94,6 +100,11 @@ export function expandQueues(
 export function parseQueue(queue: QueueOption): { name: string; weight: number } {
   const [name = '', weight = 0] = typeof queue === 'string' ? queue.split(',') : queue
   checkQueueName(name)
+  if (isPriorityName(name)) {
+    throw invalidOption(
+      `queue ${name} is a priority of queue ${baseQueue(name)}: name ${baseQueue(name)}, which serves all its priorities`,
+    )
+  }
   if (!/^\d+$/.test(String(weight))) {
     throw invalidOption(`queue ${JSON.stringify(queue)}: the weight must be a whole number`)
   }

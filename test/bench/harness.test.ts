@@ -1,6 +1,10 @@
 import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkEffects, Effects } from '../../bench/core/effects.js'
 import { parseOptions } from '../../bench/core/options.js'
 import { compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/core/ratios.js'
@@ -253,5 +257,55 @@ test('--check refuses a run that compares no ratio', async () => {
   await expect(promisify(execFile)(process.execPath, [program, ...args])).rejects.toMatchObject({
     code: 2,
     stderr: '--check has no ratio to compare with these --only and --peers; --check alone compares all\n',
+  })
+})
+
+describe('--check against other results', () => {
+  const program = new URL('../../bench/index.js', import.meta.url).pathname
+  const ratio = 'process.noop.sqlite/floor'
+  const driver = isBuiltin('node:sqlite') ? 'node' : 'libsql'
+
+  /** Compares with results whose only ratio is this one. */
+  async function check(median: number) {
+    const folder = mkdtempSync(join(tmpdir(), 'highkiq-bench-test-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'before.json')
+    const before = { median, min: median, max: median, rounds: [median] }
+    writeFileSync(path, JSON.stringify({ driver, jobs: 1000, ratios: { [ratio]: before } }))
+    const about = [
+      '--only',
+      'process.noop',
+      '--peers',
+      `highkiq-${driver},raw-${driver}`,
+      '--rounds',
+      '1',
+      '--jobs',
+      '1000',
+    ]
+    const args = [program, '--check', '--against', path, ...about]
+    return promisify(execFile)(process.execPath, args).then(
+      ({ stderr }) => ({ code: 0, stderr }),
+      ({ code, stderr }) => ({ code, stderr }),
+    )
+  }
+
+  test('it exits with 1 when a ratio fell, and names it', async () => {
+    const { code, stderr } = await check(1000)
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(`WORSE ${ratio}: 1000.000 → .*, tolerance 25%`),
+    })
+  })
+
+  test('it exits with 0 when a ratio rose', async () => {
+    expect(await check(1e-6)).toMatchObject({ code: 0 })
+  })
+
+  test('it refuses a file that holds no results', async () => {
+    const args = [program, '--check', '--against', '/nowhere.json']
+    await expect(promisify(execFile)(process.execPath, args)).rejects.toMatchObject({
+      code: 2,
+      stderr: '--against must name a file that --json has written (got "/nowhere.json")\n',
+    })
   })
 })

@@ -60,6 +60,31 @@ describe('retries, scheduled, dead', () => {
     expect(await withStore(folder, (hq) => hq.stats())).toMatchObject({ scheduled: 0, enqueued: 1 })
   })
 
+  test('finished jobs are listed with their results, run again and deleted', { timeout }, async ({ folder }) => {
+    const kept = (n: number) => ({
+      to: 'finished' as const,
+      text: JSON.stringify({
+        class: 'Import',
+        args: [n],
+        queue: 'low',
+        jid: `jid-${n}`,
+        hk_started: 1,
+        hk_result: { n },
+      }),
+      score: 1e9 + n,
+    })
+    await withStore(folder, (hq) => hq.store.jobs.push([1, 2, 3].map(kept), 1))
+    const { stdout } = await folder.run(['finished'])
+    expect(stdout).toMatch(/^FINISHED +QUEUE +JOB +ARGUMENTS +RESULT +JID\n.*low +Import +3 +\{"n":3\} +jid-3\n/)
+    expect(await folder.run(['finished', 'enqueue', 'jid-1'])).toMatchObject({ code: 0 })
+    expect(await folder.run(['finished', 'delete', 'jid-2'])).toMatchObject({ stdout: '1 finished job deleted\n' })
+    const left = await withStore(folder, async (hq) => [
+      await hq.finished.size(),
+      await hq.store.jobs.peek('low', 0, 9),
+    ])
+    expect(left).toEqual([1, [expect.not.stringContaining('hk_')]])
+  })
+
   test.for<[what: string, args: string[], says: RegExp]>([
     ['neither a jid nor --all', ['retries', 'retry'], /give jids, --all or --matching/],
     ['both', ['retries', 'retry', 'x', '--all'], /give jids, --all or --matching/],
@@ -90,4 +115,14 @@ test('a worker is quieted and stopped by its identity; an unknown identity lists
   expect(await folder.run(['stop', identity])).toMatchObject({ code: 0 })
   // It hears of each with a beat of its own, ten seconds apart.
   expect(await worker.ended).toMatchObject({ code: 0 })
+})
+
+test('limits lists the limits in use', { timeout }, async ({ folder }) => {
+  await withStore(folder, async ({ store }) => {
+    await store.workers.join('A', { queues: ['q'], seconds: 600, host: 'here\n1\n1' })
+    const api = { name: 'api', max: 5, count: 90, per: 60_000, burst: 1, window: 'smooth' } as const
+    await store.limits.acquire('A', [{ ticket: '1', limits: [api] }])
+  })
+  expect((await folder.run(['limits'])).stdout).toMatch(/^LIMIT +USED +MAX +RATE +WAITING\napi +1 +5 +90 in 1 min +0\n/)
+  expect(await folder.json('limits')).toMatchObject([{ name: 'api', concurrency: 5, rate: 90, per: 60, used: 1 }])
 })

@@ -423,3 +423,33 @@ test.skipIf(onRedis)('a job may use a transaction, too', async () => {
   await hq.worker({ queues: ['next'] }).start()
   await settled()
 })
+
+test.runIf(!onRedis)(
+  'a unique job in a transaction answers the jid of the holder, or rolls everything back',
+  async () => {
+    const t = await shop()
+    const Unique = t.hq.job('Unique', { unique: true }, noop)
+    const held = await Unique.performAsync()
+    const pushed: Promise<string | null>[] = []
+    await t.hq.transaction((db) => {
+      db.exec('INSERT INTO "order" VALUES (1)')
+      pushed.push(Unique.performAsync(), Unique.set({ unique: { by: () => 1 } }).performAsync())
+      pushed.push(Unique.set({ unique: { by: () => 1 } }).performAsync())
+    })
+    const [first, second, third] = await Promise.all(pushed)
+    expect(first).toBe(held)
+    expect(third).toBe(second)
+    expect(await t.orders()).toEqual([1])
+    expect((await t.queue()).map(({ jid }) => jid)).toEqual([held, second])
+    const raising = (onConflict: 'raise' | 'replace') =>
+      t.hq.transaction((db) => {
+        db.exec('INSERT INTO "order" VALUES (2)')
+        void Unique.set({ unique: { onConflict } }).performAsync()
+      })
+    await expect(raising('raise')).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT', details: { jid: held } })
+    await expect(raising('replace')).rejects.toThrow(/onConflict: 'replace' does not work inside hq.transaction/)
+    expect(await t.orders()).toEqual([1])
+    await t.hq.queue('default').clear()
+    expect(await Unique.performAsync()).not.toBe(held)
+  },
+)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Effect, FetchedJob, Settlement, Store } from '#dist/store/contract.js'
+import type { Effect, FetchedJob, PushItem, Settlement, Store } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
 import { type Case, NOW, requestOf, toQueue, withBench } from './bench.ts'
 import { cancellations } from './cancellations/cancellations.ts'
@@ -162,7 +162,7 @@ const faults: Fault[] = [
           const answers = await store.search.pull(queue, items, now)
           const blind = items.filter(({ to }, i) => answers[i] === 'gone' && to)
           await store.jobs.push(
-            blind.flatMap(({ to }) => to ?? []),
+            blind.flatMap(({ to }): PushItem[] => (to && to.to !== 'same' ? [to] : [])),
             now,
           )
           return items.map(() => 'ok' as const)

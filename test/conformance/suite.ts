@@ -1,12 +1,17 @@
+import { batches } from './batches/batches.ts'
 import type { Case } from './bench.ts'
 import { cancellations } from './cancellations/cancellations.ts'
 import { crons } from './crons/crons.ts'
+import { jobEvents } from './events/events.ts'
 import { due } from './job-sets/due.ts'
 import { jobSets } from './job-sets/job-sets.ts'
 import { counters } from './jobs/counters.ts'
 import { iterations } from './jobs/iterations.ts'
+import { maxLength } from './jobs/max-length.ts'
 import { push } from './jobs/push.ts'
 import { transaction } from './jobs/transaction.ts'
+import { uniqueJobs } from './jobs/unique.ts'
+import { limits } from './limits/limits.ts'
 import { metrics } from './metrics/metrics.ts'
 import { orderedBrowse } from './ordered/browse.ts'
 import { orderedCrash } from './ordered/crash.ts'
@@ -25,8 +30,10 @@ import { removal } from './search/removal.ts'
 import { search } from './search/search.ts'
 import { taskApart } from './tasks/apart.ts'
 import { taskCancel } from './tasks/cancel.ts'
+import { taskDeferred } from './tasks/deferred.ts'
 import { taskGroups } from './tasks/groups.ts'
 import { taskKeeping } from './tasks/keeping.ts'
+import { taskLabels } from './tasks/labels.ts'
 import { taskLife } from './tasks/life.ts'
 import { taskModel } from './tasks/model.ts'
 import { taskProducers } from './tasks/producers.ts'
@@ -38,8 +45,10 @@ import { tasks } from './tasks/tasks.ts'
 import { taskTransitions } from './tasks/transitions.ts'
 import { taskWindow } from './tasks/window.ts'
 import { crash } from './workers/crash.ts'
+import { finishedJobs } from './workers/finished.ts'
 import { locks } from './workers/locks.ts'
 import { workerModel } from './workers/model.ts'
+import { priority } from './workers/priority.ts'
 import { processes } from './workers/processes.ts'
 import { recovery } from './workers/recovery.ts'
 import { settleAndFetch } from './workers/settle-and-fetch.ts'
@@ -47,12 +56,25 @@ import { wait } from './workers/wait.ts'
 
 /** The whole suite, by area of the contract. */
 export const areas = {
-  jobs: [...push, ...transaction, ...iterations, ...counters],
-  workers: [...settleAndFetch, ...workerModel, ...recovery, ...locks, ...processes, ...wait, ...crash],
+  jobs: [...push, ...maxLength, ...uniqueJobs, ...transaction, ...iterations, ...counters],
+  workers: [
+    ...settleAndFetch,
+    ...finishedJobs,
+    ...priority,
+    ...workerModel,
+    ...recovery,
+    ...locks,
+    ...processes,
+    ...wait,
+    ...crash,
+  ],
   jobSets: [...jobSets, ...due],
   search: [...search, ...removal],
+  batches,
   cancellations,
   crons,
+  events: jobEvents,
+  limits,
   metrics,
   results: [...results, ...secrets],
   tasks: [
@@ -64,10 +86,12 @@ export const areas = {
     ...taskTransitions,
     ...taskSteering,
     ...taskCancel,
+    ...taskDeferred,
     ...taskProducers,
     ...taskRuns,
     ...taskSweeping,
     ...taskKeeping,
+    ...taskLabels,
   ],
   taskModels: [...taskModel, ...taskLife],
   ordered: [

@@ -127,3 +127,15 @@ test('with seconds, by name, and on the last days of months', () => {
     new Schedule('@daily', 'Africa/Cairo').ticks(Date.parse('2025-04-24T12:00Z'), Date.parse('2025-04-25T12:00Z'), 9),
   ).toEqual([Date.parse('2025-04-24T22:00Z')])
 })
+
+test('@every has its ticks at the multiples of its interval, through a change of the clock', () => {
+  const schedule = new Schedule('@every 1h 30m', 'Europe/Berlin')
+  const [from, interval] = [Date.parse('2025-03-29T20:00Z'), 5_400_000]
+  const ticks = schedule.ticks(from, from + 86_400_000, 99)
+  expect(ticks).toHaveLength(16)
+  expect(
+    ticks.every((tick, i) => tick % interval === 0 && tick - from > 0 && tick === (ticks[0] ?? 0) + i * interval),
+  ).toBe(true)
+  expect(schedule.next(ticks[0] as number)).toBe(ticks[1])
+  expect(schedule.ticks(0, from, 3)).toEqual(new Schedule('@every 90m', 'UTC').ticks(from - 3 * interval, from, 3))
+})

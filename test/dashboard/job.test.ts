@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
@@ -72,6 +73,42 @@ inBrowser('a job by its jid', (open) => {
     await button(page, 'Delete 1 dead job').click()
     await page.getByText('No job with this jid').waitFor()
     expect(await hq.dead.size()).toBe(0)
+  })
+
+  test('shows the context of its push, and an encrypted argument as such', async () => {
+    const current = new AsyncLocalStorage<{ tenant: string }>()
+    const { page, another, go } = await open('/', {})
+    const { hq } = another({ encryption: { keys: { 1: Buffer.alloc(32) }, active: 1 } })
+    hq.context('request', current)
+    hq.job('Pay', { encrypt: true }, async (_ctx, _id: number, _iban: string) => {})
+    const jid = await current.run({ tenant: 'acme' }, () => hq.jobNamed('Pay').performAsync(7, 'DE02'))
+    await go(`/jobs/${jid}`)
+    await page.getByText('"[encrypted]"').first().waitFor()
+    await page.locator('dl.kv dt', { hasText: 'Context' }).waitFor()
+    await page.locator('dl.kv dd', { hasText: '{"request": {"tenant": "acme"}}' }).waitFor()
+    expect(await page.content()).not.toContain('DE02')
+  })
+
+  test('has other arguments after an edit, and is pushed again as a new job', async () => {
+    const { page, hq, go } = await open('/', {})
+    const jid = await hq.push({ class: 'Mail', args: ['bob', { n: 5 }], wait: 3600 })
+    await go(`/jobs/${jid}`)
+    await button(page, 'Edit…').click()
+    const field = page.getByLabel('Arguments, as a JSON array')
+    await field.fill('{"no": "list"}')
+    await page.getByText('This is not a JSON array.').waitFor()
+    expect(await button(page, 'Save').isDisabled()).toBe(true)
+    await field.fill('["ann", 1152921504606846977]')
+    await button(page, 'Save').click()
+    await page.getByText('The job has other arguments now.').waitFor()
+    expect((await hq.scheduled.page()).items[0]?.text).toContain('["ann", 1152921504606846977]'.replace(' ', ''))
+    await button(page, 'Duplicate…').click()
+    await button(page, 'Push a new job').click()
+    await page.getByText('This is the new job.').waitFor()
+    await pill(page, 'in its queue')
+    const [copy] = (await hq.queue('default').page()).items
+    expect(copy?.args).toEqual(['ann', 1152921504606846977n])
+    expect(page.url()).toContain(`/jobs/${copy?.jid}`)
   })
 
   test('shows for a row of a task its outcome, its messages and its task', async () => {

@@ -4,8 +4,34 @@ import type { ServedApi } from '../http/api.ts'
 import { barriers } from './barriers.ts'
 import { inBrowser } from './browser.ts'
 
-const PAGES = ['/', '/tasks', '/queues', '/busy', '/retries', '/scheduled', '/dead', '/ordered', '/cron', '/metrics']
-const TITLES = ['Overview', 'Tasks', 'Queues', 'Busy', 'Retries', 'Scheduled', 'Dead', 'ApplyStock', 'Cron', 'Metrics']
+const PAGES = [
+  '/',
+  '/tasks',
+  '/queues',
+  '/busy',
+  '/retries',
+  '/scheduled',
+  '/dead',
+  '/finished',
+  '/ordered',
+  '/batches',
+  '/cron',
+  '/metrics',
+]
+const TITLES = [
+  'Overview',
+  'Tasks',
+  'Queues',
+  'Busy',
+  'Retries',
+  'Scheduled',
+  'Dead',
+  'Finished',
+  'ApplyStock',
+  'Batches',
+  'Cron',
+  'Metrics',
+]
 
 /** Something on every page. */
 async function furnish({ hq, work }: ServedApi): Promise<{ task: string; jid: string }> {
@@ -47,7 +73,20 @@ inBrowser('everywhere', (open) => {
     const reach = async (name: string) => {
       await page.getByRole('navigation', { name: 'Pages' }).first().getByRole('link', { name }).click()
     }
-    const links = ['Overview', 'Tasks', 'Queues', 'Busy', 'Retries', 'Scheduled', 'Dead', 'Ordered', 'Cron', 'Metrics']
+    const links = [
+      'Overview',
+      'Tasks',
+      'Queues',
+      'Busy',
+      'Retries',
+      'Scheduled',
+      'Dead',
+      'Finished',
+      'Ordered',
+      'Batches',
+      'Cron',
+      'Metrics',
+    ]
     const found: string[] = []
     for (const [i, name] of links.entries()) {
       await reach(name)

@@ -18,7 +18,11 @@ declare global {
   const otherApp: highkiq.Highkiq
   const task: highkiq.Task
   const jid: string
+  const bid: string
 
+  const Reindex: highkiq.Job<[customer: number]>
+  const ImportShop: highkiq.Job<[shop: number]>
+  const SendReport: highkiq.Job<[bid: string]>
   const HardJob: highkiq.Job<[name: string, count: number]>
   const SendInvoice: highkiq.Job<[order: number]>
   const WelcomeMail: highkiq.Job<[name: string]>

@@ -148,7 +148,9 @@ export function bench(options: HighkiqOptions & { query?: string } = {}): Bench 
     async queue(name = 'default') {
       return (await hq.store.jobs.peek(name, 0, 1000)).map(asPayload)
     },
-    raw: (text, queue = 'default') => hq.store.jobs.push([{ to: 'queue', queue, text, end: 'back' }], clock.now()),
+    async raw(text, queue = 'default') {
+      await hq.store.jobs.push([{ to: 'queue', queue, text, end: 'back' }], clock.now())
+    },
     async settled() {
       await until(async () => {
         const { enqueued, backlog, fetched: taken } = await hq.store.metrics.totals()

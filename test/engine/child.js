@@ -28,6 +28,11 @@ hq.job('Long', async (ctx, n) => {
   say('aborted', { n, code: ctx.signal.reason.code })
   throw ctx.signal.reason
 })
+/** Defers its row, and goes on until the process is killed. */
+hq.job('Deferring', async (ctx, n) => {
+  say('deferred', { n, isOpen: await ctx.defer({ within: '1h' }) })
+  await new Promise(() => {})
+})
 /** Does not look at its signal. */
 hq.job('Deaf', async (_ctx, n, ms) => {
   say('began', { n })

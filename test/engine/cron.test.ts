@@ -698,6 +698,10 @@ describe('a wrong definition is refused with the fault', () => {
     ['61 * * * *', /Invalid value for minute/],
     ['0 0 32 * *', /Invalid value for day\)/],
     ['a b c d e', /illegal characters/],
+    ...['@every 0s', '@every 1.5s', '@every day', '@every '].map((spec): [string, RegExp] => [
+      spec,
+      /its interval must be whole seconds, at least one, as in "@every 90s"|there is no such name/,
+    ]),
     ['@fortnightly', /there is no such name.*@hourly, @daily/],
     ['2026-01-01T00:00:00', /it has 1 field\)/],
     ['0 0 30 2 *', /^cron c: "0 0 30 2 \*" never occurs: write a cron expression with a date that exists$/],

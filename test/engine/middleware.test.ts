@@ -321,8 +321,53 @@ test('middleware of a job that does not call next keeps its handler from running
   expect(await hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
 
-test('middleware must be a function', () => {
+test('middleware may be an object with a method call, in the app, a capsule and a job', async () => {
+  const { hq, work, settled } = bench()
+  class Named {
+    readonly name: string
+    readonly order: string[]
+    constructor(name: string, order: string[]) {
+      this.name = name
+      this.order = order
+    }
+    call<Answer>(_subject: unknown, next: () => Promise<Answer>): Promise<Answer> {
+      this.order.push(this.name)
+      return next()
+    }
+  }
+  const order: string[] = []
+  const [client, server, capsule, own] = ['client', 'server', 'capsule', 'job'].map((name) => new Named(name, order))
+  hq.client.use(client as Named)
+  hq.server.use(server as Named)
+  hq.client.use(client as Named)
+  expect(hq.client.size).toBe(1)
+  const J = hq.job('J', { use: [own as Named] }, async () => {})
+  await J.performAsync()
+  await work({ use: [capsule as Named] })
+  await settled()
+  expect(order).toEqual(['client', 'server', 'capsule', 'job'])
+  hq.server.remove(server as Named)
+  expect(hq.server.size).toBe(0)
+})
+
+test('what is no middleware is refused, and of a class its instance is asked for', () => {
   const { hq } = bench({ url: 'sqlite::memory:' })
-  const use = ['log'] as never
-  expect(() => hq.job('J', { use }, noop)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
+  class Timer {
+    call(_ctx: JobContext, next: () => Promise<unknown>): Promise<unknown> {
+      return next()
+    }
+  }
+  const refused = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message })
+  const is = 'a function of (subject, next), or an object with a method call(subject, next)'
+  expect(() => hq.job('J', { use: ['log'] as never }, noop)).toThrow(
+    refused(`J: use must be an array of middleware, each ${is} (got "log")`),
+  )
+  expect(() => hq.job('J', { use: {} as never }, noop)).toThrow(
+    refused(`J: use must be an array of middleware, each ${is} (got an object)`),
+  )
+  expect(() => hq.server.use(Timer as never)).toThrow(
+    refused(`middleware must be ${is} (got the class Timer: pass new Timer())`),
+  )
+  expect(() => hq.client.use(null as never)).toThrow(refused(`middleware must be ${is} (got null)`))
+  expect(() => hq.client.use({} as never)).toThrow(refused(`middleware must be ${is} (got an object)`))
 })

@@ -5,7 +5,7 @@ import { threadId as here } from 'node:worker_threads'
 import { Highkiq, type HighkiqOptions } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { all, type Bench, Heard, bench as plain, recorder, until } from './bench.ts'
-import { define } from './threads/jobs.js'
+import { current, define } from './threads/jobs.js'
 
 /** An app with the jobs of jobs.js. */
 function bench(options: HighkiqOptions = {}): Bench {
@@ -32,6 +32,25 @@ test("a job of Rails' ActiveJob runs in a thread as its wrapped class", async ()
   await t.work()
   await until(() => results.length === 1)
   expect(results).toMatchObject([{ sum: 3, isMainThread: false, args: [1, 2] }])
+})
+
+test('a handler in a thread adds to its batch, and reads the results of its children', async () => {
+  const t = bench()
+  const Join = t.hq.jobNamed('Join')
+  const flow = await t.hq.flow({ job: Join, children: [{ job: t.hq.jobNamed('Grow') }, { job: Join }] })
+  await t.work()
+  await until(async () => (await t.hq.batches.get(flow?.bid as string))?.succeeded === 3)
+  await t.settled()
+  const said = await logged(t, 'children', 2)
+  expect(said.map(({ results }) => results)).toEqual([[], ['grown', undefined]])
+})
+
+test('a handler in a thread runs with the context of its push, and the next one without', async () => {
+  const t = bench()
+  const jid = await current.run({ tenant: 'acme' }, () => push(t, 'Context'))
+  await t.work()
+  expect(await t.hq.result(jid)).toEqual({ value: { tenant: 'acme' }, isMainThread: false })
+  expect(await t.hq.result(await push(t, 'Context'))).toEqual({ value: null, isMainThread: false })
 })
 
 test('a handler runs in another thread, with its arguments and its whole context', async () => {

@@ -18,8 +18,8 @@ const failed = (message: string, more: object = {}) => ({
   ...more,
 })
 
-function fill({ hq }: Api, to: SetName, entries: [text: string, score: number][]): Promise<void> {
-  return hq.store.jobs.push(
+async function fill({ hq }: Api, to: SetName, entries: [text: string, score: number][]): Promise<void> {
+  await hq.store.jobs.push(
     entries.map(([text, score]) => ({ to, text, score })),
     Date.now(),
   )
@@ -56,6 +56,7 @@ test('a set is listed by time, from either end, with the details of each job', a
   expect(body.items).toEqual([
     {
       jid: jid(1),
+      priority: 0,
       class: 'Job',
       queue: 'default',
       preview: '[1]',
@@ -491,4 +492,22 @@ test('a rescheduled job can be moved back to exactly its old time, unless it has
   expect(back.sort()).toEqual([0, 1, 1])
   const scores = (await t.set('schedule')).map(({ score }) => score)
   expect(scores.sort()).toEqual([dues[0], dues[2], 2.5e9, 2.9e9].sort())
+})
+
+test('a finished job is listed, found with its result, run again and deleted, but not edited', async () => {
+  const t = api()
+  const job = t.hq.job('Kept', { keepFinished: true }, async (_ctx, n: number) => ({ n }))
+  const [one, two] = [await job.performAsync(1), await job.performAsync(2)] as [string, string]
+  const worker = await t.work()
+  await expect.poll(() => t.hq.finished.size()).toBe(2)
+  await worker.stop()
+  const { items } = (await t.call('GET', '/api/v1/finished')).body
+  expect(items.map(({ jid }: { jid: string }) => jid).sort()).toEqual([one, two].sort())
+  const found = (await t.call('GET', `/api/v1/jobs/${one}`)).body
+  expect(found).toMatchObject({ state: 'succeeded', result: { n: 1 }, job: { at: expect.any(String) } })
+  expect((await t.call('GET', `/api/v1/finished/${one}`)).body.payload).toMatchObject({ hk_result: { n: 1 } })
+  expect((await t.call('POST', `/api/v1/finished/${one}/edit`, { json: { args: [9] } })).status).toBe(400)
+  expect((await t.call('POST', `/api/v1/finished/${one}/addToQueue`)).body).toMatchObject({ done: 1 })
+  expect((await t.call('DELETE', `/api/v1/finished/${two}`)).body).toMatchObject({ done: 1 })
+  expect([await t.hq.finished.size(), await t.hq.queue('default').size()]).toEqual([0, 1])
 })

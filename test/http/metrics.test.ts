@@ -38,6 +38,8 @@ test('the classes that took the most time, and the runs of one class', async () 
 interface Series {
   labels: Record<string, string>
   value: number
+  /** Of a histogram: bucket, sum or count. */
+  part?: string
 }
 
 /** Parses the text format of Prometheus strictly. @throws what is wrong */
@@ -56,18 +58,23 @@ function read(text: string): Map<string, { type: string; series: Series[] }> {
         if (/(^|[^\\])(\\\\)*\\([^\\n]|$)/.test(rest)) throw new Error(`wrong escape: ${line}`)
         continue
       }
-      if (help !== name || !['counter', 'gauge'].includes(rest)) throw new Error(line)
+      if (help !== name || !['counter', 'gauge', 'histogram'].includes(rest)) throw new Error(line)
       current = name
       families.set(name, { type: rest, series: [] })
       continue
     }
-    const [, name = '', labels, value = ''] = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/.exec(line) ?? []
+    const [, series = '', labels, value = ''] = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/.exec(line) ?? []
+    const isHistogram = families.get(current ?? '')?.type === 'histogram'
+    const [name, part] = isHistogram ? [current ?? '', series.slice(`${current}_`.length)] : [series, undefined]
+    if (part !== undefined && !['bucket', 'sum', 'count'].includes(part)) throw new Error(`no part: ${line}`)
     const family = families.get(name)
     if (!family || name !== current) throw new Error(`not of its family: ${line}`)
     if (!/^\d+(\.\d+)?(e[+-]?\d+)?$/.test(value)) throw new Error(`no number: ${line}`)
-    const one = { labels: labels ? labelsOf(labels) : {}, value: Number(value) }
-    const id = JSON.stringify(one.labels)
-    if (family.series.some((other) => JSON.stringify(other.labels) === id)) throw new Error(`twice: ${line}`)
+    const one = { labels: labels ? labelsOf(labels) : {}, value: Number(value), ...(part ? { part } : {}) }
+    if ((part === 'bucket') !== 'le' in one.labels) throw new Error(`le: ${line}`)
+    const id = JSON.stringify([one.labels, part])
+    if (family.series.some((other) => JSON.stringify([other.labels, other.part]) === id))
+      throw new Error(`twice: ${line}`)
     family.series.push(one)
   }
   for (const [name, { type, series }] of families) {
@@ -133,6 +140,44 @@ test('the Prometheus text format escapes any name', async () => {
   clock.ahead += 60
   expect(jobs(await scrape())).toEqual(counted(15, 2, 5))
   expect(jobs(await scrape())).toEqual(counted(15, 2, 5))
+})
+
+test('histograms of run times by job and of waits by queue grow, and have limited labels', async () => {
+  const { call, hq, clock } = api()
+  const at = minute()
+  clock.ahead = (at - Date.now()) / 1000 + 80
+  const one = (name: string) => ({ name, processed: 4, failed: 1, ms: 1500, histogram: histogram({ 0: 2, 25: 1 }) })
+  const many = Array.from({ length: 99 }, (_, i) => one(`J${i}`))
+  const wait = (queue: string) => ({ queue, ms: 250, histogram: histogram({ 1: 3 }) })
+  const record = (number: number, at: number, names: string[], queues: string[]) =>
+    hq.store.metrics.record({ source: 'test', number, at, jobs: names.map(one), waits: queues.map(wait) })
+  await record(1, at, [HOSTILE], [HOSTILE])
+  await hq.store.metrics.record({ source: 'test', number: 2, at, jobs: many })
+  const scrape = async () => read((await call('GET', '/metrics', { headers: { accept: 'text/plain' } })).text)
+  const values = (all: ReturnType<typeof read>, name: string, labels: Record<string, string>) => {
+    const own = (all.get(name)?.series ?? []).filter((one) =>
+      Object.entries(labels).every(([label, value]) => one.labels[label] === value),
+    )
+    const upTo = (le: string) => own.find((one) => one.labels.le === le)?.value
+    const [sum, count] = ['sum', 'count'].map((part) => own.find((one) => one.part === part)?.value)
+    return [upTo('0.02'), upTo('0.03'), upTo('335'), upTo('+Inf'), sum, count]
+  }
+  const first = await scrape()
+  expect(values(first, 'highkiq_job_run_seconds', { job: HOSTILE })).toEqual([2, 2, 2, 3, 1.5, 3])
+  expect(values(first, 'highkiq_queue_wait_seconds', { queue: HOSTILE })).toEqual([0, 3, 3, 3, 0.25, 3])
+  expect(first.get('highkiq_job_run_seconds')?.series).toHaveLength(100 * 28)
+
+  clock.ahead += 60
+  const queues = Array.from({ length: 100 }, (_, i) => `q${i}`)
+  await record(3, at + 60_000, [HOSTILE, 'J100', 'J101'], queues)
+  clock.ahead += 60
+  const second = await scrape()
+  expect(values(second, 'highkiq_job_run_seconds', { job: HOSTILE })).toEqual([4, 4, 4, 6, 3, 6])
+  expect(second.get('highkiq_job_run_seconds')?.series).toHaveLength(100 * 28)
+  // Of 101 queues the last ones have one histogram together.
+  const waits = second.get('highkiq_queue_wait_seconds')?.series ?? []
+  expect(waits).toHaveLength(101 * 28)
+  expect(values(second, 'highkiq_queue_wait_seconds', { queue: '(others)' })).toEqual([0, 3, 3, 3, 0.25, 3])
 })
 
 test('/metrics needs a login', async () => {

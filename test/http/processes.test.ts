@@ -93,3 +93,30 @@ test('cron entries are listed, run, paused and resumed', async () => {
     expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_CRON'])
   }
 })
+
+test('limits in use are listed with their slots and waiting jobs', async () => {
+  const t = api()
+  const { opened, open } = gate()
+  t.hq.job('Limited', { limit: { concurrency: 1 } }, () => opened)
+  expect((await t.call('GET', '/api/v1/limits')).body).toEqual({ items: [], next: null })
+  for (let n = 0; n < 2; n++) await t.hq.push({ class: 'Limited', args: [] })
+  await t.work()
+  await until(async () => (await t.hq.limits())[0]?.waiting === 1)
+  expect((await t.call('GET', '/api/v1/limits')).body.items).toMatchObject([
+    { name: 'Limited', concurrency: 1, rate: null, per: null, used: 1, waiting: 1 },
+  ])
+  open()
+})
+
+test('the locks of unique jobs are listed and released', async () => {
+  const t = api()
+  const jid = await t.hq
+    .job('U', () => {})
+    .set({ jid: 'a:1' })
+    .performAsync()
+  const { items } = (await t.call('GET', '/api/v1/locks')).body
+  expect(items).toEqual([{ key: 'jid:a:1', jid, endsAt: null, outlivesJob: false }])
+  expect((await t.call('POST', '/api/v1/locks/jid%3Aa%3A1/release')).body).toEqual({ done: 1, refused: 0 })
+  expect((await t.call('POST', '/api/v1/locks/jid%3Aa%3A1/release')).body).toMatchObject({ done: 0, refused: 1 })
+  expect((await t.call('GET', '/api/v1/locks?limit=1')).body).toEqual({ items: [], next: null })
+})

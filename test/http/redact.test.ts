@@ -55,7 +55,7 @@ async function everywhere(t: Api) {
   await Sync.performAsync([{ id: 1, payload: { password: SECRET }, score: 1, performIn: 4e9 }])
   const now = Date.now()
   await hq.store.jobs.push(
-    (['retry', 'schedule', 'dead'] as const).flatMap((to) =>
+    (['retry', 'schedule', 'dead', 'finished'] as const).flatMap((to) =>
       [1, 2, 3].map((n) => ({ to, text: textOf(n), score: 2e9 })),
     ),
     now,
@@ -69,7 +69,7 @@ test('redacted members leave the server on no route', async () => {
   const t = api({ redact: RULES })
   const { doors, task, kept } = await everywhere(t)
   const paths = [
-    ...['retries', 'scheduled', 'dead'].flatMap((set) => [
+    ...['retries', 'scheduled', 'dead', 'finished'].flatMap((set) => [
       `/${set}?limit=2`,
       `/${set}/errors`,
       ...[1, 2].map((n) => `/${set}/${jid(n)}?whole=true`),
@@ -89,7 +89,7 @@ test('redacted members leave the server on no route', async () => {
   }
   // Each of these shows the secret without rules.
   const hidden = paths.filter((path) =>
-    /retries|scheduled|dead|jobs|running|cron|waiting|ids|rejected|events/.test(path),
+    /retries|scheduled|dead|finished|jobs|running|cron|waiting|ids|rejected|events/.test(path),
   )
   expect(seen.sort()).toEqual(hidden.filter((path) => !path.endsWith('/errors')).sort())
   const line = (await t.call('GET', `/api/v1/retries/${jid(1)}`)).body

@@ -65,23 +65,26 @@ export function faultsOf(all: Contents): string[] {
       if ((location === HELD || (location === NEW && i >= next)) && !isWaiting.has(i)) fault(`row ${i} is held nowhere`)
     }
     held.set(queue, (held.get(queue) ?? 0) + said('backlog'))
+    const rows = (all[`${key}:rows`] ?? {}) as Record<string, string>
     let inWindow = 0
     for (const [i, { status, location }] of events.entries()) {
       const jid = id + i.toString(16).padStart(8, '0')
       if (others.has(jid)) continue
       const where = (locations.get(jid) ?? []).join()
       const isOpen = status <= 1
-      if (isOpen && where === '' && !isWaiting.has(i)) fault(`row ${i} is open and nowhere`)
+      const isParked = / p$/.test(rows[`d${i}`] ?? '')
+      if (isOpen && where === '' && !isWaiting.has(i) && !isParked) fault(`row ${i} is open and nowhere`)
       const at = location === NEW ? (i < next ? 1 : 0) : location
       // The job of a cancelled row is settled without running when it is fetched.
       if (status === CANCELLED && at === ELSEWHERE) continue
+      // So is the job of a row that was ended from outside. A parked row has no job.
+      if (at === ELSEWHERE && / [pe]$/.test(rows[`d${i}`] ?? '')) continue
       if (/^(queue|working|arriving)/.test(where)) inWindow++
       const [word] = /^\w+/.exec(where) ?? ['']
       const fits = ['backlog', 'queue working arriving', 'retry schedule dead'][at]?.includes(word)
       if (where !== '' && !fits) fault(`row ${i} is in ${where}, and said to be at location ${location}`)
     }
     if (said('inWindow') !== inWindow) fault(`says ${said('inWindow')} in the window, has ${inWindow}`)
-    const rows = (all[`${key}:rows`] ?? {}) as Record<string, string>
     const slots = (all[`${key}:reasons`] ?? {}) as Record<string, string>
     const rejected = events.flatMap(({ status }, i) => {
       const slot = Number(slots[`${status}:${rows[`c${i}`]}`] ?? 0)

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, type MockInstance, test, vi } from 'vitest'
-import { bench, Heard, promptly, until } from '../engine/bench.ts'
+import { bench, gate, Heard, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -60,6 +60,28 @@ onRedis('an idle fleet', () => {
     // On a slow machine a few of these commands end before the worker waits again.
     expect(moves - (before[0] ?? 0)).toBeLessThan(2 * QUEUES.length)
     expect(ends - (before[1] ?? 0)).toBeLessThan(2 * QUEUES.length)
+    redis.disconnect()
+  })
+
+  test('a job that ends while its worker waits for others is settled at once, and the wait goes on', async () => {
+    const t = bench({ url: server.url(3) })
+    const { opened, open } = gate()
+    const ran = new Heard<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => {
+      ran.say(n)
+      await opened
+    })
+    await t.work({ queues: QUEUES, concurrency: 2 * QUEUES.length })
+    const redis = new Redis(server.port)
+    const blocked = async () => String(await redis.client('LIST')).match(/db=3 .*cmd=blmove/g)?.length
+    for (let n = 0; n < 5; n++) await J.set({ queue: 'q0' }).performAsync(n)
+    await ran.atLeast(5)
+    await until(async () => (await blocked()) === QUEUES.length)
+    await redis.config('RESETSTAT')
+    open()
+    await until(async () => (await t.hq.store.metrics.totals()).processed === 5)
+    expect(await redis.info('commandstats')).not.toMatch(/cmdstat_(blmove|client\|unblock)/)
+    expect(await blocked()).toBe(QUEUES.length)
     redis.disconnect()
   })
 

@@ -2,13 +2,13 @@ import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventEffect } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
-import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
+import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { apart } from '../conformance/tasks/apart.ts'
 import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
 import { type Contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
-import { TASK, World } from './world.ts'
+import { STREAM, TASK, World } from './world.ts'
 
 /**
  * Another program may have stored anything in any key. Each operation first runs in a world where all is well; the
@@ -67,6 +67,23 @@ const operations: Operation[] = [
       )
       if (settled[0] === 'ok') w.several = 'settled'
       return problem ?? (settled[0] === 'ok' ? '' : settled.join())
+    },
+  },
+  {
+    name: 'settleAndFetch: keeps finished jobs',
+    async run(w) {
+      const problems: string[] = []
+      for (const settlement of w.settlements.filter(({ queue }) => queue === 'q')) {
+        const { queue, ticket, move } = settlement
+        const to = { to: 'finished', text: move?.text ?? job('finished'), score: 9 } as const
+        const { settled, problem } = await w.store.workers.settleAndFetch(
+          'A',
+          requestOf({ settlements: [{ queue, ticket, move: to, processed: 1, failed: 0 }] }),
+        )
+        if (settled[0] === 'ok') w.settlements.splice(w.settlements.indexOf(settlement), 1)
+        if (problem ?? settled[0] !== 'ok') problems.push(problem ?? settled.join())
+      }
+      return problems.join('\n')
     },
   },
   {
@@ -174,6 +191,14 @@ const operations: Operation[] = [
       w.push([
         { ...toQueue('fresh', job('a')), once: 'a' },
         { ...{ to: 'schedule', text: job('c'), score: 8 }, once: 'c' },
+      ]),
+  },
+  {
+    name: 'push: unique',
+    run: (w) =>
+      w.push([
+        { ...toQueue('fresh', job('a')), unique: { jid: 'a', claims: [{ key: 'a' }] } },
+        { ...{ to: 'schedule', text: job('c'), score: 8 }, once: 'c', unique: { jid: 'c', claims: [{ key: 'c' }] } },
       ]),
   },
   {
@@ -337,9 +362,11 @@ const operations: Operation[] = [
     unnamed: true,
     async run(w) {
       await w.redis.sadd('hk:task-queues', 'nothing')
+      await w.redis.sadd('queues', 'p3:nothing')
       const owners = await w.store.workers.tidy()
-      const isThere = await w.redis.sismember('hk:task-queues', 'nothing')
-      return owners.length === 0 && isThere === 0 ? '' : `answers ${owners}, the name is ${isThere ? 'there' : 'gone'}`
+      const names = ['hk:task-queues nothing', 'queues p3:nothing'].map((name) => name.split(' ') as [string, string])
+      const left = await Promise.all(names.map(([key, name]) => w.redis.sismember(key, name)))
+      return owners.length === 0 && !left.includes(1) ? '' : `answers ${owners}, the names are there: ${left}`
     },
   },
   { name: 'release', run: async (w) => ((await w.store.workers.release('idle')) ? '' : 'not removed') },
@@ -349,6 +376,97 @@ const operations: Operation[] = [
       if (!(await w.store.workers.acquireLock('duty', 'A', 60))) return 'not held'
       await w.store.workers.releaseLock('duty', 'A')
       return (await w.store.workers.acquireLock('duty', 'B', 60)) ? '' : 'not released'
+    },
+  },
+  {
+    name: 'unique: list, suspect and release',
+    async run(w) {
+      const problem = await w.push([{ ...toQueue('fresh', job('u')), unique: { jid: 'u', claims: [{ key: 'u' }] } }])
+      if (problem) return problem
+      await w.store.unique.suspect([{ key: 'u', holder: 'u' }], 'w1')
+      const { locks } = await w.store.unique.list({ limit: 9 }, NOW)
+      const [released] = await w.store.unique.release([{ key: 'u', holder: 'nobody' }])
+      return locks.map(({ suspicion }) => suspicion).join() === 'w1' && !released ? '' : 'not suspected'
+    },
+  },
+  {
+    name: 'limits: acquire, due, postpone and list',
+    async run(w) {
+      const api = { name: 'api', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
+      const [answer] = await w.store.limits.acquire('A', [{ ticket: '1', limits: [api] }])
+      if (answer?.over !== null) return 'no slot'
+      await w.store.limits.due(9)
+      await w.store.limits.postpone(['api'], 1)
+      await w.store.limits.release({ limit: 'api', owner: 'A', ticket: '0' })
+      return (await w.store.limits.list()).map(({ used }) => used).join() === '1' ? '' : 'not listed'
+    },
+  },
+  {
+    name: 'settleAndFetch: records the events of finished jobs',
+    async run(w) {
+      const { events, jobs, workers } = w.store
+      await events.record(null, NOW)
+      const signal = new AbortController().signal
+      if ((await events.read(NOW * 1000, { limit: 9, ms: 0, signal }, () => NOW))?.length !== 0) return ''
+      await workers.join('R', { queues: ['recorded'], seconds: 60, host: 'here' })
+      if (!w.several) {
+        await jobs.push([{ ...toQueue('recorded', job('r')), once: 'r' }], NOW)
+        const fetch = { queues: ['recorded'], n: 1 }
+        const { fetched, problem } = await workers.settleAndFetch('R', requestOf({ fetch }))
+        w.several = fetched[0]
+        if (!w.several) return problem ?? 'nothing came'
+      }
+      if (w.several === 'settled') return 'settled without an event'
+      const settlement = done(w.several, { effects: [{ kind: 'record', text: '{}' }] })
+      const { settled, problem } = await workers.settleAndFetch('R', requestOf({ settlements: [settlement] }))
+      if (settled[0] === 'ok') w.several = 'settled'
+      return problem ?? (settled[0] === 'ok' ? '' : settled.join())
+    },
+  },
+  {
+    name: 'events: record, append, push, confirm and read',
+    async run(w) {
+      const { events } = w.store
+      const from = NOW * 1000
+      const read = () => events.read(from, { limit: 9, ms: 0, signal: new AbortController().signal }, () => NOW)
+      await events.record(null, NOW)
+      if ((await read())?.length === 0) await events.append(['{}'], NOW)
+      const effects = [{ kind: 'record', text: '{}' } as const]
+      if ((await read())?.length === 1) await w.store.jobs.push([{ ...toQueue('fresh', job('r')), effects }], NOW)
+      await events.confirm(NOW)
+      const { length } = (await read()) ?? []
+      return length === 2 ? '' : `${length} events`
+    },
+  },
+  {
+    name: 'defer, overdue and endDeferred',
+    async run(w) {
+      const jid = jidOf(TASK.id, 8)
+      const { run = 0, attempts = 0, status } = (await w.store.tasks.event(jid)) ?? {}
+      if (status === 'finished') return ''
+      await w.store.tasks.defer({ jid, run, attempt: attempts + 1, at: NOW, until: NOW }, NOW)
+      if (!(await w.store.tasks.overdue(NOW, 1)).includes(jid)) return 'not overdue'
+      const { answer } = await w.store.tasks.endDeferred({ jid, status: 'finished' }, NOW)
+      return answer === 'ok' ? '' : answer
+    },
+  },
+  {
+    name: 'batches: push, apply and prune',
+    async run(w) {
+      const { batches } = w.store
+      const bid = 'b'.repeat(16)
+      const none = { parent: null, onComplete: null, onDeath: null, job: null }
+      const onSuccess = { jid: 'x', queue: 'fresh', text: '{"class":"Callback"}' }
+      const spec = { bid, meta: '{}', keep: 1, createdAt: NOW, onSuccess, ...none }
+      const members = [{ bid, id: 'a', item: toQueue('fresh', job('a', { bid })) }]
+      try {
+        await batches.push({ batches: [spec], members }, NOW)
+        await batches.apply([{ kind: 'batch', bid, member: 'a', change: 'succeeded' }], NOW)
+        await batches.prune(NOW + 1, 9)
+      } catch (thrown) {
+        return (thrown as Error).message
+      }
+      return ''
     },
   },
   {
@@ -494,8 +612,11 @@ onRedis('a key of the wrong type', () => {
       const well = await course(operation)
       for (const script of well.scripts) scriptsSeen.add(script)
       const breaks = well.keys.flatMap((key) => {
-        const isNumber = /(^|:)stat:|:backlog$/.test(key)
-        return [{ key, value: 'a stream' as const }, ...(isNumber ? [{ key, value: 'no number' as const }] : [])]
+        const isNumber = /(^|:)stat:|:backlog$|^hk:events:newest$/.test(key)
+        return [
+          { key, value: key === STREAM ? ('no stream' as const) : ('a stream' as const) },
+          ...(isNumber ? [{ key, value: 'no number' as const }] : []),
+        ]
       })
       const complaints = await Promise.all(breaks.map(({ key, value }) => complaintsOf(operation, key, value, well)))
       expect(complaints.flat()).toEqual([])
@@ -526,7 +647,7 @@ onRedis('a key of the wrong type', () => {
   async function complaintsOf(
     { run, inParts, unnamed }: Operation,
     key: string,
-    value: 'a stream' | 'no number',
+    value: 'a stream' | 'no number' | 'no stream',
     { begin, end }: Course,
   ): Promise<string[]> {
     const complaints: string[] = []

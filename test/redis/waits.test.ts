@@ -2,8 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
-import { WAITS_AGAIN } from '#dist/store/contract.js'
-import { job, requestOf, toQueue } from '../conformance/bench.ts'
+import { job, toQueue } from '../conformance/bench.ts'
 import { until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import type { Match } from './step.ts'
@@ -46,59 +45,42 @@ onRedis('the end of a wait for jobs', () => {
     expect(Number(/client\|unblock:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(5)
   })
 
-  for (const isWoken of [true, false]) {
-    const when = isWoken ? 'a job has woken it' : 'its call has fetched a job'
-    test(`while its event loop is blocked no job comes to an owner when ${when}`, async (t) => {
-      const stage = await openStage(server, t)
-      const { workers, jobs } = stage.direct
-      await workers.join('A', { queues: ['p', 'q'], seconds: 60, host: '' })
-      // So that its connections are open.
-      await workers.waitForJobs('A', ['p', 'q'], 2, 20, NEVER)
-      const waits = new AbortController()
-      const waiting = workers.waitForJobs('A', ['p', 'q'], 2, 2000, waits.signal)
-      await until(async () => (await stage.blocked()) === 2)
-      const push = () => jobs.push([toQueue('p', job(1))], Date.now())
-      if (isWoken) {
-        void push()
-        expect(await waiting).toHaveLength(1)
-      } else {
-        waits.abort(WAITS_AGAIN)
-        await waiting
-        expect(await stage.blocked()).toBe(2)
-        const fetch = requestOf({ fetch: { queues: ['r', 'p'], n: 5 } })
-        await stage.direct.jobs.push([toQueue('r', job(1))], Date.now())
-        expect((await workers.settleAndFetch('A', fetch)).fetched).toHaveLength(1)
-      }
-      // Nothing else runs in this process meanwhile.
-      const command = (...args: string[]) =>
-        String(execFileSync('redis-cli', ['-u', server.url(stage.database), ...args])).trim()
-      await Promise.resolve()
-      command('PING')
-      command('LPUSH', 'queue:q', job(2))
-      expect(command('LLEN', 'queue:q')).toBe('1')
-    })
-  }
+  test('while its event loop is blocked no job comes to an owner that a job has woken', async (t) => {
+    const stage = await openStage(server, t)
+    const { workers, jobs } = stage.direct
+    await workers.join('A', { queues: ['p', 'q'], seconds: 60, host: '' })
+    // So that its connections are open.
+    await workers.waitForJobs('A', ['p', 'q'], 2, 20, NEVER)
+    const waiting = workers.waitForJobs('A', ['p', 'q'], 2, 2000, NEVER)
+    await until(async () => (await stage.blocked()) === 2)
+    void jobs.push([toQueue('p', job(1))], Date.now())
+    expect(await waiting).toHaveLength(1)
+    // Nothing else runs in this process meanwhile.
+    const command = (...args: string[]) =>
+      String(execFileSync('redis-cli', ['-u', server.url(stage.database), ...args])).trim()
+    await Promise.resolve()
+    command('PING')
+    command('LPUSH', 'queue:q', job(2))
+    expect(command('LLEN', 'queue:q')).toBe('1')
+  })
 
-  for (const isFull of [true, false]) {
-    const when = isFull ? 'all slots are full' : 'its worker is quiet'
-    test(`a job that comes for the wait of an owner when ${when} goes to another one soon`, async (t) => {
-      const { stage, waiting, waits } = await openWait(t)
-      const held = stage.fault(UNBLOCK, 'hold')
-      if (isFull) await stage.push(job(1))
-      waits.abort(WAITS_AGAIN)
-      expect(await waiting).toEqual([])
-      if (isFull) {
-        const fetch = requestOf({ fetch: { queues: ['q'], n: 1 } })
-        expect((await stage.store.workers.settleAndFetch('A', fetch)).fetched).toHaveLength(1)
-        await held.happened
-      }
-      await stage.direct.jobs.push([toQueue('p', job(2))], Date.now())
-      const before = performance.now()
-      expect(await stage.direct.workers.waitForJobs('B', ['p'], 1, 5000, NEVER)).toHaveLength(1)
-      expect(performance.now() - before).toBeLessThan(1000)
-      held.release()
-    })
-  }
+  test('a job that comes for a second wait of an owner, when the first has brought one, goes to another one soon', async (t) => {
+    const stage = await openStage(server, t)
+    for (const owner of ['A', 'B'])
+      await stage.direct.workers.join(owner, { queues: ['p', 'q'], seconds: 60, host: '' })
+    const waiting = stage.store.workers.waitForJobs('A', ['p', 'q'], 2, 2000, NEVER)
+    await until(async () => (await stage.blocked()) === 2)
+    const held = stage.fault(UNBLOCK, 'hold')
+    const push = (queue: string, n: number) => stage.direct.jobs.push([toQueue(queue, job(n))], Date.now())
+    await push('q', 1)
+    expect(await waiting).toHaveLength(1)
+    await held.happened
+    await push('p', 2)
+    const before = performance.now()
+    expect(await stage.direct.workers.waitForJobs('B', ['p'], 1, 5000, NEVER)).toHaveLength(1)
+    expect(performance.now() - before).toBeLessThan(1000)
+    held.release()
+  })
 
   test('a wait for ordered queues leaves no listener behind', async (t) => {
     const { store } = await openStage(server, t)

@@ -29,6 +29,9 @@ export const TASK = spec(1, {
 const UNLOCK = { kind: 'release-lock', lock: 'mine', holder: 'c1' } as const
 
 /** A database with jobs and rows in all states. */
+/** The only key that holds a stream when all is well. */
+export const STREAM = 'hk:events'
+
 export class World {
   readonly store: Store
   readonly redis: Redis
@@ -174,17 +177,23 @@ export class World {
   }
 
   /** Replaces a key by one of another type. */
-  async break(key: string, value: 'a stream' | 'no number'): Promise<void> {
+  async break(key: string, value: 'a stream' | 'no number' | 'no stream'): Promise<void> {
     this.#broken.set(key, (await this.redis.exists(key)) ? `away ${key}` : '')
     if (this.#broken.get(key)) await this.redis.rename(key, `away ${key}`)
     if (value === 'a stream') await this.redis.xadd(key, '*', 'what', value)
-    else await this.redis.set(key, value)
+    else if (value === 'no number') await this.redis.set(key, value)
+    else await this.redis.sadd(key, value)
   }
 
   async mend(): Promise<void> {
     for (const [key, away] of this.#broken) {
       const type = await this.redis.type(key)
-      if (type === 'stream' || (type === 'string' && isStrange(await this.redis.get(key)))) {
+      const isStream = type === 'stream' && key !== STREAM
+      if (
+        isStream ||
+        (type === 'set' && key === STREAM) ||
+        (type === 'string' && isStrange(await this.redis.get(key)))
+      ) {
         await this.redis.del(key)
         if (away) await this.redis.rename(away, key)
       }

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
 
 test('a statement returns rows by column name, and can be used again after an error', async () => {
@@ -34,4 +37,25 @@ test('with libsql a statement that fails throws its own error, also when it can 
   db.prepare = prepare
   expect(add.get('one')).toEqual({ id: 1, text: 'one' })
   driver.close()
+})
+
+test('a statement that found the file locked keeps no lock once it has run again', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'hk-driver-'))
+  onTestFinished(() => rmSync(dir, { recursive: true }))
+  const path = join(dir, 'a.db')
+  const [holder, other] = [await openDriver(path), await openDriver(path)]
+  for (const driver of [holder, other]) driver.exec('PRAGMA busy_timeout = 0')
+  holder.exec('CREATE TABLE t (id)')
+  const version = other.prepare('PRAGMA user_version')
+  holder.exec('BEGIN EXCLUSIVE')
+  other.exec('BEGIN')
+  expect(() => version.get()).toThrow('locked')
+  other.exec('COMMIT')
+  holder.exec('COMMIT')
+  other.exec('BEGIN')
+  expect(version.get()).toMatchObject({ user_version: 0 })
+  other.exec('COMMIT')
+  // Any lock of the other connection would make this throw.
+  holder.exec('BEGIN EXCLUSIVE')
+  for (const driver of [holder, other]) driver.close()
 })

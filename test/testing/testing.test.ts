@@ -318,3 +318,42 @@ test('performInline runs the job in every mode', async () => {
   expect(order).toEqual(['server'])
   expect(J.jobs).toEqual([])
 })
+
+// ---------------------------------------------------------------------------------------------------------- unique
+
+test('fake keeps one job for each lock, and replaces and debounces as a store does', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const Save = hq.job('Save', { unique: { by: (user: number) => user } }, async (_ctx, _user: number, _n: number) => {})
+  const [first, other] = [await Save.performAsync(1, 1), await Save.performAsync(2, 1)]
+  expect(await Save.performAsync(1, 2)).toBe(first)
+  expect(other).not.toBe(first)
+  const set = (onConflict: 'raise' | 'replace' | 'debounce') =>
+    Save.set({ unique: { by: (user: number) => user, onConflict } })
+  await expect(set('raise').performAsync(1, 3)).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT' })
+  expect(await set('replace').performAsync(1, 4)).toBe(first)
+  const later = await set('debounce').performIn(60, 3, 1)
+  expect(await set('debounce').performIn(90, 3, 2)).toBe(later)
+  expect(Save.jobs.map(({ args, at }) => [args, at])).toEqual([
+    [[1, 4], undefined],
+    [[2, 1], undefined],
+    [[3, 2], NOW / 1000 + 90],
+  ])
+  expect(await Save.set({ jid: 'own' }).performAsync(9, 1)).toBe('own')
+  expect(await Save.set({ jid: 'own' }).performAsync(8, 1)).toBe('own')
+  expect(jobs.jobs()).toHaveLength(4)
+  await Save.drain()
+  expect(await Save.performAsync(1, 5)).not.toBe(first)
+})
+
+test('inline refuses a unique job that a running job pushes with its own lock', async () => {
+  const hq = newApp()
+  using _ = inline(hq)
+  const pushed: (string | null)[] = []
+  const Again = hq.job('Again', { unique: true }, async () => {
+    pushed.push(await Again.performAsync())
+  })
+  const jid = await Again.performAsync()
+  expect(pushed).toEqual([jid])
+  expect(await Again.performAsync()).not.toBe(jid)
+})

@@ -39,7 +39,8 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     const at = Date.UTC(2025, 1, 4, 8, 5)
     const job = { class: 'J', args: [], queue: 'default', jid: 'j' }
     const collector = new MetricsCollector()
-    for (const ms of [19.9, 20, 29.9, 30, 334_999, 335_000]) collector.ended(job, { kind: 'done', result: null }, ms)
+    for (const ms of [19.9, 20, 29.9, 30, 334_999, 335_000])
+      collector.ended(job, { kind: 'done', result: null }, ms, at)
     await collector.flush(t.hq.store, () => at)
     const buckets = async () => {
       const wanted = Array.from({ length: 26 }, (_, i) => ['GET', 'u16', `#${i}`]).flat()
@@ -47,7 +48,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     }
     expect(await buckets()).toEqual([1, 2, 1, ...Array(21).fill(0), 1, 1])
     await t.redis('BITFIELD', 'h|J-4-8:5', 'SET', 'u16', '#1', 65_535)
-    collector.ended(job, { kind: 'done', result: null }, 20)
+    collector.ended(job, { kind: 'done', result: null }, 20, at)
     await collector.flush(t.hq.store, () => at)
     expect((await buckets()).slice(0, 3)).toEqual([1, 65_535, 1])
   })

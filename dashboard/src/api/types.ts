@@ -24,6 +24,7 @@ export type JobMetrics = Json<'JobMetrics'>
 
 export type Queue = Json<'Queue'>
 export type Process = Json<'Process'>
+export type Batch = Json<'Batch'>
 export type CronEntry = Json<'CronEntry'>
 export type RunningJob = Json<'Running'>
 
@@ -35,6 +36,7 @@ export type JobDetail = Json<'JobDetail'>
 export type ErrorGroups = Json<'ErrorGroups'>
 export type ErrorGroup = ErrorGroups['items'][number]
 export type Acted = Json<'Acted'>
+export type Duplicated = Json<'Duplicated'>
 export type Sweeping = Json<'Sweeping'>
 
 /** Only the answer about a single task has the formats of its files. */

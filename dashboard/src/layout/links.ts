@@ -34,9 +34,11 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     },
     { path: '/scheduled', icon: 'scheduled', title: 'nav.scheduled', key: 's', count: ({ stats }) => stats.scheduled },
     { path: '/dead', icon: 'dead', title: 'nav.dead', key: 'd', count: ({ stats }) => stats.dead },
+    { path: '/finished', icon: 'check', title: 'nav.finished', key: 'f' },
   ],
   [
     { path: '/ordered', icon: 'ordered', title: 'nav.ordered', count: ({ orderedQueues }) => orderedQueues },
+    { path: '/batches', icon: 'tasks', title: 'nav.batches' },
     { path: '/cron', icon: 'cron', title: 'nav.cron', count: ({ crons }) => crons },
     { path: '/metrics', icon: 'metrics', title: 'nav.metrics' },
   ],

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
 import { parseJson } from '../../job/json.ts'
-import { meantBy } from '../../job/options.ts'
+import { given, meantBy } from '../../job/options.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
 import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
@@ -13,6 +13,7 @@ import { CliError } from '../usage.ts'
 
 interface EnqueueOptions extends AppOptions {
   queue?: string
+  priority?: number
   in?: string
   at?: Date
 }
@@ -25,6 +26,7 @@ A job that no file defines is pushed with the default options.
 Examples:
   highkiq enqueue HardJob bob 5
   highkiq enqueue HardJob '{"id": 7}' --in 10m --queue low
+  highkiq enqueue HardJob '{"id": 7}' --priority 9          (before the other jobs of its queue)
   highkiq enqueue HardJob '"5"' --at 2026-12-01T08:00:00Z      (the string "5", not the number)
 `
 
@@ -37,6 +39,7 @@ export function register(program: Command): void {
       .argument('[args...]', 'arguments of the job'),
   )
     .option('-q, --queue <name>', "queue to push to (default: the job's own, else default)")
+    .option('--priority <n>', "0 to 9, in its queue (default: the job's own, else 0)", priority)
     .addOption(inOption())
     .option('--at <time>', 'run it at this time (ISO 8601)', date)
     .option('--json', 'as JSON')
@@ -63,12 +66,17 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
     return hq.push({
       class: name,
       args: args.map(argument),
-      ...(options.queue === undefined ? {} : { queue: options.queue }),
+      ...given({ queue: options.queue, priority: options.priority }),
       ...(at === undefined ? {} : { at: dueAt(at, hq.now()) }),
     })
   })
   if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
   printResult(options.json, { jid }, jid)
+}
+
+function priority(text: string): number {
+  if (/^\d$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It must be a whole number from 0 to 9.')
 }
 
 export function argument(text: string): unknown {

@@ -1,4 +1,4 @@
-/** `highkiq retries | scheduled | dead` list the jobs of a set, and retry, kill or delete some or all of them. */
+/** `highkiq retries | scheduled | dead | finished` list the jobs of a set, and retry, kill or delete some or all of them. */
 
 import { type Command, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
@@ -16,7 +16,7 @@ const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARA
 /** Columns of every job set. */
 const JID: Column<SetEntry> = { title: 'JID', of: ({ jid }) => jid }
 const JOB: Column<SetEntry>[] = [
-  { title: 'QUEUE', of: ({ queue }) => queue },
+  { title: 'QUEUE', of: ({ queue, priority }) => (priority > 0 ? `${queue} (${priority})` : queue) },
   { title: 'JOB', of: ({ displayClass }) => displayClass },
   { title: 'ARGUMENTS', of: ({ displayArgs }) => cut(displayArgs.map((one) => stringifyJson(one)).join(', ')) },
 ]
@@ -207,6 +207,19 @@ const SETS: Record<string, SetCommand> = {
     columns: [{ title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR, JID],
     desc: true,
     actions: { retry: RETRY, delete: DELETE },
+  },
+  finished: {
+    description: 'jobs that are done and have keepFinished, newest first',
+    noun: 'finished',
+    set: (hq) => hq.finished,
+    columns: [
+      { title: 'FINISHED', of: ({ at }) => time(at) },
+      ...JOB,
+      { title: 'RESULT', of: ({ result }) => (result === undefined ? '' : cut(stringifyJson(result))) },
+      JID,
+    ],
+    desc: true,
+    actions: { enqueue: ENQUEUE, delete: DELETE },
   },
 }
 

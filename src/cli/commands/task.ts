@@ -1,6 +1,6 @@
 /** `highkiq task` shows tracked tasks; the files beside this one add the commands that change them. */
 
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
@@ -18,6 +18,7 @@ import { someOf, wholeNumber } from '../usage.ts'
 import { registerActions } from './task-actions.ts'
 import { registerFiles } from './task-file.ts'
 import { registerRetry } from './task-retry.ts'
+import { registerEnds } from './task-row.ts'
 
 const PAGE = 100
 
@@ -29,6 +30,7 @@ export function register(program: Command): void {
   registerFiles(task)
   registerRetry(task)
   registerActions(task)
+  registerEnds(task)
 }
 
 // ------------------------------------------------------------------------------------------------------------ list
@@ -36,6 +38,7 @@ export function register(program: Command): void {
 interface ListCommandOptions extends AppOptions {
   state?: TaskState
   job?: string
+  meta?: Record<string, string>
   limit: number
 }
 
@@ -43,10 +46,17 @@ function registerList(task: Command): void {
   withAppOptions(task.command('list').description('list tasks, newest first'))
     .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
     .option('--job <name>', 'only tasks of this job')
+    .option('--meta <name=value>', 'only tasks with this value in their meta; may be repeated', metaOf)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
     .option('--json', 'as JSON')
     .addHelpText('after', '\nExamples:\n  highkiq task list\n  highkiq task list --state running --json\n')
     .action((options: ListCommandOptions) => withExistingStore(options, (hq) => list(hq, options)))
+}
+
+function metaOf(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([\w-]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be NAME=VALUE.')
+  return { ...before, [name]: value }
 }
 
 const COLUMNS: Column<TaskStatus>[] = [
@@ -60,11 +70,11 @@ const COLUMNS: Column<TaskStatus>[] = [
   { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
 ]
 
-async function list(hq: Highkiq, { state, job, limit, json }: ListCommandOptions): Promise<void> {
+async function list(hq: Highkiq, { state, job, meta, limit, json }: ListCommandOptions): Promise<void> {
   const found: TaskStatus[] = []
   let cursor: string | null = null
   do {
-    const page = await hq.tasks.list(given({ limit: PAGE, state, job, cursor: cursor ?? undefined }))
+    const page = await hq.tasks.list(given({ limit: PAGE, state, job, meta, cursor: cursor ?? undefined }))
     found.push(...page.items)
     cursor = page.next
   } while (cursor !== null && found.length < limit)

@@ -1,6 +1,10 @@
-/** Counters of the runs of each class since the first scrape of this server. They only grow, as Prometheus expects. */
+/**
+ * Counters of the runs of each class, and of the waits in each queue, since the first scrape of this server. They only grow,
+ * as Prometheus expects.
+ */
 
 import type { Highkiq } from '../../app.ts'
+import { LABELS } from '../../metrics/collector.ts'
 
 const MINUTE = 60_000
 /** How long after its end a minute is complete, since processes flush their metrics late. */
@@ -10,6 +14,8 @@ const MOST_MINUTES = 480
 /** The most classes with counters of their own. */
 const MOST_CLASSES = 1000
 const OTHERS = '(others)'
+/** The most classes with a histogram of run times, and queues with one of waits: each has 28 series. */
+const MOST_HISTOGRAMS = 100
 
 export interface JobCounts {
   processed: number
@@ -17,9 +23,25 @@ export interface JobCounts {
   seconds: number
 }
 
-/** Returns a function that counts the runs by class up to now. */
-export function jobCounters(hq: Highkiq): () => Promise<ReadonlyMap<string, JobCounts>> {
+/** A histogram of times: counts by bucket, and their sum. */
+export interface Times {
+  counts: number[]
+  seconds: number
+}
+
+export interface Counters {
+  jobs: ReadonlyMap<string, JobCounts>
+  /** Run times by class. */
+  runs: ReadonlyMap<string, Times>
+  /** Waits by queue. */
+  waits: ReadonlyMap<string, Times>
+}
+
+/** Returns a function that counts the runs by class, and the waits by queue, up to now. */
+export function jobCounters(hq: Highkiq): () => Promise<Counters> {
   const all = new Map<string, JobCounts>()
+  const runs = new Map<string, Times>()
+  const waits = new Map<string, Times>()
   /** The end of the counted minutes. */
   let upTo: number | undefined
   let counting = Promise.resolve()
@@ -33,12 +55,29 @@ export function jobCounters(hq: Highkiq): () => Promise<ReadonlyMap<string, JobC
       const key = all.has(name) || all.size < MOST_CLASSES ? name : OTHERS
       const { processed: p, failed: f, seconds } = all.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
       all.set(key, { processed: p + processed, failed: f + failed, seconds: seconds + ms / 1000 })
+      if (processed > failed && isCounted(runs, name)) add(runs, name, [], ms)
     }
+    for (const name of new Set(sums.map((sum) => sum.name))) {
+      if (!runs.has(name)) continue
+      for (const { counts } of await hq.store.metrics.histograms(name, minutes)) add(runs, name, counts, 0)
+    }
+    const waited = minutes.length > 0 ? await hq.store.metrics.waits(minutes) : []
+    for (const { queue, histogram, ms } of waited) add(waits, isCounted(waits, queue) ? queue : OTHERS, histogram, ms)
     upTo = end
   }
   return async () => {
     counting = counting.then(count, count)
     await counting
-    return all
+    return { jobs: all, runs, waits }
   }
+}
+
+function isCounted(all: ReadonlyMap<string, Times>, name: string): boolean {
+  return all.has(name) || all.size < MOST_HISTOGRAMS
+}
+
+function add(all: Map<string, Times>, name: string, counts: readonly number[], ms: number): void {
+  const times = all.get(name) ?? { counts: Array<number>(LABELS.length).fill(0), seconds: 0 }
+  for (const [bucket, count] of counts.entries()) times.counts[bucket] = (times.counts[bucket] ?? 0) + count
+  all.set(name, { counts: times.counts, seconds: times.seconds + ms / 1000 })
 }

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../../app.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
+import { withoutMeta } from '../access/task-meta.ts'
 
 /** The poll interval: at most four polls a second. */
 const POLL_MS = 250
@@ -23,7 +24,8 @@ export function taskPoller(hq: Highkiq): (id: string, listener: TaskListener) =>
   const poll = async (id: string, listeners: Set<TaskListener>) => {
     while (watched.get(id) === listeners) {
       try {
-        const status = await hq.tasks.get(id).status()
+        const found = await hq.tasks.get(id).status()
+        const status = found && withoutMeta(found)
         for (const listener of [...listeners]) listener.onStatus(status)
       } catch (thrown) {
         for (const listener of [...listeners]) listener.onError(thrown)

@@ -1,4 +1,4 @@
-/** Routes of retries, scheduled and dead: lists, and actions on one job, on selected jobs, or on all matching jobs. */
+/** Routes of retries, scheduled, dead and finished: lists, and actions on one job, on selected ones, or on all that match. */
 
 import type { Highkiq, JobSet, SetEntry } from '../../index.ts'
 import { filterOf, type JobFilter } from '../../inspect/filter.ts'
@@ -17,7 +17,7 @@ import { cut, dateOf, detailOf, entrySummaryOf, timeOf } from './job-summary.ts'
 import { secondsOf } from './jobs.ts'
 import { type Sweep, sweepRoute } from './sweep.ts'
 
-export type JobSetName = 'retries' | 'scheduled' | 'dead'
+export type JobSetName = 'retries' | 'scheduled' | 'dead' | 'finished'
 
 interface Action {
   /** Describes the action on a job, as the end of a sentence. */
@@ -59,6 +59,7 @@ const SETS: Record<JobSetName, { what: string; acts: Record<string, Action> }> =
   retries: { what: 'jobs that failed and will be retried', acts: { retry, kill, delete: remove, reschedule } },
   scheduled: { what: 'jobs that run later', acts: { addToQueue, kill, delete: remove, reschedule } },
   dead: { what: 'jobs that used up their retries', acts: { retry, delete: remove } },
+  finished: { what: 'jobs that are done and are kept', acts: { addToQueue, delete: remove } },
 }
 
 const setOf = (hq: Highkiq, word: JobSetName): JobSet => hq[word]

@@ -27,6 +27,7 @@ export function summaryOf(redaction: Redaction, job: JobRecord, key: string) {
     jid: cut(job.jid),
     class: cut(seen.displayClass),
     queue: cut(job.queue),
+    priority: job.priority,
     preview: previewOf(seen.displayArgs),
     bytes: Buffer.byteLength(job.text),
     tags: seen.tags.slice(0, MOST_TAGS).map((tag) => cut(tag)),

@@ -186,7 +186,7 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
 
 // Reading ------------------------------------------------------------------------------------------------------
 
-const OVER = new Set(['dead', 'ended', 'unknown'])
+const OVER = new Set(['dead', 'succeeded', 'ended', 'unknown'])
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 2000
 
@@ -217,8 +217,8 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
 }
 
 async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'request'>, jid: string, whole: boolean) {
-  const { state, queue, job, event, gaveUp } = await findInTime(hq, jid, request.signal)
-  const { result, failure } = await outcomeOf(hq, jid)
+  const { state, queue, job, event, gaveUp, result: found } = await findInTime(hq, jid, request.signal)
+  const { result = found, failure } = await outcomeOf(hq, jid)
   const { redaction } = server
   const seen = job && redaction.record(job)
   const shownEvent = event && redaction.event(event)
@@ -252,7 +252,7 @@ async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
   } catch (thrown) {
     if (!hasCode(thrown, 'SEARCH_TOO_LONG')) throw thrown
     const event = await hq.tasks.event(jid)
-    return { state: 'unknown' as const, queue: null, job: null, event, gaveUp: true }
+    return { state: 'unknown' as const, queue: null, job: null, event, result: undefined, gaveUp: true }
   }
 }
 

@@ -1,6 +1,8 @@
 /** The metrics in the text format of Prometheus, version 0.0.4. */
 
 import { VERSION } from '../../index.ts'
+import { LIMITS } from '../../metrics/collector.ts'
+import type { Times } from '../live/job-counters.ts'
 import { get, type Route } from '../server/route.ts'
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8'
@@ -20,7 +22,7 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
   async run({ hq, server, request, base }) {
     // The dashboard has a page with this path, which browsers request on reload.
     if (request.headers.get('accept')?.includes('text/html')) return server.dashboard.page(base)
-    const [{ stats, tasks, alerts }, queues, { ordered }, jobs] = await Promise.all([
+    const [{ stats, tasks, alerts }, queues, { ordered }, { jobs, runs, waits }] = await Promise.all([
       server.liveStats.latest(),
       hq.queueSummaries(),
       hq.stats(),
@@ -74,7 +76,16 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
         values: [...causes].map(([kind, n]) => [{ kind }, n]),
       },
     ]
-    return new Response(all.map(textOf).join(''), { headers: { 'content-type': TYPE } })
+    const histograms = [
+      histogramOf('highkiq_job_run_seconds', 'Successful runs since the first scrape of this server', 'job', runs),
+      histogramOf(
+        'highkiq_queue_wait_seconds',
+        'Waits in the queue before a start, since the first scrape',
+        'queue',
+        waits,
+      ),
+    ]
+    return new Response(all.map(textOf).join('') + histograms.join(''), { headers: { 'content-type': TYPE } })
   },
 })
 
@@ -83,6 +94,23 @@ export function textOf({ name, type, help, values }: Metric): string {
   if (values.length === 0) return ''
   const lines = values.map(([labels, value]) => `${name}${labelsOf(labels)} ${value}\n`)
   return `# HELP ${name} ${help.replace(/[\\\n]/g, escaped)}\n# TYPE ${name} ${type}\n${lines.join('')}`
+}
+
+/** Returns a histogram with a series for each name, whose counts are those up to each limit. */
+function histogramOf(name: string, help: string, label: string, all: ReadonlyMap<string, Times>): string {
+  const lines: string[] = []
+  for (const [value, { counts, seconds }] of all) {
+    let upTo = 0
+    for (const [bucket, count] of counts.entries()) {
+      const limit = LIMITS[bucket]
+      upTo += count
+      const le = limit === undefined ? '+Inf' : String(limit / 1000)
+      lines.push(`${name}_bucket${labelsOf({ [label]: value, le })} ${upTo}\n`)
+    }
+    const labels = labelsOf({ [label]: value })
+    lines.push(`${name}_sum${labels} ${seconds}\n`, `${name}_count${labels} ${upTo}\n`)
+  }
+  return lines.length === 0 ? '' : `# HELP ${name} ${help}\n# TYPE ${name} histogram\n${lines.join('')}`
 }
 
 function labelsOf(labels: Labels): string {

@@ -6,6 +6,7 @@ import { searchOf } from '../../inspect/pattern.ts'
 import { serves, slotsFor } from '../../inspect/process.ts'
 import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
 import { all } from '../../job/json.ts'
+import { baseQueue } from '../../job/priority.ts'
 import { json } from '../server/answer.ts'
 import { flag, integer } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
@@ -46,7 +47,8 @@ async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
     const tasks = await hq.store.tasks.page({ ...(before ? { before } : {}), limit: TASK_PAGE })
     for (const task of tasks) {
       if (task.backlog <= 0) continue
-      backlogs.set(task.queue, (backlogs.get(task.queue) ?? 0) + task.backlog)
+      const queue = baseQueue(task.queue)
+      backlogs.set(queue, (backlogs.get(queue) ?? 0) + task.backlog)
       left -= task.backlog
     }
     before = tasks.at(-1)

@@ -11,6 +11,7 @@ export const NewJob = s.described(
     class: v.pipe(s.text, v.minLength(1)),
     args: s.anyList,
     queue: s.optional(s.text),
+    priority: s.described(s.optional(v.pipe(s.number, v.integer())), '0 to 9, in its queue'),
     at: s.described(s.optional(when), 'when: ISO 8601, or seconds since the epoch'),
     in: s.described(s.optional(v.union([s.text, s.number, s.anyObject])), "from now: seconds, '5m', { minutes: 5 }"),
     jid: s.optional(s.text),
@@ -36,6 +37,7 @@ const listed = {
   jid: short,
   class: s.described(short, 'the class that people know: for an Active Job the wrapped class'),
   queue: short,
+  priority: s.described(s.count, '0 to 9, in its queue'),
   preview: s.described(short, 'the beginning of its arguments as JSON, redacted'),
   tags: s.list(short),
   createdAt: s.orNull(s.time),
@@ -63,7 +65,7 @@ export const JobSummaryList = searched(JobSummary)
 export const JobSetEntry = s.object({
   ...summary,
   ...failure,
-  at: s.described(s.time, 'when it is due, or when it died'),
+  at: s.described(s.time, 'when it is due, or when it died or finished'),
 })
 export const JobSetEntryList = searched(JobSetEntry)
 export const JobDetail = s.object({
@@ -76,9 +78,22 @@ export const JobDetail = s.object({
   payload: s.described(s.anyObject, 'all other members'),
 })
 
+const JOB_STATES = [
+  'queued',
+  'running',
+  'scheduled',
+  'retry',
+  'limited',
+  'dead',
+  'succeeded',
+  'backlog',
+  'ended',
+  'unknown',
+] as const
+
 export const Job = s.object({
   jid: s.text,
-  state: s.oneOf(['queued', 'running', 'scheduled', 'retry', 'dead', 'backlog', 'ended', 'unknown']),
+  state: s.oneOf(JOB_STATES),
   gaveUp: s.described(s.boolean, 'true when the search reached its time limit, so that `state` is not certain'),
   queue: s.orNull(s.text),
   class: s.orNull(s.text),
@@ -100,6 +115,7 @@ export const JobCancelled = s.object({ jid: s.text, outcome: s.oneOf(['removed',
 
 export const Running = s.object({
   ...listed,
+  priority: s.described(s.count, '0 to 9, in its queue'),
   process: s.described(s.text, 'identity of the process'),
   thread: s.described(s.text, 'unique among the running jobs of a process'),
   startedAt: s.time,
@@ -143,6 +159,11 @@ export const ForLater = s.rule(s.object(later), oneTime, ONE_TIME)
 
 const filled = s.optional(s.must(v.pipe(s.text, v.nonEmpty()), 'a non-empty string: leave it out to select all'))
 export const JobFilter = s.object({ search: filled, class: filled, error: filled, cause: filled, queue: filled })
+
+export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
+export const Duplicated = s.object({
+  jid: s.described(s.orNull(s.text), 'null when client middleware stopped the push'),
+})
 
 export const Acted = s.object({
   done: s.count,
@@ -193,6 +214,39 @@ export const Process = s.object({
 })
 export const ProcessList = s.pageOf(Process)
 
+export const Batch = s.object({
+  bid: s.text,
+  parent: s.described(s.orNull(s.text), 'the batch of which this one is a member'),
+  state: s.oneOf(['running', 'succeeded', 'dead', 'failed']),
+  description: s.orNull(s.text),
+  data: s.described(s.anything, 'redacted'),
+  total: s.count,
+  pending: s.count,
+  retrying: s.described(s.count, 'the pending jobs whose last attempt failed'),
+  dead: s.count,
+  failed: s.described(s.count, 'members that ended without success'),
+  succeeded: s.count,
+  waiting: s.described(
+    s.orNull(s.object({ jid: s.text, queue: s.text, onChildFailure: s.oneOf(['fail', 'ignore', 'wait']) })),
+    'the job of a flow that waits for the members',
+  ),
+  createdAt: s.time,
+  progressAt: s.time,
+  completedAt: s.orNull(s.time),
+  succeededAt: s.orNull(s.time),
+  diedAt: s.orNull(s.time),
+})
+export const BatchList = s.pageOf(Batch)
+export const BatchCancelled = s.object({ cancelled: s.described(s.count, 'jobs that will not run (any more)') })
+
+export const UniqueLock = s.object({
+  key: s.text,
+  jid: s.text,
+  endsAt: s.described(s.orNull(s.time), 'null: when its job has ended'),
+  outlivesJob: s.described(s.boolean, 'held until endsAt, also when its job has ended before'),
+})
+export const UniqueLockList = s.pageOf(UniqueLock)
+
 export const CronEntry = s.object({
   name: s.text,
   spec: s.text,
@@ -210,3 +264,15 @@ export const CronEntry = s.object({
   next: s.described(s.list(s.time), 'the next five ticks, ignoring a pause'),
 })
 export const CronEntryList = s.pageOf(CronEntry)
+
+export const LimitInfo = s.object({
+  name: s.described(s.text, 'with its key behind a colon, if it has keys'),
+  concurrency: s.described(s.orNull(s.positive), 'the jobs that run at the same time at most'),
+  rate: s.described(s.orNull(s.positive), 'the jobs that start within `per` at most'),
+  per: s.described(s.orNull(s.amount), 'seconds'),
+  burst: s.orNull(s.positive),
+  window: s.orNull(s.oneOf(['fixed', 'sliding'])),
+  used: s.described(s.count, 'jobs that have a slot'),
+  waiting: s.described(s.count, 'jobs that wait for room'),
+})
+export const LimitList = s.pageOf(LimitInfo)

@@ -47,6 +47,22 @@ export const NewTask = s.object({
   keepArgs: optionOf('keepArgs', s.oneOf(NEW_TASK_OPTIONS.keepArgs.kind)),
   keep: optionOf('keep', duration),
   lostAfter: optionOf('lostAfter', duration),
+  meta: s.described(
+    s.optional(s.anyObject),
+    'stored with the task, at most 4 kB; its members with a string or a whole number, at most four, find the task',
+  ),
+  onDone: s.described(s.optional(filled), 'the name of a job that is pushed when all rows have ended'),
+  onFailure: s.described(s.optional(filled), 'the name of a job that is pushed at the first rejected row'),
+})
+const { args: _, rowsPerJob: __, ...newExport } = NewTask.entries
+export const NewExport = s.object({
+  ...newExport,
+  pages: s.must(
+    s.described(s.list(s.anyList), 'a list of arguments for each page'),
+    'a list with a list of arguments for each page',
+  ),
+  format: s.described(s.optional(s.oneOf(FILE_FORMATS)), 'the format of the file; default csv'),
+  columns: s.described(s.optional(s.list(s.text)), 'the columns of the file, in order'),
 })
 export const TaskSettings = s.described(s.object(settings), 'Members that are left out stay unchanged.')
 
@@ -61,6 +77,7 @@ const status = {
   total: s.count,
   backlog: s.count,
   retrying: s.count,
+  deferred: s.described(s.count, 'rows that wait until another system ends them; part of `counts.working`'),
   window: s.described(s.positive, 'the most rows (with rowsPerJob: jobs) in the queue and running at the same time'),
   rowsPerJob: s.orNull(s.positive),
   maxFailures,
@@ -89,17 +106,21 @@ export const TaskEvent = s.object({
   startedAt: s.orNull(s.time),
   finishedAt: s.orNull(s.time),
   result: s.optional(v.unknown()),
+  deferredUntil: s.described(s.optional(s.time), 'until when the row waits for another system to end it'),
 })
 export const TaskEventList = s.pageOf(TaskEvent)
 
+const meta = s.described(s.optional(s.anyObject), 'what the app stored with the task; only for operators')
+
 export const TaskStatus = s.object(status)
-export const TaskList = s.pageOf(TaskStatus)
+export const TaskList = s.pageOf(s.object({ ...status, meta }))
 export const TaskResumed = s.object({
   ...status,
   hint: s.described(s.optional(s.text), 'why the task will pause again'),
 })
 export const TaskStatusWithRejected = s.object({
   ...status,
+  meta,
   format: s.described(format, 'for an import: the format of its file'),
   export: s.described(format, 'for an export: the format of its file'),
   rejected: s.optional(TaskEventList),
@@ -142,6 +163,20 @@ export const ImportResult = v.union([DryRun, TaskAccepted])
 
 export const TaskLink = s.object({ token: s.text, rights: s.oneOf(LINK_RIGHTS), url: s.text })
 export const TaskCancel = s.object({ reason: s.optional(s.must(s.text, 'a string')) })
+
+export const RowFinish = s.object({
+  result: s.described(s.optional(v.unknown()), 'the result of the row, at most 16 kB of JSON'),
+})
+export const RowFail = s.object({
+  message: s.must(filled, 'a string that is not empty'),
+  code: s.described(s.optional(s.must(filled, 'a string that is not empty')), 'groups rows by reason'),
+})
+export const RowEnded = s.object({
+  jid: s.text,
+  changed: s.described(s.boolean, 'false when the row had ended before'),
+  status: s.oneOf(EVENT_STATUSES),
+  code: s.orNull(s.text),
+})
 
 export const TaskRetry = s.rule(
   s.object({

@@ -9,6 +9,8 @@ export interface Parameter<T> {
   required?: boolean
   /** @param text null when the parameter is missing */
   read(text: string | null, name: string): T
+  /** Reads the parameters `NAME.member`, in place of `read`. */
+  readMembers?(members: Record<string, string>): T
 }
 
 export type Parameters = Record<string, Parameter<unknown>>
@@ -24,13 +26,17 @@ export function readParameters(
   others = false,
 ): Record<string, unknown> {
   for (const name of others ? [] : search.keys()) {
-    if (Object.hasOwn(parameters, name) || name === 'token') continue
-    const known = Object.keys(parameters)
+    const [first = ''] = name.split('.', 1)
+    const isMember = first !== name
+    const meant = Object.hasOwn(parameters, first) ? parameters[first] : undefined
+    if (name === 'token' || (meant && isMember === (meant.readMembers !== undefined))) continue
+    const known = Object.entries(parameters).map(([one, { readMembers }]) => (readMembers ? `${one}.NAME` : one))
     const there = known.length > 0 ? `known: ${known.join(', ')}` : 'this route has none'
     throw invalid(`unknown parameter ${JSON.stringify(name)} (${there})`, { parameter: name })
   }
   return Object.fromEntries(
     Object.entries(parameters).map(([name, parameter]) => {
+      if (parameter.readMembers) return [name, parameter.readMembers(membersIn(search, name))]
       const text = search.get(name)
       if (text === null && parameter.required) {
         throw invalid(`the parameter ${name} is missing: ${parameter.description}`, { parameter: name })
@@ -38,6 +44,21 @@ export function readParameters(
       return [name, parameter.read(text, name)]
     }),
   )
+}
+
+function membersIn(search: URLSearchParams, name: string): Record<string, string> {
+  const named = [...search].filter(([one]) => one.startsWith(`${name}.`))
+  return Object.fromEntries(named.map(([one, value]) => [one.slice(name.length + 1), value]))
+}
+
+/** Reads the parameters `NAME.member=value` as an object. */
+export function membersOf(description: string): Parameter<Record<string, string> | undefined> {
+  return {
+    description,
+    schema: { type: 'string' },
+    read: () => undefined,
+    readMembers: (members) => (Object.keys(members).length > 0 ? members : undefined),
+  }
 }
 
 export function text(description: string, maxLength = 1000): Parameter<string | undefined> {

@@ -1,12 +1,14 @@
 /** Changes that a store makes in the same atomic step in which it moves a job. */
 
+import type { Limit } from './limits.ts'
 import type { EventStatus, Message } from './task-events.ts'
 
 /**
  * Changes the event of a tracked job.
  *
  * The effect applies if its (run, attempt, begun before ended) is not older than the event's. It also applies to a final
- * event, which it re-opens. Otherwise, or when the task is gone, it has no effect. It is idempotent.
+ * event, which it re-opens, unless `endDeferred` ended that event in this run. Otherwise, or when the task is gone, it has
+ * no effect. It is idempotent.
  */
 export interface EventEffect {
   kind: 'event'
@@ -22,9 +24,11 @@ export interface EventEffect {
   /**
    * What happens in the task's window. `keep`: the job stays in the queue or with an owner. `leave`: the job goes to a
    * set or has ended, and the next row of the backlog enters the window. `enter`: the job comes back, into the queue if
-   * the window has room, else to the front of the task's backlog.
+   * the window has room, else to the front of the task's backlog. `park`: the attempt's handler has returned and its job is
+   * settled, but the row stays `working`, because the attempt is deferred (`TaskStore.defer`); it leaves the window. If
+   * the row, or its task, is being cancelled, the row is cancelled instead.
    */
-  window: 'keep' | 'leave' | 'enter'
+  window: 'keep' | 'leave' | 'enter' | 'park'
   /** The code of the reason, for `failed`, `error` and `cancelled`. */
   code?: string
   messages?: Message[]
@@ -74,4 +78,84 @@ export interface ReleaseLockEffect {
   holder: string
 }
 
-export type Effect = EventEffect | IterationEffect | CancellationEffect | ReleaseLockEffect
+/** Releases the lock of a unique job if `holder` (a jid) still has it. It is idempotent. */
+export interface ReleaseUniqueEffect {
+  kind: 'release-unique'
+  key: string
+  holder: string
+}
+
+/**
+ * The job waits, perhaps in another place. If it has its lock, the suspicion of UniqueStore.suspect is removed. With `acquire` it gets the
+ * lock if the lock is free.
+ */
+export interface KeepUniqueEffect {
+  kind: 'keep-unique'
+  key: string
+  holder: string
+  acquire: boolean
+  /** As in UniqueClaim, for a lock that the job gets. */
+  ends?: number
+  /** The score with which the job is scheduled now. */
+  due?: number
+}
+
+/** Frees the slot of an attempt. It is idempotent. */
+export interface ReleaseSlotEffect {
+  kind: 'release-slot'
+  limit: string
+  owner: string
+  ticket: string
+}
+
+/** The job goes to the set of jobs that wait for this limit. */
+export interface AwaitLimitEffect {
+  kind: 'await-limit'
+  limit: Limit
+}
+
+/** Records an event, a JSON text, if the store has a recording. */
+export interface RecordEffect {
+  kind: 'record'
+  text: string
+}
+
+/** How a member of a batch goes on, or how it has ended. */
+export type MemberChange =
+  | 'waiting'
+  /** Its attempt failed, and it runs again. */
+  | 'retrying'
+  /** It is in the dead set. */
+  | 'dead'
+  | 'succeeded'
+  /** It ended without success and will not run again. */
+  | 'failed'
+  /** The same, after it had used up its retries. */
+  | 'died'
+
+/** What a batch keeps about an ended member. */
+export interface BatchNote {
+  key: string
+  text: string
+}
+
+/** Changes an open member of a batch. It is idempotent. Without such a batch or member it has no effect. */
+export interface BatchEffect {
+  kind: 'batch'
+  bid: string
+  member: string
+  change: MemberChange
+  note?: BatchNote | undefined
+}
+
+export type Effect =
+  | BatchEffect
+  | EventEffect
+  | IterationEffect
+  | CancellationEffect
+  | ReleaseLockEffect
+  | ReleaseUniqueEffect
+  | KeepUniqueEffect
+  | ReleaseSlotEffect
+  | AwaitLimitEffect
+  | RecordEffect

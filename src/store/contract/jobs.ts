@@ -1,4 +1,10 @@
-/** Jobs and queues. To a store a job is a text. */
+/**
+ * Jobs and queues. To a store a job is a text.
+ *
+ * A job goes to queue `p3:NAME` if it has priority 3 of queue NAME (1 to 9; see job/priority.ts). Fetching from NAME returns
+ * jobs with a higher priority first, each with the queue to which it was pushed. Everything else that names a queue names
+ * NAME, and means the jobs with all priorities, in the order in which they are fetched.
+ */
 
 import type { Effect, IterationRecord, IterationState } from './effects.ts'
 import type { OrderedPush } from './ordered.ts'
@@ -6,9 +12,11 @@ import type { TaskSpec } from './task-spec.ts'
 
 /**
  * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
- * there already, byte for byte, gets a space at its end.
+ * there already, byte for byte, gets a space at its end. `limited:NAME` has the jobs that wait for a slot of a limit.
+ * `finished` has jobs that are done, for display; of those that end with the same text and score it keeps one.
  */
-export type SetName = 'retry' | 'schedule' | 'dead'
+export type SetName = 'retry' | 'schedule' | 'dead' | 'finished' | LimitedSet
+export type LimitedSet = `limited:${string}`
 
 /** Where a job goes. */
 export type Destination =
@@ -24,11 +32,40 @@ export interface Move {
 /** For this long a store remembers the id of a push with `once`. */
 export const ONCE_SECONDS = 300
 
+/** A lock that a unique job needs in order to be stored. */
+export interface UniqueClaim {
+  key: string
+  /** The lock is free from this time on, in milliseconds of the callers' clocks. */
+  ends?: number
+  /** The lock is held until `ends`, also when its job has ended before. */
+  outlives?: boolean
+}
+
 /**
  * A job to store. With `once`, the job's id, the push may be repeated within ONCE_SECONDS, also with another text or
- * destination: a job that was stored before is not stored again. An item with `once` has no effects.
+ * destination: a job that was stored before is not stored again. An item with `once` has no effects but `record`.
+ * An item with `unique` is stored if all of its locks are free, and holds them from then on. The first lock that is held
+ * decides: if the item's own job holds it, nothing changes; else the item is refused. An item with `maxLength` is stored if its
+ * queue has fewer jobs than that, of all priorities.
  */
-export type PushItem = Destination & { effects?: Effect[]; once?: string }
+export type PushItem = Destination & {
+  effects?: Effect[]
+  once?: string
+  unique?: { jid: string; claims: readonly UniqueClaim[] }
+  maxLength?: number
+}
+
+/** An item that was not stored, because another job holds its lock, or because its queue is full. */
+export interface RefusedPush {
+  item: PushItem
+  /** The jid of the job with the lock; null: the queue is full. */
+  holder: string | null
+  /** The score with which that job was scheduled, if it was; it may have moved since. */
+  due: number | null
+}
+
+/** The answer of a push that refused nothing. */
+export const NOTHING_REFUSED: readonly RefusedPush[] = []
 
 /** A single tracked job: the record of its task, which is created in the same step, and the job. */
 export interface TrackedPush {
@@ -64,6 +101,8 @@ export interface QueueInfo {
   size: number
   /** Text of the job that will be fetched next; null when the queue is empty. */
   next: string | null
+  /** If the queue has had priorities: texts among which are the next jobs of all of them. */
+  others?: string[]
 }
 
 export type TransactionItem = PushItem | TrackedPush | OrderedPushes
@@ -72,15 +111,23 @@ export interface JobStore {
   /**
    * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored, and the
    * death of any process that uses the store takes none; docs/sqlite.md and docs/redis.md say what a power cut or a
-   * failover may take. When it rejects with a PushError, `maybePushed` says whether jobs may be stored.
+   * failover may take. It resolves with the items that it refused because of a lock or a full queue: the others are stored. When it
+   * rejects with a PushError, `maybePushed` says whether jobs may be stored.
    */
-  push(items: PushItem[], now: number): Promise<void>
+  push(items: PushItem[], now: number): Promise<readonly RefusedPush[]>
   /**
    * Runs `work` once, in a write transaction of its own, and stores the jobs that `work` returns in the same commit: all
-   * of it or nothing. `work` may resolve in a later microtask, but must not wait for anything else. It starts when no
-   * other process writes. null: the store has no transactions.
+   * of it or nothing; if a queue is full, it rejects with QUEUE_FULL. `work` may resolve in a later microtask, but must not wait for anything else. It starts when no other
+   * process writes. `refused` gets the items that were refused because of a lock before the commit, and may throw to roll
+   * back. null: the store has no transactions.
    */
-  transaction: ((work: (connection: SqlConnection) => Promise<TransactionItem[]>, now: number) => Promise<void>) | null
+  transaction:
+    | ((
+        work: (connection: SqlConnection) => Promise<TransactionItem[]>,
+        now: number,
+        refused?: (pushes: readonly RefusedPush[]) => void,
+      ) => Promise<void>)
+    | null
   /** Returns all listed queues by name; or the named ones in the order given, also when they are empty or unknown. */
   queues(only?: readonly string[]): Promise<QueueInfo[]>
   /** Returns texts of a queue, next to be fetched first, from the position `offset` on. */

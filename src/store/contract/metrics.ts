@@ -16,6 +16,15 @@ export const HISTOGRAM_BUCKETS = 26
 /** A count of a histogram does not grow above this. */
 export const MAX_BUCKET_COUNT = 65_535
 
+/** How long jobs of one queue had waited when they started, since the process's previous batch. */
+export interface WaitCounts {
+  queue: string
+  /** The sum, in whole milliseconds. */
+  ms: number
+  /** HISTOGRAM_BUCKETS counts, with the limits of run times. */
+  histogram: readonly number[]
+}
+
 /** The metrics that a process records in one call. A batch with the same `source` and `number` (1, 2, …) counts once. */
 export interface MetricsBatch {
   source: string
@@ -24,11 +33,18 @@ export interface MetricsBatch {
   at: number
   /** At most 100. */
   jobs: readonly JobCounts[]
+  /** At most 100. */
+  waits?: readonly WaitCounts[]
 }
 
 /** The sums of one class in one span of time. There is no record for a span without jobs. */
 export interface JobSums extends Omit<JobCounts, 'histogram'> {
   /** The start of the span, as in the call. */
+  at: number
+}
+
+/** The waits of one queue in one minute. */
+export interface WaitSums extends WaitCounts {
   at: number
 }
 
@@ -69,6 +85,8 @@ export interface MetricStore {
   sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
   /** Returns the histograms of a class, for those of the minutes that have one. */
   histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]>
+  /** Returns how long jobs waited, of all queues, for those of the minutes in which some started; the counts have no limit. */
+  waits(minutes: readonly number[]): Promise<WaitSums[]>
   /**
    * Stores a deploy for 90 days. False: the minute has a deploy already, or the same label was recorded within the last
    * minute, as happens when many processes start at once.

@@ -1,4 +1,4 @@
-/** Searching queues and sets, and removing jobs from the middle of a queue. */
+/** Searching queues and sets, and moving or dropping jobs from any position. */
 
 import type { Entry, SwapAnswer } from './job-sets.ts'
 import type { Move, SetName } from './jobs.ts'
@@ -30,10 +30,14 @@ export interface ScanPage {
   limit: number
 }
 
-/** Compare-and-swap on a queue: one job with exactly this text, wherever it is in the queue. */
-export interface Pull extends Move {
+/**
+ * Compare-and-swap on a queue: one job with exactly this text, wherever it is in the queue. With `to: 'same'` the job gets
+ * another text in its place.
+ */
+export interface Pull extends Pick<Move, 'effects'> {
   text: string
   at?: string | undefined
+  to: Move['to'] | { to: 'same'; queue: string; text: string }
 }
 
 export interface Cleared<Item> {

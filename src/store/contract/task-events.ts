@@ -55,6 +55,40 @@ export interface EventRecord {
   finishedAt: number | null
   result: string | null
   messages: Message[]
+  /** The deadline of a row that is parked: it is `working`, and waits for `endDeferred` without a job. */
+  deferredUntil?: number
+}
+
+/** An attempt that is deferred: its row stays `working` after its handler has returned, until `endDeferred`. */
+export interface Deferral extends AttemptRef {
+  jid: string
+  /** When the attempt began, if the store does not know it. */
+  at: number
+  /** The deadline, in milliseconds. */
+  until: number
+}
+
+/** How a deferred row ends. */
+export interface DeferredEnd {
+  jid: string
+  status: 'finished' | RejectedStatus
+  code?: string
+  messages?: Message[]
+  /** JSON text, at most 16 kB. */
+  result?: string
+  /** The row ends only if it is still in the deferred attempt, and the deadline is over. */
+  isOverdue?: boolean
+}
+
+/**
+ * `ok`: the row ended now. `ended`: it had ended before, with this status and code. `not-deferred`: no attempt of its
+ * run was deferred, or the deadline is not over. `unknown`: there is no such row.
+ */
+export interface DeferredAnswer {
+  answer: 'ok' | 'ended' | 'not-deferred' | 'unknown'
+  /** The status of the row now; null: there is no such row. */
+  status: EventStatus | null
+  code: string | null
 }
 
 /** Names one attempt of a row. */

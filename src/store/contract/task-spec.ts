@@ -23,6 +23,8 @@ export interface TaskSpec {
   keepArgs: 'rejected' | 'all' | 'none'
   /** JSON text, opaque to the store. */
   meta: string
+  /** At most four names with a value each, by which `page` finds the task. */
+  labels?: Readonly<Record<string, string>>
   createdAt: number
   /**
    * The producer that adds the rows: the name of an owner that has joined, so that its death is noticed. When its lease is

@@ -3,7 +3,17 @@
 import type { EventEffect } from './effects.ts'
 import type { Entry } from './job-sets.ts'
 import type { PushItem, TrackedPush } from './jobs.ts'
-import type { AttemptRef, EventQuery, EventRecord, EventStatus, Message, ReasonCount } from './task-events.ts'
+import type {
+  AttemptRef,
+  Deferral,
+  DeferredAnswer,
+  DeferredEnd,
+  EventQuery,
+  EventRecord,
+  EventStatus,
+  Message,
+  ReasonCount,
+} from './task-events.ts'
 import type { TaskSpec } from './task-spec.ts'
 
 export const TASK_STATES = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled'] as const
@@ -56,7 +66,10 @@ export interface TaskChange extends Partial<Pick<TaskSpec, 'name' | 'window' | '
   reason?: Message | null
 }
 
-/** Settings that every record has. Optional ones without a default are not here; the record has them as `| null`. */
+/**
+ * Settings that the record has under the same type. One that is optional and has no default is a member of `TaskRecord`
+ * instead, with `| null`, as `rowsPerJob` is.
+ */
 type Kept = 'id' | 'name' | 'job' | 'queue' | 'window' | 'keepArgs' | 'lostAfter' | 'single' | 'meta' | 'createdAt'
 
 /** A task with the settings that it has now. */
@@ -73,8 +86,10 @@ export interface TaskRecord extends Required<Pick<TaskSpec, Kept | 'maxFailures'
   total: number
   /** Rows that are not yet queued. */
   backlog: number
-  /** Jobs in the queue or with an owner. All other rows that have not ended are in the backlog or in a set. */
+  /** Jobs in the queue or with an owner. All other rows that have not ended are in the backlog, in a set, or parked. */
   inWindow: number
+  /** Rows that are parked: `working`, without a job, until `endDeferred`. */
+  deferred: number
   rowsPerJob: number | null
   /** Whether a producer is adding rows, or putting rows back for another run, whatever the state is. */
   adding: boolean
@@ -125,8 +140,8 @@ export interface TaskStore {
    */
   cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null>
   /**
-   * Cancels about `limit` of the rows that are `enqueued`, wherever their jobs are, and continues where the call before
-   * ended. `maybeRunning`: the jids of rows whose jobs are with an owner, or were in the queue a moment ago. `done`: no
+   * Cancels about `limit` of the rows that are `enqueued`, wherever their jobs are, or parked, and continues where the
+   * call before ended. `maybeRunning`: the jids of rows whose jobs are with an owner, or were in the queue a moment ago. `done`: no
    * row is enqueued. The task is `cancelled` as soon as no row is `working`.
    */
   cancelRows(
@@ -165,6 +180,22 @@ export interface TaskStore {
     before: number,
     page: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }>
+  /**
+   * Records that an attempt is deferred, while its handler runs; the row becomes `working`. From then on `endDeferred` ends
+   * the row, whatever happens to the attempt, until the row has ended or runs in another run. A later attempt of the same
+   * run replaces the deadline. `superseded`: the row has ended, or its task is being cancelled.
+   */
+  defer(row: Deferral, now: number): Promise<'ok' | 'superseded' | 'unknown'>
+  /**
+   * Ends a row of which an attempt was deferred in this run. The row leaves the window, and what its job does later in this
+   * run changes nothing. Of several calls at the same time one ends the row.
+   */
+  endDeferred(end: DeferredEnd, now: number): Promise<DeferredAnswer>
+  /**
+   * Returns the jids of at most `limit` rows whose deadline is over, the oldest first; some may have ended. Call
+   * `endDeferred` with `isOverdue` for each, after which a row is not returned again.
+   */
+  overdue(now: number, limit: number): Promise<string[]>
   /** Changes events without moving a job: of rows that are lost, and of jobs that another program has ended. */
   changeEvents(effects: EventEffect[], now: number): Promise<void>
   /** Takes rows out of the window whose jobs are not in the queue any more. Their events do not change. */
@@ -190,7 +221,12 @@ export interface TaskStore {
   ): Promise<'ok' | 'full' | 'unknown' | 'stale'>
   part(task: string, index: number): Promise<Uint8Array | null>
   find(id: string): Promise<TaskRecord | null>
-  page(page: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]>
+  /** Returns tasks, newest first; with `label` only those with this label. Fewer than `limit`: there are no more. */
+  page(page: {
+    before?: { createdAt: number; id: string }
+    limit: number
+    label?: { name: string; value: string }
+  }): Promise<TaskRecord[]>
   events(task: string, query: EventQuery): Promise<EventRecord[]>
   event(jid: string): Promise<EventRecord | null>
   /** Adds a message to an event, whatever its status. An event keeps at most 50 messages. */

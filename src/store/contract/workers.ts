@@ -153,9 +153,6 @@ export type OwnedJob = Omit<OrphanedJob, 'ticket'>
 
 export type Signal = 'TSTP' | 'TERM' | 'TTIN'
 
-/** The reason of an abort of `waitForJobs` whose caller settles jobs and then waits again. */
-export const WAITS_AGAIN = 'settle'
-
 export interface WorkerStore {
   /**
    * One step of a worker: reports attempts that began, settles attempts that ended, and fetches jobs, in this order.
@@ -167,8 +164,7 @@ export interface WorkerStore {
   /**
    * Waits, without polling, until one of `queues` may have a job, at most `ms`, or until `signal` aborts. A store that can
    * fetch while it waits returns at most `n` jobs: they belong to the owner, and no cancellation was requested since the
-   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. An abort with the reason
-   * `WAITS_AGAIN` means that the caller waits again soon.
+   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. Meanwhile the owner may settle jobs.
    */
   waitForJobs(
     owner: string,
@@ -202,10 +198,10 @@ export interface WorkerStore {
   tidy(): Promise<string[]>
   /**
    * Ends the lease for good: from then on the owner's calls are fenced and its jobs are orphaned. Tasks to which the
-   * owner was adding rows become `interrupted`. `ends`: a time – only if the lease still
-   * has this end; 0 – only if the owner has no lease (`tidy`); null – always, because the owner is known to be dead.
+   * owner was adding rows become `interrupted`. `only`: a time – only if the lease still has this end; 0 – only if the
+   * owner has no lease (`tidy`); null – always, because the owner is known to be dead.
    */
-  claim(owner: string, ends: number | null): Promise<boolean>
+  claim(owner: string, only: number | null): Promise<boolean>
   /**
    * Returns jobs of claimed owners, to be moved to the front in this order. Newest first per owner and queue, so that
    * they keep their order; those that `waitForJobs` fetched may come before the others.

@@ -3,12 +3,15 @@
 import type { Store } from '../contract.ts'
 import { Cancellations } from './jobs/cancellations.ts'
 import { Crons } from './jobs/crons.ts'
+import { JobEvents } from './jobs/job-events.ts'
 import { JobSets } from './jobs/job-sets.ts'
 import { RedisJobStore } from './jobs/job-store.ts'
 import { Metrics } from './jobs/metrics.ts'
 import { Pauses } from './jobs/pauses.ts'
+import { PriorityQueues } from './jobs/priority-queues.ts'
 import { Results } from './jobs/results.ts'
 import { Search } from './jobs/search.ts'
+import { UniqueLocks } from './jobs/unique.ts'
 import { OrderedActions } from './ordered/actions.ts'
 import { OrderedPusher } from './ordered/push.ts'
 import { OrderedQueries } from './ordered/queries.ts'
@@ -19,11 +22,14 @@ import { OrderedWaits } from './ordered/waits.ts'
 import type { Notifier } from './server/notifier.ts'
 import { Server } from './server/server.ts'
 import type { RedisStoreOptions } from './server/url.ts'
+import { Batches } from './tasks/batches.ts'
+import { DeferredRows } from './tasks/deferred-rows.ts'
 import { TaskEvents } from './tasks/events.ts'
 import { TaskRows } from './tasks/rows.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { LeaderLocks } from './workers/leader-locks.ts'
 import { Leases } from './workers/leases.ts'
+import { Limits } from './workers/limits.ts'
 import { OwnedJobs } from './workers/owned-jobs.ts'
 import { Owners } from './workers/owners.ts'
 import { Processes } from './workers/processes.ts'
@@ -41,6 +47,10 @@ export class RedisStore implements Store {
   readonly tasks: Store['tasks']
   readonly ordered: Store['ordered']
   readonly crons: Store['crons']
+  readonly limits: Store['limits']
+  readonly events: Store['events']
+  readonly unique: Store['unique']
+  readonly batches: Store['batches']
   readonly metrics: Store['metrics']
   readonly results: Store['results']
   readonly #server: Server
@@ -51,10 +61,11 @@ export class RedisStore implements Store {
     this.url = options.url
     const server = new Server(options, warn)
     const pauses = new Pauses(server)
+    const priorities = new PriorityQueues(server)
     const jobSets = new JobSets(server)
     const tasks = new Tasks(server, jobSets)
-    const leases = new Leases(server)
-    const owners = new Owners(server, leases, tasks, pauses)
+    const leases = new Leases(server, priorities)
+    const owners = new Owners(server, leases, tasks, pauses, priorities)
     const orderedQueues = new OrderedQueues(server)
     const shards = new OrderedShards(orderedQueues, owners)
     this.#server = server
@@ -63,17 +74,21 @@ export class RedisStore implements Store {
 
     this.jobs = {
       transaction: null,
-      ...methods(new RedisJobStore(server), 'push queues peek iterations saveIteration'),
+      ...methods(new RedisJobStore(server, priorities), 'push queues peek iterations saveIteration'),
       ...methods(pauses, 'pauseQueue pausedQueues'),
     }
     this.jobSets = jobSets
-    this.search = new Search(server)
+    this.search = new Search(server, priorities)
     this.cancellations = new Cancellations(server)
     this.crons = new Crons(server)
     this.metrics = {
       ...methods(new Totals(server, leases), 'totals resetTotals history'),
-      ...methods(new Metrics(server), 'record sums histograms recordDeploy deploys'),
+      ...methods(new Metrics(server), 'record sums histograms waits recordDeploy deploys'),
     }
+    this.limits = new Limits(server)
+    this.events = new JobEvents(server)
+    this.unique = new UniqueLocks(server)
+    this.batches = new Batches(server, priorities)
     this.results = new Results(server)
     this.workers = {
       ...methods(owners, 'settleAndFetch waitForJobs join release claim'),
@@ -88,6 +103,7 @@ export class RedisStore implements Store {
         new TaskRows(server),
         'addRows cancelRows retryRows changeEvents leaveWindow pushTracked putPart part',
       ),
+      ...methods(new DeferredRows(server), 'defer endDeferred overdue'),
       ...methods(new TaskEvents(server), 'events event addMessage reasons'),
     }
     this.ordered = {

@@ -1,8 +1,9 @@
 import type { IterationRecord, JobStore, PushItem, QueueInfo, TrackedPush } from '../contract.ts'
 import { ANSWER_SECONDS, SqliteArea } from './file/store-file.ts'
-import { pushAll, pushInChunks } from './jobs/moves.ts'
+import { pushAll, pushAllOrNone, pushInChunks } from './jobs/moves.ts'
 import { OrderedTables } from './ordered/tables.ts'
 import { saveIteration } from './queues/iterations.ts'
+import { SPAN_OF_PRIORITY } from './queues/queues.ts'
 import { sql } from './sql.generated.ts'
 import { pushAllTracked } from './tasks/task-store.ts'
 
@@ -11,7 +12,7 @@ export class SqliteJobStore extends SqliteArea implements JobStore {
   readonly push: JobStore['push'] = (items, now) =>
     pushInChunks(this.file, items, (db, chunk) => pushAll(db, chunk, now))
 
-  readonly transaction: JobStore['transaction'] = (work, now) =>
+  readonly transaction: JobStore['transaction'] = (work, now, refused) =>
     this.file.writeAlone(
       (db) => work(db.connection),
       (db, items) => {
@@ -22,15 +23,23 @@ export class SqliteJobStore extends SqliteArea implements JobStore {
           else if (item.to === 'ordered') db.get(OrderedTables).push(item.queue, item.shards, item.items)
           else plain.push(item)
         }
-        pushAll(db, plain, now)
+        const some = pushAllOrNone(db, plain, now)
+        if (some.length > 0) refused?.(some)
         pushAllTracked(db, tracked, now)
       },
     )
 
   readonly queues: JobStore['queues'] = (only) =>
     this.file.read((db) => {
-      if (!only) return db.all<QueueInfo>(sql.queue.list)
-      return only.map((name) => db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, next: null })
+      const infos = only
+        ? only.map((name) => db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, next: null })
+        : db.all<QueueInfo>(sql.queue.list)
+      const heads = db.all<{ name: string; text: string | null }>(sql.queue.heads, -SPAN_OF_PRIORITY / 2)
+      if (heads.length === 0) return infos
+      return infos.map((info) => {
+        const others = heads.flatMap(({ name, text }) => (name === info.name && text !== null ? [text] : []))
+        return others.length > 0 ? { ...info, others } : info
+      })
     })
 
   readonly peek: JobStore['peek'] = (queue, offset, limit) =>

@@ -2,6 +2,7 @@ import type { Store } from '../contract.ts'
 import type { DatabaseOptions } from './file/database.ts'
 import { SqliteArea, StoreFile } from './file/store-file.ts'
 import { SqliteJobStore } from './job-store.ts'
+import { SqliteBatchStore } from './jobs/batches.ts'
 import { SqliteCronStore } from './jobs/crons.ts'
 import { SqliteJobSetStore } from './jobs/job-set-store.ts'
 import { SqliteMetricStore } from './jobs/metrics.ts'
@@ -9,6 +10,9 @@ import { SqliteResultStore } from './jobs/results.ts'
 import { SqliteSearchStore } from './jobs/search.ts'
 import { SqliteOrderedStore } from './ordered/ordered-store.ts'
 import { SqliteCancellationStore } from './queues/cancellations.ts'
+import { SqliteJobEventStore } from './queues/job-events.ts'
+import { SqliteLimitStore } from './queues/limits.ts'
+import { SqliteUniqueStore } from './queues/unique.ts'
 import { SqliteTaskStore } from './tasks/task-store.ts'
 import { SqliteWorkerStore } from './workers/worker-store.ts'
 
@@ -25,6 +29,10 @@ export class SqliteStore extends SqliteArea implements Store {
   readonly tasks = new SqliteTaskStore(this.file)
   readonly ordered = new SqliteOrderedStore(this.file)
   readonly crons = new SqliteCronStore(this.file)
+  readonly limits = new SqliteLimitStore(this.file)
+  readonly events = new SqliteJobEventStore(this.file)
+  readonly unique = new SqliteUniqueStore(this.file)
+  readonly batches = new SqliteBatchStore(this.file)
   readonly metrics = new SqliteMetricStore(this.file)
   readonly results = new SqliteResultStore(this.file)
 

@@ -36,6 +36,7 @@ export const en = {
     killed: 'the job was killed by hand',
     'added-to-queue': 'the job was moved to its queue by hand',
     lost: 'error: the job of this row was not found',
+    'deferred-timeout': 'error: no other system ended the row in time',
     dead: 'another program put the job of this row into the dead set',
     'ran-elsewhere': 'a worker that does not report to tasks fetched the job: whether it ran is unknown',
     'too-many-failures': '{rejected} of {ended} rows were rejected: more than allowed',

@@ -37,6 +37,7 @@ export const zh: TaskTexts = {
     killed: '作业已手动终止',
     'added-to-queue': '作业已手动移入队列',
     lost: '错误：找不到该行的作业',
+    'deferred-timeout': '错误：其他系统未按时结束该行',
     dead: '其他程序把该行的作业放入了死亡集合',
     'ran-elsewhere': '不报告任务进展的工作进程取走了作业：不知道是否已运行',
     'too-many-failures': '{ended} 行中有 {rejected} 行被拒绝：超出允许的数量',

@@ -42,8 +42,8 @@ export class EventLoopState {
   #life = 0
   #count = 0
 
-  /** `concurrency` is the number of jobs that run at the same time. */
-  constructor(concurrency: number) {
+  /** `concurrency` is the number of jobs that run at the same time. A worker may change it, so it makes all records. */
+  constructor(concurrency = MAX_RECORDS) {
     const records = Math.min(concurrency, MAX_RECORDS) + 1
     this.memory = new SharedArrayBuffer(HEAD_BYTES + records * RECORD_BYTES)
     this.#cells = new Int32Array(this.memory)

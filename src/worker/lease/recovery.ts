@@ -54,8 +54,9 @@ export class Recovery extends Periodic {
   #counted = 0
   /** The time of the last check on the monotonic clock. */
   #checkedAt = performance.now()
-  /** The number of checks that skip the processes of this machine, and how many of them are over. */
+  /** After a check of the processes of this machine, the number of runs that skip it. */
   #skips = 0
+  /** The runs that have skipped it so far. */
   #skipped = 0
   #tidyAt = performance.now() + TIDY_MS
   /** The longest lease seen so far. */

@@ -4,6 +4,7 @@
  */
 
 import { invalidOption } from '../../job/errors.ts'
+import { shown } from '../../job/options.ts'
 import type { Engine } from '../engine.ts'
 import type { Executor, WorkerHandle } from '../executor.ts'
 import { Fetcher } from '../loop/fetcher.ts'
@@ -91,12 +92,29 @@ export class Capsules implements Executor {
     return this.#fetchers.flatMap((fetcher) => fetcher.attempts)
   }
 
+  /** Changes the number of slots of a capsule. @throws INVALID_OPTION for an unknown capsule */
+  resize(name: string, concurrency: number): void {
+    const i = this.plan.findIndex((capsule) => capsule.name === name)
+    const capsule = this.plan[i]
+    if (!capsule) {
+      const names = this.plan.map((one) => one.name).join(', ')
+      throw invalidOption(`worker.set: there is no capsule ${shown(name)}; there are ${names}`)
+    }
+    capsule.concurrency = concurrency
+    this.#fetchers[i]?.resize(concurrency)
+  }
+
   start(): void {
     for (const fetcher of this.#fetchers) fetcher.start()
   }
 
   quiet(): void {
     for (const fetcher of this.#fetchers) fetcher.quiet()
+  }
+
+  /** Records the progress that running jobs have reported since it was called last. */
+  recordProgress(): void {
+    for (const fetcher of this.#fetchers) fetcher.recordProgress()
   }
 
   async idle(): Promise<void> {
@@ -113,9 +131,11 @@ export class Capsules implements Executor {
   async stop(): Promise<Attempt[]> {
     const requeued = this.#fetchers.flatMap((fetcher) => fetcher.drain())
     requeued.sort((a, b) => b.attempt.slot - a.attempt.slot)
-    const settlements = requeued.map(({ settlement }) => settlement)
-    await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? settlements : [])))
-    for (const { queue, move } of settlements) await reportCrashedOut(this.#engine, queue, move)
+    await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [])))
+    for (const { settlement } of requeued) {
+      const { queue, move } = settlement
+      await reportCrashedOut(this.#engine, queue, move)
+    }
     return requeued.map(({ attempt }) => attempt)
   }
 

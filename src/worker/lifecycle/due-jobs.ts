@@ -15,6 +15,7 @@ import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Promote } from '../options.ts'
 import type { Outcome } from '../plugin.ts'
 import { keepOutcome } from '../run/results.ts'
+import { moveLimitedJobs } from './limited-jobs.ts'
 
 /** If the holder of the leader lock dies, jobs are late by this much. */
 const LOCK_SECONDS = 3
@@ -55,6 +56,8 @@ export class DueJobs extends Periodic {
     if (!(await this.#lock.acquire())) return
     const next = await this.#moveAll()
     await this.#pruneDead()
+    const limitedMs = await moveLimitedJobs(this.#engine)
+    if (limitedMs !== null) this.runWithin(Math.max(limitedMs, 1))
     if (next !== null) this.runWithin(Math.max(next * 1000 - this.#engine.now(), 1))
   }
 
@@ -144,7 +147,7 @@ export class DueJobs extends Periodic {
       if (!payload) return { ...entry, to: { to: 'dead', text: entry.text, score: this.#engine.now() / 1000 } }
       const target = this.#choose && (await answered(this.#targetOf(payload, this.#choose)))
       if (target instanceof Date) {
-        return { ...entry, to: { to: set, text: entry.text, score: target.getTime() / 1000 } }
+        return this.#later(set, entry, target.getTime() / 1000)
       }
       const chosen = target === undefined ? entry.text : editPayload(entry.text, { queue: target })
       const promoted = target === 'drop' ? null : await answered(this.#engine.promote(chosen))
@@ -176,7 +179,14 @@ export class DueJobs extends Periodic {
     if (this.#delays.size >= REMEMBERED_DELAYS) this.#delays.clear()
     this.#delays.set(text, delay)
     this.#engine.report(reason, { during: 'promoting a due job', again: `in ${delay} s` })
-    return { text, score, to: { to: set, text, score: this.#engine.now() / 1000 + delay } }
+    return this.#later(set, { text, score }, this.#engine.now() / 1000 + delay)
+  }
+
+  #later(set: SetName, { text, score }: Entry, due: number): Swap {
+    const payload = readPayload(text)
+    const outcome: Outcome = set === 'schedule' ? { kind: 'changed', due } : { kind: 'changed' }
+    const effects = payload && effectsOf(this.#engine, payload, outcome)
+    return { text, score, to: { to: set, text, score: due }, effects }
   }
 }
 

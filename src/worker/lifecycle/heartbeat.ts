@@ -62,6 +62,14 @@ export class Heartbeat extends Periodic {
     await this.#emitting
   }
 
+  /** Records at once that the number of slots has changed. */
+  async changed(): Promise<void> {
+    // Before its start the worker is not listed.
+    if (this.#info === '') return
+    this.#info = infoOf(this.#shown, this.embedded)
+    await this.runNow()
+  }
+
   override async quiet(): Promise<void> {
     await this.runNow()
   }

@@ -3,7 +3,9 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobContext } from '../../job/context.ts'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
+import { checkOptions } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
 import { within } from '../../job/wait.ts'
 import type { BackgroundService } from '../background-service.ts'
@@ -14,12 +16,14 @@ import { thisHostText } from '../lease/host.ts'
 import { LeaseRenewer } from '../lease/lease-renewer.ts'
 import { Recovery } from '../lease/recovery.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from '../options.ts'
+import type { Attempt } from '../run/attempt.ts'
 import { ThreadPool, type ThreadSource } from '../threads/pool.ts'
 import { CancellationPoller } from './cancellation-poller.ts'
 import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due-jobs.ts'
 import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
+import { ProgressRecorder } from './progress-recorder.ts'
 import { idleWithin, runningJobs, shownJobs, summaryOf } from './shown-jobs.ts'
 import { handleSignals, type Order } from './signals.ts'
 import { openWhenPossible, retryLostCalls } from './start-retries.ts'
@@ -53,8 +57,6 @@ export interface RunOptions {
 
 export class Worker {
   readonly identity: string
-  /** The number of jobs that run at the same time, in all capsules. */
-  readonly concurrency: number
   /** The number of batches of ordered queues that run at the same time, in addition. */
   readonly orderedConcurrency: number
   readonly options: WorkerSettings
@@ -106,9 +108,8 @@ export class Worker {
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
     const plan = planCapsules(this.options, about.bindings ?? [], app.random)
     const { executors = [] } = about
-    this.concurrency = slotsOf(plan)
     this.orderedConcurrency = executors.reduce((sum, { slots }) => sum + slots, 0)
-    const eventLoop = new EventLoopState(this.concurrency + this.orderedConcurrency)
+    const eventLoop = new EventLoopState()
     this.#lease = new LeaseRenewer(app, {
       seconds: leaseSeconds,
       maxBlockSeconds,
@@ -146,7 +147,9 @@ export class Worker {
         tag,
         labels,
         capsules: plan,
-        concurrency: this.concurrency,
+        get concurrency() {
+          return slotsOf(plan)
+        },
         orderedConcurrency: this.orderedConcurrency,
         startedAt: engine.now(),
         version: about.version,
@@ -159,10 +162,16 @@ export class Worker {
       this.#recovery,
       new DueJobs(engine, pollInterval, promote),
       new CancellationPoller(engine, () => this.#capsules.attempts),
+      new ProgressRecorder(engine, this.#capsules),
       this.#heartbeat,
       this.#threads,
       ...(about.services ?? []),
     ]
+  }
+
+  /** The number of jobs that run at the same time, in all capsules. */
+  get concurrency(): number {
+    return slotsOf(this.#capsules.plan)
   }
 
   get busy(): number {
@@ -202,6 +211,21 @@ export class Worker {
       this.#rejectStart = reject
       this.#starting?.then(resolve, reject)
     })
+  }
+
+  /**
+   * Changes how many jobs a capsule runs at the same time, until the worker stops; default: the worker's own capsule. With
+   * fewer slots, running jobs go on, and the next ones wait. Resolves when the list of processes shows it.
+   *
+   * @example await worker.set({ concurrency: 20 })
+   * @throws INVALID_OPTION
+   */
+  async set(options: { concurrency: number; capsule?: string }): Promise<void> {
+    checkOptions('worker.set', options, { concurrency: 'count', capsule: 'text' })
+    const { concurrency, capsule = 'default' } = options
+    if (concurrency === undefined) throw invalidOption('worker.set: concurrency is missing, as in { concurrency: 20 }')
+    this.#capsules.resize(capsule, concurrency)
+    await this.#heartbeat.changed()
   }
 
   /** Fetches no more jobs; running jobs continue. This can't be undone. */
@@ -389,6 +413,12 @@ export class Worker {
       }
     })()
     return this.#rejoining
+  }
+
+  /** Returns the attempt to which a context belongs, and its owner; undefined when it does not run here. */
+  attemptOf(ctx: JobContext): { attempt: Attempt; owner: string } | undefined {
+    const attempt = this.#capsules.attempts.find((one) => one.ctx === ctx)
+    return attempt && { attempt, owner: this.#owner }
   }
 
   get #attempts(): Running[] {

@@ -46,6 +46,10 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
   protected abstract applyAnswer(sent: Sent, answer: Answer): Promise<boolean> | boolean
   /** Puts back what a failed call has drained. Returns false when the failure has no meaning any more. */
   protected abstract restore(sent: Sent, thrown: unknown): boolean
+  /** Whether calls start while a step is under way. */
+  protected get callsDuringStep(): boolean {
+    return false
+  }
   /** Called when a call has ended, in whatever way. */
   protected callEnded(_sent: Sent): void {}
   /** Called when no call is under way and there is nothing to settle or to fetch. */
@@ -62,7 +66,8 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
 
   /** Starts a call at the end of this turn of the event loop, if there is anything to settle or to fetch. */
   plan(): void {
-    if (this.#isPlanned || this.#pauseTimer || this.#step || this.#isFinished || this.#isClosed) return
+    if (this.#isPlanned || this.#pauseTimer || this.#isFinished || this.#isClosed) return
+    if (this.#step && !this.callsDuringStep) return
     if (this.#calls.size >= this.engine.store.maxConcurrentCalls) return
     if (this.hasWork) {
       this.#isPlanned = true
@@ -71,7 +76,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     } else if (this.#calls.size === 0) this.onIdle()
   }
 
-  /** Does some other work when no call is under way; none starts until it has ended. */
+  /** Does some other work when no call is under way; see `callsDuringStep`. */
   protected step(work: () => Promise<void>): void {
     if (!this.isIdle || this.#isFinished || this.#isClosed) return
     this.#step = work()
@@ -95,7 +100,8 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     clearTimeout(this.#pauseTimer)
   }
 
-  protected recovered(): void {
+  /** Notes that the store answers; after an outage it logs this. */
+  protected answered(): void {
     if (this.#failures === 0) return
     this.#failures = 0
     const seconds = Math.round((performance.now() - this.#failingSince) / 1000)
@@ -135,7 +141,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     this.#reportProblem(answer.problem)
     try {
       const isApplied = await this.applyAnswer(sent, answer)
-      this.recovered()
+      this.answered()
       if (!isApplied) this.#pause()
     } catch (thrown) {
       this.#failed(thrown)

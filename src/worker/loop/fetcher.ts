@@ -2,11 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { HighkiqError } from '../../job/errors.ts'
-import { type FetchedJob, type SettleAndFetchAnswer, type Settlement, WAITS_AGAIN } from '../../store/contract.ts'
+import type { FetchedJob, SettleAndFetchAnswer } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { WorkerHandle } from '../executor.ts'
 import type { QueueOrder } from '../queue-order.ts'
 import type { Attempt } from '../run/attempt.ts'
+import { eventsOfEnd, withEvents } from './attempt-events.ts'
 import { CallLoop } from './call-loop.ts'
 import type { Requeued } from './requeue-buffer.ts'
 import { type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
@@ -23,10 +24,14 @@ interface Sent extends Drained {
   n: number
   /** True: it requeues jobs that were fetched ahead. */
   requeues: boolean
+  /** True: it carries the events of its attempts. */
+  isRecorded?: boolean
 }
 
 /** The store waits for jobs at most this long before it is asked again. */
-const WAIT_MS = 2000
+const WAIT_MS = 10_000
+/** The same with `fetchOrder`, whose answer may change meanwhile. */
+const CHOSEN_WAIT_MS = 2000
 /** One call settles and fetches at least this many jobs if there are as many. */
 const MIN_BATCH = 20
 /** The wait while `fetchOrder` names no queue. */
@@ -43,6 +48,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
    * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order.
    */
   #requeuing: 'no' | 'waiting' | 'ready' | 'sent' = 'no'
+  /** Ends the wait for jobs. Meanwhile calls settle jobs and fetch none. */
   #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
@@ -58,6 +64,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#slots = new Slots(engine, {
       concurrency,
       eventLoop,
+      owner: () => options.owner(),
       nextSlot,
       buffer: this.#buffer,
       requeuePrefetched: () => this.#requeuePrefetched(),
@@ -77,10 +84,22 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.plan()
   }
 
+  /** Changes the number of jobs that run at the same time. Jobs that were fetched ahead go back to their queues. */
+  resize(concurrency: number): void {
+    this.#options.concurrency = concurrency
+    this.#requeuePrefetched()
+    this.#slots.resize(concurrency)
+    this.#wake()
+  }
+
   quiet(): void {
     if (this.#slots.state === 'open') this.#slots.state = 'quiet'
     this.#requeuePrefetched()
     this.#wake()
+  }
+
+  recordProgress(): void {
+    this.#slots.recordProgress()
   }
 
   async idle(): Promise<void> {
@@ -100,8 +119,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   /** Sends these settlements and all that are left to the store, and ends. */
-  async stop(settlements: readonly Settlement[]): Promise<void> {
-    for (const settlement of settlements) this.#buffer.add(settlement)
+  async stop(requeued: readonly Requeued[]): Promise<void> {
+    for (const { settlement, attempt } of requeued) this.#buffer.add(settlement, [], attempt)
     this.#slots.state = 'stopping'
     this.#wake()
     await this.finish()
@@ -112,11 +131,17 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#buffer.clear()
     this.#requeuing = 'no'
     this.#slots.onLeaseLost()
+    this.#waiting?.abort('lost')
     this.#wake()
   }
 
   protected override get hasSettlements(): boolean {
     return !this.#buffer.isEmpty
+  }
+
+  protected override get callsDuringStep(): boolean {
+    // The wait must not fetch the jobs that a call requeues.
+    return this.#waiting !== undefined && this.#requeuing === 'no'
   }
 
   protected override get hasWork(): boolean {
@@ -136,10 +161,20 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues }
   }
 
-  protected override send({ owner, n, started: starts, ended }: Sent): Promise<SettleAndFetchAnswer> {
-    const { store, now } = this.engine
+  protected override send(sent: Sent): Promise<SettleAndFetchAnswer> {
+    const asking = this.engine.recording.refreshed()
+    return asking ? asking.then(() => this.#settleAndFetch(sent)) : this.#settleAndFetch(sent)
+  }
+
+  #settleAndFetch(sent: Sent): Promise<SettleAndFetchAnswer> {
+    const { owner, n, started: starts, ended, records } = sent
+    const { store, now, recording } = this.engine
+    sent.isRecorded = recording.mayBeOn()
     const started = [...starts.values()].flat()
-    const settlements = ended.map(({ settlement }) => settlement)
+    if (records.length > 0) started.push({ queue: '', ticket: '', effects: [...records] })
+    const settlements = ended.map(({ settlement, attempt }) =>
+      sent.isRecorded ? withEvents(settlement, attempt, now()) : settlement,
+    )
     const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
     return store.workers.settleAndFetch(owner, { now: now(), started, settlements, fetch })
   }
@@ -176,11 +211,22 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#withdrawOfEnded()
     if (this.#slots.state === 'stopping') this.#slots.requeue(answer.fetched)
     else this.#slots.add(answer.fetched)
+    if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
     if (allApplied) return true
     throw new HighkiqError(
       'STORE_UNUSABLE',
       `the store could not settle a job; the worker tries again. ${answer.problem ?? ''}`,
     )
+  }
+
+  /** Records the events of a call that took so long that a recording may have been confirmed meanwhile. */
+  async #recordLate({ ended }: Sent, { settled }: SettleAndFetchAnswer): Promise<void> {
+    const { store, recording, now, report } = this.engine
+    await recording.ask()
+    if (!recording.isOn) return
+    const attempts = ended.flatMap(({ attempt }, i) => (settled[i] === 'ok' && attempt ? [attempt] : []))
+    const texts = attempts.flatMap((attempt) => eventsOfEnd(attempt, now()).map(({ text }) => text))
+    await store.events.append(texts, now()).catch((thrown) => report(thrown, { during: 'recording events of jobs' }))
   }
 
   protected override callEnded(): void {
@@ -194,7 +240,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** The number of jobs that could be fetched now, besides those that calls under way fetch. */
   get #free(): number {
     const { busy, prefetch, state } = this.#slots
-    if (state !== 'open' || this.#requeuing !== 'no') return 0
+    if (state !== 'open' || this.#requeuing !== 'no' || this.#waiting) return 0
     return Math.max(this.#options.concurrency - busy + prefetch.limit - prefetch.size - this.#wanted, 0)
   }
 
@@ -253,15 +299,15 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   async #waitForJobs(free: number): Promise<void> {
     const { store, cancellations } = this.engine
-    this.#waiting = new AbortController()
-    const { signal } = this.#waiting
+    const { isChosen } = this.#options.queues
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
+    this.#waiting = new AbortController()
+    const { signal } = this.#waiting
     const waited =
       queues.length > 0
-        ? store.workers.waitForJobs(owner, queues, free, WAIT_MS, signal)
+        ? store.workers.waitForJobs(owner, queues, free, isChosen ? CHOSEN_WAIT_MS : WAIT_MS, signal)
         : sleep(NO_QUEUES_MS, [], { signal }).catch((): FetchedJob[] => [])
-    // An abort makes an error with a stack even when the wait is over, so `#wake` must not see its controller then.
     const fetched = await waited.finally(() => {
       this.#waiting = undefined
     })
@@ -271,13 +317,13 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     if (cancellations.isBehind && !(await this.#learnCancellations(owner, fetched))) return
     if (this.#slots.state === 'open') this.#slots.add(fetched)
     else this.#slots.requeue(fetched)
-    this.recovered()
+    this.answered()
   }
 
-  /** A job has ended, or a slot is free: ends the wait for jobs, or plans a call. */
+  /** Plans a call, because a job has ended or a slot is free. Ends the wait for jobs when the worker must fetch none. */
   #wake(): void {
-    this.#waiting?.abort(this.#slots.state === 'open' ? WAITS_AGAIN : 'stop')
-    this.#waiting = undefined
+    // A reason spares the error with a stack that an abort makes.
+    if (this.#slots.state !== 'open' || this.#requeuing !== 'no') this.#waiting?.abort('stop')
     this.plan()
   }
 }

@@ -18,7 +18,7 @@ const PAUSE_MS = 1000
 const REQUEUE_AFTER_MS = 100
 
 export class Prefetch {
-  readonly #concurrency: number
+  #concurrency: number
   readonly #onOverdue: () => void
   #jobs: FetchedJob[] = []
   /** The index of the oldest job in `#jobs`. */
@@ -78,6 +78,10 @@ export class Prefetch {
     this.#limit = n < this.#concurrency ? 0 : Math.min(n, MAX_AHEAD)
     this.#ended = 0
     this.#windowAt = now
+  }
+
+  resize(concurrency: number): void {
+    this.#concurrency = concurrency
   }
 
   pause(): void {

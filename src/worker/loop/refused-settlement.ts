@@ -5,15 +5,15 @@ import type { Destination, Effect, EventEffect, Settlement } from '../../store/c
 /** A settlement loses its messages after this many refusals, and its effects after twice as many. */
 export const MAX_REFUSALS = 5
 
-/** The code of rows whose job goes to the dead set because of it. */
+/** The code of rows whose job would have run again and goes to the dead set instead. */
 const CODE = 'STORE_UNUSABLE'
 
-/** Sends the job to the dead set instead of a queue, and its row's event without messages and result. */
+/** Sends a job that would run again to the dead set, and its row's event without messages and result. */
 export function withoutMessages(settlement: Settlement, now: number): Settlement {
   const { move, also, effects, ...rest } = settlement
   return {
     ...rest,
-    move: move && toDead(move, now),
+    move: move && move.to !== 'finished' ? toDead(move, now) : null,
     ...effectsWithoutMessages(effects, move),
     ...(also
       ? { also: also.map(({ to, effects }) => ({ to: toDead(to, now), ...effectsWithoutMessages(effects, to) })) }
@@ -21,9 +21,14 @@ export function withoutMessages(settlement: Settlement, now: number): Settlement
   }
 }
 
-/** Settles the job without any effect. */
-export function withoutEffects({ effects: _, also, ...rest }: Settlement): Settlement {
-  return { ...rest, ...(also ? { also: also.map(({ to }) => ({ to })) } : {}) }
+/** Settles the job without any effect, except that it frees its slot. */
+export function withoutEffects({ effects = [], also, ...rest }: Settlement): Settlement {
+  const slots = effects.filter(({ kind }) => kind === 'release-slot')
+  return {
+    ...rest,
+    ...(slots.length > 0 ? { effects: slots } : {}),
+    ...(also ? { also: also.map(({ to }) => ({ to })) } : {}),
+  }
 }
 
 function toDead({ text }: Destination, now: number): Destination {
@@ -35,12 +40,12 @@ function effectsWithoutMessages(effects: Effect[] | undefined, to: Destination |
   return {
     effects: effects.flatMap((effect): Effect[] => {
       if (effect.kind === 'iteration') return to ? [] : [{ ...effect, state: null }]
-      return effect.kind === 'event' ? [eventWithoutMessages(effect, to !== null)] : [effect]
+      return effect.kind === 'event' ? [eventWithoutMessages(effect)] : [effect]
     }),
   }
 }
 
-function eventWithoutMessages(effect: EventEffect, isDead: boolean): EventEffect {
+function eventWithoutMessages(effect: EventEffect): EventEffect {
   const { messages: _, result: __, ...rest } = effect
-  return isDead ? { ...rest, status: 'error', window: 'leave', code: CODE } : rest
+  return rest.status === 'enqueued' ? { ...rest, status: 'error', window: 'leave', code: CODE } : rest
 }

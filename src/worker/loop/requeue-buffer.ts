@@ -13,12 +13,12 @@ export interface Requeued {
 const RELEASE_MS = 1000
 
 export class RequeueBuffer {
-  readonly #send: (settlement: Settlement) => void
+  readonly #send: (requeued: Requeued) => void
   readonly #released = new Map<string, Requeued & { timer: NodeJS.Timeout }>()
   /** Jobs that a stop interrupted. They go back all together, so that their order holds. */
   #interrupted: Requeued[] = []
 
-  constructor(send: (settlement: Settlement) => void) {
+  constructor(send: (requeued: Requeued) => void) {
     this.#send = send
   }
 
@@ -27,7 +27,7 @@ export class RequeueBuffer {
     const { settlement } = requeued
     const timer = setTimeout(() => {
       this.#released.delete(settlement.ticket)
-      this.#send(settlement)
+      this.#send(requeued)
     }, RELEASE_MS)
     this.#released.set(settlement.ticket, { ...requeued, timer })
   }

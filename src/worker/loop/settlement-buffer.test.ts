@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest'
+import type { HighkiqError } from '../../job/errors.ts'
 import type { Effect, EventEffect, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import { endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 
 function begin() {
   const codes: unknown[] = []
-  const report = (error: unknown) => codes.push((error as { code?: unknown }).code)
-  return { codes, buffer: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
+  const messages: string[] = []
+  const report = (error: HighkiqError) => {
+    codes.push(error.code)
+    messages.push(error.message)
+  }
+  return { codes, messages, buffer: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
 }
 
 function done(ticket: string, move: Settlement['move'] = null): Settlement {
@@ -60,7 +65,7 @@ test('a settlement loses its messages after five refusals and its effects after 
   const untilRefused = (times: number) => {
     for (let n = 1; n <= times; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
     const { ended } = buffer.drain()
-    buffer.restore({ started: new Map(), ended })
+    buffer.restore({ started: new Map(), ended, records: [] })
     return ended[0]?.settlement
   }
   expect(untilRefused(4)?.also?.[0]?.to.to).toBe('queue')
@@ -81,6 +86,17 @@ test('a retry that the store refuses five times goes to the dead set, and its ro
   const [end] = buffer.drain().ended
   const effects = [{ ...changed, status: 'error', code: 'STORE_UNUSABLE' }]
   expect(end?.settlement).toEqual({ ...done('a', { to: 'dead', text: '{}', score: 5 }), effects })
+})
+
+test('a job on its way to the dead set keeps the code of its error when the store refuses it five times', () => {
+  const { buffer, messages: said } = begin()
+  const dead: Settlement['move'] = { to: 'dead', text: '{}', score: 1 }
+  const failed: EventEffect = { ...changed, status: 'error', code: 'TypeError' }
+  buffer.add({ ...done('a', dead), effects: [{ ...failed, messages }] }, ['a'])
+  for (let n = 1; n <= 5; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
+  const [end] = buffer.drain().ended
+  expect(end?.settlement).toEqual({ ...done('a', { to: 'dead', text: '{}', score: 5 }), effects: [failed] })
+  expect(said).toEqual(['the store refuses to settle a job, without messages and result'])
 })
 
 test('a withdrawn start is not sent', () => {

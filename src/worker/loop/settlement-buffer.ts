@@ -1,14 +1,17 @@
 /** Collects what the next call sends to the store: the attempts that started, and the settlements of those that ended. */
 
 import { HighkiqError } from '../../job/errors.ts'
-import type { SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
+import type { RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
+import type { Attempt } from '../run/attempt.ts'
 import { MAX_REFUSALS, withoutEffects, withoutMessages } from './refused-settlement.ts'
 
 interface Ended {
   settlement: Settlement
   /** The jobs that this settlement ends; their cancellations, if any, have no use any more. */
   jids: readonly string[]
+  /** The attempt that ended; it tells which events to record. */
+  attempt: Attempt | undefined
 }
 
 /** The content of one call. */
@@ -16,6 +19,8 @@ export interface Drained {
   /** By ticket. */
   readonly started: ReadonlyMap<string, readonly Started[]>
   readonly ended: readonly Ended[]
+  /** Events of attempts that go on. */
+  readonly records: readonly RecordEffect[]
 }
 
 /** Called when the store has recorded the starts of one ticket, with whether each of them is superseded. */
@@ -25,6 +30,9 @@ export class SettlementBuffer {
   readonly #engine: Engine
   #ended: Ended[] = []
   #started = new Map<string, readonly Started[]>()
+  #records: RecordEffect[] = []
+  /** True: the events must be sent even if nothing else is. */
+  #areRecordsDue = false
   readonly #onStart = new Map<string, OnStart>()
   /** How often the store refused a settlement, by ticket. */
   readonly #refusals = new Map<string, number>()
@@ -34,12 +42,21 @@ export class SettlementBuffer {
   }
 
   get isEmpty(): boolean {
-    return this.#ended.length + this.#started.size === 0
+    return this.#ended.length + this.#started.size === 0 && !this.#areRecordsDue
   }
 
   /** Adds a settlement. `jids` are the jobs that it ends, unless its `move` says that they run again. */
-  add(settlement: Settlement, jids: readonly string[] = []): void {
-    this.#ended.push({ settlement, jids })
+  add(settlement: Settlement, jids: readonly string[] = [], attempt?: Attempt): void {
+    this.#ended.push({ settlement, jids, attempt })
+  }
+
+  /** Adds an event of an attempt that goes on. It goes with the next call, or after `recordsDue`. */
+  addRecord(record: RecordEffect): void {
+    this.#records.push(record)
+  }
+
+  recordsDue(): void {
+    this.#areRecordsDue = this.#records.length > 0
   }
 
   /** Adds the start of one ticket: one entry, or one for each row of a job with several rows. */
@@ -64,14 +81,19 @@ export class SettlementBuffer {
   /** Removes and returns all starts and at most `max` settlements. The caller then calls `applyAnswer` or `restore`. */
   drain(max = Number.POSITIVE_INFINITY): Drained {
     const all = this.#ended
-    const drained = { started: this.#started, ended: all.length > max ? all.splice(0, max) : all }
+    const ended = all.length > max ? all.splice(0, max) : all
+    const drained = { started: this.#started, ended, records: this.#records }
     this.#started = new Map()
+    if (this.#records.length > 0) this.#records = []
+    this.#areRecordsDue = false
     if (drained.ended === all) this.#ended = []
     return drained
   }
 
   /** Puts back what could not be sent, before everything that was added since. */
-  restore({ started, ended }: Drained): void {
+  restore({ started, ended, records }: Drained): void {
+    if (records.length > 0) this.#records = [...records, ...this.#records]
+    this.recordsDue()
     this.#ended = ended.concat(this.#ended)
     for (const [ticket, some] of started) if (!this.#started.has(ticket)) this.#started.set(ticket, some)
   }
@@ -86,11 +108,11 @@ export class SettlementBuffer {
     }
     let applied = true
     for (let i = 0; i < ended.length; i++) {
-      const { settlement, jids } = ended[i] as Ended
+      const { settlement, jids, attempt } = ended[i] as Ended
       if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket)
       if (answer.settled[i] === 'error') {
         applied = false
-        this.add(this.#afterRefusal(settlement), jids)
+        this.#addRefused(settlement, jids, attempt)
       } else if (this.#refusals.size > 0) {
         this.#refusals.delete(settlement.ticket)
       }
@@ -118,24 +140,30 @@ export class SettlementBuffer {
     )
   }
 
-  /** Returns the settlement to send after the store has refused this one: after some refusals, one with less in it. */
-  #afterRefusal(settlement: Settlement): Settlement {
+  /** Adds the settlement to send after the store has refused this one: after some refusals, one with less in it. */
+  #addRefused(settlement: Settlement, jids: readonly string[], attempt: Attempt | undefined): void {
     const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
     this.#refusals.set(settlement.ticket, refusals)
     const isLast = refusals === 2 * MAX_REFUSALS
-    if (refusals !== MAX_REFUSALS && !isLast) return settlement
-    const runsAgain = settlement.move !== null || (settlement.also?.length ?? 0) > 0
+    if (refusals !== MAX_REFUSALS && !isLast) {
+      this.add(settlement, jids, attempt)
+      return
+    }
+    const { move: to, also = [] } = settlement
+    const runsAgain = !isOver(to) || also.length > 0
     const move = runsAgain ? ': the job goes to the dead set instead of running again' : ''
-    const lost = isLast ? ', and the state of its row stays as it is' : ', without messages and result'
-    const message = `the store refuses to settle a job${move}${lost}`
+    const without = isLast ? ', and the state of its row stays as it is' : ', without messages and result'
+    const message = `the store refuses to settle a job${move}${without}`
     this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), { ticket: settlement.ticket })
-    return isLast ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now())
+    this.add(isLast ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now()), jids)
   }
 }
 
 /** Returns the jobs that ended by settlements which the store has applied. */
 export function endedJobs({ ended }: Drained, { settled }: SettleAndFetchAnswer): string[] {
-  return ended.flatMap(({ settlement: { move }, jids }, i) =>
-    settled[i] === 'ok' && (!move || move.to === 'dead') ? jids : [],
-  )
+  return ended.flatMap(({ settlement: { move }, jids }, i) => (settled[i] === 'ok' && isOver(move) ? jids : []))
+}
+
+function isOver(to: Settlement['move']): boolean {
+  return to === null || to.to === 'dead' || to.to === 'finished'
 }

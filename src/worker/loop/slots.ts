@@ -1,22 +1,29 @@
 /** The slots of a capsule: each holds one fetched job until its settlement is known. */
 
 import { isLate } from '../../job/expiry.ts'
+import { given } from '../../job/options.ts'
 import type { Payload } from '../../job/payload.ts'
+import { isPriorityName } from '../../job/priority.ts'
 import { allAmong, jidsOf, someRows } from '../../job/rows.ts'
-import type { Effect, FetchedJob, Settlement } from '../../store/contract.ts'
+import type { Effect, FetchedJob, RecordEffect, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { EventLoopRecord } from '../executor.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
+import { mayBeLimited } from '../run/limit.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { callHandler, settleError, settleResult } from '../run/runner.ts'
-import { dropped, requeue, superseded, unrunnable } from '../run/settlements.ts'
+import { awaitsLimit, dropped, requeue, superseded, unrunnable, withSlotRelease } from '../run/settlements.ts'
+import { progressToRecord, startToRecord } from './attempt-events.ts'
+import { LimitChecks } from './limit-checks.ts'
 import { Prefetch } from './prefetch.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
 export interface SlotsOptions {
   eventLoop: EventLoopRecord
+  /** Returns the owner of the fetched jobs. */
+  owner: () => string
   /** Returns the slot of the next job that the worker starts. */
   nextSlot: () => number
   buffer: SettlementBuffer
@@ -28,14 +35,19 @@ export interface SlotsOptions {
   wake: () => void
 }
 
+/** The event of a start waits at most this long for a call that settles or fetches jobs. */
+const RECORD_MS = 20
+
 export class Slots {
   readonly #engine: Engine
   readonly #options: SlotsOptions
   readonly #buffer: SettlementBuffer
   readonly #running = new Map<string, Attempt>()
   readonly #requeues: RequeueBuffer
+  readonly #limitChecks: LimitChecks
   readonly prefetch: Prefetch
   #whenEmpty: (() => void)[] = []
+  #recordTimer: NodeJS.Timeout | undefined
   /** `quiet`: the capsule fetches no more jobs. `stopping`: every settlement is sent at once. */
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
@@ -45,8 +57,19 @@ export class Slots {
     this.prefetch = new Prefetch(concurrency, requeuePrefetched)
     this.#options = options
     this.#buffer = buffer
-    this.#requeues = new RequeueBuffer((settlement) => {
-      buffer.add(settlement)
+    this.#limitChecks = new LimitChecks(engine, {
+      owner: options.owner,
+      isCurrent: (attempt) => this.#isCurrent(attempt),
+      start: (attempt) => {
+        this.#start(attempt)
+        wake()
+      },
+      onError: (attempt, thrown) => void this.#failBeforeStart(attempt, thrown),
+      onOver: (attempt, limit) => this.#end(attempt, awaitsLimit(engine, attempt, limit, { kind: 'not-started' })),
+      requeue: (attempt) => this.#end(attempt, requeue(engine, attempt, { kind: 'not-started' })),
+    })
+    this.#requeues = new RequeueBuffer(({ settlement, attempt }) => {
+      buffer.add(settlement, [], attempt)
       wake()
     })
   }
@@ -57,6 +80,17 @@ export class Slots {
 
   get attempts(): Attempt[] {
     return [...this.#running.values()]
+  }
+
+  #isCurrent(attempt: Attempt): boolean {
+    return this.#running.get(attempt.fetched.ticket) === attempt
+  }
+
+  /** Changes the number of jobs that run at the same time. With fewer slots, the jobs that run are not interrupted. */
+  resize(concurrency: number): void {
+    this.#options.concurrency = concurrency
+    this.prefetch.resize(concurrency)
+    this.#fill()
   }
 
   /** Resolves when no job runs. */
@@ -75,7 +109,8 @@ export class Slots {
     for (const job of fetched) this.prefetch.add(job)
     this.#fill()
     // A job that has crashed its process may do so again, and then every fetched job would count a crash.
-    if (!fetched.some(({ text }) => text.includes('"hk_crashes"'))) return
+    // While there are jobs with a priority, none may wait behind one that was fetched ahead.
+    if (!fetched.some(({ queue, text }) => isPriorityName(queue) || text.includes('"hk_crashes"'))) return
     this.prefetch.pause()
     this.#options.requeuePrefetched()
   }
@@ -109,7 +144,7 @@ export class Slots {
       const hasBegun = attempt.began > 0
       if (!hasBegun) this.#buffer.withdrawStart(attempt.fetched.ticket)
       const kind = hasBegun ? 'interrupted' : 'not-started'
-      all.push({ attempt, settlement: requeue(this.#engine, attempt, { kind }) })
+      all.push({ attempt, settlement: withSlotRelease(attempt, requeue(this.#engine, attempt, { kind })) })
     }
     this.#buffer.clearStartCallbacks()
     this.#running.clear()
@@ -153,7 +188,7 @@ export class Slots {
       .among(jids)
       .catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
     // Requeued meanwhile, or lost with the lease.
-    if (this.#running.get(fetched.ticket) !== attempt) return
+    if (!this.#isCurrent(attempt)) return
     try {
       if (!found) this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
       else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
@@ -168,8 +203,8 @@ export class Slots {
   }
 
   #admit(attempt: Attempt): void {
-    const { fetched, payload } = attempt
-    const { queue, ticket, text } = fetched
+    const { payload } = attempt
+    const { text } = attempt.fetched
     if (payload.expires_in !== undefined && isLate(payload, text, this.#engine.now())) {
       this.#drop(attempt, { kind: 'expired' })
       return
@@ -180,6 +215,25 @@ export class Slots {
       this.#end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'split' }))
       return
     }
+    if (mayBeLimited(this.#engine, attempt)) this.#limitChecks.add(attempt)
+    else this.#start(attempt)
+  }
+
+  /** Ends the attempt as if its handler had thrown. */
+  async #failBeforeStart(attempt: Attempt, thrown: unknown): Promise<void> {
+    try {
+      const failed = await settleError(this.#engine, attempt, thrown)
+      if (failed && this.#isCurrent(attempt)) this.#end(attempt, failed)
+    } catch (second) {
+      if (this.#isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, second)
+      this.#slotFreed()
+    }
+    this.#options.wake()
+  }
+
+  #start(attempt: Attempt): void {
+    const { fetched, payload } = attempt
+    const { queue, ticket } = fetched
     const effects = effectsOf(this.#engine, payload, { kind: 'started' }, attempt.ctx)
     if (!effects) {
       this.#run(attempt)
@@ -189,8 +243,9 @@ export class Slots {
       this.#admitRows(attempt, effects)
       return
     }
+    const isReleased = effects.some(({ kind }) => kind === 'release-unique')
     // A job with `hk_list` may be the rest of a split job; no other member shows that.
-    if (payload.retry_count === undefined && payload.hk_attempt === undefined && !payload.hk_list) {
+    if (payload.retry_count === undefined && payload.hk_attempt === undefined && !payload.hk_list && !isReleased) {
       const onStart = ([isSuperseded]: readonly boolean[]) => {
         if (isSuperseded) attempt.ctx.abort('JOB_CANCELLED', 'its task was cancelled')
       }
@@ -198,7 +253,8 @@ export class Slots {
       this.#run(attempt)
       return
     }
-    // The text of a job that ran before may be outdated: the handler waits until the store has confirmed the start.
+    // The text of a job that ran before may be outdated, and a push that the lock of this one refuses would be lost once
+    // the handler has read its data: the handler waits until the store has confirmed the start.
     const onStart = ([isSuperseded]: readonly boolean[]) => {
       if (isSuperseded) this.#end(attempt, superseded(fetched))
       else this.#run(attempt)
@@ -216,6 +272,7 @@ export class Slots {
       else if (left.length === isSuperseded.length) this.#run(attempt)
       else {
         const narrowed = openAttempt(this.#engine, { ...fetched, text: someRows(text, payload, left) }, attempt.slot)
+        Object.assign(narrowed as Attempt, given(attempt, ['slotReleases']))
         this.#running.set(ticket, narrowed as Attempt)
         this.#run(narrowed as Attempt)
       }
@@ -251,11 +308,12 @@ export class Slots {
     const now = performance.now()
     if (lease && now >= lease.safeUntil) {
       void lease.confirm().then((holds) => {
-        if (holds && this.#running.get(attempt.fetched.ticket) === attempt) this.#run(attempt)
+        if (holds && this.#isCurrent(attempt)) this.#run(attempt)
       })
       return
     }
     attempt.began = now
+    if (this.#engine.recording.mayBeOn(now)) this.#recordStart(attempt)
     const { payload, definition } = attempt
     const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
     const running = callHandler(this.#engine, attempt)
@@ -266,6 +324,26 @@ export class Slots {
       (result) => this.#concluded(attempt, id, settleResult(this.#engine, attempt, result)),
       (thrown) => this.#concluded(attempt, id, settleError(this.#engine, attempt, thrown)),
     )
+  }
+
+  #recordStart(attempt: Attempt): void {
+    const { recording } = this.#engine
+    if (!recording.isOn) void recording.refreshed()?.then(() => recording.isOn && this.#recordStart(attempt))
+    else if (this.#running.get(attempt.fetched.ticket) === attempt) this.#record(startToRecord(attempt))
+  }
+
+  recordProgress(): void {
+    for (const attempt of this.#running.values()) this.#record(progressToRecord(attempt, this.#engine.now()))
+  }
+
+  #record(event: RecordEffect | undefined): void {
+    if (!event) return
+    this.#buffer.addRecord(event)
+    this.#recordTimer ??= setTimeout(() => {
+      this.#recordTimer = undefined
+      this.#buffer.recordsDue()
+      this.#options.wake()
+    }, RECORD_MS)
   }
 
   /** Ends an attempt. `id` is its number in the record of the event loop. */
@@ -284,26 +362,30 @@ export class Slots {
   /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
   #failed(attempt: Attempt, id: number, thrown: unknown): void {
     this.#options.eventLoop.ended(id)
-    if (this.#running.get(attempt.fetched.ticket) === attempt) this.#endUnrunnable(attempt.fetched, thrown)
+    if (this.#isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, thrown)
     this.#slotFreed()
     this.#options.wake()
   }
 
   #endUnrunnable(fetched: FetchedJob, thrown: unknown): void {
     this.#engine.report(thrown, { context: 'Internal exception!', jobstr: fetched.text })
+    const attempt = this.#running.get(fetched.ticket)
     this.#running.delete(fetched.ticket)
-    this.#buffer.add(unrunnable(this.#engine, fetched))
+    const settlement = unrunnable(this.#engine, fetched)
+    this.#buffer.add(attempt ? withSlotRelease(attempt, settlement) : settlement)
   }
 
-  #end(attempt: Attempt, settlement: Settlement): void {
+  #end(attempt: Attempt, ended: Settlement): void {
+    const settlement = withSlotRelease(attempt, ended)
     const { ticket } = settlement
     // The job was requeued, or lost with the lease, while its handler ran.
-    if (this.#running.get(ticket) !== attempt) {
+    if (!this.#isCurrent(attempt)) {
       this.#buffer.reportLostOne(ticket)
       return
     }
     this.#running.delete(ticket)
     this.prefetch.ended()
+    if (this.#engine.recording.mayBeOn()) attempt.endedAt = this.#engine.now()
     if (this.#buffer.withdrawStart(ticket)) {
       // The start was not sent yet: the settlement carries it.
       for (const effect of settlement.effects ?? []) {
@@ -317,7 +399,7 @@ export class Slots {
     } else if (isRequeued && this.state === 'open') {
       this.#requeues.addReleased({ attempt, settlement })
     } else {
-      this.#buffer.add(settlement, settlement.also ? endedRows(attempt) : jidsOf(payload))
+      this.#buffer.add(settlement, settlement.also ? endedRows(attempt) : jidsOf(payload), attempt)
     }
     this.#slotFreed()
     this.#options.wake()

@@ -1,9 +1,9 @@
 /** One attempt at a job. */
 
-import { JobContext, type TaskOfJob } from '../../job/context.ts'
+import { JobContext, type Progress, type TaskOfJob } from '../../job/context.ts'
 import type { JobDefinition } from '../../job/definition.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
-import type { FetchedJob } from '../../store/contract.ts'
+import type { FetchedJob, ReleaseSlotEffect } from '../../store/contract.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 
@@ -22,6 +22,14 @@ export interface Attempt {
   slot: number
   /** How the attempt ended; undefined while it runs. */
   outcome: Outcome | undefined
+  /** Frees the slots that the attempt may have taken of its limits. */
+  slotReleases?: readonly ReleaseSlotEffect[]
+  /** When the attempt ended, if its end may be recorded as an event. */
+  endedAt?: number
+  /** Whether the event of its start was sent, or waits to be sent. */
+  isStartRecorded?: true
+  /** The progress whose event was sent, or waits to be sent. */
+  recordedProgress?: Progress
   /** The rows of a job with several rows, once each is settled on its own. */
   rows?: readonly Attempt[]
 }

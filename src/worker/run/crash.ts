@@ -1,6 +1,6 @@
 /**
  * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. The job counts
- * as started, because the store does not know whether its handler had begun.
+ * as started, because the store records no start of a job outside a task.
  */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'

@@ -6,6 +6,7 @@ import type { JobOptions } from '../../job/definition.ts'
 import { classOf, type HighkiqError, invalidOption, messageOf, verdictOf } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 import { editPayload, type Payload, readTime, timeOf } from '../../job/payload.ts'
+import { isPriorityName, priorityName, priorityOf } from '../../job/priority.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from './attempt.ts'
 
@@ -52,7 +53,7 @@ export function judge(
   const again = typeof payload.retry_count === 'number'
   const count = again ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
-    queue: isName(payload.retry_queue) ? payload.retry_queue : queue,
+    queue: isName(payload.retry_queue) ? withPriorityOf(queue, payload.retry_queue) : queue,
     error_message: storedMessage(error),
     error_class: classOf(error).toWellFormed(),
     ...(again ? {} : { failed_at: time }),
@@ -106,6 +107,11 @@ function wrongAnswer(name: string, answer: unknown): HighkiqError {
 
 /** A hundred years: the longest delay, also for an invalid retry_count. A Date can still represent it. */
 const LONGEST_SECONDS = 100 * 365 * 86_400
+
+/** Returns the name of a retry queue with the priority that the job had, unless it names one itself. */
+function withPriorityOf(queue: string, retryQueue: string): string {
+  return isPriorityName(retryQueue) ? retryQueue : priorityName(retryQueue, priorityOf(queue))
+}
 
 function isName(queue: unknown): queue is string {
   return typeof queue === 'string' && queue !== ''

@@ -12,9 +12,10 @@ import {
   type Verdict,
   verdictOf,
 } from '../../job/errors.ts'
+import type { OverLimit } from '../../job/limit.ts'
 import { attemptEnded, timeOf } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
-import type { Settlement } from '../../store/contract.ts'
+import type { Limit, Settlement } from '../../store/contract.ts'
 import type { Engine, Threads } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 import type { Attempt } from './attempt.ts'
@@ -22,7 +23,7 @@ import { reportCrashedOut } from './crash.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 import { failuresOf, rowsOf, settleEach, splitIntoRows } from './row-group.ts'
-import { dropped, failedForGood, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
+import { awaitsLimit, dropped, failedForGood, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
 
 /** The attempt fails this long after its timeout even if the handler has not returned. */
 const TIMEOUT_GRACE_MS = 1000
@@ -44,7 +45,13 @@ export function callHandler(engine: Engine, attempt: Attempt): Promise<unknown> 
 /** Makes the settlement of an attempt whose handler returned. `first` is the first plugin that has not seen the result. */
 export function settleResult(engine: Engine, attempt: Attempt, result: unknown, first = 0): Settling {
   const { plugins, jobLog } = engine
+  const { ctx } = attempt
+  if (ctx.isDeferred && ctx.abortReason?.code === 'JOB_CANCELLED') return settleError(engine, attempt, ctx.abortReason)
   try {
+    if (ctx.isDeferred) {
+      jobLog?.done(attempt)
+      return finished(engine, attempt, { kind: 'deferred' })
+    }
     for (let i = first; i < plugins.length; i++) {
       const kept = plugins[i]?.returned?.(attempt.payload, result, attempt.ctx)
       if (!kept) continue
@@ -114,6 +121,8 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
     }
     case 'release':
       return requeueAndReport(engine, attempt, { kind: 'released' })
+    case 'over-limit':
+      return awaitsLimit(engine, attempt, (error as OverLimit).limit as Limit, { kind: 'released' })
     case 'pause':
       return requeueAndReport(engine, attempt, { kind: 'paused' }, (error as Pause).end)
   }
@@ -162,7 +171,7 @@ const FAILED: ReadonlySet<Outcome['kind']> = new Set<Outcome['kind']>(['retry', 
 /** Returns whether a verdict applies to all rows together. */
 function isForAllRows(verdict: Verdict, error: unknown): boolean {
   if (verdict === 'snooze') return Number.isFinite((error as Snooze).seconds)
-  return verdict === 'release' || verdict === 'pause'
+  return verdict === 'release' || verdict === 'pause' || verdict === 'over-limit'
 }
 
 /** Never rejects: when the store does not answer, the next start of the job asks again. */
@@ -215,6 +224,7 @@ async function requeueAndReport(...about: Parameters<typeof requeue>): Promise<S
 
 /** Runs the handler inside the middleware. Resolves with its result and rejects with its error. */
 export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefinition | undefined): unknown {
+  if (ctx.payload.encrypt) engine.decrypt(ctx)
   if (ctx.payload.wrapped !== undefined) engine.unwrap?.(ctx)
   if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
   return around(engine, ctx, definition, () => {
@@ -240,16 +250,20 @@ function leaseLost({ abortReason }: JobContext): Error {
 
 /** Runs `innermost` inside the middleware and with the job's timeout. */
 function around(
-  { chain, use = [] }: Engine,
+  { chain, use = [], within }: Engine,
   ctx: JobContext,
   definition: JobDefinition | undefined,
   innermost: () => unknown,
 ): unknown {
   const links = definition?.options.use ? [...use, ...definition.options.use] : use
   const inside = links.length === 0 ? innermost : () => runLinks(links, ctx, innermost)
-  const running = chain.size === 0 ? inside() : chain.run(ctx, inside)
+  const running = within ? within(ctx.payload, () => through(chain, ctx, inside)) : through(chain, ctx, inside)
   const timeout = definition?.options.timeout
   return timeout === undefined || timeout * 1000 > LONGEST_TIMER_MS ? running : withTimeout(running, ctx, timeout)
+}
+
+function through(chain: Engine['chain'], ctx: JobContext, inside: () => unknown): unknown {
+  return chain.size === 0 ? inside() : chain.run(ctx, inside)
 }
 
 function unknownJob(name: string): HighkiqError {

@@ -5,21 +5,28 @@
  */
 
 import { attemptEnded, editPayload } from '../../job/payload.ts'
-import type { Branch, Effect, FetchedJob, Settlement } from '../../store/contract.ts'
+import type { Branch, Effect, FetchedJob, Limit, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
+import { waitOf } from '../wait-time.ts'
 import type { Attempt } from './attempt.ts'
 import { crashOf } from './crash.ts'
+import { finishedEntry } from './finished-jobs.ts'
 
 type OutcomeOf<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
 
-/** The attempt is done: its handler returned and nothing threw after that, or the job ended as a business failure. */
+/**
+ * The attempt is done: its handler returned and nothing threw after that, it is deferred, or the job ended as a business
+ * failure.
+ */
 export function finished(
   engine: Engine,
   attempt: Attempt,
-  outcome: OutcomeOf<'done' | 'business-failure'>,
+  outcome: OutcomeOf<'done' | 'business-failure' | 'deferred'>,
 ): Settlement {
-  return settlement(engine, attempt, outcome, null, 1, 0)
+  const isKept = engine.finished !== undefined && outcome.kind === 'done'
+  const move = isKept ? finishedEntry(engine, attempt, outcome.result) : null
+  return settlement(engine, attempt, outcome, move, 1, 0)
 }
 
 /** The job failed and runs again; `text` is the job with its error, `at` in seconds since the epoch. */
@@ -41,8 +48,11 @@ export function failedForGood(
   text?: string,
   at = engine.now(),
 ): Settlement {
-  const move = text === undefined ? null : ({ to: 'dead', text, score: at / 1000 } as const)
-  return settlement(engine, attempt, outcome, move, 1, 1)
+  if (text === undefined) {
+    const ended = outcome.kind === 'dead' ? { ...outcome, isDeleted: true } : outcome
+    return settlement(engine, attempt, ended, null, 1, 1)
+  }
+  return settlement(engine, attempt, outcome, { to: 'dead', text, score: at / 1000 }, 1, 1)
 }
 
 /**
@@ -63,6 +73,23 @@ export function requeue(
   }
   const text = hasStarted ? editPayload(fetched.text, attemptEnded(payload)) : fetched.text
   return settlement(engine, attempt, outcome, { to: 'queue', queue: fetched.queue, text, end }, 0, 0)
+}
+
+/** A limit of the job has no room: the job waits for it, those that were enqueued first at the front. */
+export function awaitsLimit(
+  engine: Engine,
+  attempt: Attempt,
+  limit: Limit,
+  outcome: OutcomeOf<'not-started' | 'released'>,
+): Settlement {
+  const { fetched, payload, startedAt } = attempt
+  const { queue } = fetched
+  const changes = outcome.kind === 'released' ? attemptEnded(payload) : {}
+  const isUnchanged = outcome.kind === 'not-started' && payload.queue === queue
+  const text = isUnchanged ? fetched.text : editPayload(fetched.text, { ...changes, queue })
+  const score = (startedAt - (waitOf(payload, startedAt) ?? 0)) / 1000
+  const waiting = settlement(engine, attempt, outcome, { to: `limited:${limit.name}`, text, score }, 0, 0)
+  return { ...waiting, effects: [...(waiting.effects ?? []), { kind: 'await-limit', limit }] }
 }
 
 /** The handler threw a Snooze: the job runs again after `seconds`. */
@@ -111,11 +138,11 @@ export function split(
 
 /** Tells the plugins how an attempt ended. */
 export function reportEnd(engine: Engine, attempt: Attempt, outcome: Outcome): void {
-  const { payload, began } = attempt
+  const { payload, began, startedAt } = attempt
   attempt.outcome = outcome
   if (began === 0) return
   const ms = performance.now() - began
-  for (const plugin of engine.plugins) plugin.ended?.(payload, outcome, ms)
+  for (const plugin of engine.plugins) plugin.ended?.(payload, outcome, ms, startedAt)
 }
 
 function settlement(
@@ -129,4 +156,9 @@ function settlement(
   const { queue, ticket } = attempt.fetched
   reportEnd(engine, attempt, outcome)
   return { queue, ticket, move, processed, failed, effects: effectsOf(engine, attempt.payload, outcome, attempt.ctx) }
+}
+
+/** The step that settles an attempt also frees its slots. */
+export function withSlotRelease({ slotReleases }: Attempt, settlement: Settlement): Settlement {
+  return slotReleases ? { ...settlement, effects: [...(settlement.effects ?? []), ...slotReleases] } : settlement
 }

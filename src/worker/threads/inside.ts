@@ -1,6 +1,8 @@
 /** Lets the thread of a job find the apps that its files create. */
 
+import type { BatchAccess } from '../../job/context.ts'
 import type { JobDefinition } from '../../job/definition.ts'
+import type { Payload } from '../../job/payload.ts'
 
 /** The member of an app with what `highkiq` and the threads of jobs need from it. */
 export const PROGRAM: unique symbol = Symbol.for('highkiq.program')
@@ -10,6 +12,10 @@ export interface ThreadApp {
   readonly [PROGRAM]: {
     definitionOf(name: string, queue: string): JobDefinition | undefined
     isBusiness(error: unknown): boolean
+    /** Runs `work` with the values that came with a payload. Absent in older copies of this package. */
+    within?(payload: Payload, work: () => unknown): unknown
+    /** What the context of a job in a batch uses. Absent in older copies of this package. */
+    batches?: BatchAccess
     useUrl(url: string): void
     refuseStore(why: string): void
   }

@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
-import { JobContext } from '../../job/context.ts'
+import { type ContextParts, JobContext } from '../../job/context.ts'
 import { type BatchFailure, HighkiqError, invalidOption, messageOf, verdictOf } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
 import { importModule } from '../../load/module.ts'
@@ -50,21 +50,26 @@ async function load(): Promise<void> {
 
 async function run(job: Run): Promise<void> {
   const { payload, queue } = job
-  const task = job.task && { ...job.task, add: refuseAdding }
+  const task = job.task && { ...job.task, add: refuseAdding, defer: refuseDeferring }
   const now = Date.now
   const isStopping = () => Atomics.load(flag, 0) !== 0
-  const running = new ThreadContext(payload, queue, { log, loggedJobAttributes: [], now, isStopping }, task)
+  let app: ThreadApp | undefined
+  const parts: ContextParts = {
+    ...{ log, loggedJobAttributes: [], now, isStopping },
+    get batches() {
+      return app?.[PROGRAM].batches
+    },
+  }
+  const running = new ThreadContext(payload, queue, parts, task)
   running.args = job.args
   running.activeJob = job.activeJob
   ctx = running
-  let app: ThreadApp | undefined
   try {
     app = appWith(job.job, queue)
-    const handler = app[PROGRAM].definitionOf(job.job, queue)?.handler as (
-      ctx: JobContext,
-      ...args: unknown[]
-    ) => unknown
-    finish(await handler(running, ...running.args))
+    const { [PROGRAM]: program } = app
+    const handler = program.definitionOf(job.job, queue)?.handler as (ctx: JobContext, ...args: unknown[]) => unknown
+    const handle = () => handler(running, ...running.args)
+    finish(await (program.within ? program.within(payload, handle) : handle()))
   } catch (thrown) {
     const parts = errorParts(thrown)
     const judge = (error: unknown, about: ErrorParts) => {
@@ -79,6 +84,10 @@ async function run(job: Run): Promise<void> {
 
 async function refuseAdding(): Promise<never> {
   throw invalidOption('ctx.task.add: a job with the option `thread` can not add rows; add them in a job without it')
+}
+
+async function refuseDeferring(): Promise<never> {
+  throw invalidOption('ctx.defer: a job with the option `thread` can not be deferred; call it in a job without it')
 }
 
 function finish(result: unknown): void {

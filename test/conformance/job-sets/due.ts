@@ -183,6 +183,22 @@ export const due: Case[] = [
     },
   },
   {
+    name: 'prune removes thousands of entries, also equal scores, exactly as many as exceed the limit',
+    async run(t) {
+      const entries = Array.from({ length: 2500 }, (_, n) => ({ text: t.job(n), score: n < 1500 ? 1 : n }))
+      await t.store.jobs.push(
+        entries.map((entry) => ({ to: 'finished', ...entry })),
+        NOW,
+      )
+      const kept = await t.store.jobSets.page('finished', { limit: 2500 })
+      await t.store.jobSets.prune('finished', 1203, 0)
+      expect(await t.store.jobSets.page('finished', { limit: 2500 })).toEqual(kept.slice(-1203))
+      await t.store.jobSets.prune('finished', 5000, 1501)
+      expect(await t.store.jobSets.page('finished', { limit: 2500 })).toEqual(kept.slice(-999))
+      expect(await t.store.jobSets.size('finished')).toBe(999)
+    },
+  },
+  {
     name: 'prune does not change the other sets',
     async run(t) {
       await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)

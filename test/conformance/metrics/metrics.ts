@@ -49,6 +49,30 @@ export const metrics: Case[] = [
     },
   },
   {
+    name: 'waits are found by minute and queue, and those of several batches are added up, once each',
+    async run(t) {
+      const waits = (queue: string, ms: number, filled: Record<number, number>) => ({
+        ...{ queue, ms, histogram: buckets(filled) },
+      })
+      const record = (number: number, at: number, ...all: ReturnType<typeof waits>[]) =>
+        t.store.metrics.record({ source: 'a', number, at, jobs: [], waits: all })
+      await record(1, NOW + 59_999, waits('a|b', 40, { 0: 2 }), waits('default', 5, { 0: 1, 25: 70_000 }))
+      await record(2, NOW, waits('a|b', 30, { 0: 1, 3: 4 }))
+      await record(2, NOW, waits('a|b', 30, { 0: 1, 3: 4 }))
+      await record(3, NOW + MINUTE, waits('default', 0, { 0: 1 }))
+      const found = await t.store.metrics.waits([NOW, NOW + MINUTE, NOW + 2 * MINUTE])
+      expect(found.sort((a, b) => a.at - b.at || (a.queue < b.queue ? -1 : 1))).toEqual([
+        { at: NOW, queue: 'a|b', ms: 70, histogram: buckets({ 0: 3, 3: 4 }) },
+        { at: NOW, queue: 'default', ms: 5, histogram: buckets({ 0: 1, 25: 70_000 }) },
+        { at: NOW + MINUTE, queue: 'default', ms: 0, histogram: buckets({ 0: 1 }) },
+      ])
+      expect(await t.store.metrics.waits([])).toEqual([])
+      // A batch without waits has none.
+      await t.store.metrics.record({ source: 'a', number: 4, at: NOW + 2 * MINUTE, jobs: [counts('A', 1)] })
+      expect(await t.store.metrics.waits([NOW + 2 * MINUTE])).toEqual([])
+    },
+  },
+  {
     name: 'a batch that is recorded twice, or after a later one, counts once',
     async run(t) {
       const jobs = [counts('A', 1, 0, 5, { 0: 1 })]

@@ -62,6 +62,12 @@ export const orderedPush: Case[] = [
     expect(await o.waiting()).toEqual(['1{990,-1,{v1:1,v2:2,v3:3}}'])
     expect(await owner.fetch()).toHaveLength(1)
   }),
+  ordered('in one push the first payload of an id decides its time, whatever comes between', async (o) => {
+    const others = Array.from({ length: 10 }, (_, n) => item(`2/${n}`, 'v', 1, { performIn: 1500 }))
+    const first = item('1', 'v1', 1, { performIn: 2000 })
+    await o.push(...others, first, ...others, item('1', 'v2', 2, { performIn: 1500 }))
+    expect(await o.waiting()).toContain('1{2000,-1,{v1:1,v2:2}}')
+  }),
   ordered('waking an id that waits for a retry keeps its count and its error', async (o) => {
     const owner = await o.owner()
     await o.push(item('1', 'v1', 1))

@@ -41,6 +41,7 @@ export const tasks: Case[] = [
         total: 0,
         backlog: 0,
         inWindow: 0,
+        deferred: 0,
         window: 7,
         rowsPerJob: null,
         adding: true,

@@ -26,7 +26,7 @@ export const workerModel: Case[] = [
   },
 ]
 
-type Fate = 'done' | 'retry' | 'dead' | 'front' | 'back'
+type Fate = 'done' | 'finished' | 'retry' | 'dead' | 'front' | 'back'
 
 type Command =
   | { do: 'push'; queue: 0 | 1; count: number; front: boolean }
@@ -36,7 +36,7 @@ type Command =
   | { do: 'promote'; limit: number; twice: boolean }
 
 const one = fc.constantFrom<0 | 1>(0, 1)
-const fate = fc.constantFrom<Fate>('done', 'done', 'retry', 'dead', 'front', 'back')
+const fate = fc.constantFrom<Fate>('done', 'done', 'finished', 'retry', 'dead', 'front', 'back')
 const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 3,
@@ -85,6 +85,7 @@ class Model {
   readonly gone: { owner: string; taken: FetchedJob }[] = []
   readonly retries: { text: string; score: number }[] = []
   readonly dead: string[] = []
+  readonly finished: string[] = []
   readonly tickets = new Set<string>()
   owners: [string, string] = ['', '']
   before = { processed: 0, failed: 0 }
@@ -111,6 +112,7 @@ class Model {
     // What an earlier round left behind would be found here.
     await t.store.jobSets.prune('retry', 0, 0)
     await t.store.jobSets.prune('dead', 0, 0)
+    await t.store.jobSets.prune('finished', 0, 0)
     for (const item of await t.store.workers.orphaned(1000)) {
       const { text, ...job } = item
       await t.store.workers.rescue([{ ...job, to: toQueue('rubbish', text) }], NOW)
@@ -194,6 +196,10 @@ class Model {
       case 'done':
         this.processed++
         return done(taken)
+      case 'finished':
+        this.processed++
+        this.finished.push(taken.text)
+        return done(taken, { move: { to: 'finished', text: taken.text, score: this.finished.length } })
       case 'retry': {
         this.processed++
         this.failed++
@@ -260,6 +266,9 @@ class Model {
     const retries = [...this.retries].sort((a, b) => a.score - b.score)
     expect(await this.t.store.jobSets.page('retry', { limit: 1000 })).toEqual(retries)
     expect((await this.t.store.jobSets.page('dead', { limit: 1000 })).map(({ text }) => text)).toEqual(this.dead)
+    const finished = await this.t.store.jobSets.page('finished', { limit: 1000 })
+    expect(finished.map(({ text }) => text)).toEqual(this.finished)
+    expect(await this.t.store.jobSets.size('finished')).toBe(this.finished.length)
     const stats = await this.t.store.metrics.totals()
     expect(stats.processed - this.before.processed).toBe(this.processed)
     expect(stats.failed - this.before.failed).toBe(this.failed)

@@ -121,7 +121,10 @@ async function settleAndFetch(who, n) {
     ticket,
     effects: change(text, 'working', 'keep', 1),
   }))
-  const fates = ending.map(() => ['done', 'done', 'retry', 'dead', 'front'][dice(5)] ?? 'done')
+  const fates = ending.map(({ queue }) => {
+    const done = queue === 'q' ? 'finished' : 'done'
+    return ['done', done, 'retry', 'dead', 'front'][dice(5)] ?? 'done'
+  })
   const settlements = ending.map((taken, i) => settlement(taken, fates[i] ?? 'done'))
   const settles = ending.map(({ text }, i) => ({ id: idOf(text), fate: fates[i] ?? 'done' }))
   const queues = dice(2) ? ['q', TASK.queue] : [TASK.queue, 'q']

@@ -11,7 +11,7 @@ const VICTIM = fileURLToPath(new URL('./victim.js', import.meta.url))
  */
 export type Script = 'life' | 'churn' | 'push-one'
 
-export type Fate = 'done' | 'retry' | 'dead' | 'front'
+export type Fate = 'done' | 'finished' | 'retry' | 'dead' | 'front'
 
 /** What a call changes, by the ids of jobs. */
 export interface Call {

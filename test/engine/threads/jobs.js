@@ -1,10 +1,14 @@
 // The jobs of threads.test.ts: defined on its app, and again on one of its own in each thread.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { isMainThread, threadId } from 'node:worker_threads'
 import { BatchFailure, BusinessFailure, Discard, Highkiq, Kill, Snooze } from 'highkiq'
 
 const thread = import.meta.url
 
 class Refused extends Error {}
+
+/** The context of the app, in each thread another one. */
+export const current = new AsyncLocalStorage()
 
 class Mine extends Error {
   code = 'mine'
@@ -24,9 +28,19 @@ const thrown = {
 
 export function define(hq) {
   hq.businessErrors(Refused)
+  hq.context('request', current)
+  hq.job('Context', { thread, keepResult: 60 }, async () => ({ value: current.getStore() ?? null, isMainThread }))
   hq.job('Add', { thread, keepResult: 60 }, (ctx, a, b) => {
     const { jid, queue, attempt, payload, args } = ctx
     return { sum: a + b, isMainThread, threadId, jid, queue, attempt, payload, args }
+  })
+  hq.job('Grow', { thread }, async (ctx) => {
+    await ctx.batch.add(() => hq.push({ class: 'Add', args: [1, 2] }))
+    return 'grown'
+  })
+  hq.job('Join', { thread }, async (ctx) => {
+    const results = (await ctx.children()).map(({ result }) => result)
+    ctx.log.info({ results }, 'children')
   })
   hq.job('Lists', { thread, retry: 0 }, (ctx, rows) => {
     ctx.message('of the last one', rows.length - 1)

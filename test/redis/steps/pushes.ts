@@ -51,7 +51,7 @@ async function stored(stage: Stage, items: PushItem[]): Promise<boolean> {
   return there.length > 0
 }
 
-async function refused(work: Promise<void>): Promise<PushError> {
+async function refused(work: Promise<unknown>): Promise<PushError> {
   const thrown = await work.then(
     () => undefined,
     (error: HighkiqError) => error,

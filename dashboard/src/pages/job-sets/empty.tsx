@@ -52,6 +52,12 @@ export function Nothing({ set, isNarrow, size, scanned, next }: NothingProps) {
       }
     >
       {t(`sets.none.${set}.what`)}
+      {set === 'finished' && (
+        <>
+          <br />
+          <code>{"keepFinished: { for: '1h', max: 10_000 }"}</code>
+        </>
+      )}
       {set === 'scheduled' && (
         <>
           <br />

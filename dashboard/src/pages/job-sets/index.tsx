@@ -1,4 +1,4 @@
-/** The retries, scheduled and dead jobs: grouped by error, searched, selected, and acted on. */
+/** The retries, scheduled, dead and finished jobs: grouped by error, searched, selected, and acted on. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ErrorGroups, JobSetEntry, Page, Queue, Searched } from '../../api/types.ts'
@@ -42,7 +42,7 @@ function SetPage({ set }: { set: SetName }) {
   const isNarrow = isFiltered(filter)
   const desc = query.desc === undefined ? kind.desc : query.desc === 'true'
   const isGrouped = kind.hasErrors && query.groups !== 'off'
-  const size = liveStats.value?.stats[set]
+  const size = set === 'finished' ? undefined : liveStats.value?.stats[set]
 
   const listQuery = { ...filter, desc, cursor: query.cursor, limit: LIMIT }
   const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(listQuery))
@@ -58,7 +58,7 @@ function SetPage({ set }: { set: SetName }) {
     ? { set, filter, count: matching?.matching ?? null, isExact: matching?.complete ?? false }
     : { set, filter, count: size ?? null, isExact: true }
 
-  // The time at which the next job is due, or the last job died.
+  // The time at which the next job is due, or the last job died or finished.
   const [next] = useData<Page<JobSetEntry>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
   const cause = causeOf(groups.data)
 

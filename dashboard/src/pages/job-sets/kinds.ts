@@ -1,10 +1,10 @@
-/** How the three job sets differ: their actions and their order. */
+/** How the job sets differ: their actions and their order. */
 
 import type { JobState } from '../../api/types.ts'
 import type { IconName } from '../../components/icon.tsx'
 import type { Word } from '../../i18n/index.ts'
 
-export type SetName = 'retries' | 'scheduled' | 'dead'
+export type SetName = 'retries' | 'scheduled' | 'dead' | 'finished'
 export type ActName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete'
 
 interface Act {
@@ -22,6 +22,7 @@ interface Act {
 const RETRY: Act = { name: 'retry', icon: 'retries', word: 'sets.retry', key: 'r', isForAll: true }
 const KILL: Act = { name: 'kill', word: 'sets.kill', isForAll: true }
 const DELETE: Act = { name: 'delete', icon: 'trash', word: 'sets.delete', key: 'D', isRisky: true, isForAll: true }
+const ADD: Act = { name: 'addToQueue', icon: 'queues', word: 'sets.addToQueue', key: 'r', isForAll: true }
 const LATER: Act = { name: 'reschedule', icon: 'scheduled', word: 'sets.later', isForAll: false }
 
 interface Kind {
@@ -39,18 +40,16 @@ export const KINDS: Record<SetName, Kind> = {
   retries: { state: 'retry', acts: [RETRY, LATER, KILL, DELETE], desc: false, hasErrors: true },
   scheduled: {
     state: 'scheduled',
-    acts: [
-      { name: 'addToQueue', icon: 'queues', word: 'sets.addToQueue', key: 'r', isForAll: true },
-      { ...LATER, word: 'sets.reschedule' },
-      DELETE,
-    ],
+    acts: [ADD, { ...LATER, word: 'sets.reschedule' }, DELETE],
     desc: false,
     hasErrors: false,
   },
   dead: { state: 'dead', acts: [RETRY, DELETE], desc: true, hasErrors: true },
+  finished: { state: 'succeeded', acts: [ADD, DELETE], desc: true, hasErrors: false },
 }
 
 /** Returns the set that holds the jobs of a state; null for other states. */
 export function setOf(state: JobState): SetName | null {
-  return ({ retry: 'retries', scheduled: 'scheduled', dead: 'dead' }[state as string] as SetName | null) ?? null
+  const found = Object.entries(KINDS).find(([, kind]) => kind.state === state)
+  return (found?.[0] as SetName | undefined) ?? null
 }

@@ -48,7 +48,7 @@ export interface Counted extends All {
 async function counted({ set, filter }: All): Promise<Counted> {
   const { items, matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
   // For very many jobs the live figure, at most two seconds old, is precise enough.
-  const isKnown = !complete && !isFiltered(filter)
+  const isKnown = set !== 'finished' && !complete && !isFiltered(filter)
   const [group] = items
   return {
     ...{ set, filter, count: isKnown ? (await refresh()).stats[set] : matching, isExact: complete || isKnown },

@@ -9,7 +9,7 @@ import { bytes, number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { Arguments } from './arguments.tsx'
 import { Backtrace } from './backtrace.tsx'
-import { JsonWell, visible } from './json.tsx'
+import { Json, JsonWell, visible } from './json.tsx'
 import { Life } from './life.tsx'
 
 interface JobDetailProps {
@@ -51,7 +51,9 @@ export function JobError({ error }: { error: NonNullable<JobDetail['error']> }) 
 
 /** Shows the state of a job, such as `Retry 4 of 25`. */
 export function JobPill({ job, state }: { job: Pick<JobDetail, 'failures' | 'retries'>; state: JobState }) {
-  const like = ({ retry: 'error', dead: 'error', running: 'working', ended: 'finished' } as const)[state as string]
+  const like = (
+    { retry: 'error', dead: 'error', running: 'working', ended: 'finished', succeeded: 'finished' } as const
+  )[state as string]
   const label =
     state === 'retry' && job.retries !== null
       ? t('job.pill.retryOf', { n: job.failures, all: job.retries })
@@ -82,10 +84,15 @@ export function Next({ job, state }: { job: JobDetail; state: JobState }) {
 
 /** Returns true when the time of a waiting job passed more than a second ago. */
 export function isOverdue(at: string, state: JobState): boolean {
-  return state !== 'dead' && new Date(at).getTime() < Date.now() - 1000
+  return state !== 'dead' && state !== 'succeeded' && new Date(at).getTime() < Date.now() - 1000
 }
 
-const NEXT = { retry: 'job.next.retry', scheduled: 'job.next.scheduled', dead: 'job.next.dead' } as const
+const NEXT = {
+  retry: 'job.next.retry',
+  scheduled: 'job.next.scheduled',
+  dead: 'job.next.dead',
+  succeeded: 'job.next.finished',
+} as const
 
 function Facts({ job }: { job: JobDetail }) {
   return (
@@ -113,6 +120,12 @@ function Facts({ job }: { job: JobDetail }) {
             <bdi>{visible(job.queue)}</bdi>
           </a>
         </dd>
+        {job.priority > 0 && (
+          <>
+            <dt>{t('job.priority')}</dt>
+            <dd>{number(job.priority)}</dd>
+          </>
+        )}
         {job.task && (
           <>
             <dt>{t('job.task')}</dt>
@@ -120,6 +133,14 @@ function Facts({ job }: { job: JobDetail }) {
               <a class="link" href={at(`/tasks/${encoded(job.task.id)}`)}>
                 {t('job.task.row', { row: number(job.task.index + 1), id: job.task.id })}
               </a>
+            </dd>
+          </>
+        )}
+        {job.payload.hk_context !== undefined && (
+          <>
+            <dt>{t('job.context')}</dt>
+            <dd class="mono">
+              <Json text={JSON.stringify(job.payload.hk_context)} />
             </dd>
           </>
         )}

@@ -15,6 +15,7 @@ import { act } from '../job-sets/actions.ts'
 import { KINDS, setOf } from '../job-sets/kinds.ts'
 import { CancelButton } from './cancel.tsx'
 import { JobDetailView, JobPill, Next } from './detail.tsx'
+import { AskingArguments, ChangeButtons } from './edit.tsx'
 import { EventPanel, Value } from './event.tsx'
 import { visible } from './json.tsx'
 import { AskingWhen } from './later.tsx'
@@ -58,6 +59,7 @@ function Found({ jid }: { jid: string }) {
       )}
       {data && <Body found={data} />}
       <AskingWhen />
+      <AskingArguments />
     </main>
   )
 }
@@ -74,16 +76,25 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
   const set = setOf(state)
   if (set && job) {
     return (
-      <ActButtons
-        acts={KINDS[set].acts}
-        onAct={async (name) => {
-          if (await act(set, name, [job], reload)) await reload()
-        }}
-      />
+      <>
+        <ChangeButtons job={job} path={`/${set}/${encoded(jid)}`} onDone={reload} />
+        <ActButtons
+          acts={KINDS[set].acts}
+          onAct={async (name) => {
+            if (await act(set, name, [job], reload)) await reload()
+          }}
+        />
+      </>
     )
   }
   if (state === 'queued' || state === 'running' || state === 'backlog') {
-    return <CancelButton jid={jid} queue={data.queue} isRunning={state === 'running'} onDone={reload} />
+    const path = `/queues/${encoded(data.queue ?? '')}/jobs/${encoded(jid)}`
+    return (
+      <>
+        {state === 'queued' && job && <ChangeButtons job={job} path={path} onDone={reload} />}
+        <CancelButton jid={jid} queue={data.queue} isRunning={state === 'running'} onDone={reload} />
+      </>
+    )
   }
   return null
 }

@@ -54,6 +54,8 @@ function lifeOf(job: JobDetail, state: JobState): Step[] {
     steps.push({ status: 'enqueued', title: t('job.life.runs'), at: job.at, what: inQueue })
   } else if (state === 'dead') {
     steps.push({ status: 'error', title: t('job.life.died'), at: job.at })
+  } else if (state === 'succeeded') {
+    steps.push({ status: 'finished', title: t('job.life.finished'), at: job.at })
   } else if (state === 'running') {
     steps.push({ status: 'working', title: t('job.life.running'), at: null })
   } else if (state === 'queued') {

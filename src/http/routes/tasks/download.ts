@@ -6,7 +6,7 @@ import { streamed } from '../../../tasks/spreadsheet/write.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
 import { type Call, get, type Route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'
-import { formatsOf, statusOf } from './queries.ts'
+import { aboutOf, existingStatus } from './queries.ts'
 
 const TYPES: Record<FileFormat, string> = {
   csv: 'text/csv; charset=utf-8',
@@ -39,7 +39,7 @@ export const FILE_ROUTES: Route[] = [
       const { hq, path, query } = call
       const { format = 'csv', rows = 'rejected' } = query
       const { language: lang } = viewerOf(call)
-      const { id, name } = await statusOf(hq, path)
+      const { id, name } = await existingStatus(hq, path)
       const content = await hq.tasks.get(id).report({ format, rows, lang, ...showOf(call) })
       return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
     },
@@ -54,11 +54,11 @@ export const FILE_ROUTES: Route[] = [
     answers: { 200: FILE },
     async run(call) {
       const { hq, server, path, request, query, link } = call
-      const { id, name } = await statusOf(hq, path)
+      const { id, name } = await existingStatus(hq, path)
       // A waiting download counts as an open stream.
       const leave = query.wait ? server.streams.enter(link && id) : () => {}
       try {
-        const format = (await formatsOf(hq, id)).export ?? 'csv'
+        const format = (await aboutOf(hq, id)).export ?? 'csv'
         const content = await hq.tasks.get(id).download({ ...query, ...showOf(call), signal: request.signal })
         return fileOf(streamed(until(leave, content), leave), format, name)
       } catch (thrown) {

@@ -13,7 +13,7 @@ import type { ErrorBody } from '../../server/answer.ts'
 import { errorBody, inHttpWording, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
-import { flag, jsonText, type Parameter, text, type Values } from '../../server/parameter.ts'
+import { flag, jsonText, membersOf, type Parameter, text, type Values } from '../../server/parameter.ts'
 import { answer, type Call, post, type Route } from '../../server/route.ts'
 import { READING, TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
@@ -38,6 +38,7 @@ const QUERY = {
     return Array.isArray(value) || isObject(value) ? (value as unknown as Columns) : undefined
   }),
   rowKey: text(describedOption(READING_OPTIONS.rowKey)),
+  meta: membersOf('stored with the task, to find it by: one parameter meta.NAME=VALUE for each, at most four'),
   dryRun: flag('only reads and checks the file; nothing is pushed'),
   allowDuplicate: flag('imports the file although the same workbook was imported within 24 hours'),
 }
@@ -135,7 +136,7 @@ async function importFile(
     maxRows: server.limits.rows,
     ...server.imports[name],
     ...given({ name: upload.name, columns, rowKey }),
-    ...given(query, OPTIONS),
+    ...given(query, [...OPTIONS, 'meta']),
     ...readingOf(upload, query),
   }
   if (dryRun) {

@@ -7,25 +7,27 @@ import { stringifyJson } from '../../../job/json.ts'
 import { type CodeFilter, codeFilterOf, eventOf, reasonFilter, type TaskEvent } from '../../../tasks/event.ts'
 import type { Language } from '../../../tasks/languages/index.ts'
 import { metaOf } from '../../../tasks/meta.ts'
+import type { OwnMeta } from '../../../tasks/own-meta.ts'
 import type { FileFormat } from '../../../tasks/spreadsheet/format.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
+import { withoutMeta } from '../../access/task-meta.ts'
 import type { Call } from '../../server/route.ts'
 
-/** @throws UNKNOWN_TASK */
-export async function statusOf(hq: Highkiq, { id = '' }: Call['path']): Promise<TaskStatus> {
+/** Returns the status without `meta`, which only operators see. @throws UNKNOWN_TASK */
+export async function existingStatus(hq: Highkiq, { id = '' }: Call['path']): Promise<TaskStatus> {
   const status = /^[0-9a-f]{16}$/.test(id) ? await hq.tasks.get(id).status() : null
-  if (status) return status
+  if (status) return withoutMeta(status)
   throw new HighkiqError('UNKNOWN_TASK', `no task has the id ${id}`)
 }
 
-/** Returns the format of the imported file, and of the file that an export makes; null where there is none. */
-export async function formatsOf(
+/** Returns the format of the imported file, and of the file that an export makes (null where there is none), and `meta`. */
+export async function aboutOf(
   hq: Highkiq,
   id: string,
-): Promise<{ format: FileFormat | null; export: FileFormat | null }> {
+): Promise<{ format: FileFormat | null; export: FileFormat | null; meta?: OwnMeta | undefined }> {
   const task = await hq.store.tasks.find(id)
   const meta = task ? metaOf(task) : {}
-  return { format: meta.format ?? null, export: meta.export?.format ?? null }
+  return { format: meta.format ?? null, export: meta.export?.format ?? null, meta: meta.own }
 }
 
 export interface EventPage extends CodeFilter {

@@ -5,7 +5,7 @@ import { stringifyJson } from '../../../job/json.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
 import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
 import { get, type Route } from '../../server/route.ts'
-import { statusOf } from './queries.ts'
+import { existingStatus } from './queries.ts'
 
 export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
   summary: 'Streams the status of a task when it changes: `status` at most 4 times a second, then `done`',
@@ -19,7 +19,7 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     204: { description: 'The client has received everything, and need not reconnect' },
   },
   async run({ hq, server, request, path, link }) {
-    const status = await statusOf(hq, path)
+    const status = await existingStatus(hq, path)
     const seen = request.headers.get('last-event-id') ?? ''
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
     const leave = server.streams.enter(link && status.id)

@@ -1,19 +1,22 @@
 /** Routes of tasks, except imports, actions, downloads and streams. */
 
+import type { Highkiq } from '../../../app.ts'
 import { EVENT_STATUSES, TASK_STATES } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
 import { isObject, stringifyJson } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
+import type { TaskStatus } from '../../../tasks/task.ts'
 import { LINK_RIGHTS } from '../../access/link.ts'
-import { NewTask } from '../../schemas/tasks.ts'
+import { NewExport, NewTask } from '../../schemas/tasks.ts'
 import { invalid, json } from '../../server/answer.ts'
 import { readBody } from '../../server/body.ts'
 import { createOnce, KEY } from '../../server/idempotency.ts'
-import { cursor, flag, integer, listOf, oneOf, text } from '../../server/parameter.ts'
+import { cursor, flag, integer, listOf, membersOf, oneOf, text } from '../../server/parameter.ts'
 import { answer, get, ok, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
+import type { ServerContext } from '../../server/server-context.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
-import { eventsOf, formatsOf, reasonsOf, searchEvents, statusOf } from './queries.ts'
+import { aboutOf, eventsOf, existingStatus, reasonsOf, searchEvents } from './queries.ts'
 
 const LARGEST_PAGE = 500
 const LOCATION = { location: 'address of its status' }
@@ -35,8 +38,9 @@ export const TASK_ROUTES: Route[] = [
       const body = await readBody(request, server.limits.bodyBytes)
       if (!isObject(body)) throw invalid("a task must be an object, for example { job: 'HardJob', args: [[1], [2]] }")
       refuseUnknown(NewTask, body, 'a task')
-      const { job, args, ...options } = body
+      const { job, args, ...given } = body
       if (typeof job !== 'string') throw invalid('`job` must be the name of a job')
+      const options = withCallbacks(hq, given)
       if (!Array.isArray(args)) throw invalid('`args` must be a list with a list of arguments for each row')
       if (args.length > server.limits.rows) {
         const message = `a task can have at most ${server.limits.rows} rows (got ${args.length})`
@@ -58,16 +62,43 @@ export const TASK_ROUTES: Route[] = [
       return json({ id, total }, isNew ? 202 : 200, { location: `${base}/api/v1/tasks/${id}` })
     },
   }),
+  post('/api/v1/tasks/export', {
+    summary: 'Begins an export: one job for each page, whose rows become one file',
+    body: { content: { 'application/json': 'NewExport' } },
+    answers: { 202: { ...answer('TaskAccepted', 'Every page is stored'), headers: LOCATION } },
+    async run({ hq, server, base, request, audit }) {
+      const body = await readBody(request, server.limits.bodyBytes)
+      if (!isObject(body))
+        throw invalid("an export must be an object, for example { job: 'ExportPage', pages: [[1], [2]] }")
+      refuseUnknown(NewExport, body, 'an export')
+      const { job, pages, ...given } = body
+      if (typeof job !== 'string') throw invalid('`job` must be the name of a job')
+      if (!Array.isArray(pages) || !pages.every(Array.isArray)) {
+        throw invalid('`pages` must be a list with a list of arguments for each page')
+      }
+      if (pages.length > server.limits.rows) {
+        const message = `an export can have at most ${server.limits.rows} pages (got ${pages.length})`
+        throw new HighkiqError('TOO_MANY_ROWS', message)
+      }
+      const { id } = await hq.tasks.export(hq.jobNamed(job) as never, pages as never, withCallbacks(hq, given))
+      audit({ count: pages.length, id, job })
+      return json({ id, total: pages.length }, 202, { location: `${base}/api/v1/tasks/${id}` })
+    },
+  }),
   get('/api/v1/tasks', {
     summary: 'Lists all tasks, newest first',
     query: {
       state: oneOf(TASK_STATES, 'only tasks in this state; a page may have fewer items then'),
       job: text('only tasks of this job'),
+      meta: membersOf('only tasks whose meta has these values: one parameter meta.NAME=VALUE for each, at most four'),
       cursor: cursor((value) => (/^\d+-[0-9a-f]{16}$/.test(value) ? value : undefined)),
       limit,
     },
     answers: ok('TaskList', 'A page'),
-    run: async ({ hq, query }) => json(await hq.tasks.list(given(query))),
+    async run({ hq, server, query }) {
+      const { items, next } = await hq.tasks.list(given(query))
+      return json({ items: items.map((status) => shownToOperators(server, status)), next })
+    },
   }),
   get('/api/v1/tasks/{id}', {
     summary: 'Returns the status of a task',
@@ -79,8 +110,10 @@ export const TASK_ROUTES: Route[] = [
     answers: ok('TaskStatusWithRejected', 'Its status'),
     async run(call) {
       const { hq, path, query } = call
-      const status = await statusOf(hq, path)
-      const shown = { ...status, ...(await formatsOf(hq, status.id)) }
+      const status = await existingStatus(hq, path)
+      const { meta, ...formats } = await aboutOf(hq, status.id)
+      const own = meta && !call.link ? { meta: call.server.redaction.value(meta) } : {}
+      const shown = { ...status, ...own, ...formats }
       if (query.include === undefined) return json(shown)
       return json({ ...shown, rejected: await newlyRejected(call, status, query.after) })
     },
@@ -105,7 +138,7 @@ export const TASK_ROUTES: Route[] = [
       if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
         throw invalid('give only one of code, withoutCode and otherCodes')
       }
-      const task = await statusOf(call.hq, call.path)
+      const task = await existingStatus(call.hq, call.path)
       const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
       if (search !== undefined) return json(await searchEvents(call, task, page, search))
       const items = await eventsOf(call, task, page)
@@ -118,7 +151,7 @@ export const TASK_ROUTES: Route[] = [
     query: { samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes') },
     answers: ok('TaskReasons', 'The reasons'),
     async run(call) {
-      const task = await statusOf(call.hq, call.path)
+      const task = await existingStatus(call.hq, call.path)
       return json({ items: await reasonsOf(call, task, call.query.samples), next: null })
     },
   }),
@@ -134,10 +167,25 @@ export const TASK_ROUTES: Route[] = [
       if (rights === 'change' && !mayChange) {
         throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
       }
-      const { id } = await statusOf(hq, path)
+      const { id } = await existingStatus(hq, path)
       const token = await server.links.token(id, rights)
       audit({ rights })
       return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
     },
   }),
 ]
+
+function shownToOperators({ redaction }: ServerContext, status: TaskStatus): TaskStatus {
+  return status.meta && redaction.isOn ? { ...status, meta: redaction.value(status.meta) } : status
+}
+
+/** Returns the options of a task with its callbacks, which the body names. @throws INVALID_REQUEST, UNKNOWN_JOB */
+function withCallbacks(hq: Highkiq, options: Record<string, unknown>): object {
+  const callbacks = (['onDone', 'onFailure'] as const).flatMap((name) => {
+    const job = options[name]
+    if (job === undefined) return []
+    if (typeof job !== 'string') throw invalid(`\`${name}\` must be the name of a job`)
+    return [[name, hq.jobNamed(job)]]
+  })
+  return { ...options, ...Object.fromEntries(callbacks) }
+}

@@ -2,15 +2,15 @@
 --
 -- The script deletes the whole key when no task has an open row and no lock can be held, otherwise one page of jobs.
 --
--- KEYS  1 is the queue or the set, 2 is queues, 3 is tasks, 4 is the cron entries; then the headers of all tasks,
---       unless there are too many.
+-- KEYS  1 is the queue or the set, 2 is queues, 3 is tasks, 4 is the cron entries, 5 is the locks of unique
+--       jobs, 6 is the batches with open members; then the headers of all tasks, unless there are too many.
 -- ARGV  are the name of the queue ("" for a set), the number of tasks (-1: too many to check), most texts, most
 --       bytes, number of needles, needles.
 -- Returns the number of dropped jobs, and "yes" when only kept jobs are left; then of each kept job its text, and its
 -- score or the number of jobs before it.
 -- include: arguments
 
-local key, queues, tasks, crons = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local key, queues, tasks = KEYS[1], KEYS[2], KEYS[3]
 local queue, known, most, mostBytes = text(), number(), number(), number()
 local needles = {}
 for i = 1, number() do needles[i] = text() end
@@ -20,10 +20,10 @@ refuse(kind == 'list' and wrong(queues, 'set'))
 
 local function isFree()
   if #needles == 0 then return true end
-  -- Only jobs of cron entries hold locks.
-  if redis.call('EXISTS', crons) == 1 then return false end
+  -- Jobs of cron entries and unique jobs hold locks.
+  if redis.call('EXISTS', KEYS[4], KEYS[5], KEYS[6]) > 0 then return false end
   if known < 0 or wrong(tasks, 'hash') or redis.call('HLEN', tasks) ~= known then return false end
-  for i = 5, #KEYS do
+  for i = 7, #KEYS do
     if wrong(KEYS[i], 'hash') then return false end
     local open = redis.call('HMGET', KEYS[i], 'enqueued', 'working')
     if open[1] ~= '0' and open[1] or open[2] ~= '0' and open[2] then return false end

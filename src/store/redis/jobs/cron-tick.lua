@@ -4,7 +4,7 @@
 -- ARGV  begin as in moves-open.lua; then come number of the lock's key or 0, text, from, to, jid or "" (the tick is
 --       skipped), item (moves.lua).
 -- Returns "ok", "gone", or "held" and the holder.
--- include: arguments ledger backlog closing iteration cancellations moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
 
 local entry, lock = KEYS[2], KEYS[number()]
 local expected, from, to, jid = text(), text(), text(), text()

@@ -14,13 +14,18 @@ export class JobSets extends StorePart implements JobSetStore {
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
     const { server } = this
     const key = this.keys.set(set)
+    const nextFrom = async (at: number) => {
+      const [entry] = pairs(await server.call((client) => client.zrange(key, String(at), String(at), 'WITHSCORES')))
+      return entry ? scoreOf(String(entry[1])) : null
+    }
+    // Mostly nothing is due.
+    const first = await nextFrom(0)
+    if (first === null || first > now / 1000) return { entries: [], next: first }
     const due = await server.call((client) =>
       client.zrangebyscoreBuffer(key, '-inf', now / 1000, 'WITHSCORES', 'LIMIT', 0, limit),
     )
     const entries = entriesOf(due, server.texts)
-    const first = String(entries.length)
-    const [next] = pairs(await server.call((client) => client.zrange(key, first, first, 'WITHSCORES')))
-    return { entries, next: next ? scoreOf(String(next[1])) : null }
+    return { entries, next: await nextFrom(entries.length) }
   }
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {

@@ -1,33 +1,54 @@
 /** Pushes jobs, lists those of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. Pauses: pauses.ts. */
 
 import { HighkiqError, PushError } from '../../../job/errors.ts'
+import { baseQueue, HIGHEST_PRIORITY, isPriorityName, priorityName } from '../../../job/priority.ts'
 import type { PushStep } from '../../../job/push-steps.ts'
 import {
   type IterationRecord,
   type IterationState,
   type JobStore,
+  NOTHING_REFUSED,
   ONCE_SECONDS,
   type PushItem,
   type QueueInfo,
+  type RefusedPush,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { storedInSteps } from '../server/confirmed-push.ts'
 import { maybeDone } from '../server/connection.ts'
-import { StorePart } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
+import type { PriorityQueues } from './priority-queues.ts'
 
 /** The most jobs that one script stores. */
 const MAX_SCRIPT_JOBS = 100
 
+/** Whether the store may refuse the item. */
+function isChecked({ unique, maxLength }: PushItem): boolean {
+  return unique !== undefined || maxLength !== undefined
+}
+
 type Scored = Extract<PushItem, { score: number }>
 
 export class RedisJobStore extends StorePart implements Partial<JobStore> {
+  readonly #priorities: PriorityQueues
+
+  constructor(server: Server, priorities: PriorityQueues) {
+    super(server)
+    this.#priorities = priorities
+  }
+
   /** @throws PushError */
-  async push(items: readonly PushItem[], now: number): Promise<void> {
-    if (items.length === 0) return
-    const plain = items.filter(({ effects, once }) => !effects?.length && !once)
-    const withEffects = items.filter(({ effects }) => effects?.length)
-    const idempotent = items.filter(({ effects, once }) => once && !effects?.length)
+  async push(items: readonly PushItem[], now: number): Promise<readonly RefusedPush[]> {
+    if (items.length === 0) return NOTHING_REFUSED
+    // A script tells the workers of a new priority in the same step.
+    const isScripted = (item: PushItem) => item.to === 'queue' && isPriorityName(item.queue)
+    const plain = items.filter((item) => !item.effects?.length && !item.once && !isChecked(item) && !isScripted(item))
+    const withEffects = items.filter(
+      (item) => !isChecked(item) && !item.once && (item.effects?.length || isScripted(item)),
+    )
+    const idempotent = items.filter((item) => item.once && !isChecked(item))
+    let refused = NOTHING_REFUSED
     const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
     for (const some of chunksOf(withEffects, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushWithEffects(some, now) })
@@ -35,28 +56,50 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     for (const some of chunksOf(idempotent, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushOnce(some, now) })
     }
+    if (plain.length + withEffects.length + idempotent.length < items.length) {
+      for (const some of chunksOf(items.filter(isChecked), ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
+        const put = async () => {
+          refused = [...refused, ...(await this.#pushChecked(some, now))]
+        }
+        steps.push({ items: some, put })
+      }
+    }
     await storedInSteps(this.server, steps)
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
+    if (plain.length === items.length) return refused
+    this.#priorities.pushed(items.flatMap((item) => (isScripted(item) ? [(item as { queue: string }).queue] : [])))
+    return refused
   }
 
   async queues(only?: readonly string[]): Promise<QueueInfo[]> {
-    const names = only ?? (await this.server.call((client) => client.smembers(this.keys.queues))).sort()
+    if (only) await this.#priorities.readIfOld()
+    const names = only ?? (await this.#priorities.read())
+    const lists = names.map((name) => this.#priorities.listsOf([name]))
     const answers = await this.server.readable((pipeline) => {
-      for (const name of names) pipeline.llen(this.keys.queue(name)).lindex(this.keys.queue(name), -1)
+      for (const list of lists.flat()) pipeline.llen(this.keys.queue(list)).lindex(this.keys.queue(list), -1)
     })
-    return names.map((name, i) => ({
-      name,
-      size: (answers[i * 2] ?? 0) as number,
-      next: (answers[i * 2 + 1] ?? null) as string | null,
-    }))
+    let at = 0
+    return names.map((name, i) => {
+      const of = (lists[i] as readonly string[]).map(() => ({ size: answers[at++], next: answers[at++] }))
+      const size = of.reduce((sum, one) => sum + ((one.size ?? 0) as number), 0)
+      const [next = null, ...others] = of.flatMap((one) => (typeof one.next === 'string' ? [one.next] : []))
+      return { name, size, next, ...(others.length > 0 ? { others } : {}) }
+    })
   }
 
   /** Reads from the tail of the list: the job there runs next. */
   async peek(queue: string, offset: number, limit: number): Promise<string[]> {
-    if (limit <= 0) return []
-    const key = this.keys.queue(queue)
-    const texts = await this.server.call((client) => client.lrange(key, -offset - limit, -offset - 1))
-    return texts.reverse()
+    const peeked: string[] = []
+    let before = offset
+    for (const list of await this.#priorities.current(queue)) {
+      const left = limit - peeked.length
+      if (left <= 0) break
+      const key = this.keys.queue(list)
+      const texts = await this.server.call((client) => client.lrange(key, -before - left, -before - 1))
+      peeked.push(...texts.reverse())
+      if (list !== queue) before = Math.max(before - (await this.server.call((client) => client.llen(key))), 0)
+    }
+    return peeked
   }
 
   /**
@@ -137,9 +180,38 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       call.add(ONCE_SECONDS, items.length)
       for (const item of items) {
         call.add(call.key(this.keys.once(item.once ?? '')))
-        call.item(item)
+        call.item(item, item.effects)
       }
     })
+  }
+
+  async #pushChecked(items: readonly PushItem[], now: number): Promise<RefusedPush[]> {
+    const answers = await this.server.runCall(lua.pushChecked, now, [this.keys.unique], items, (call) => {
+      const firstLists = new Map<string, number>()
+      for (const item of items) {
+        if (item.maxLength === undefined || item.to !== 'queue') continue
+        const queue = baseQueue(item.queue)
+        if (!firstLists.has(queue)) firstLists.set(queue, call.inARow(this.#allLists(queue)))
+      }
+      call.add(ONCE_SECONDS, HIGHEST_PRIORITY + 1, items.length)
+      for (const item of items) {
+        const { unique: { jid, claims } = { jid: '', claims: [] }, once, maxLength = 0 } = item
+        call.add(jid, item.to === 'schedule' ? item.score : '', claims.length)
+        for (const { key, ends = '', outlives } of claims) call.add(key, ends, outlives ? '-' : '')
+        call.add(once === undefined ? 0 : call.key(this.keys.once(once)))
+        call.add((item.to === 'queue' && firstLists.get(baseQueue(item.queue))) || 0, maxLength)
+        call.item(item, item.effects)
+      }
+    })
+    return items.flatMap((item, i) => {
+      const [holder, due] = (answers as (string | number)[]).slice(2 * i, 2 * i + 2)
+      if (holder === '') return []
+      return { item, holder: typeof holder === 'string' ? holder : null, due: due ? Number(due) : null }
+    })
+  }
+
+  #allLists(queue: string): string[] {
+    return Array.from({ length: HIGHEST_PRIORITY + 1 }, (_, n) => this.keys.queue(priorityName(queue, n)))
   }
 
   async iterations(jids: readonly string[]): Promise<(IterationRecord | null)[]> {

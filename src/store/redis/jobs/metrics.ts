@@ -1,7 +1,15 @@
 /** Counts of jobs by class and minute, and deploys, in Sidekiq's keys. */
 
 import { HighkiqError } from '../../../job/errors.ts'
-import { type Deploy, HISTOGRAM_BUCKETS, type JobSums, type MetricStore, type MetricsBatch } from '../../contract.ts'
+import {
+  type Deploy,
+  HISTOGRAM_BUCKETS,
+  type JobSums,
+  type MetricStore,
+  type MetricsBatch,
+  type WaitCounts,
+  type WaitSums,
+} from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { StorePart } from '../server/server.ts'
 
@@ -10,13 +18,15 @@ const DEPLOY_SECONDS = 90 * 86_400
 const DEPLOY_LOCK_SECONDS = 60
 
 export class Metrics extends StorePart implements Partial<MetricStore> {
-  async record({ source, number, at, jobs }: MetricsBatch): Promise<void> {
+  async record({ source, number, at, jobs, waits = [] }: MetricsBatch): Promise<void> {
     const { metrics } = this.keys
     const call = this.server.newCall()
     call.key(metrics.lastBatch(source))
     const added = metrics.added(at)
     call.add(number, BATCH_SECONDS, added.length)
     for (const [key, seconds] of added) call.add(call.key(key), seconds)
+    const fields = waits.flatMap(waitFields)
+    call.add(fields.length > 0 ? call.key(metrics.waits(at)) : 0, fields.length, ...fields.flat())
     call.add(jobs.length)
     for (const { name, processed, failed, ms, histogram } of jobs) {
       const buckets = [...histogram.entries()].filter(([, count]) => count > 0)
@@ -66,6 +76,14 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     return [...found].map(([at, counts]) => ({ at, counts }))
   }
 
+  async waits(minutes: readonly number[]): Promise<WaitSums[]> {
+    const { metrics } = this.keys
+    const answers = await this.server.all((pipeline) => {
+      for (const at of minutes) pipeline.hgetall(metrics.waits(at))
+    })
+    return minutes.flatMap((at, i) => waitsOf(at, answers[i] as unknown as Record<string, string>))
+  }
+
   async recordDeploy({ at, label }: Deploy): Promise<boolean> {
     const { metrics } = this.keys
     const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
@@ -84,6 +102,25 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
       .filter(({ at }) => !Number.isNaN(at))
       .sort((a, b) => a.at - b.at)
   }
+}
+
+function waitFields({ queue, ms, histogram }: WaitCounts): [field: string, count: number][] {
+  const counts = [...histogram.entries()].filter(([, count]) => count > 0)
+  return [[`ms|${queue}`, ms], ...counts.map(([bucket, count]): [string, number] => [`${bucket}|${queue}`, count])]
+}
+
+/** Reads a hash of waits. The first bar of a field ends the bucket: the name of a queue may contain bars. */
+function waitsOf(at: number, answer: Record<string, string>): WaitSums[] {
+  const found = new Map<string, { at: number; queue: string; ms: number; histogram: number[] }>()
+  for (const [field, count] of Object.entries(answer)) {
+    const bar = field.indexOf('|')
+    const [what, queue] = [field.slice(0, bar), field.slice(bar + 1)]
+    const sums = found.get(queue) ?? { at, queue, ms: 0, histogram: Array<number>(HISTOGRAM_BUCKETS).fill(0) }
+    found.set(queue, sums)
+    if (what === 'ms') sums.ms = Number(count)
+    else if (Number(what) < HISTOGRAM_BUCKETS) sums.histogram[Number(what)] = Number(count)
+  }
+  return [...found.values()]
 }
 
 const FIELDS: Record<string, 'processed' | 'failed' | 'ms'> = { p: 'processed', f: 'failed', ms: 'ms' }

@@ -1,5 +1,6 @@
 /** Paused queues, in Sidekiq Pro's set: its Web shows them, and its processes do not fetch from them either. */
 
+import { baseQueue } from '../../../job/priority.ts'
 import type { JobStore } from '../../contract.ts'
 import { Notifier } from '../server/notifier.ts'
 import { type Server, StorePart } from '../server/server.ts'
@@ -33,8 +34,8 @@ export class Pauses extends StorePart implements Partial<JobStore> {
     else this.#known.delete(queue)
   }
 
-  /** Returns the queues that are not known to be paused. */
+  /** Returns the queues and priorities that are not known to be paused. */
   unpaused(queues: readonly string[]): readonly string[] {
-    return this.#known.size === 0 ? queues : queues.filter((queue) => !this.#known.has(queue))
+    return this.#known.size === 0 ? queues : queues.filter((queue) => !this.#known.has(baseQueue(queue)))
   }
 }

@@ -6,7 +6,7 @@
 --       jobs are before it or "", item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, f too far away for this script, e error), for at least one job and
 -- as many as there was time for; and the problems as lines.
--- include: arguments ledger backlog closing iteration cancellations moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
 
 -- No command removes an element of a list by its index. Elements are overwritten with this text, and then all of them
 -- are removed in one pass. No other client ever sees it.
@@ -59,13 +59,13 @@ for i = 1, count do
   answers[i], isMoved = move({ item }, function()
     index, isCertain = find(job, before)
     if not index then return nil, isCertain and 'g' or 'f' end
-    redis.call('LSET', queue, index, GONE)
+    redis.call('LSET', queue, index, item.kind == 's' and item.text or GONE)
     return function() redis.call('LSET', queue, index + shift(), job) end
   end)
   if index then
     local shifted = shift()
     length, first, last = redis.call('LLEN', queue), first + shifted, last + shifted
-    if isMoved then
+    if isMoved and item.kind ~= 's' then
       gone, first, last = gone + 1, math.min(first, index + shifted), math.max(last, index + shifted)
     end
   end

@@ -1,8 +1,9 @@
 -- Adds the counts of a process to the sums and histograms of their minute, once.
 --
--- KEYS  1 is the number of the last batch of the process; then the keys that ARGV names.
+-- KEYS  1 is the number of the last batch of the process; then the keys that ARGV names, those of hashes first.
 -- ARGV  are the number of this batch, seconds for which it and histograms are kept; number of hashes with sums, and
---       of each: number of its key, seconds for which it is kept; number of classes, and of each: name, processed,
+--       of each: number of its key, seconds for which it is kept; number of the key of waits (0: there are none), number
+--       of counts of waits, and of each: field, count; number of classes, and of each: name, processed,
 --       failed, ms, number of buckets that are not empty, and if there are any: number of the histogram's key, and of
 --       each bucket: its index, its count.
 -- Returns the problems as lines.
@@ -11,8 +12,11 @@
 local batch, kept = number(), number()
 local sums = {}
 for i = 1, number() do sums[i] = { key = KEYS[number()], seconds = number() } end
+local waits, fields = number(), {}
+for i = 1, number() do fields[i] = { name = text(), count = number() } end
+local last_hash = math.max(#sums + 1, waits)
 for i, key in ipairs(KEYS) do
-  refuse(wrong(key, i <= #sums + 1 and i > 1 and 'hash' or 'string'))
+  refuse(wrong(key, i <= last_hash and i > 1 and 'hash' or 'string'))
 end
 
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= batch then return '' end
@@ -25,6 +29,8 @@ local function add(...)
   if type(answer) == 'table' and answer.err then problems[#problems + 1] = select(2, ...) .. ': ' .. answer.err end
 end
 
+for _, field in ipairs(fields) do add('HINCRBY', KEYS[waits], field.name, field.count) end
+if waits > 0 then redis.call('EXPIRE', KEYS[waits], kept) end
 for _ = 1, number() do
   local name = text()
   for _, field in ipairs({ 'p', 'f', 'ms' }) do

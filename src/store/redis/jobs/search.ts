@@ -3,6 +3,7 @@
  * compares the texts and sends only the hits.
  */
 
+import { isPriorityName, priorityName, priorityOf } from '../../../job/priority.ts'
 import type {
   Cleared,
   Entry,
@@ -18,8 +19,9 @@ import { lua } from '../lua.generated.ts'
 import { readTaskQueues } from '../server/call.ts'
 import { chunksOf, pairs } from '../server/chunks.ts'
 import { escapePattern } from '../server/keys.ts'
-import { StorePart } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import { entriesOf, scoreOf } from './job-sets.ts'
+import type { PriorityQueues } from './priority-queues.ts'
 
 /** The most texts, and about the most bytes, that one call compares. */
 const MAX_TEXTS = 2000
@@ -38,7 +40,31 @@ const MAX_DROPPED = 2000
 const MAX_TASKS = 1000
 
 export class Search extends StorePart implements SearchStore {
-  async scanQueue(
+  readonly #priorities: PriorityQueues
+
+  constructor(server: Server, priorities: PriorityQueues) {
+    super(server)
+    this.#priorities = priorities
+  }
+
+  /** Searches priority 0 first, because newer jobs come first. Cursors and hints of other lists begin with the priority. */
+  async scanQueue(queue: string, needle: string, { at, after, limit }: ScanPage): Promise<Scan<WaitingJob>> {
+    const lists = (await this.#priorities.current(queue)).toReversed()
+    const [priority, cursor] = splitCursor(after ?? at ?? '')
+    let number = Math.max(lists.indexOf(priorityName(queue, priority)), 0)
+    const page = cursor === '' ? { limit } : after === undefined ? { at: cursor, limit } : { after: cursor, limit }
+    let scan = await this.#scanList(lists[number] as string, needle, page)
+    // A list that ends the page early is followed by the next one.
+    while (scan.next === null && number + 1 < lists.length && scan.items.length < limit && scan.scanned < MAX_TEXTS) {
+      const rest = await this.#scanList(lists[++number] as string, needle, { limit: limit - scan.items.length })
+      scan = { ...rest, items: [...scan.items, ...rest.items], scanned: scan.scanned + rest.scanned }
+    }
+    if (scan.next === null && number + 1 < lists.length) return { ...scan, next: prefixOf(lists[number + 1] as string) }
+    if (scan.next === null) return scan
+    return { ...scan, next: prefixOf(lists[number] as string) + scan.next }
+  }
+
+  async #scanList(
     name: string,
     needle: string,
     { at, after = startOf(at), limit }: ScanPage,
@@ -49,7 +75,10 @@ export class Search extends StorePart implements SearchStore {
     const args = [needle, wanted, MAX_TEXTS, MAX_BYTES, left, length, sha]
     const answer = await this.server.runForBytes(lua.scanQueue, [keys.queue(name)], args)
     const [nowLeft, nextLength, nextSha, scanned, ...hits] = answer
-    const items = pairs<Buffer, Buffer>(hits).map(([at, text]) => ({ at: String(at), text: texts.read(text) }))
+    const items = pairs<Buffer, Buffer>(hits).map(([at, text]) => ({
+      at: prefixOf(name) + String(at),
+      text: texts.read(text),
+    }))
     const isEnd = nextSha?.length === 0
     return { items, next: isEnd ? null : [nowLeft, nextLength, nextSha].join(':'), scanned: Number(scanned) }
   }
@@ -77,6 +106,24 @@ export class Search extends StorePart implements SearchStore {
 
   /** Searches page by page for a job that is too far away for a single script, and removes it from where it was found. */
   async pull(queue: string, items: readonly Pull[], now: number): Promise<SwapAnswer[]> {
+    const lists = await this.#priorities.current(queue)
+    if (lists.length === 1) return this.#pullFrom(queue, items, now)
+    const answers = items.map((): SwapAnswer => 'gone')
+    for (const list of lists) {
+      const asked = items.flatMap((item, i) => {
+        const [priority, at] = splitCursor(item.at ?? '')
+        const isMeant = item.at === undefined || priority === priorityOf(list)
+        return isMeant && answers[i] === 'gone' ? [{ i, item: { ...item, at: at || undefined } }] : []
+      })
+      const some = asked.map(({ item }) => item)
+      for (const [n, answer] of (await this.#pullFrom(list, some, now)).entries()) {
+        answers[(asked[n] as { i: number }).i] = answer
+      }
+    }
+    return answers
+  }
+
+  async #pullFrom(queue: string, items: readonly Pull[], now: number): Promise<SwapAnswer[]> {
     const answers = await this.#pull(queue, items, now)
     for (const [i, item] of items.entries()) {
       for (let at = item.at; answers[i] === 'far'; ) {
@@ -91,9 +138,9 @@ export class Search extends StorePart implements SearchStore {
 
   async #find(queue: string, text: string, at: string | undefined): Promise<string | undefined> {
     for (let after: string | undefined; ; ) {
-      const page = await this.scanQueue(queue, text, { ...(after === undefined ? { at } : { after }), limit: 1 })
+      const page = await this.#scanList(queue, text, { ...(after === undefined ? { at } : { after }), limit: 1 })
       const found = page.items.find((one) => one.text === text)
-      if (found) return found.at
+      if (found) return splitCursor(found.at)[1]
       if (page.next === null) return undefined
       after = page.next
     }
@@ -119,8 +166,15 @@ export class Search extends StorePart implements SearchStore {
   }
 
   async clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>> {
-    const { removed, done, kept } = await this.#clear(this.keys.queue(queue), queue, needles, limit)
-    return { removed, done, kept: kept.map(([text, at]) => ({ text, at })) }
+    const all: Cleared<WaitingJob> = { removed: 0, kept: [], done: true }
+    for (const list of await this.#priorities.current(queue)) {
+      const left = Math.max(limit - all.removed - all.kept.length, 0)
+      const { removed, done, kept } = await this.#clear(this.keys.queue(list), list, needles, left)
+      all.removed += removed
+      all.kept.push(...kept.map(([text, at]) => ({ text, at: prefixOf(list) + at })))
+      all.done &&= done
+    }
+    return all
   }
 
   async clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
@@ -132,7 +186,8 @@ export class Search extends StorePart implements SearchStore {
     const { keys, texts } = this.server
     const headers = needles.length === 0 ? [] : await this.#headers()
     const args = [queue, headers?.length ?? -1, Math.min(limit, MAX_DROPPED), MAX_BYTES, needles.length, ...needles]
-    const all = [key, keys.queues, keys.tasks, keys.crons, ...(headers ?? [])]
+    const { queues, tasks, crons, unique, openBatches } = keys
+    const all = [key, queues, tasks, crons, unique, openBatches, ...(headers ?? [])]
     const [removed, done, ...flat] = await this.server.runForBytes(lua.clear, all, args)
     const kept = pairs<Buffer, Buffer>(flat).map(([text, at]) => [texts.read(text), String(at)] as const)
     return { removed: Number(removed), done: String(done) === 'yes', kept }
@@ -144,6 +199,16 @@ export class Search extends StorePart implements SearchStore {
     const queues = await this.server.call((client) => client.hgetall(this.keys.tasks))
     return Object.entries(queues).map(([id, value]) => this.keys.task(readTaskQueues(value).queue, id)[0])
   }
+}
+
+function prefixOf(list: string): string {
+  return isPriorityName(list) ? `p${priorityOf(list)};` : ''
+}
+
+/** Returns the priority that a cursor or a hint belongs to, and the rest of it. */
+function splitCursor(cursor: string): [priority: number, rest: string] {
+  const [, priority, rest] = /^p([1-9]);(.*)$/.exec(cursor) ?? []
+  return priority === undefined ? [0, cursor] : [Number(priority), rest as string]
 }
 
 /**

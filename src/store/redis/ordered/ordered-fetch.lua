@@ -97,7 +97,12 @@ local function fetchDue(shard, token, wanted, mostPayloads, room, isFirst, secon
   end
   for _, id in ipairs(gone) do out[#out + 1] = id end
   if #out > 0 then
-    redis.call('ZREM', DUE[shard], unpack(out))
+    -- Mostly they are the first ones.
+    if #gone == 0 and out[outs] == ids[outs] then
+      redis.call('ZREMRANGEBYRANK', DUE[shard], 0, outs - 1)
+    else
+      redis.call('ZREM', DUE[shard], unpack(out))
+    end
     if redis.call('EXISTS', RETRIES[shard]) == 1 then redis.call('ZREM', RETRIES[shard], unpack(out)) end
   end
   if #whole > 0 then

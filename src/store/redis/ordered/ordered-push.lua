@@ -2,9 +2,9 @@
 --
 -- KEYS  as in ordered-open.lua.
 -- ARGV  begin as there; then come the number of payloads, their ids, "1" if some ids are repeated or "", number of
---       groups, and of each: the shard of its ids, the shard where they may still be or "", number of payloads, and
---       of each, in the order of the ids, its record (ordered-state.lua) and performIn (with "w" before it if it
---       applies to a waiting id as well).
+--       groups, and of each: the shard of its ids, the shard where they may still be or "", performIn (with "w" before
+--       it if it applies to a waiting id as well), number of payloads, and of each, in the order of the ids, its record
+--       (ordered-state.lua).
 -- Returns 1.
 -- include: arguments ordered-open ordered-notify ordered-names
 
@@ -66,7 +66,9 @@ end
 
 local i = 0
 for _ = 1, number() do
-  local home, old, n = number(), number() or false, number()
+  local home, old, performIn, n = number(), number() or false, text(), number()
+  local wakes = string.byte(performIn) == 119
+  if wakes then performIn = string.sub(performIn, 2) end
   local list = due[home]
   if not list then
     list = {}
@@ -75,10 +77,7 @@ for _ = 1, number() do
   local listed = #list
   for _ = 1, n do
     i = i + 1
-    local id, fresh, performIn, record = ARGV[base + i], ARGV[position + 1], ARGV[position + 2], records[i]
-    position = position + 2
-    local wakes = string.byte(performIn) == 119
-    if wakes then performIn = string.sub(performIn, 2) end
+    local id, fresh, record = ARGV[base + i], text(), records[i]
     if record or isRepeated and count[id] > 1 then
       merge(i, home, old, record, fresh, performIn, wakes)
     elseif flights[i] then
@@ -117,18 +116,29 @@ local function first(shard)
 end
 local before = {}
 for shard in pairs(DUE) do before[shard] = first(shard) end
+-- When the first of the new ids of each shard is due. Mostly all of them have the same time.
+local earliest = {}
 for shard, times in pairs(due) do
   if #times > 0 then redis.call('ZADD', DUE[shard], unpack(times)) end
+  local known
+  for j = 1, #times, 2 do
+    if times[j] ~= known then
+      known = times[j]
+      earliest[shard] = math.min(earliest[shard] or math.huge, tonumber(known))
+    end
+  end
 end
+local isWoken = false
 for _, entry in ipairs(changed) do
   if entry.wake then
+    isWoken = true
     for _, key in pairs({ BEHIND, DUE[entry.home], entry.old and DUE[entry.old] }) do
       if key then redis.call('ZADD', key, 'XX', 'LT', entry.wake, entry.id) end
     end
   end
 end
 for shard, time in pairs(before) do
-  if first(shard) < time then notifyShard(shard) end
+  if (isWoken and first(shard) or earliest[shard] or time) < time then notifyShard(shard) end
 end
 forgetNames()
 return 1

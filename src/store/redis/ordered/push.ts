@@ -34,33 +34,41 @@ export class OrderedPusher extends OrderedPart implements Partial<OrderedStore> 
   }
 }
 
-/** The payloads of the ids of one shard, in the order of the call. */
+/** Payloads that are due at the same time, of ids of one shard. */
 interface Group {
   home: number
   old: number | undefined
+  due: string
   ids: string[]
-  payloads: Argument[]
+  payloads: string[]
 }
 
+/** Groups payloads. Those of one id stay in the order of the call. */
 function groupsOf(items: readonly OrderedPush[], known: Shards): Group[] {
-  const groups = new Map<string, Group>()
+  const isRepeated = new Set(items.map(({ id }) => id)).size < items.length
+  const groups: Group[] = []
+  const byName = new Map<string, Group>()
+  let last: Group | undefined
   for (const { id, payload, score, performIn, wake } of items) {
     const [home, old] = homesOf(id, known)
-    const name = `${home} ${old}`
-    let group = groups.get(name)
-    if (!group) {
-      group = { home, old, ids: [], payloads: [] }
-      groups.set(name, group)
+    const due = wake ? `w${performIn}` : `${performIn}`
+    const name = `${home} ${old} ${due}`
+    let group = byName.get(name)
+    if (!group || (isRepeated && group !== last)) {
+      group = { home, old, due, ids: [], payloads: [] }
+      byName.set(name, group)
+      groups.push(group)
     }
+    last = group
     group.ids.push(id)
-    group.payloads.push(`\n${score} ${payload}`, wake ? `w${performIn}` : performIn)
+    group.payloads.push(`\n${score} ${payload}`)
   }
-  return [...groups.values()]
+  return groups
 }
 
 function argumentsOf(groups: readonly Group[]): Argument[] {
   const ids = groups.flatMap((group) => group.ids)
   const isRepeated = new Set(ids).size < ids.length
-  const args = groups.flatMap((group) => [group.home, group.old ?? '', group.ids.length, ...group.payloads])
+  const args = groups.flatMap(({ home, old = '', due, payloads }) => [home, old, due, payloads.length, ...payloads])
   return [ids.length, ...ids, isRepeated ? '1' : '', groups.length, ...args]
 }

@@ -1,7 +1,7 @@
 /** Collects the keys of a script, each once, and its arguments, which name keys by their number. See moves.lua. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import { type Branch, type Destination, type Effect, EVENT_STATUSES, type EventStatus } from '../../contract.ts'
+import { type Branch, type Effect, EVENT_STATUSES, type EventStatus, type Limit, type Pull } from '../../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
 import type { Texts } from './texts.ts'
@@ -30,6 +30,8 @@ export class Call {
   readonly #queuesOf: TaskQueuesOf
   readonly #numbers = new Map<string, number>()
   readonly #tasks = new Map<string, number>()
+  /** The number of the first key of the recording. */
+  #recording: number | undefined
 
   constructor(names: Keys, texts: Texts, queuesOf: TaskQueuesOf) {
     this.#names = names
@@ -44,6 +46,12 @@ export class Call {
     const number = this.keys.push(key)
     this.#numbers.set(key, number)
     return number
+  }
+
+  /** Adds keys in a row, also those that the call has already, and returns the number of the first one. */
+  inARow(keys: readonly string[]): number {
+    this.keys.push(...keys)
+    return this.keys.length - keys.length + 1
   }
 
   /** Adds the keys of a task, and returns the number of the first one; undefined when there is no such task. */
@@ -63,17 +71,20 @@ export class Call {
   }
 
   /** Adds where a job goes (null: nowhere, it is done) and the effects that change with it. */
-  item(to: Destination | null, effects: readonly Effect[] = []): void {
+  item(to: Pull['to'], effects: readonly Effect[] = []): void {
     if (!to) {
       this.args.push('-')
       this.effects(effects)
       return
     }
     const text = this.#texts.write(to.text)
-    if (to.to === 'queue') {
+    if (to.to === 'same') {
+      this.args.push('s', this.key(this.#names.queue(to.queue)), to.queue, text)
+    } else if (to.to === 'queue') {
       this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, text)
     } else {
-      this.args.push('z', this.key(this.#names.set(to.to)), to.score, text)
+      const isNeverDue = to.to === 'finished' || to.to.startsWith('limited:')
+      this.args.push(isNeverDue ? 'k' : 'z', this.key(this.#names.set(to.to)), to.score, text)
     }
     this.effects(effects)
   }
@@ -102,6 +113,22 @@ export class Call {
       this.args.push(effect.jid, effect.dropped ? 1 : 0)
     } else if (effect.kind === 'release-lock') {
       this.args.push('l', this.key(names.lock(effect.lock)), effect.holder)
+    } else if (effect.kind === 'release-unique') {
+      this.args.push('q', this.key(names.unique), effect.key, effect.holder)
+    } else if (effect.kind === 'keep-unique') {
+      const { key, holder, ends = '', due = '', acquire } = effect
+      this.args.push('k', this.key(names.unique), key, holder, ends, due, acquire ? 1 : 0)
+    } else if (effect.kind === 'release-slot') {
+      this.args.push('s', this.key(names.limits), this.key(names.limitChecks), this.key(names.slots(effect.limit)))
+      this.args.push(effect.limit, `${effect.owner} ${effect.ticket}`)
+    } else if (effect.kind === 'await-limit') {
+      this.args.push('w', this.key(names.limits), this.key(names.limitChecks), effect.limit.name, specOf(effect.limit))
+    } else if (effect.kind === 'record') {
+      this.#recording ??= this.keys.push(...names.recording) - names.recording.length + 1
+      this.args.push('r', this.#recording, effect.text)
+    } else if (effect.kind === 'batch') {
+      const { bid, member, change, note } = effect
+      this.args.push('b', bid, member, change, note?.key ?? '', this.#texts.write(note?.text ?? ''))
     } else {
       const { id, index } = splitTaskJid(effect.jid)
       const base = this.task(id)
@@ -113,6 +140,11 @@ export class Call {
     }
     return true
   }
+}
+
+/** Returns the numbers of a limit as rates.lua reads them. */
+export function specOf({ max, count, per, burst, window }: Limit): string {
+  return [max, count, per, burst, window].join(' ')
 }
 
 /** Returns the keys of a task in the order of ledger.lua. */

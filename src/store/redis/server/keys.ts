@@ -16,8 +16,28 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     queue: (name: string) => `${prefix}queue:${name}`,
     /** Sidekiq's set of the names of queues. */
     queues: `${prefix}queues`,
-    /** Sidekiq's sorted sets of jobs that are not in a queue. */
-    set: (set: SetName) => prefix + set,
+    /** Sidekiq's sorted sets of jobs that are not in a queue, and ours. */
+    set: (set: SetName) => prefix + (set === 'finished' || set.startsWith('limited:') ? `hk:${set}` : set),
+    /** Hash: each limit with used slots or waiting jobs → its numbers; see rates.lua. */
+    limits: `${prefix}hk:limits`,
+    /** Sorted set: each limit with waiting jobs → when they may have room (microseconds by the server); 0: now. */
+    limitChecks: `${prefix}hk:limit-checks`,
+    /** Sorted set of the used slots of a limit: owner, a space, and the ticket of the attempt → 0. */
+    slots: (limit: string) => `${prefix}hk:slots:${limit}`,
+    /** The starts that a limit with a rate gave out; see rates.lua. It expires when it has no use any more. */
+    rate: (limit: string) => `${prefix}hk:rate:${limit}`,
+    /** The beginning of the keys of slots, of rates, and of the sets of waiting jobs. */
+    limitPrefixes: [`${prefix}hk:slots:`, `${prefix}hk:rate:`, `${prefix}hk:limited:`],
+    /** The keys of record.lua: the recording of events of jobs. */
+    recording: [`${prefix}hk:recording`, `${prefix}hk:events`, `${prefix}hk:events:newest`],
+    /** Sorted sets of batches: all by their creation; those with open members by their progress; the others by their end. */
+    batches: `${prefix}hk:batches`,
+    openBatches: `${prefix}hk:batches:open`,
+    endedBatches: `${prefix}hk:batches:ended`,
+    /** Hash of a batch, its open members, and its notes; see batches.lua, which makes these names, too. */
+    batch: (bid: string) => `${prefix}hk:batch:${bid}`,
+    batchMembers: (bid: string) => `${prefix}hk:batch:${bid}:members`,
+    batchNotes: (bid: string) => `${prefix}hk:batch:${bid}:notes`,
     processed: (day?: string) => `${prefix}stat:processed${day ? `:${day}` : ''}`,
     failed: (day?: string) => `${prefix}stat:failed${day ? `:${day}` : ''}`,
     /** Sidekiq's set of the identities of processes. */
@@ -85,6 +105,10 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     tasks: `${prefix}hk:tasks:by-id`,
     /** Sorted set: task → its creation (ms). */
     taskAges: `${prefix}hk:tasks:by-age`,
+    /** Sorted set: row whose end comes from outside → its deadline (ms). A row that has ended stays until then. */
+    deferred: `${prefix}hk:deferred`,
+    /** Sorted set: each task with this label → its creation (ms). */
+    label: (name: string, value: string) => `${prefix}hk:tasks:label:${name}=${value}`,
     /** A value that is remembered for a while. */
     remembered: (key: string) => `${prefix}hk:known:${key}`,
     /** The result of a job; also the channel for processes that wait for it. */
@@ -109,6 +133,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     cron: (name: string) => `${prefix}hk:cron:${name}`,
     /** The job that holds a lock of a cron entry. */
     lock: (name: string) => `${prefix}hk:lock:${name}`,
+    /** Hash: lock of a unique job → its end, suspicion, due time and holder; see unique.lua. */
+    unique: `${prefix}hk:unique`,
     /** The channel for jobs that are due earlier than the others. */
     dueChannel: `${prefix}hk:due`,
     /** The number of the schema; see migration.ts. */
@@ -168,6 +194,8 @@ function metricKeysOf(prefix: string, wire: Sidekiq) {
     /** The bit field of a class and minute: the key that is written, and those that are read. */
     histogram: wire === 8 ? histogram8 : histogram7,
     histograms: (name: string, at: number) => [histogram8(name, at), histogram7(name, at)],
+    /** Our hash of the waits in the minute of a time: `BUCKET|QUEUE` → count, `ms|QUEUE` → milliseconds. */
+    waits: (at: number) => `${prefix}hk:metrics:waits:${at - (at % 60_000)}`,
     /** Our key of the number of a process's last batch. */
     lastBatch: (source: string) => `${prefix}hk:metrics:${source}`,
     /** Hash of a day `YYYY-MM-DD`: minute → label. */

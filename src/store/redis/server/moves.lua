@@ -1,14 +1,19 @@
 -- Reads items from ARGV and applies them: where a job goes, and the effects that change with it.
 --
 -- An item in ARGV begins with its kind. "-": the job goes nowhere, it is done. "z": then come the number of a set's
--- key, score, text. "f" or "b" (front or back of a queue): then come the number of the queue's key, its name, text.
--- Behind that come the number of its effects, and each effect.
+-- key, score, text. "k" (a finished job, or one that waits for a limit): the same. "f" or "b" (front or back of a queue): then
+-- come the number of the queue's key, its name, text. "s" (the job stays in its place, with another text): the same. Behind
+-- that come the number of its effects, and each effect.
 --
 -- An effect begins with its kind, too. "e" (event): base of its task, index, run, attempt, status (number), at,
 -- startedAt or "", window (keep, leave or enter), code or "", result or "", number of messages, messages. "i"
 -- (iteration): number of its key, executions (0: it ends), cursor, runtime. "u" (withdraw a cancellation): number of
 -- the key of cancellations and of the job's iteration, job, "1" (dropped) or "0". "l" (release a lock): number of the
--- lock's key, holder.
+-- lock's key, holder. "q" (release the lock of a unique job): number of the key of these locks, lock, holder. "k" (keep it):
+-- the same, end or "", due or "", "1" (acquire it if it is free) or "0". "s" (free a slot): numbers of the
+-- keys of limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for a limit): numbers of the keys of
+-- limits and of their next checks, limit, its numbers. "r" (record an event): number of the first key of record.lua, event. "b" (change a
+-- member of a batch): batch, member, change, key of a note or "", note.
 
 -- Seconds: an entry of a set that is due within this time wakes the processes that wait for due jobs.
 local SOON = 2
@@ -18,6 +23,20 @@ local woken = false
 local function readEffect()
   local kind = text()
   if kind == 'l' then return { lock = KEYS[number()], holder = text() } end
+  if kind == 'q' then return { unique = KEYS[number()], key = text(), holder = text() } end
+  if kind == 'k' then
+    local keep = { unique = KEYS[number()], key = text(), holder = text(), ends = text(), due = text() }
+    keep.acquires = text() == '1'
+    return keep
+  end
+  if kind == 's' then
+    return { limits = KEYS[number()], checks = KEYS[number()], slots = KEYS[number()], limit = text(), holder = text() }
+  end
+  if kind == 'r' then return { recording = number(), event = text() } end
+  if kind == 'w' then return { limits = KEYS[number()], checks = KEYS[number()], limit = text(), spec = text() } end
+  if kind == 'b' then
+    return { batch = text(), member = text(), change = text(), note = { key = text(), text = text() } }
+  end
   if kind == 'i' then
     return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
   elseif kind == 'u' then
@@ -52,7 +71,12 @@ end
 
 -- Returns the first key of an effect that has the wrong type.
 local function wrongEffect(effect)
+  if effect.recording then return wrongRecording(effect.recording) end
   if effect.lock then return wrong(effect.lock, 'string') end
+  if effect.unique then return wrong(effect.unique, 'hash') end
+  if effect.limits then
+    return wrong(effect.limits, 'hash') or wrong(effect.checks, 'zset') or effect.slots and wrong(effect.slots, 'zset')
+  end
   if effect.base then return wrongTask(effect.base) end
   if effect.cancelled then return wrong(effect.cancelled, 'zset') end
   return wrong(effect.iteration, 'hash')
@@ -60,11 +84,42 @@ end
 
 -- Returns false when the effect is outdated.
 local function applyEffect(effect)
+  if effect.recording then
+    addRecord(effect.recording, effect.event)
+    return true
+  end
+  if effect.unique then
+    if effect.ends then
+      keepLock(effect.unique, effect.key, effect.holder, now, effect.ends, effect.due, effect.acquires)
+    else
+      releaseLock(effect.unique, effect.key, effect.holder, now)
+    end
+    return true
+  end
   if effect.lock then
     if redis.call('GET', effect.lock) == effect.holder then redis.call('DEL', effect.lock) end
     return true
   end
+  if effect.slots then
+    if redis.call('ZREM', effect.slots, effect.holder) == 0 then return true end
+    if redis.call('ZSCORE', effect.checks, effect.limit) then
+      redis.call('ZADD', effect.checks, 0, effect.limit)
+      woken = true
+    elseif redis.call('ZCARD', effect.slots) == 0 then
+      redis.call('HDEL', effect.limits, effect.limit)
+    end
+    return true
+  end
+  if effect.limits then
+    redis.call('HSET', effect.limits, effect.limit, effect.spec)
+    if redis.call('ZADD', effect.checks, 'NX', 0, effect.limit) == 1 then woken = true end
+    return true
+  end
   if effect.base then return change(effect) end
+  if effect.batch then
+    changeMember(effect.batch, effect.member, effect.change, effect.note.key ~= '' and effect.note)
+    return true
+  end
   if effect.cancelled then
     withdrawCancellation(effect.cancelled, effect.iteration, effect.jid, effect.dropped)
   elseif effect.executions > 0 then
@@ -78,6 +133,10 @@ end
 -- Returns why an effect cannot be applied, or nothing. A script that fails half-way is not rolled back, so each
 -- obstacle must be found before the first write.
 local function obstacleOf(effect)
+  if effect.batch then
+    local isSound, key = pcall(wrongBatch, effect.batch)
+    return not isSound and messageOf(key) or key and unusable(key) or nil
+  end
   local key = wrongEffect(effect)
   if key then return unusable(key) end
   if not effect.base then return end
@@ -85,10 +144,12 @@ local function obstacleOf(effect)
   if not isSound then return messageOf(thrown) end
 end
 
+local function isForSet(item) return item.kind == 'z' or item.kind == 'k' end
+
 -- Returns why an item cannot be applied, or nothing.
 local function obstacle(item)
-  if item.kind ~= '-' and wrong(item.key, item.kind == 'z' and 'zset' or 'list') then return unusable(item.key) end
-  if item.kind == 'z' then
+  if item.kind ~= '-' and wrong(item.key, isForSet(item) and 'zset' or 'list') then return unusable(item.key) end
+  if isForSet(item) then
     local score = tonumber(item.about)
     if score ~= score or not score then return 'a set can not sort by ' .. item.about end
   elseif item.kind ~= '-' and wrong(QUEUES, 'set') then
@@ -124,13 +185,11 @@ local function distinct(key, entry)
   return numbered(entry, free)
 end
 
-local function addToSet(key, score, entry)
-  redis.call('ZADD', key, score, distinct(key, entry))
-  if tonumber(score) < now / 1000 + SOON then woken = true end
-end
+local function addToSet(key, score, entry) redis.call('ZADD', key, score, distinct(key, entry)) end
 
 local function apply(item)
-  if item.kind == 'z' then addToSet(item.key, item.about, item.text) end
+  if isForSet(item) then addToSet(item.key, item.about, item.text) end
+  if item.kind == 'z' and tonumber(item.about) < now / 1000 + SOON then woken = true end
   local admitted = true
   for _, effect in ipairs(item.effects) do
     -- An outdated job goes its way and is settled without running, so the window does not count it.
@@ -140,7 +199,7 @@ local function apply(item)
     end
   end
   if (item.kind == 'f' or item.kind == 'b') and admitted then
-    redis.call('SADD', QUEUES, item.about)
+    addName(item.about)
     redis.call(item.kind == 'f' and 'RPUSH' or 'LPUSH', item.key, item.text)
   end
 end
@@ -162,9 +221,11 @@ local function move(items, remove, ...)
   end
   local undo, answer = remove(...)
   if not undo then return answer or 'g' end
+  local kept = #records
   local ok, err = pcall(applyAll, items)
   if ok then return 'o', true end
   undo()
+  dropRecords(kept)
   report(messageOf(err))
   return 'e'
 end
@@ -177,5 +238,6 @@ end
 
 local function finish(channel, report)
   closeLedgers(report)
+  appendRecords(now)
   publish(channel)
 end

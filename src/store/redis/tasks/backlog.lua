@@ -256,7 +256,7 @@ local function refill(ledger)
   ledger.backlog = ledger.backlog - rows
   ledger.inWindow = ledger.inWindow + #texts
   each('HSET', KEYS[ledger.base + 2], fields)
-  redis.call('SADD', QUEUES, ledger.queue)
+  addName(ledger.queue)
   each('LPUSH', KEYS[ledger.base + 6], texts)
 end
 

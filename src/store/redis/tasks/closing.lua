@@ -47,7 +47,7 @@ local function announce(ledger, which, run)
   local suffix = which == 'done' and 'ff' or 'fe'
   local rest = '"args":["%s",%d],"jid":"%s%s%06x","enqueued_at":%s}'
   local job = opening(template) .. string.format(rest, ledger.id, run, ledger.id, suffix, run, time)
-  redis.call('SADD', QUEUES, fields[2])
+  addName(fields[2])
   redis.call('LPUSH', KEYS[ledger.base + (which == 'done' and 9 or 10)], job)
 end
 

@@ -30,7 +30,7 @@ const OTHER_CODES = 2048
 const LOCATIONS = ['backlog', 'window', 'elsewhere'] as const
 /** The most events that one script reads. */
 const EVENTS_AT_ONCE = 100
-const VALUES_OF_AN_EVENT = 7
+const VALUES_OF_AN_EVENT = 8
 
 /** The list of rejected events of one status and code. */
 interface Range {
@@ -210,7 +210,7 @@ function scoreOf(status: RejectedStatus, slot: number): number {
 function eventOf(id: string, created: number, [numbers, ...texts]: (string | null)[]): EventRecord {
   const figures = (numbers ?? '').split(' ').map(Number)
   const [index = 0, location = 0, status = 0, run = 0, step = 0, started = 0, finished = 0, number = 0] = figures
-  const [args = null, source = null, code = null, result = null, messages = null, job = null] = texts
+  const [args = null, source = null, code = null, result = null, messages = null, job = null, deferral = null] = texts
   const at = (time: number) => (time === 0 ? null : created + time - 1)
   return {
     index,
@@ -228,7 +228,14 @@ function eventOf(id: string, created: number, [numbers, ...texts]: (string | nul
     finishedAt: at(finished),
     result,
     messages: messagesOf(messages),
+    ...(status === STATUS_NUMBER.working ? parkedUntil(deferral, run) : {}),
   }
+}
+
+/** Reads the deferral of a working row; see ledger.lua. */
+function parkedUntil(deferral: string | null, run: number): Pick<EventRecord, 'deferredUntil'> {
+  const [ofRun, , ends, state] = deferral?.split(' ') ?? []
+  return state === 'p' && Number(ofRun) === run ? { deferredUntil: Number(ends) } : {}
 }
 
 /** Reads messages. A gap in their numbers becomes a message that tells how many were dropped there. */

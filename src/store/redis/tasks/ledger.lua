@@ -1,8 +1,8 @@
 -- Reads and changes the ledger of tasks inside one call: events and counts. See backlog.lua and closing.lua.
 --
 -- A task has eleven keys; the number of the first one in KEYS is its base. +0 header (hash). +1 events (string of
--- records). +2 rows (hash: a|s|c|r|m|j|k and the index: arguments, source, code, result, messages, class, rows that
--- it has added). +3 rejected (sorted set: index by (status * 256 + slot of its code) * 2^32 + index; slot 0: without
+-- records). +2 rows (hash: a|s|c|r|m|j|k|d and the index: arguments, source, code, result, messages, class, rows that
+-- it has added, deferral). +3 rejected (sorted set: index by (status * 256 + slot of its code) * 2^32 + index; slot 0: without
 -- a code, 2048: with a code that has no slot). +4 backlog (list, see backlog.lua). +5 reasons (hash: "status:code" →
 -- slot, status → number of slots). +6 the queue of the task. +7 the number of backlog rows of that queue. +8 the
 -- tasks of that queue (sorted set: task → about the time of its last progress, and before that the time at which a
@@ -37,6 +37,15 @@ local TEXTS, NUMBERS = 10, 19
 
 -- The script sets these: its time in ms, and the key of Sidekiq's set of queue names.
 local now, QUEUES = 0, nil
+
+-- Adds the name of a queue. Workers learn of a new priority of a queue by the version of the cancellations.
+local function addName(queue)
+  if redis.call('SADD', QUEUES, queue) == 0 or not string.find(queue, '^p[1-9]:.') then return end
+  local version = string.sub(QUEUES, 1, -#'queues' - 1) .. 'hk:cancellation-version'
+  if wrong(version, 'string') then return end
+  redis.call('SET', version, string.format('%d', (tonumber(redis.call('GET', version)) or 0) + 1))
+end
+
 local ledgers = {}
 local opened = {}
 
@@ -228,11 +237,54 @@ end
 local function reach(ledger, event, effect, step)
   event.run, event.step = effect.run, step
   if effect.status == 1 then
-    event.started, event.finished = since(ledger, effect.at), 0
+    -- A row that is parked began before.
+    local started = effect.at
+    if effect.window == 'park' then started = effect.startedAt end
+    if started then event.started = since(ledger, started) end
+    event.finished = 0
   else
     if effect.startedAt then event.started = since(ledger, effect.startedAt) end
     event.finished = effect.status == 0 and 0 or since(ledger, effect.at)
   end
+end
+
+-- Returns the deferral of a row in its present run. In the rows it is a text: run, attempt, deadline (ms), and its state, r
+-- (its handler runs or broke off), p (the row is parked), or e (the row was ended from outside).
+local function deferralOf(ledger, event)
+  local text = redis.call('HGET', KEYS[ledger.base + 2], 'd' .. event.index) or ''
+  local run, attempt, ends, state = string.match(text, '^(%d+) (%d+) (%d+) ([rpe])$')
+  if tonumber(run or nil) ~= event.run then return end
+  return { attempt = tonumber(attempt), ends = tonumber(ends), state = state }
+end
+
+-- Stores a deferral with this state. The header counts the parked rows.
+local function saveDeferral(ledger, event, deferral, state)
+  local difference = (state == 'p' and 1 or 0) - (deferral.state == 'p' and 1 or 0)
+  if difference ~= 0 then redis.call('HINCRBY', KEYS[ledger.base], 'deferred', difference) end
+  local text = string.format('%d %d %d %s', event.run, deferral.attempt, deferral.ends, state)
+  redis.call('HSET', KEYS[ledger.base + 2], 'd' .. event.index, text)
+end
+
+-- Returns whether the row was not parked before.
+local function park(ledger, event)
+  local deferral = deferralOf(ledger, event)
+  if not deferral or deferral.state ~= 'r' or deferral.attempt ~= math.floor(event.step / 2) then return false end
+  saveDeferral(ledger, event, deferral, 'p')
+  return true
+end
+
+-- Drops a row that is cancelled, and would wait for its end from outside. Returns false if it is not cancelled.
+local function dropCancelled(ledger, event)
+  local key = string.sub(QUEUES, 1, -#'queues' - 1) .. 'hk:cancelled'
+  local jid = ledger.id .. string.format('%08x', event.index)
+  if wrong(key, 'zset') or tonumber(redis.call('ZSCORE', key, jid) or 0) <= 0 then return false end
+  redis.call('ZADD', key, string.format('%d', -clock()), jid)
+  return true
+end
+
+local function wasEndedOutside(ledger, event)
+  local deferral = deferralOf(ledger, event)
+  return deferral and deferral.state == 'e'
 end
 
 -- Applies an effect to its event. Returns false when the event has moved on without this attempt. Does nothing when
@@ -243,11 +295,16 @@ local function change(effect)
   if not event then return true end
   local status = effect.status
   local step = effect.attempt * 2 + (status == 1 and 0 or 1)
+  local parks = effect.window == 'park'
+  if effect.run == event.run and event.status > 1 and wasEndedOutside(ledger, event) then
+    if parks then addMessages(ledger, event.index, effect.messages) end
+    return false
+  end
   if effect.run < event.run or (effect.run == event.run and step < event.step) then return false end
   if effect.run == event.run and wasCancelled(ledger, event) then return false end
 
   local again = effect.run == event.run and step == event.step and status == event.status
-  if ledger.state ~= 'open' and ledger.state ~= 'done' and (status == 0 or status == 1 and not again) then
+  if ledger.state ~= 'open' and ledger.state ~= 'done' and (status == 0 or parks or status == 1 and not again) then
     -- A task that is being cancelled starts no row and keeps none waiting.
     if event.status <= 1 then
       if status == 0 then reach(ledger, event, effect, step) end
@@ -257,17 +314,23 @@ local function change(effect)
     return false
   end
 
+  if parks and dropCancelled(ledger, event) then
+    cancelEvent(ledger, event)
+    addMessages(ledger, event.index, effect.messages)
+    return true
+  end
   reach(ledger, event, effect, step)
   -- A row that is back in the backlog by now does not leave the window.
-  local leaves = event.location == BACKLOG and status ~= 0 or event.location == WINDOW and effect.window == 'leave'
+  local leaves = event.location == BACKLOG and status ~= 0 or event.location == WINDOW and (parks or effect.window == 'leave')
   if leaves then leave(ledger, event) end
   become(ledger, event, status, status == 1 and '' or effect.code)
+  local isParked = parks and park(ledger, event)
   if status ~= 1 then
     event.result = note(ledger, event, 'r', event.result, effect.result)
     event.drop = isDropped(ledger, status)
   end
+  if not again or isParked then addMessages(ledger, event.index, effect.messages) end
   if not again then
-    addMessages(ledger, event.index, effect.messages)
     if status == REJECTED or status == 4 then reject(ledger, event.run) end
   end
   return true

@@ -34,6 +34,7 @@ const READERS = {
   total: Number,
   backlog: Number,
   inWindow: Number,
+  deferred: Number,
   window: Number,
   rowsPerJob: (value: string) => Number(value) || null,
   keepArgs: (value: string) => value as TaskRecord['keepArgs'],
@@ -74,6 +75,7 @@ export function headerOf(task: TaskSpec): (string | number)[] {
   const { maxFailures, onDone, onFailure } = task
   return [
     ...SAME.flatMap((field) => (task[field] === undefined ? [] : [field, task[field]])),
+    ...(task.labels ? ['labels', JSON.stringify(task.labels)] : []),
     ...(task.single ? ['single', 1] : []),
     ...(maxFailures ? ['maxFailures', writeMaxFailures(maxFailures)] : []),
     ...(onDone ? ['doneQueue', onDone.queue, 'doneTemplate', onDone.template] : []),

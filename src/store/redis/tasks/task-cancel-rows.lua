@@ -1,4 +1,5 @@
--- Cancels rows of a task that is being cancelled: first those in the backlog, then those whose jobs are elsewhere.
+-- Cancels rows of a task that is being cancelled: first those in the backlog, then those whose jobs are elsewhere, and
+-- those that are parked.
 --
 -- KEYS  as in task-open.lua.
 -- ARGV  begin as there; then come about how many rows.
@@ -30,6 +31,14 @@ while cancelled < most and bytes < MOST_BYTES do
   end
 end
 
+local hasParked = tonumber(redis.call('HGET', KEYS[1], 'deferred') or 0) > 0
+
+-- Returns the deferral of a row that is parked.
+local function parkedOf(event)
+  local deferral = hasParked and event.status == 1 and event.location == ELSEWHERE and deferralOf(ledger, event)
+  return deferral and deferral.state == 'p' and deferral
+end
+
 local at = tonumber(redis.call('HGET', KEYS[1], 'sweep') or 0)
 if cancelled < most and bytes < MOST_BYTES then
   local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * READ_PER_ROW) * SIZE - 1)
@@ -39,9 +48,14 @@ if cancelled < most and bytes < MOST_BYTES then
     if status <= 1 then
       -- The ledger has the changes of this call.
       local event = eventOf(ledger, at)
-      -- Includes rows that are one job with others and are not in the window themselves.
-      if event.location == WINDOW or event.status == 1 then queued[#queued + 1] = tostring(at) end
-      if event.status == 0 then
+      local parked = parkedOf(event)
+      if parked then
+        saveDeferral(ledger, event, parked, 'e')
+      elseif event.location == WINDOW or event.status == 1 then
+        -- Includes rows that are one job with others and are not in the window themselves.
+        queued[#queued + 1] = tostring(at)
+      end
+      if event.status == 0 or parked then
         cancelEvent(ledger, event)
         cancelled = cancelled + 1
       end

@@ -1,10 +1,11 @@
 -- Deletes the keys of a task, but not its entry among the tasks of its queue.
 --
 -- KEYS  1 to 11 are the keys of the task (ledger.lua), 12 is the producers (task and producer → kind), 13 is the
---       parts of its files.
+--       parts of its files; then come the tasks of each of its labels (sorted sets).
 -- include: arguments ledger
 
 refuse(wrongTask(1) or wrong(KEYS[12], 'hash') or wrong(KEYS[13], 'hash'))
+for i = 14, #KEYS do refuse(wrong(KEYS[i], 'zset')) end
 local ledger = ledgerOf(1)
 if ledger then
   local fields = redis.call('HKEYS', KEYS[1])
@@ -19,3 +20,4 @@ if ledger then
 end
 redis.call('UNLINK', unpack(KEYS, 2, 6))
 redis.call('UNLINK', KEYS[13])
+for i = 14, #KEYS do redis.call('ZREM', KEYS[i], ledger and ledger.id or '') end

@@ -14,6 +14,7 @@ const ENDED_BELOW = 0.5
 
 export class Tasks extends StorePart implements Partial<TaskStore> {
   readonly #sets: JobSets
+  #reading: Promise<string[]> | undefined
 
   constructor(server: Server, sets: JobSets) {
     super(server)
@@ -27,6 +28,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     await this.server.all((pipeline) => {
       pipeline.hsetnx(this.keys.tasks, id, queues)
       if (!task.single) pipeline.zadd(this.keys.taskAges, 'NX', createdAt, id)
+      for (const key of this.#labelKeys(task.labels)) pipeline.zadd(key, 'NX', createdAt, id)
     })
     if ((await this.server.call((client) => client.hget(this.keys.tasks, id))) !== queues) return false
     const { keys } = this
@@ -82,7 +84,9 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   async delete(id: string): Promise<boolean> {
     const found = await this.server.findTask(id)
     if (found) {
-      const all = [...found.keys, this.keys.producers(found.queue), this.keys.parts(found.queue, id)]
+      const labels = await this.server.call((client) => client.hget(found.keys[0] as string, 'labels'))
+      const listed = this.#labelKeys(labels ? (JSON.parse(labels) as TaskSpec['labels']) : undefined)
+      const all = [...found.keys, this.keys.producers(found.queue), this.keys.parts(found.queue, id), ...listed]
       await this.server.run(lua.taskDelete, all, [])
     }
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
@@ -120,8 +124,14 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return found.flatMap((flat) => pairs((flat ?? []) as string[])).map(([id, score]) => ({ id, score: Number(score) }))
   }
 
+  /** Reads the queues that have tasks, once for calls at the same time. */
   #queues(): Promise<string[]> {
-    return this.server.call((client) => client.smembers(this.keys.taskQueues))
+    this.#reading ??= this.server
+      .call((client) => client.smembers(this.keys.taskQueues))
+      .finally(() => {
+        this.#reading = undefined
+      })
+    return this.#reading
   }
 
   /** Lists idle tasks queue by queue. The time in the sorted set may be older than the last progress. */
@@ -130,7 +140,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     { after, limit }: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
     const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
-    const queues = (await this.#queues()).sort()
+    const queues = (await this.#queues()).toSorted()
     const rest = queues.filter((queue) => begun === undefined || queue >= begun)
     const counts = await this.server.readable((pipeline) => {
       for (const queue of rest) pipeline.zcount(this.keys.taskTimes(queue), '(0', `(${before}`)
@@ -152,13 +162,26 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return found ? ((await this.#records([{ queue: found.queue, id }]))[0] ?? null) : null
   }
 
-  async page({ before, limit }: { before?: { createdAt: number; id: string }; limit: number }): Promise<TaskRecord[]> {
-    const after = before && { text: before.id, score: before.createdAt }
-    const found = await this.#sets.pageOf(this.keys.taskAges, { ...(after ? { after } : {}), desc: true, limit })
-    const ids = found.map(({ text }) => text)
-    await this.server.loadTasks(ids)
-    const records = await this.#records(ids.map((id) => ({ queue: this.server.queuesOf(id)?.queue ?? '', id })))
-    return records.filter((record) => record !== null)
+  async page({ before, limit, label }: Parameters<TaskStore['page']>[0]): Promise<TaskRecord[]> {
+    const key = label ? this.keys.label(label.name, label.value) : this.keys.taskAges
+    const tasks: TaskRecord[] = []
+    let after = before && { text: before.id, score: before.createdAt }
+    // An entry may have no task, because it is written first.
+    while (tasks.length < limit) {
+      const most = limit - tasks.length
+      const found = await this.#sets.pageOf(key, { ...(after ? { after } : {}), desc: true, limit: most })
+      after = found.at(-1)
+      const ids = found.map(({ text }) => text)
+      await this.server.loadTasks(ids)
+      const records = await this.#records(ids.map((id) => ({ queue: this.server.queuesOf(id)?.queue ?? '', id })))
+      tasks.push(...records.filter((record) => record !== null))
+      if (found.length < most) break
+    }
+    return tasks
+  }
+
+  #labelKeys(labels: TaskSpec['labels'] = {}): string[] {
+    return Object.entries(labels).map(([name, value]) => this.keys.label(name, value))
   }
 
   async #records(tasks: readonly { queue: string; id: string }[]): Promise<(TaskRecord | null)[]> {

@@ -5,8 +5,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ErrorCode, hasCode } from '../../../job/errors.ts'
-import { type FetchedJob, WAITS_AGAIN } from '../../contract.ts'
+import { baseQueue, isPriorityName } from '../../../job/priority.ts'
+import type { FetchedJob } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
+import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { BlockingConnections, StopSignal } from '../server/blocking-connections.ts'
 import type { Server } from '../server/server.ts'
 import type { Owner, Wait } from './owner.ts'
@@ -20,8 +22,6 @@ const LATE_MS = 1500
 const MAX_WAITS = 16
 /** With more queues than connections a wait ends after this time, so that the other queues get their turn. */
 const ROTATE_MS = 1000
-/** After a settlement has ended a wait, its BLMOVEs stay open for this long. */
-const OPEN_MS = 50
 /** A wait ends after this time while a queue is paused, in case the message that it was resumed is lost. */
 const RESUME_MS = 500
 /** Errors with which the server refuses to move a job to its owner: out of memory, or a key of the wrong type. */
@@ -39,22 +39,21 @@ export interface WaitEvents {
 export class JobWaits {
   readonly #server: Server
   readonly #pauses: Pauses
+  readonly #priorities: PriorityQueues
   readonly #events: WaitEvents
   readonly #connections: BlockingConnections
   /** When a waiting connection broke last, on the monotonic clock. */
   #brokeAt = Number.NEGATIVE_INFINITY
 
-  constructor(server: Server, pauses: Pauses, events: WaitEvents) {
+  constructor(server: Server, pauses: Pauses, priorities: PriorityQueues, events: WaitEvents) {
+    this.#priorities = priorities
     this.#server = server
     this.#pauses = pauses
     this.#events = events
     this.#connections = new BlockingConnections(server)
   }
 
-  /**
-   * Returns the first job to arrive, and ends the other commands. After an abort with `WAITS_AGAIN` they stay open, so that the
-   * next call continues them if it follows soon. Jobs that they bring in between are recovered jobs.
-   */
+  /** Returns the first job to arrive, and ends the other commands. Jobs that these bring all the same are recovered jobs. */
   async run(
     owner: Owner,
     queues: readonly string[],
@@ -68,10 +67,10 @@ export class JobWaits {
     if (n <= 0 || ms <= 0 || signal.aborted || owner.recovered.some(({ queue }) => names.has(queue))) return []
     const open = new Set(this.#pauses.unpaused(queues))
     const somePaused = open.size < names.size
-    const most = Math.min(n, MAX_WAITS)
-    const longest = somePaused ? RESUME_MS : open.size > most ? ROTATE_MS : MAX_MS
-    const limit = Math.max(Math.min(ms, longest), SHORTEST_MS)
-    const deadline = performance.now() + limit
+    // A job too many goes back to its queue, so that a queue with priorities is waited on as if it were one list.
+    const most = Math.min(n + queues.filter(isPriorityName).length, MAX_WAITS)
+    const longest = somePaused ? RESUME_MS : open.size > most ? ROTATE_MS : ms
+    const deadline = performance.now() + Math.max(Math.min(ms, longest), SHORTEST_MS)
 
     const waits = new Set<Wait>()
     const failures: unknown[] = []
@@ -79,50 +78,43 @@ export class JobWaits {
     const finished = new Promise<FetchedJob[]>((done) => {
       resolve = done
     })
+    const stop = () => {
+      for (const wait of waits) wait.signal.stop()
+    }
     const finish = (jobs: FetchedJob[]) => {
       for (const wait of waits) wait.onEnd = undefined
       // A handler may block the event loop, and a job that came meanwhile would wait for it.
-      if (jobs.length > 0) this.endUnused(owner)
-      else this.#keepOpen(owner, waits)
+      stop()
       resolve(jobs)
     }
-    const join = (wait: Wait) => {
+    const begin = (queue: string) => {
+      const wait = this.#begin(owner, queue, Math.min(deadline - performance.now(), MAX_MS))
       waits.add(wait)
       wait.onEnd = (job, thrown) => {
         waits.delete(wait)
-        const left = deadline - performance.now()
         if (thrown !== undefined) failures.push(thrown)
         if (job) {
           finish([job])
-        } else if (thrown === undefined && left >= SHORTEST_MS && !wait.signal.isStopped) {
+        } else if (thrown === undefined && deadline - performance.now() >= SHORTEST_MS && !wait.signal.isStopped) {
           // The queues that do not wait yet get their turn.
           open.add(wait.queue)
-          join(this.#begin(owner, firstOf(open), left))
+          begin(firstOf(open))
         } else if (waits.size === 0) {
           finish([])
         }
       }
     }
-    for (const wait of this.#unused(owner)) {
-      const { queue, endsAt } = wait
-      if (!names.has(queue)) continue
-      const isInTime = !wait.signal.isStopped && endsAt < deadline + SHORTEST_MS
-      if (isInTime && waits.size < most && open.delete(queue)) join(wait)
-      else wait.signal.stop()
-    }
-    while (waits.size < most && open.size > 0) join(this.#begin(owner, firstOf(open), limit))
+    while (waits.size < most && open.size > 0) begin(firstOf(open))
     // All queues are paused.
-    if (waits.size === 0) join(this.#begin(owner, '', limit))
+    if (waits.size === 0) begin('')
     const asked = waits.size
-    const stop = () => {
-      if (signal.reason === WAITS_AGAIN) finish([])
-      else for (const wait of waits) wait.signal.stop()
-    }
     signal.addEventListener('abort', stop, { once: true })
     const unsubscribe = somePaused ? this.#pauses.notifier.subscribe(() => finish([])) : undefined
+    const offExpired = this.#priorities.onExpired(() => finish([]))
 
     const jobs = await finished
     unsubscribe?.()
+    offExpired()
     signal.removeEventListener('abort', stop)
     const [failure] = failures
     // While one queue can be waited on, settleAndFetch reports what is wrong with the others.
@@ -133,11 +125,6 @@ export class JobWaits {
     return jobs
   }
 
-  /** Ends the waits that no call has continued. */
-  endUnused(owner: Owner): void {
-    for (const wait of this.#unused(owner)) wait.signal.stop()
-  }
-
   brokeWithin(ms: number): boolean {
     return performance.now() - this.#brokeAt < ms
   }
@@ -145,15 +132,14 @@ export class JobWaits {
   /** Starts to wait for a job of the queue. Without a queue it is a timer. */
   #begin(owner: Owner, queue: string, ms: number): Wait {
     const signal = new StopSignal()
-    const wait: Wait = { queue, endsAt: performance.now() + ms, signal, onEnd: undefined, openUntil: 0 }
+    const wait: Wait = { queue, signal, onEnd: undefined }
     owner.waits.add(wait)
     const ended = (job?: FetchedJob, thrown?: unknown) => {
       if (!owner.waits.delete(wait)) return
       if (wait.onEnd) wait.onEnd(job, thrown)
       else if (job) {
         owner.recovered.push(job)
-        // The owner may have no free slot, so a call has only a moment to fetch the job.
-        this.#events.recovered(owner, signal.isStopped ? 0 : OPEN_MS)
+        this.#events.recovered(owner, 0)
       }
     }
     if (queue === '') {
@@ -163,21 +149,6 @@ export class JobWaits {
       this.#wait(owner, queue, ms / 1000, signal).then(ended, (thrown) => ended(undefined, thrown))
     }
     return wait
-  }
-
-  /** Keeps commands open for a moment, until a call continues them. */
-  #keepOpen(owner: Owner, waits: ReadonlySet<Wait>): void {
-    if (waits.size === 0) return
-    const until = performance.now() + OPEN_MS
-    for (const wait of waits) wait.openUntil = until
-    const end = () => {
-      for (const wait of this.#unused(owner)) if (wait.openUntil <= until) wait.signal.stop()
-    }
-    setTimeout(end, OPEN_MS).unref()
-  }
-
-  #unused(owner: Owner): Wait[] {
-    return [...owner.waits].filter(({ onEnd }) => !onEnd)
   }
 
   async #wait(owner: Owner, queue: string, seconds: number, signal: StopSignal): Promise<FetchedJob | undefined> {
@@ -192,7 +163,7 @@ export class JobWaits {
         const [moved, version, paused] = await connection.callAll((client) => [
           client.blmoveBuffer(keys.queue(queue), keys.arriving(queue, owner.name), 'RIGHT', 'LEFT', seconds),
           client.get(keys.cancellationVersion),
-          client.sismember(keys.paused, queue),
+          client.sismember(keys.paused, baseQueue(queue)),
         ])
         const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
         if (error) throw connection.explain(error)
@@ -204,7 +175,11 @@ export class JobWaits {
         if (!this.#server.isClosed) this.#events.lost()
       },
     )
-    if (!answer?.bytes) return undefined
+    if (!answer) return undefined
+    if (!answer.bytes) {
+      if (answer.version !== owner.version) this.#priorities.expire()
+      return undefined
+    }
     // Another process may have claimed the owner since. If not, the reconciler finds the job in the list of arrivals.
     if (answer.isLate || owner.left) {
       this.#events.lost()
@@ -212,7 +187,7 @@ export class JobWaits {
     }
     const job = owner.arrived(queue, texts.read(answer.bytes))
     if (answer.isPaused) {
-      this.#pauses.observe(queue, true)
+      this.#pauses.observe(baseQueue(queue), true)
       owner.requeued.push(job)
       this.#events.requeue(owner)
     } else if (answer.version !== owner.version) {

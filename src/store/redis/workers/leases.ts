@@ -1,8 +1,9 @@
 /** The leases of owners. */
 
 import { type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
+import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { lua } from '../lua.generated.ts'
-import { StorePart } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import type { Owner } from './owner.ts'
 
 /** How long a claimed owner stays listed: the server may still serve one of its waits. */
@@ -17,6 +18,12 @@ const QUEUE_FIELD = 'q '
 export class Leases extends StorePart implements Partial<WorkerStore> {
   /** The longest lease, in seconds, of the owners that joined in this process. */
   #seconds = 0
+  readonly #priorities: PriorityQueues
+
+  constructor(server: Server, priorities: PriorityQueues) {
+    super(server)
+    this.#priorities = priorities
+  }
 
   /** Returns false for a name that is known already, claimed or not. */
   async create(owner: string, queues: readonly string[], seconds: number, host: string): Promise<boolean> {
@@ -108,9 +115,10 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
 
   /**
    * Returns owners that hold jobs without a lease: Redis served their wait after they had left. Removes the names of
-   * queues without tasks.
+   * queues without tasks, and those of priorities without jobs.
    */
   async tidy(): Promise<string[]> {
+    await this.#priorities.tidy()
     for (const queue of await this.server.call((client) => client.smembers(this.keys.taskQueues))) {
       const { keys } = this
       const all = [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)]

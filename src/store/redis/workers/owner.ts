@@ -20,13 +20,9 @@ export interface HeldJob {
 /** A command that waits on the server for a job of one queue. */
 export interface Wait {
   readonly queue: string
-  /** When the server ends it at the latest, on the monotonic clock. */
-  readonly endsAt: number
   readonly signal: StopSignal
   /** Gets the job, or why there is none. Without this function the job is recovered. */
   onEnd: ((job: FetchedJob | undefined, thrown?: unknown) => void) | undefined
-  /** When it ends without a call that continues it, on the monotonic clock. */
-  openUntil: number
 }
 
 /** Until an owner has fetched, an answer holds few jobs, in case they are large. */
@@ -67,7 +63,7 @@ export class Owner {
   readonly jobs = new Map<string, HeldJob>()
   /** By queue, the tickets of settled arrivals that the server need not remember any more. */
   readonly settledArrivals = new Map<string, number[]>()
-  /** Its jobs whose answer was lost: they are handed out next. */
+  /** Fetched jobs that this process did not know, because an answer was lost or nobody waited: they are handed out next. */
   recovered: FetchedJob[] = []
   /** Jobs that this process moves back to their queues; some may have arrived there already. */
   requeued: FetchedJob[] = []

@@ -2,6 +2,7 @@
 
 import type { FetchedJob, JoinOptions, SettleAndFetch, SettleAndFetchAnswer, WorkerStore } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
+import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import type { Connection } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
@@ -23,6 +24,7 @@ const REQUEUE_MS = 2000
 export class Owners extends StorePart implements Partial<WorkerStore> {
   readonly #leases: Leases
   readonly #tasks: Tasks
+  readonly #priorities: PriorityQueues
   readonly #script: SettleAndFetchScript
   readonly #waits: JobWaits
   readonly #reconciler: Reconciler
@@ -31,13 +33,14 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   readonly #lastQueues = new Map<string, ReadonlySet<string>>()
   #connection: Connection | undefined
 
-  constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses) {
+  constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses, priorities: PriorityQueues) {
     super(server)
+    this.#priorities = priorities
     this.#leases = leases
     this.#tasks = tasks
     const connection = () => this.#connect()
     this.#script = new SettleAndFetchScript(server, connection, pauses)
-    this.#waits = new JobWaits(server, pauses, {
+    this.#waits = new JobWaits(server, pauses, priorities, {
       lost: () => this.#lost(),
       recovered: (owner, ms = REQUEUE_MS) => this.#after(ms, () => this.#requeue(owner)),
       requeue: (owner) => void this.#requeue(owner),
@@ -46,12 +49,15 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   }
 
   async settleAndFetch(name: string, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    const owner = await this.#ownerIn(name, step.fetch.queues)
+    await this.#priorities.update()
+    const queues = this.#priorities.listsOf(step.fetch.queues)
+    const owner = await this.#ownerIn(name, queues)
     if (!owner) return fencedAnswer(step)
+    const { version } = owner
     try {
-      const answer = await this.#script.run(owner, step)
+      const answer = await this.#script.run(owner, { ...step, fetch: { queues, n: step.fetch.n } })
+      if (answer.cancellations !== version) this.#priorities.expire()
       if (answer.fenced) this.#fenced(owner)
-      else if (answer.fetched.length > 0) this.#waits.endUnused(owner)
       return answer
     } catch (thrown) {
       this.#lost()
@@ -66,8 +72,10 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     ms: number,
     signal: AbortSignal,
   ): Promise<FetchedJob[]> {
-    const owner = await this.#ownerIn(name, queues)
-    return owner ? this.#waits.run(owner, queues, n, ms, signal) : []
+    await this.#priorities.update()
+    const lists = this.#priorities.listsOf(queues)
+    const owner = await this.#ownerIn(name, lists)
+    return owner ? this.#waits.run(owner, lists, n, ms, signal) : []
   }
 
   async join(name: string, about: JoinOptions): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** Sorts the settlements of a worker's step by what a script has to do for them. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import type { EventEffect, SettleAndFetch, Settlement } from '../../contract.ts'
+import type { Destination, Entry, EventEffect, SettleAndFetch, Settlement } from '../../contract.ts'
 import type { HeldJob, Owner } from './owner.ts'
 
 /** One script settles or fetches at most this many jobs. */
@@ -9,6 +9,8 @@ export const MAX_ITEMS = 200
 
 /** The part of a step that one script carries out. */
 export interface Part {
+  /** Events to record, besides those of the settlements. */
+  records: readonly string[]
   queues: readonly string[]
   started: number[]
   /** Indexes of the step's settlements. */
@@ -36,6 +38,8 @@ export interface PartQueue {
   /** The jobs that are simply done, and the indexes of their settlements in the step. */
   done: HeldJob[]
   indexes: number[]
+  /** Of these, the entries of jobs that go to the set `finished`. */
+  finished: Entry[]
   /** Tickets of settled arrivals that the server need not remember any more. */
   arrivals: number[]
 }
@@ -57,6 +61,10 @@ export interface PartContent {
   queues: PartQueue[]
   groups: RowGroup[]
   others: Pending[]
+  /** The events to record of the part, and of the jobs that are simply done. */
+  records: string[]
+  /** Whether a short script can carry it out. */
+  isPlain: boolean
 }
 
 /** The number of the last call. */
@@ -76,13 +84,15 @@ export function contentOf(
   const queueOf = (name: string) => {
     const known = queues.get(name)
     if (known) return known
-    const queue = { number: queues.size + 1, name, done: [], indexes: [], arrivals: [] }
+    const queue = { number: queues.size + 1, name, done: [], indexes: [], finished: [], arrivals: [] }
     queues.set(name, queue)
     return queue
   }
   for (const name of part.queues) queueOf(name)
   const groups: RowGroup[] = []
   const others: Pending[] = []
+  const records = [...part.records]
+  const kept: { queue: PartQueue; end: Pending }[] = []
   const number = ++lastCall
   for (const at of part.settlements) {
     const settlement = settlements[at] as Settlement
@@ -92,7 +102,9 @@ export function contentOf(
     const queue = queueOf(job.queue)
     const wasUncertain = job.isUncertain
     const isCertain = job.arrival === undefined && !wasUncertain
-    if (isCertain && isPlain(settlement)) {
+    if (isCertain && isDone(settlement) && hasOnlyRecords(settlement)) {
+      // Such a job is still the owner's, unless the server has lost data.
+      if (settlement.effects) records.push(...recordTextsOf(settlement))
       queue.done.push(job)
       queue.indexes.push(at)
       continue
@@ -100,11 +112,22 @@ export function contentOf(
     const row = isCertain ? finishedRow(settlement) : undefined
     const group = row && groupOf(groups, queue, row, hasTask)
     const end = { at, job, settlement, wasUncertain }
-    if (group) addRow(group, row, end)
+    if (isCertain && isKept(settlement)) kept.push({ queue, end })
+    else if (group) addRow(group, row, end)
     else others.push(end)
   }
   for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
-  return { queues: [...queues.values()], groups, others }
+  const all = [...queues.values()]
+  const isPlainPart =
+    part.started.length + groups.length + others.length === 0 && all.every(({ arrivals }) => arrivals.length === 0)
+  for (const { queue, end } of kept) {
+    if (isPlainPart && records.length === 0) {
+      queue.done.push(end.job)
+      queue.indexes.push(end.at)
+      queue.finished.push(end.settlement.move as Entry & Destination)
+    } else others.push(end)
+  }
+  return { queues: all, groups, others, records, isPlain: isPlainPart && others.length === 0 }
 }
 
 /** Returns the group of a row, which it adds if it is new; undefined when the row's task does not exist. */
@@ -141,6 +164,21 @@ function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: P
 /** Returns whether the job is done and nothing else changes with it. */
 export function isPlain(settlement: Settlement): boolean {
   return isDone(settlement) && !settlement.effects?.length
+}
+
+/** Returns whether the job is done and goes to the set of finished jobs, and nothing else changes with it. */
+function isKept({ move, effects, also, processed, failed }: Settlement): boolean {
+  return move?.to === 'finished' && !effects?.length && !also?.length && processed === 1 && failed === 0
+}
+
+/** Returns whether nothing changes but the record of events. */
+export function hasOnlyRecords({ effects = [] }: Pick<Settlement, 'effects'>): boolean {
+  return effects.every(({ kind }) => kind === 'record')
+}
+
+/** Returns the events to record. */
+export function recordTextsOf({ effects = [] }: Pick<Settlement, 'effects'>): string[] {
+  return effects.flatMap((effect) => (effect.kind === 'record' ? [effect.text] : []))
 }
 
 /** Returns the effect of a row that finished without messages, when it is the only effect. */

@@ -1,4 +1,4 @@
--- Removes the name of a queue without tasks, and its backlog count.
+-- Removes a queue without tasks from the names of the queues that have tasks, and its backlog count.
 --
 -- KEYS  1 is the names of the queues that have tasks, 2 is the queue's tasks by time, 3 is its producers, 4 is its
 --       backlog count.

@@ -13,7 +13,7 @@
 -- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
 -- problems as lines; the version of cancellations; what `fetch` returns; the answers for started jobs as one text (o ok,
 -- s superseded); and those for groups of done rows and other settlements (o ok, g gone, e error).
--- include: arguments step ledger backlog closing iteration cancellations moves finished-rows
+-- include: arguments step ledger backlog closing iteration cancellations record unique batches moves finished-rows
 
 -- Seconds: a request that is delayed for longer does nothing, because its connection is gone.
 local SETTLED_SECONDS = 3600
@@ -119,6 +119,7 @@ end
 
 -- Rows that this call lets into the queue can be fetched by it.
 closeLedgers(report)
+appendRecords(now)
 
 local version = run('GET', KEYS[8]) or '0'
 local function keysOf(i) return queues[i].list, queues[i].working end

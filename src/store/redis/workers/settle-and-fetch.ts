@@ -5,7 +5,8 @@
  */
 
 import { isAscii } from 'node:buffer'
-import type { SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
+import { baseQueue } from '../../../job/priority.ts'
+import type { SettleAndFetch, SettleAndFetchAnswer, Settlement, Started } from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { type Call, tasksOf } from '../server/call.ts'
@@ -16,12 +17,14 @@ import type { Texts } from '../server/texts.ts'
 import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket } from './owner.ts'
 import {
   contentOf,
+  hasOnlyRecords,
   isPlain,
   MAX_ITEMS,
   type Part,
   type PartContent,
   type PartQueue,
   type Pending,
+  recordTextsOf,
 } from './part-content.ts'
 
 /** One script settles or fetches at most this many bytes of jobs. */
@@ -84,9 +87,14 @@ export class SettleAndFetchScript {
   *#parts(owner: Owner, { started, settlements, fetch }: SettleAndFetch, n: number): Generator<Part> {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
     const endings = [...chunksOf([...settlements.keys()], lengthOf, MAX_ITEMS)]
-    const begun = [...started.keys()].filter((i) => started[i]?.effects.length)
+    const begun = [...started.keys()].filter((i) => !hasOnlyRecords(started[i] as Started))
+    let records = started.flatMap((one) => (hasOnlyRecords(one) ? recordTextsOf(one) : []))
     const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
-    const next = () => ({ started: beginnings.shift() ?? [], settlements: endings.shift() ?? [] })
+    const next = () => {
+      const part = { started: beginnings.shift() ?? [], settlements: endings.shift() ?? [], records }
+      records = []
+      return part
+    }
     // A step without queues still learns whether the owner has its lease: a script checks one queue.
     const [any = ''] = owner.queues
     while (Math.max(beginnings.length, endings.length) > 1) yield { queues: [any], ...next(), n: 0, asked: 0 }
@@ -120,11 +128,9 @@ export class SettleAndFetchScript {
   ): Promise<boolean> {
     const content = contentOf(owner, step, part, (task) => this.#server.queuesOf(task) !== undefined)
     const { queues, groups, others } = content
-    const isPlainStep =
-      part.started.length + groups.length + others.length === 0 && queues.every(({ arrivals }) => arrivals.length === 0)
     const first = reserveTickets(part.n)
     const range = [first, first + part.n - 1] as const
-    const call = isPlainStep
+    const call = content.isPlain
       ? this.#plainCall(owner, step, part, content, first)
       : this.#fullCall(owner, step, part, content, first)
 
@@ -134,11 +140,7 @@ export class SettleAndFetchScript {
     for (const { done } of queues) for (const job of done) job.isUncertain = true
     let reply: Buffer | Buffer[]
     try {
-      reply = await connection.runForBytes<Buffer | Buffer[]>(
-        isPlainStep ? lua.settleAndFetchPlain : lua.settleAndFetch,
-        call.keys,
-        call.args,
-      )
+      reply = await connection.runForBytes<Buffer | Buffer[]>(scriptOf(content), call.keys, call.args)
     } catch (thrown) {
       for (const { name, arrivals } of queues) owner.addSettledArrivals(name, ...arrivals)
       throw thrown
@@ -151,15 +153,24 @@ export class SettleAndFetchScript {
     return true
   }
 
-  /** Returns the call of the script for steps without effects. `first` is the first of the reserved tickets. */
-  #plainCall(owner: Owner, { now }: SettleAndFetch, part: Part, { queues }: PartContent, first: number): Call {
-    const { keys } = this.#server
+  /** Returns the call of the short scripts, for steps without effects. `first` is the first of the reserved tickets. */
+  #plainCall(owner: Owner, { now }: SettleAndFetch, part: Part, { queues, records }: PartContent, first: number): Call {
+    const { keys, texts } = this.#server
     const call = this.#server.newCall()
     call.keys.push(keys.processed(), keys.processed(dayOf(now)), keys.leases, keys.paused, keys.cancellationVersion)
+    if (records.length > 0) {
+      call.keys.push(...keys.recording)
+      call.add(now, records.length, records.join())
+    }
     for (const { name } of queues) call.keys.push(keys.queue(name), keys.working(name, owner.name))
     call.add(owner.name, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
-    call.add(part.asked, ...part.queues.slice(0, part.asked))
-    for (const { done } of queues) call.add(rangesOf(done))
+    call.add(part.asked, ...part.queues.slice(0, part.asked).map(baseQueue))
+    const isKept = hasFinished(queues)
+    for (const { done, finished } of queues) {
+      call.add(rangesOf(done))
+      if (isKept) call.add(finished.length * 2, ...finished.flatMap(({ score, text }) => [score, texts.write(text)]))
+    }
+    if (isKept) call.keys.push(keys.set('finished'))
     return call
   }
 
@@ -167,7 +178,7 @@ export class SettleAndFetchScript {
     owner: Owner,
     { now, started }: SettleAndFetch,
     part: Part,
-    { queues, groups, others }: PartContent,
+    { queues, groups, others, records }: PartContent,
     first: number,
   ): Call {
     const { keys, texts } = this.#server
@@ -181,12 +192,14 @@ export class SettleAndFetchScript {
       call.keys.push(keys.settled(name, owner.name))
     }
     call.add(now, owner.name, keys.dueChannel, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
-    call.add(queues.length, part.asked, ...part.queues.slice(0, part.asked))
+    call.add(queues.length, part.asked, ...part.queues.slice(0, part.asked).map(baseQueue))
     for (const { done, arrivals } of queues) {
       call.add(rangesOf(done), arrivals.length, ...arrivals.map(serverTicket))
     }
-    call.add(part.started.length)
+    const recorded = records.map((text) => ({ kind: 'record', text }) as const)
+    call.add(part.started.length + (recorded.length > 0 ? 1 : 0))
     for (const at of part.started) call.effects(started[at]?.effects ?? [])
+    if (recorded.length > 0) call.effects(recorded)
     call.add(groups.length)
     for (const { queue, task, run, attempt, jobs, rows } of groups) {
       call.add(queue.number, call.task(task) as number, run, attempt, rangesOf(jobs), JSON.stringify(rows))
@@ -213,7 +226,8 @@ export class SettleAndFetchScript {
     )
     const asked = part.queues.slice(0, part.asked)
     answer.cancellations = Number(version) || 0
-    if (part.n > 0) for (const [i, queue] of asked.entries()) this.#pauses.observe(queue, paused?.[i] === '1')
+    if (part.n > 0)
+      for (const [i, queue] of asked.entries()) this.#pauses.observe(baseQueue(queue), paused?.[i] === '1')
     for (const [i, at] of part.started.entries()) if (begun?.[i] === 's') answer.started[at] = 'superseded'
     const gone = missing.split(',')
     let lost = 0
@@ -273,6 +287,16 @@ interface PartAnswer {
   answer: SettleAndFetchAnswer
 }
 
+function scriptOf({ queues, records, isPlain }: PartContent) {
+  if (!isPlain) return lua.settleAndFetch
+  if (records.length > 0) return lua.settleAndFetchRecorded
+  return hasFinished(queues) ? lua.settleAndFetchKept : lua.settleAndFetchPlain
+}
+
+function hasFinished(queues: readonly PartQueue[]): boolean {
+  return queues.some(({ finished }) => finished.length > 0)
+}
+
 const DAY_MS = 86_400_000
 /** The last day that `dayOf` was asked for. */
 let day = { number: Number.NaN, name: '' }
@@ -324,8 +348,8 @@ export function fencedAnswer({ started, settlements }: SettleAndFetch): SettleAn
 const CHARACTERS_OF_AN_EFFECT = MAX_BYTES / MAX_ITEMS
 
 function weightOf(settlement: Settlement): number {
-  if (isPlain(settlement)) return 0
   const { move, effects = [], also = [] } = settlement
+  if (!move && also.length === 0 && hasOnlyRecords(settlement)) return 0
   const texts = also.reduce((sum, { to }) => sum + to.text.length, move?.text.length ?? 0)
   return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
 }

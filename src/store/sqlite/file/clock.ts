@@ -5,7 +5,12 @@ import { readFileSync } from 'node:fs'
  * machine and is never set back, because Node's hrtime is CLOCK_MONOTONIC.
  */
 export function monotonicNow(): number {
-  return Math.round(Number(process.hrtime.bigint() / 1000n) / 1000)
+  return Math.round(monotonicMicros() / 1000)
+}
+
+/** Returns the same clock in whole microseconds. */
+export function monotonicMicros(): number {
+  return Number(process.hrtime.bigint() / 1000n)
 }
 
 export function endIn(seconds: number): number {

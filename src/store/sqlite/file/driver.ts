@@ -119,8 +119,9 @@ async function openLibsql(path: string): Promise<Driver> {
         try {
           return nativeCall(() => call(prepared))
         } catch (thrown) {
-          // libsql would throw the same error at each later `get`.
-          statement = undefined
+          // libsql would throw any other error again at each later `get`. A statement that found the file locked still
+          // runs for SQLite, so that no transaction ends its lock, until the same statement has run once more.
+          if (libsqlCode(thrown) !== BUSY) statement = undefined
           throw thrown
         }
       }
@@ -141,15 +142,18 @@ async function openLibsql(path: string): Promise<Driver> {
     close: () => {
       nativeCall(() => db.close())
     },
-    resultCode: (thrown) => {
-      const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }
-      if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
-      if (typeof rawCode === 'number') return rawCode & 0xff
-      return RESULT_CODES[code]
-    },
+    resultCode: libsqlCode,
   }
 }
 
+function libsqlCode(thrown: unknown): number | undefined {
+  const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }
+  if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
+  if (typeof rawCode === 'number') return rawCode & 0xff
+  return RESULT_CODES[code]
+}
+
+const BUSY = 5
 const RESULT_CODES: Record<string, number> = {
   SQLITE_ERROR: 1,
   SQLITE_BUSY: 5,

@@ -14,6 +14,16 @@ CREATE TABLE queue (
   cleared INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- The positions used at either end for the jobs with one priority. Those of priority n begin at -n * 2^48, so jobs with a
+-- higher priority have lower positions. `queue` has those of priority 0.
+CREATE TABLE queue_priority (
+  queue    INTEGER NOT NULL,
+  priority INTEGER NOT NULL,
+  head     INTEGER NOT NULL,
+  tail     INTEGER NOT NULL,
+  PRIMARY KEY (queue, priority)
+) STRICT, WITHOUT ROWID;
+
 -- Jobs in their queues; the lowest position is fetched next.
 CREATE TABLE ready (
   queue    INTEGER NOT NULL,
@@ -50,7 +60,7 @@ CREATE TABLE job_set (
   name TEXT NOT NULL UNIQUE,
   size INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-INSERT INTO job_set (id, name) VALUES (1, 'retry'), (2, 'schedule'), (3, 'dead');
+INSERT INTO job_set (id, name) VALUES (1, 'retry'), (2, 'schedule'), (3, 'dead'), (-1, 'finished');
 
 CREATE TABLE entry (
   "set" INTEGER NOT NULL,
@@ -58,6 +68,31 @@ CREATE TABLE entry (
   text  TEXT NOT NULL,
   PRIMARY KEY ("set", score, text)
 ) STRICT, WITHOUT ROWID;
+
+-- Limits with used slots or waiting jobs. spec: the limit as JSON. next_check: when the waiting jobs may have room, in microseconds on
+-- the clock of leases; NULL: no job waits.
+CREATE TABLE job_limit (
+  name TEXT PRIMARY KEY,
+  spec TEXT NOT NULL,
+  next_check INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_limit_by_check ON job_limit (next_check) WHERE next_check IS NOT NULL;
+
+-- The used slots of limits. holder: the name of the owner, a space, and the ticket of the attempt.
+CREATE TABLE job_slot (
+  job_limit TEXT NOT NULL,
+  holder    TEXT NOT NULL,
+  owner     INTEGER NOT NULL,
+  PRIMARY KEY (job_limit, holder)
+) STRICT, WITHOUT ROWID;
+
+-- The starts that limits with a rate gave out (see rates.ts). After `until` a row has no use.
+CREATE TABLE job_rate (
+  name  TEXT PRIMARY KEY,
+  state TEXT NOT NULL,
+  until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_rate_by_end ON job_rate (until);
 
 -- Cancellations of jobs. The version of a job that was found and dropped is negative, the time of the drop.
 CREATE TABLE cancellation (
@@ -74,6 +109,19 @@ CREATE TABLE pushed_once (
   at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pushed_once_by_time ON pushed_once (at);
+
+-- The locks of unique jobs: the jid of the job that has it. A lock without `ends` is held until its job releases it; with
+-- outlives = 1 it is held until `ends`. suspicion: the last walk that did not find the job. due: the score with which the
+-- job was scheduled.
+CREATE TABLE unique_lock (
+  key       TEXT PRIMARY KEY,
+  holder    TEXT NOT NULL,
+  ends      INTEGER,
+  outlives  INTEGER NOT NULL DEFAULT 0 CHECK (outlives IN (0, 1)),
+  suspicion TEXT,
+  due       REAL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX unique_lock_by_end ON unique_lock (ends) WHERE ends IS NOT NULL;
 
 CREATE TABLE result (
   jid  TEXT PRIMARY KEY,
@@ -176,6 +224,15 @@ CREATE TABLE histogram (
   PRIMARY KEY (at, name, bucket)
 ) STRICT, WITHOUT ROWID;
 
+-- How long jobs of a queue had waited when they started in a minute: the sum in ms, and a JSON array of bucket counts.
+CREATE TABLE wait_time (
+  at        INTEGER NOT NULL,
+  queue     TEXT NOT NULL,
+  ms        INTEGER NOT NULL,
+  histogram TEXT NOT NULL,
+  PRIMARY KEY (at, queue)
+) STRICT, WITHOUT ROWID;
+
 -- The last batch of metrics of each process, so that a batch counts once.
 CREATE TABLE metric_source (
   source TEXT PRIMARY KEY,
@@ -202,6 +259,55 @@ CREATE INDEX memory_by_end ON memory (ends);
 CREATE TABLE secret (
   name TEXT PRIMARY KEY,
   text TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Batches. parent: the batch of which this one, or its job, is a member. on_…: jobs that it pushes, as JSON; null: it has none,
+-- or has pushed it. job: the job that waits for the members. expires_at: when it is deleted; null: a member is open.
+CREATE TABLE batch (
+  bid          TEXT PRIMARY KEY,
+  parent       TEXT,
+  meta         TEXT NOT NULL,
+  on_complete  TEXT,
+  on_success   TEXT,
+  on_death     TEXT,
+  job          TEXT,
+  keep         INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  total        INTEGER NOT NULL DEFAULT 0,
+  pending      INTEGER NOT NULL DEFAULT 0 CHECK (pending >= 0),
+  retrying     INTEGER NOT NULL DEFAULT 0 CHECK (retrying >= 0),
+  dead         INTEGER NOT NULL DEFAULT 0 CHECK (dead >= 0),
+  failed       INTEGER NOT NULL DEFAULT 0,
+  succeeded    INTEGER NOT NULL DEFAULT 0,
+  progress_at  INTEGER NOT NULL,
+  completed_at INTEGER,
+  succeeded_at INTEGER,
+  died_at      INTEGER,
+  expires_at   INTEGER,
+  CHECK (pending + dead + failed + succeeded = total)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX batch_by_age ON batch (created_at, bid);
+CREATE INDEX open_batch ON batch (progress_at, bid) WHERE pending + dead > 0;
+CREATE INDEX expiring_batch ON batch (expires_at) WHERE expires_at IS NOT NULL;
+-- A batch under the names that the code uses.
+CREATE VIEW batch_record AS SELECT bid, parent, meta, on_complete AS onComplete, on_success AS onSuccess, on_death AS onDeath, job, keep,
+  created_at AS createdAt, total, pending, retrying, dead, failed, succeeded, progress_at AS progressAt,
+  completed_at AS completedAt, succeeded_at AS succeededAt, died_at AS diedAt, expires_at AS expiresAt FROM batch;
+
+-- The open members of batches: jobs and nested batches. state: 0 waiting, 1 retrying, 2 dead.
+CREATE TABLE batch_member (
+  bid   TEXT NOT NULL,
+  id    TEXT NOT NULL,
+  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
+  PRIMARY KEY (bid, id)
+) STRICT, WITHOUT ROWID;
+
+-- What a batch keeps about its ended members.
+CREATE TABLE batch_note (
+  bid  TEXT NOT NULL,
+  key  TEXT NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (bid, key)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE task (
@@ -266,12 +372,25 @@ CREATE TABLE task (
   created_at      INTEGER NOT NULL,
   progress_at     INTEGER,
   finished_at     INTEGER,
+  -- The number of parked rows.
+  deferred        INTEGER NOT NULL DEFAULT 0,
   CHECK (enqueued + working + finished + failed + error + cancelled = total)
 ) STRICT;
 CREATE INDEX task_by_age ON task (created_at, id) WHERE single = 0 AND deleting = 0;
 CREATE INDEX open_task ON task (key) WHERE enqueued + working > 0 OR state = 'cancelling';
 CREATE INDEX cancelling_task ON task (key) WHERE state = 'cancelling';
 CREATE INDEX expiring_task ON task (expires_at) WHERE expires_at IS NOT NULL;
+
+-- The labels by which tasks are found.
+CREATE TABLE task_label (
+  name       TEXT NOT NULL,
+  value      TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  id         TEXT NOT NULL,
+  task       INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  PRIMARY KEY (name, value, created_at, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX task_label_by_task ON task_label (task);
 
 -- cursor: the number of rows that the producer has added. state: 0 adds rows, 1 has ended, 2 broke off, 3 was replaced by
 -- another producer, 4 is a row of the task. retry: it puts rows back, and its death does not interrupt the task.
@@ -318,6 +437,19 @@ CREATE TABLE message (
   params TEXT NOT NULL,
   PRIMARY KEY (task, idx, n)
 ) STRICT, WITHOUT ROWID;
+
+-- The newest deferred attempt of each row. state: 0 its handler runs or broke off, 1 the row is parked, 2 the row has ended.
+-- ends: the deadline, if it is still to be checked.
+CREATE TABLE deferral (
+  task    INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  idx     INTEGER NOT NULL,
+  run     INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  state   INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
+  ends    INTEGER,
+  PRIMARY KEY (task, idx)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deferral_by_end ON deferral (ends) WHERE ends IS NOT NULL;
 
 -- The number of rejected rows of each code ('': none).
 CREATE TABLE reason (
@@ -454,3 +586,19 @@ CREATE INDEX ordered_dead_by_age ON ordered_dead (queue, updated_at, id);
 -- was set back.
 CREATE TABLE ordered_highest (number INTEGER NOT NULL) STRICT;
 INSERT INTO ordered_highest VALUES (0);
+
+-- The recording of events of jobs: one row. newest: the number of the newest event, which only grows. ends: 0 without a recording.
+CREATE TABLE recording (
+  newest    INTEGER NOT NULL,
+  ends      INTEGER NOT NULL,
+  keep      INTEGER NOT NULL,
+  confirmed INTEGER NOT NULL CHECK (confirmed IN (0, 1))
+) STRICT;
+INSERT INTO recording VALUES (0, 0, 0, 0);
+
+-- Recorded events, those of one step in a row. newest: the number of the last of them. texts: a JSON array.
+CREATE TABLE job_event (
+  newest INTEGER PRIMARY KEY,
+  at     INTEGER NOT NULL,
+  texts  TEXT NOT NULL
+) STRICT;

@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
 import { lockHolder } from './lock-holder.ts'
 
 /**
- * Writes the file. The writes of one turn of the event loop share a transaction, as far as TRANSACTION_MS allows.
+ * Writes the file. All writes that wait share a transaction, as far as TRANSACTION_MS allows.
  *
  * While the file is locked the writer tries again on a timer, because SQLite's own waiting blocks the event loop. A
  * process that writes without a pause would starve the others. So a waiting writer creates a file beside the database,

@@ -12,6 +12,19 @@ ON CONFLICT (span, at, name) DO UPDATE SET
 INSERT INTO histogram (at, name, bucket, count) VALUES (?1, ?2, ?3, min(?4, ?5))
 ON CONFLICT (at, name, bucket) DO UPDATE SET count = min(count + excluded.count, ?5);
 
+-- wait: returns the waits of a queue in a minute.
+SELECT ms, histogram FROM wait_time WHERE at = ? AND queue = ?;
+
+-- putWait: stores the waits of a queue in a minute.
+INSERT OR REPLACE INTO wait_time (at, queue, ms, histogram) VALUES (?, ?, ?, ?);
+
+-- waits: returns the waits of minutes.
+SELECT at, queue, ms, histogram FROM wait_time
+WHERE at IN (SELECT value FROM json_each(?)) ORDER BY at, queue;
+
+-- deleteOldWaits: deletes old waits.
+DELETE FROM wait_time WHERE at < ?;
+
 -- deleteOldSums: deletes old spans of a length.
 DELETE FROM metric WHERE span = ? AND at < ?;
 

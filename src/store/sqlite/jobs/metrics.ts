@@ -5,7 +5,9 @@ import {
   MAX_BUCKET_COUNT,
   type MetricStore,
   type StoreStats,
+  type WaitCounts,
 } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -20,6 +22,13 @@ const SPANS = [
   { span: 1, kept: MINUTES_KEPT },
   { span: 10, kept: TEN_MINUTES_KEPT },
 ] as const
+
+interface WaitRow {
+  at: number
+  queue: string
+  ms: number
+  histogram: string
+}
 
 interface Total {
   processed: number
@@ -38,7 +47,7 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
   readonly history: MetricStore['history'] = (days) =>
     this.file.read((db) => days.map((day) => db.first<Total>(sql.stat.day, day) ?? { processed: 0, failed: 0 }))
 
-  readonly record: MetricStore['record'] = ({ source, number, at, jobs }) =>
+  readonly record: MetricStore['record'] = ({ source, number, at, jobs, waits = [] }) =>
     this.file.write((db) => {
       if (!db.first(sql.metrics.recordBatch, source, number, at)) return
       for (const { span, kept } of SPANS) {
@@ -54,6 +63,8 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
           db.run(sql.metrics.count, at - (at % MINUTE), name.toWellFormed(), bucket, count, MAX_BUCKET_COUNT)
         }
       }
+      for (const wait of waits) this.#addWait(db, at - (at % MINUTE), wait)
+      db.run(sql.metrics.deleteOldWaits, at - MINUTES_KEPT)
       db.run(sql.metrics.deleteOldHistograms, at - MINUTES_KEPT)
       db.run(sql.metrics.deleteOldSources, at - MINUTES_KEPT)
     }, ANSWER_SECONDS)
@@ -76,6 +87,21 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
       }
       return [...found].map(([at, counts]) => ({ at, counts }))
     })
+
+  readonly waits: MetricStore['waits'] = (minutes) =>
+    this.file.read((db) =>
+      db
+        .all<WaitRow>(sql.metrics.waits, JSON.stringify(minutes))
+        .map((row) => ({ ...row, histogram: JSON.parse(row.histogram) as number[] })),
+    )
+
+  #addWait(db: Database, at: number, { queue, ms, histogram }: WaitCounts): void {
+    const name = queue.toWellFormed()
+    const before = db.first<WaitRow>(sql.metrics.wait, at, name)
+    const counts = before ? (JSON.parse(before.histogram) as number[]) : []
+    const sum = Array.from({ length: HISTOGRAM_BUCKETS }, (_, i) => (counts[i] ?? 0) + (histogram[i] ?? 0))
+    db.run(sql.metrics.putWait, at, name, (before?.ms ?? 0) + ms, JSON.stringify(sum))
+  }
 
   readonly recordDeploy: MetricStore['recordDeploy'] = ({ at, label }, now) =>
     this.file.write((db) => {

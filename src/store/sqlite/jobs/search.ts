@@ -4,7 +4,7 @@ import { between } from '../../../job/between.ts'
 import type { Entry, Pull, SearchStore, WaitingJob } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
-import { HIGHEST, ID, JobSets } from '../queues/job-sets.ts'
+import { HIGHEST, JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { applyEach, move } from './moves.ts'
@@ -48,13 +48,17 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
   readonly scanSet: SearchStore['scanSet'] = (set, needle, { after, limit }) =>
     this.file.read((db) => {
-      const id = ID[set]
+      const id = db.get(JobSets).idOf(set)
       const [, score = HIGHEST.score, text = HIGHEST.text] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
       const from = [Number(score), text] as const
-      const sizes = db.all<Sized>(sql.set.lengthsDown, id, ...from, MAX_COMPARED)
-      const compared = howManyFit(sizes)
-      if (compared === 0) return { items: [], next: null, scanned: 0 }
-      const [last] = db.all<Entry>(sql.set.atDown, id, ...from, compared - 1) as [Entry]
+      let compared = 0
+      let last: Entry | undefined
+      // Between two statements another process may remove entries.
+      while (!last) {
+        compared = howManyFit(db.all<Sized>(sql.set.lengthsDown, id, ...from, MAX_COMPARED))
+        if (compared === 0) return { items: [], next: null, scanned: 0 }
+        last = db.all<Entry>(sql.set.atDown, id, ...from, compared - 1)[0]
+      }
       const items = db.all<Entry>(sql.set.search, id, ...from, last.score, last.text, needle, limit)
       const end = (items.length === limit && items.at(-1)) || last
       const upToEnd = () => db.first<{ n: number }>(sql.set.countDown, id, ...from, end.score, end.text)?.n ?? 0
@@ -70,7 +74,14 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     while (await this.file.read((db) => searchStep(db, search)));
     return applyEach(this.file, [...items.entries()], now, (db, ledgers, [i, { text, to, effects }]) => {
       const position = search.positions[i]
-      if (position === undefined || !remove(db, queue, position, text)) return 'gone'
+      if (position === undefined) return 'gone'
+      if (to?.to === 'same') {
+        const id = db.first<{ id: number }>(sql.queue.id, queue)?.id ?? null
+        if (db.run(sql.queue.replace, to.text.toWellFormed(), id, position, text) === 0) return 'gone'
+        ledgers.apply(effects)
+        return 'ok'
+      }
+      if (!remove(db, queue, position, text)) return 'gone'
       move(db, ledgers, to, effects)
       return 'ok'
     })
@@ -103,12 +114,13 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     this.file.write((db) => {
       const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
       const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
-      const sizes = db.all<Sized>(sql.set.lengthsUp, ID[set], MAX_COMPARED)
+      const id = db.get(JobSets).idOf(set)
+      const sizes = db.all<Sized>(sql.set.lengthsUp, id, MAX_COMPARED)
       const lowest = db.get(JobSets).page(set, { limit: howManyFit(sizes) })
       const kept = lowest.filter(isKept)
       const removed = lowest.filter((entry) => !isKept(entry))
-      for (const { score, text } of removed) db.first(sql.set.remove, ID[set], score, text)
-      if (removed.length > 0) db.run(sql.set.grow, -removed.length, ID[set])
+      for (const { score, text } of removed) db.first(sql.set.remove, id, score, text)
+      if (removed.length > 0) db.run(sql.set.grow, -removed.length, id)
       const done = lowest.length === sizes.length && sizes.length < MAX_COMPARED
       return { removed: removed.length, kept, done }
     })
@@ -152,7 +164,8 @@ function remove(db: Database, queue: string, position: number, text: string): bo
   return true
 }
 
-/** Returns whether no job can have anything that must change with it: an open row of a task, or a lock. */
+/** Returns whether no job can have anything that must change with it: an open row of a task, a batch, or a lock. */
 function isWithoutEffects(db: Database): boolean {
-  return !db.first(sql.task.someOpen) && !db.first(sql.lock.some)
+  const { task, lock, unique, batch } = sql
+  return ![task.someOpen, lock.some, unique.some, batch.someOpen].some((statement) => db.first(statement))
 }

@@ -6,12 +6,14 @@
 import { splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, StartAnswer } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { clearCancellation } from '../queues/cancellations.ts'
-import { changeIteration } from '../queues/iterations.ts'
+import { dropCancelled } from '../queues/cancellations.ts'
+import { appendEvents } from '../queues/job-events.ts'
 import { Queues } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Backlog } from './backlog.ts'
 import { advanceInBulk } from './bulk-steps.ts'
+import { Deferrals } from './deferrals.ts'
+import { applyJobEffect } from './job-effects.ts'
 import { callbacks, checkFailures, openLedger, type TaskLedger, termsOf, updateState } from './task-ledger.ts'
 import {
   BACKLOG,
@@ -46,13 +48,17 @@ export class Ledgers {
   readonly #db: Database
   readonly #queues: Queues
   readonly #backlog: Backlog
+  readonly #deferrals: Deferrals
   readonly #now: number
   readonly #ledgers = new Map<string, TaskLedger | undefined>()
+  /** The events of jobs to record. */
+  #records: string[] | undefined
 
   constructor(db: Database, now: number) {
     this.#db = db
     this.#queues = db.get(Queues)
     this.#backlog = db.get(Backlog)
+    this.#deferrals = db.get(Deferrals)
     this.#now = now
   }
 
@@ -206,6 +212,8 @@ export class Ledgers {
       for (const { queue, text } of calls) this.#queues.pushBack(queue, [text])
     }
     this.#ledgers.clear()
+    if (this.#records) appendEvents(this.#db, this.#records, this.#now)
+    this.#records = undefined
   }
 
   #find(jid: string): { ledger: TaskLedger; event: EventState } | undefined {
@@ -216,16 +224,13 @@ export class Ledgers {
   }
 
   #change(effect: Effect): StartAnswer {
-    if (effect.kind === 'clear-cancellation') {
-      clearCancellation(this.#db, effect)
+    if (effect.kind === 'record') {
+      this.#records ??= []
+      this.#records.push(effect.text)
       return 'ok'
     }
-    if (effect.kind === 'iteration') {
-      changeIteration(this.#db, effect, this.#now)
-      return 'ok'
-    }
-    if (effect.kind === 'release-lock') {
-      this.#db.run(sql.lock.release, effect.lock, effect.holder)
+    if (effect.kind !== 'event') {
+      applyJobEffect(this.#db, effect, this.#now)
       return 'ok'
     }
     const found = this.#find(effect.jid)
@@ -233,6 +238,11 @@ export class Ledgers {
     if (!found) return 'ok'
     const { ledger, event } = found
     const step = effect.attempt * 2 + (effect.status === 'working' ? 0 : 1)
+    const isOver = effect.run === event.run && event.status >= STATUS_CODE.finished
+    if (isOver && this.#deferrals.hasEnded(ledger.task, event)) {
+      if (effect.window === 'park') this.addMessages(ledger.task.key, event.idx, effect.messages)
+      return 'superseded'
+    }
     if (effect.run < event.run || (effect.run === event.run && step < event.step)) return 'superseded'
     if (effect.run === event.run && isCancelledWithTask(event)) return 'superseded'
 
@@ -246,6 +256,11 @@ export class Ledgers {
       }
       return 'superseded'
     }
+    if (effect.window === 'park' && dropCancelled(this.#db, effect)) {
+      this.cancel(ledger, event)
+      this.addMessages(ledger.task.key, event.idx, effect.messages)
+      return 'ok'
+    }
     this.#setAttempt(event, effect, step)
     const code = effect.status === 'working' ? null : effect.code?.toWellFormed() || null
     const { rejectedRuns } = ledger
@@ -253,12 +268,13 @@ export class Ledgers {
     // A repeated effect must not count as a new failure.
     if (repeated) ledger.rejectedRuns = rejectedRuns
     // A row that is in the backlog by now has not left the window.
-    if (effect.window === 'leave' && event.location === WINDOW) this.leave(ledger, event)
+    if ((effect.window === 'leave' || effect.window === 'park') && event.location === WINDOW) this.leave(ledger, event)
+    const isParked = effect.window === 'park' && this.#deferrals.park(ledger.task, event)
     if (effect.status !== 'working') {
       event.result = effect.result ?? null
       event.drop = dropsArgs(ledger.task, effect.status)
     }
-    if (!repeated) this.addMessages(ledger.task.key, event.idx, effect.messages)
+    if (!repeated || isParked) this.addMessages(ledger.task.key, event.idx, effect.messages)
     return 'ok'
   }
 
@@ -267,7 +283,7 @@ export class Ledgers {
     event.run = effect.run
     event.step = step
     if (effect.status === 'working') {
-      event.started_at = effect.at
+      event.started_at = effect.window === 'park' ? (effect.startedAt ?? event.started_at) : effect.at
       event.finished_at = null
     } else {
       event.started_at = effect.startedAt ?? event.started_at
@@ -366,7 +382,7 @@ function isCancelledWithTask({ status, code }: EventState): boolean {
   return status === STATUS_CODE.cancelled && code === CANCELLED
 }
 
-/** Returns whether this effect must not apply to a row of a stopped task: no row begins or is enqueued. */
-function isHalted({ status }: EventEffect, repeated: boolean): boolean {
-  return status === 'enqueued' || (status === 'working' && !repeated)
+/** Returns whether this effect must not apply to a row of a stopped task: no row begins, is enqueued or parked. */
+function isHalted({ status, window }: EventEffect, repeated: boolean): boolean {
+  return status === 'enqueued' || (status === 'working' && !repeated) || window === 'park'
 }

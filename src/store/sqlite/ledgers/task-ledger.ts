@@ -47,6 +47,7 @@ export function termsOf(task: TaskRow) {
     task.done_run,
     task.failed_run,
     task.cancel_from,
+    task.deferred,
   ]
 }
 

@@ -87,6 +87,7 @@ export interface TaskRow {
   lost_after: number
   single: number
   cancel_from: number
+  deferred: number
 }
 
 export interface EventState {
@@ -150,6 +151,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     total: row.total,
     backlog: row.backlog,
     inWindow: row.in_window,
+    deferred: row.deferred,
     window: row.window,
     rowsPerJob: row.rows_per_job,
     adding: row.producers > 0,

@@ -14,7 +14,7 @@ WHERE key = ?;
 
 -- saveTerms: stores what changes more rarely.
 UPDATE task SET name = ?, window = ?, max_failures = ?, on_max_failures = ?, paused = ?, reason = ?, producers = ?,
-  broken = ?, run = ?, run_at = ?, ended_before = ?, mixed = ?, done_run = ?, failed_run = ?, cancel_from = ?
+  broken = ?, run = ?, run_at = ?, ended_before = ?, mixed = ?, done_run = ?, failed_run = ?, cancel_from = ?, deferred = ?
 WHERE key = ?;
 
 -- replaceProducer: stores the producer that resumes adding.
@@ -29,6 +29,22 @@ SELECT * FROM task WHERE single = 0 AND deleting = 0 ORDER BY created_at DESC, i
 -- older: returns the next page of tasks.
 SELECT * FROM task WHERE single = 0 AND deleting = 0 AND (created_at, id) < (?, ?)
 ORDER BY created_at DESC, id DESC LIMIT ?;
+
+-- addLabels: stores the labels of a new task, as a JSON object.
+INSERT INTO task_label (name, value, created_at, id, task)
+SELECT label.key, label.value, task.created_at, task.id, task.key FROM task, json_each(?2) AS label WHERE task.key = ?1;
+
+-- dropLabels: deletes the labels of a task.
+DELETE FROM task_label WHERE task = ?;
+
+-- newestOf: returns a page of tasks with a label, newest first.
+SELECT task.* FROM task_label AS label JOIN task ON task.key = label.task
+WHERE label.name = ? AND label.value = ? AND deleting = 0 ORDER BY label.created_at DESC, label.id DESC LIMIT ?;
+
+-- olderOf: returns the next page of tasks with a label.
+SELECT task.* FROM task_label AS label JOIN task ON task.key = label.task
+WHERE label.name = ? AND label.value = ? AND deleting = 0 AND (label.created_at, label.id) < (?, ?)
+ORDER BY label.created_at DESC, label.id DESC LIMIT ?;
 
 -- someOpen: returns a row if any task has a row that has not ended.
 SELECT 1 AS open FROM task
@@ -66,6 +82,9 @@ DELETE FROM message WHERE task = ?1 AND (idx, n) IN (SELECT idx, n FROM message 
 
 -- dropBacklog: deletes some rows of the backlog.
 DELETE FROM backlog WHERE task = ?1 AND position IN (SELECT position FROM backlog WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
+
+-- dropDeferrals: deletes some deferrals of a task.
+DELETE FROM deferral WHERE task = ?1 AND idx IN (SELECT idx FROM deferral WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;
 
 -- dropProducers: deletes some producers of a task.
 DELETE FROM producer WHERE task = ?1 AND name IN (SELECT name FROM producer WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;

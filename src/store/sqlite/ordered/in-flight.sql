@@ -3,6 +3,9 @@ INSERT INTO ordered_in_flight
   (queue, id, shard, fetch_number, fetched_at, has_waiting, perform_in, retry_count, crashes, suspect, error, text)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
+-- some: returns a row if any id is in flight.
+SELECT 1 FROM ordered_in_flight WHERE queue = ? LIMIT 1;
+
 -- among: returns the ids of a JSON array that are in flight.
 SELECT json_group_array(f.id) AS json
 FROM json_each(?2) AS named CROSS JOIN ordered_in_flight AS f ON f.queue = ?1 AND f.id = named.value;

@@ -56,7 +56,7 @@ export class InFlightTable extends Tables {
 
   /** Returns those of the ids that are in flight. */
   among(queue: number, ids: readonly string[]): Set<string> {
-    if (ids.length === 0) return new Set()
+    if (ids.length === 0 || !this.db.first(sql.inFlight.some, queue)) return new Set()
     return new Set(this.db.list<string>(sql.inFlight.among, queue, JSON.stringify(ids)))
   }
 

@@ -4,7 +4,7 @@ import { HighkiqError } from '../../../job/errors.ts'
 import { ORDERED_PAGE, type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
 import type { InFlightTable } from './in-flight.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { type Change, newRow, type WaitingRow, type WaitingTable } from './waiting.ts'
+import { type Change, newRow, type WaitingRow, type WaitingTable, withPayload } from './waiting.ts'
 
 /** All items of one id, in their order. */
 interface Bundle {
@@ -33,13 +33,25 @@ export function pushItems(
 ): void {
   const bundles = bundle(items)
   const ids = [...bundles.keys()]
-  const there = waiting.find(open.id, ids)
   const inFlight = flights.among(open.id, ids)
+  const rowOf = (id: string, { performIn, wake }: Bundle) => {
+    const position = { shard: shardOf(id, open.queue.shards), inFlight: inFlight.has(id) ? 1 : 0, retryCount: -1 }
+    return newRow(id, { ...position, performIn: Math.min(performIn, wake) })
+  }
+  if (inFlight.size === 0 && bundles.size === items.length) {
+    const rows = Array.from(bundles, ([id, one]) => withPayload(rowOf(id, one), one.payloads[0] as ScoredPayload))
+    if (waiting.enterNew(open.id, rows)) {
+      open.addFresh(rows)
+      return
+    }
+  }
+  const there = waiting.find(open.id, ids)
   const fresh: WaitingRow[] = []
   const grown: [row: WaitingRow, before: number][] = []
   const woken: WaitingRow[] = []
   const changes: Change[] = []
-  for (const [id, { payloads, performIn, wake }] of bundles) {
+  for (const [id, one] of bundles) {
+    const { payloads, wake } = one
     const known = there.get(id)
     if (known) {
       changes.push([known, payloads])
@@ -49,8 +61,7 @@ export function pushItems(
         woken.push(known)
       } else grown.push([known, known.size])
     } else {
-      const position = { shard: shardOf(id, open.queue.shards), inFlight: inFlight.has(id) ? 1 : 0, retryCount: -1 }
-      const row = newRow(id, { ...position, performIn: Math.min(performIn, wake) })
+      const row = rowOf(id, one)
       changes.push([row, payloads])
       fresh.push(row)
     }

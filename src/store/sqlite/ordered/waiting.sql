@@ -3,10 +3,13 @@ INSERT INTO ordered_waiting
   (queue, id, shard, in_flight, perform_in, retry_count, crashes, suspect, size, score, error, text)
 VALUES (?1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
--- addFresh: adds ids without failures and with one payload each. Fewer values make it faster.
+-- addFresh: adds ids without failures and with one payload each that do not wait yet. Fewer values make it faster.
 INSERT INTO ordered_waiting
   (queue, id, shard, in_flight, perform_in, retry_count, crashes, suspect, size, score, text)
-VALUES (?1, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?);
+VALUES (?1, ?, ?, 0, ?, -1, 0, 0, 1, ?, ?) ON CONFLICT DO NOTHING;
+
+-- oneOf: returns a row if one of two ids waits.
+SELECT 1 FROM ordered_waiting WHERE queue = ? AND id IN (?, ?) LIMIT 1;
 
 -- change: stores an id.
 UPDATE ordered_waiting SET shard = ?3, in_flight = ?4, perform_in = ?5, retry_count = ?6, crashes = ?7, suspect = ?8,

@@ -39,13 +39,24 @@ export class WaitingTable extends Tables {
     return found
   }
 
+  /**
+   * Adds rows without failures that have one payload each and are not in flight. Returns false, and changes nothing, if one of
+   * the ids waits already.
+   */
+  enterNew(queue: number, rows: readonly WaitingRow[]): boolean {
+    const ends = [rows[0], rows.at(-1)].map((row) => row?.id ?? null)
+    // A push that repeats an id mostly repeats them all.
+    if (this.db.first(sql.waiting.oneOf, queue, ...ends)) return false
+    return this.#insertNew(sql.waiting.addFresh, [queue], 5, rows.flatMap(freshValuesOf))
+  }
+
   enter(queue: number, rows: readonly WaitingRow[]): void {
     const plain: Value[] = []
     const others: Value[] = []
     for (const r of rows) {
       const isPlain =
         r.text !== null && r.retryCount === -1 && r.error === null && r.inFlight + r.crashes + r.suspect === 0
-      if (isPlain) plain.push(r.id, r.shard, r.performIn, r.score, r.text)
+      if (isPlain) plain.push(...freshValuesOf(r))
       else others.push(...valuesOf(r))
     }
     this.db.insert(sql.waiting.addFresh, [queue], 5, plain)
@@ -95,14 +106,19 @@ export class WaitingTable extends Tables {
       if (text !== null) values.push(id, score, text)
       for (const [text, score] of payloads) values.push(id, score, text)
     }
-    this.db.run('SAVEPOINT ordered_add')
-    const isNew = this.db.insert(sql.payload.add, [queue, 0], 3, values) * 3 === values.length
-    if (!isNew) this.db.run('ROLLBACK TO ordered_add')
-    this.db.run('RELEASE ordered_add')
-    if (!isNew) return false
+    if (!this.#insertNew(sql.payload.add, [queue, 0], 3, values)) return false
     for (const [row, payloads] of changes)
       Object.assign(row, { size: row.size + payloads.length, score: null, text: null })
     return true
+  }
+
+  /** Inserts rows. Returns false, and changes nothing, if one of them is there already. */
+  #insertNew(statement: string, shared: readonly Value[], width: number, values: readonly Value[]): boolean {
+    this.db.run('SAVEPOINT ordered_add')
+    const isNew = this.db.insert(statement, shared, width, values) * width === values.length
+    if (!isNew) this.db.run('ROLLBACK TO ordered_add')
+    this.db.run('RELEASE ordered_add')
+    return isNew
   }
 
   #addTo(queue: number, row: WaitingRow, payloads: readonly ScoredPayload[]): void {
@@ -202,6 +218,16 @@ function valuesOf(r: WaitingRow): Value[] {
   return [...position, r.crashes, r.suspect, r.size, r.score, r.error, r.text]
 }
 
+/** Returns the values of a row in the order of the statement `addFresh`. */
+function freshValuesOf({ id, shard, performIn, score, text }: WaitingRow): Value[] {
+  return [id, shard, performIn, score, text]
+}
+
+/** Returns the row with its only payload. */
+export function withPayload(row: WaitingRow, [text, score]: ScoredPayload): WaitingRow {
+  return Object.assign(row, { size: 1, text, score })
+}
+
 /** Adds payloads within the row, if it has at most one payload then. Returns false if they need their table. */
 function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean {
   const [first] = payloads
@@ -209,7 +235,7 @@ function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean
   if (payloads.length > 1) return false
   const [text, score] = first
   if (row.size === 0) {
-    Object.assign(row, { size: 1, text, score })
+    withPayload(row, first)
     return true
   }
   if (row.text !== text) return false

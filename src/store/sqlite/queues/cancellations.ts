@@ -6,6 +6,7 @@ import {
   type CancellationEffect,
   type CancellationStore,
   DROPPED_LIFE_MS,
+  type EventEffect,
   MAX_CANCELLATIONS,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -52,6 +53,13 @@ export function clearCancellation(db: Database, { jid, at, dropped }: Cancellati
   if (versionOf(db, jid) <= 0) return
   if (dropped) db.run(sql.cancellation.set, jid, -at)
   else db.run(sql.cancellation.unset, jid)
+}
+
+/** Drops a row that is cancelled, and would wait for its end from outside. Returns false if it is not cancelled. */
+export function dropCancelled(db: Database, { jid, at }: EventEffect): boolean {
+  if (versionOf(db, jid) <= 0) return false
+  db.run(sql.cancellation.set, jid, -at)
+  return true
 }
 
 /** Returns 0 if the job has no cancellation, and a negative number if the job was found and dropped. */

@@ -1,10 +1,13 @@
-/** Job sets: retry, schedule, dead. */
+/** Job sets: retry, schedule, dead, finished, and those of jobs that wait for a slot of a limit. */
 
-import type { Entry, SetName } from '../../contract.ts'
+import type { Entry, LimitedSet, SetName } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
+import { packed, slicesOf } from './packed.ts'
 
-export const ID: Record<SetName, number> = { retry: 1, schedule: 2, dead: 3 }
+const ID: Record<Exclude<SetName, LimitedSet>, number> = { retry: 1, schedule: 2, dead: 3, finished: -1 }
+/** No set has this id. */
+const NONE = 0
 
 /** The bounds behind the last entry and before the first one. */
 export const HIGHEST: Entry = { score: Number.POSITIVE_INFINITY, text: '\u{10ffff}' }
@@ -14,27 +17,63 @@ const LOWEST: Entry = { score: Number.NEGATIVE_INFINITY, text: '' }
 export const DUE_CHANNEL = ' due'
 
 export class JobSets extends Tables {
+  /** Returns the id of a set; that of no set for one that is not stored. */
+  idOf(set: SetName): number {
+    if (isLimited(set)) return this.db.first<{ id: number }>(sql.set.find, set)?.id ?? NONE
+    return ID[set]
+  }
+
   add(set: SetName, entry: Entry): void {
+    if (isLimited(set)) this.db.run(sql.set.create, set)
+    const id = this.idOf(set)
     // Another job may have the same text. A space at the end keeps both.
     let text = entry.text.toWellFormed()
-    while (!this.db.first(sql.set.add, ID[set], entry.score, text)) text += ' '
-    this.db.run(sql.set.grow, 1, ID[set])
-    if (set !== 'dead') this.db.notify(DUE_CHANNEL)
+    while (!this.db.first(sql.set.add, id, entry.score, text)) text += ' '
+    this.db.run(sql.set.grow, 1, id)
+    if (set === 'retry' || set === 'schedule') this.db.notify(DUE_CHANNEL)
+  }
+
+  /** Adds jobs that are done. Of jobs with the same text and score one stays. */
+  addFinished(entries: readonly Entry[]): void {
+    let added = 0
+    for (const slice of slicesOf(entries, ({ text }) => text.length)) {
+      const [spans, bytes] = packed(slice.map(({ text }) => text))
+      const scores = JSON.stringify(slice.map(({ score }) => score))
+      added += this.db.run(sql.set.addAll, ID.finished, scores, spans, bytes)
+    }
+    if (added > 0) this.db.run(sql.set.grow, added, ID.finished)
+  }
+
+  /** Removes the lowest entries: as many as exceed `max`, and those with a score below `since`; at most `limit`. */
+  removeLowest(set: SetName, max: number, since: number, limit: number): number {
+    const id = this.idOf(set)
+    const { old } = this.db.first<{ old: number }>(sql.set.countBelow, id, since, limit) as { old: number }
+    const n = Math.min(Math.max(this.size(set) - max, old), limit)
+    const last = n > 0 ? this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
+    if (!last) return 0
+    const removed = this.db.run(sql.set.removeTo, id, last.score, last.text)
+    this.db.run(sql.set.grow, -removed, id)
+    return removed
   }
 
   /** Returns whether the set had this entry, unchanged. */
   remove(set: SetName, entry: Entry): boolean {
-    if (!this.db.first(sql.set.remove, ID[set], entry.score, entry.text)) return false
-    this.db.run(sql.set.grow, -1, ID[set])
+    const id = this.idOf(set)
+    if (!this.db.first(sql.set.remove, id, entry.score, entry.text)) return false
+    this.db.run(sql.set.grow, -1, id)
     return true
   }
 
   size(set: SetName): number {
-    return this.db.first<{ size: number }>(sql.set.size, ID[set])?.size ?? 0
+    return this.db.first<{ size: number }>(sql.set.size, this.idOf(set))?.size ?? 0
   }
 
   page(set: SetName, { after, desc, limit }: { after?: Entry; desc?: boolean; limit: number }): Entry[] {
     const { score, text } = after ?? (desc ? HIGHEST : LOWEST)
-    return this.db.all<Entry>(desc ? sql.set.pageDown : sql.set.pageUp, ID[set], score, text, limit)
+    return this.db.all<Entry>(desc ? sql.set.pageDown : sql.set.pageUp, this.idOf(set), score, text, limit)
   }
+}
+
+function isLimited(set: SetName): set is LimitedSet {
+  return set.startsWith('limited:')
 }

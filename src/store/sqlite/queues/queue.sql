@@ -4,6 +4,17 @@ UPDATE queue SET tail = tail + ?3, size = size + ?2, cleared = 0 WHERE name = ?1
 -- growFront: reserves positions at the front; returns the queue and the position before the first one.
 UPDATE queue SET head = head - ?3, size = size + ?2, cleared = 0 WHERE name = ?1 RETURNING id, head;
 
+-- growBackOf: reserves ?4 positions at the back of a priority, whose positions begin at ?3; returns the last one.
+INSERT INTO queue_priority (queue, priority, head, tail) VALUES (?1, ?2, ?3, ?3 + ?4)
+ON CONFLICT DO UPDATE SET tail = tail + ?4 RETURNING tail;
+
+-- growFrontOf: reserves positions at the front of a priority; returns the position before the first one.
+INSERT INTO queue_priority (queue, priority, head, tail) VALUES (?1, ?2, ?3 - ?4, ?3)
+ON CONFLICT DO UPDATE SET head = head - ?4 RETURNING head;
+
+-- grow: increases the size of a queue and returns it. No row: the queue is new.
+UPDATE queue SET size = size + ?2, cleared = 0 WHERE name = ?1 RETURNING id;
+
 -- create: creates a queue if it does not exist.
 INSERT INTO queue (name) VALUES (?) ON CONFLICT DO NOTHING;
 
@@ -17,6 +28,9 @@ SELECT ?1, ?2 + key, CAST(substr(?4, (value >> 25) + 1, value & 33554431) AS TEX
 
 -- find: returns the id of a queue if it has jobs and is not paused.
 SELECT id FROM queue WHERE name = ?1 AND size > 0 AND NOT EXISTS (SELECT 1 FROM paused WHERE queue = ?1);
+
+-- length: returns the number of jobs of a queue.
+SELECT size FROM queue WHERE name = ?;
 
 -- sizes: returns the sizes of the next jobs of a queue, in order.
 SELECT octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY position LIMIT ?;
@@ -64,6 +78,9 @@ SELECT position FROM ready WHERE queue = ? AND position = ? AND text = ?;
 -- remove: deletes one job.
 DELETE FROM ready WHERE queue = ? AND position = ? AND text = ? RETURNING position;
 
+-- replace: gives a job another text.
+UPDATE ready SET text = ? WHERE queue = ? AND position = ? AND text = ?;
+
 -- clearTo: deletes the jobs up to a position that contain no text of a JSON array.
 DELETE FROM ready WHERE queue = ? AND position <= ?
 AND NOT EXISTS (SELECT 1 FROM json_each(?) AS needle WHERE instr(ready.text, needle.value) > 0);
@@ -81,6 +98,10 @@ UPDATE queue SET cleared = 1 WHERE id = ? AND size = 0;
 SELECT name, size, (SELECT text FROM ready WHERE queue = queue.id ORDER BY position LIMIT 1) AS next
 FROM queue WHERE name = ?;
 
+-- heads: returns the next job of each priority; of one without jobs, that of a lower one. ?1 is below the positions of priority 0.
+SELECT queue.name, (SELECT text FROM ready WHERE ready.queue = queue.id AND position > p.head ORDER BY position LIMIT 1) AS text
+FROM (SELECT queue AS id, head FROM queue_priority UNION SELECT queue, ?1 FROM queue_priority) AS p JOIN queue ON queue.id = p.id;
+
 -- pause: pauses a queue.
 INSERT INTO paused (queue) VALUES (?) ON CONFLICT DO NOTHING;
 
@@ -95,3 +116,6 @@ DELETE FROM pushed_once WHERE at < ?;
 
 -- rememberPush: stores the id of a push with `once`. No row: it was pushed before.
 INSERT INTO pushed_once (jid, at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING jid;
+
+-- forgetPush: deletes the id of a push with `once` that was refused.
+DELETE FROM pushed_once WHERE jid = ?;

@@ -1,8 +1,10 @@
 /** Ready jobs: pushing them to either end of their queue, and fetching them from the front. */
 
-import type { FetchedJob } from '../../contract.ts'
+import { baseQueue, priorityName, priorityOf } from '../../../job/priority.ts'
+import type { FetchedJob, SqlValue } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
+import { MOST_BYTES, packed, slicesOf } from './packed.ts'
 
 export class Queues extends Tables {
   /** Adds jobs at the back, in the order given. */
@@ -10,7 +12,7 @@ export class Queues extends Tables {
     if (texts.length === 0) return
     const back = this.openBack(queue, texts.length)
     let { position } = back
-    for (const slice of slicesOf(texts)) {
+    for (const slice of slicesOf(texts, ({ length }) => length)) {
       const [first] = slice
       if (slice.length === 1) this.db.run(sql.queue.put, back.id, position, (first as string).toWellFormed())
       else this.db.run(sql.queue.putAll, back.id, position, ...packed(slice))
@@ -20,6 +22,18 @@ export class Queues extends Tables {
 
   /** Reserves positions at the back for jobs. Returns the queue's id and the first position. */
   openBack(queue: string, jobs: number, positions = jobs): { id: number; position: number } {
+    const priority = priorityOf(queue)
+    if (priority > 0) {
+      const id = this.#growSize(baseQueue(queue), jobs)
+      const row = this.db.first<{ tail: number }>(
+        sql.queue.growBackOf,
+        id,
+        priority,
+        -priority * SPAN_OF_PRIORITY,
+        positions,
+      )
+      return { id, position: (row as { tail: number }).tail - positions + 1 }
+    }
     const { id, tail } = this.#grow<{ id: number; tail: number }>(sql.queue.growBack, queue, jobs, positions)
     this.db.notify(queue)
     return { id, position: tail - positions + 1 }
@@ -27,9 +41,25 @@ export class Queues extends Tables {
 
   /** Adds a job at the front. */
   pushFront(queue: string, text: string): void {
-    const { id, head } = this.#grow<{ id: number; head: number }>(sql.queue.growFront, queue, 1, 1)
+    const { id, head } = this.#openFront(queue)
     this.db.run(sql.queue.put, id, head + 1, text.toWellFormed())
+  }
+
+  #openFront(queue: string): { id: number; head: number } {
+    const priority = priorityOf(queue)
+    if (priority > 0) {
+      const id = this.#growSize(baseQueue(queue), 1)
+      const row = this.db.first<{ head: number }>(sql.queue.growFrontOf, id, priority, -priority * SPAN_OF_PRIORITY, 1)
+      return { id, head: (row as { head: number }).head }
+    }
     this.db.notify(queue)
+    return this.#grow(sql.queue.growFront, queue, 1, 1)
+  }
+
+  /** Adds jobs to the size of a queue, and returns its id. */
+  #growSize(queue: string, jobs: number): number {
+    this.db.notify(queue)
+    return this.#grow<{ id: number }>(sql.queue.grow, queue, jobs).id
   }
 
   /** Moves at most `n` jobs of the queues, in their order, to an owner. */
@@ -49,7 +79,11 @@ export class Queues extends Tables {
       this.db.run(sql.queue.fetch, owner, found.id, first, isConsecutive ? null : JSON.stringify(positions), json)
       this.db.run(sql.queue.shrink, positions.length, found.id)
       for (const [i, position] of positions.entries())
-        fetched.push({ queue, ticket: ticketOf(found.id, position), text: texts[i] as string })
+        fetched.push({
+          queue: queueAt(queue, position),
+          ticket: ticketOf(found.id, position),
+          text: texts[i] as string,
+        })
     }
     return fetched
   }
@@ -71,20 +105,17 @@ export class Queues extends Tables {
     return queues.some((queue) => this.db.first(sql.queue.find, queue) !== undefined)
   }
 
-  #grow<Row>(statement: string, queue: string, jobs: number, positions: number): Row {
-    const row = this.db.first<Row>(statement, queue, jobs, positions)
+  #grow<Row>(statement: string, ...values: [queue: string, jobs: number, positions?: number]): Row {
+    const row = this.db.first<Row>(statement, ...(values as SqlValue[]))
     if (row) return row
-    this.db.run(sql.queue.create, queue)
-    return this.db.first<Row>(statement, queue, jobs, positions) as Row
+    this.db.run(sql.queue.create, values[0])
+    return this.db.first<Row>(statement, ...(values as SqlValue[])) as Row
   }
 }
 
 export interface Sized {
   bytes: number
 }
-
-/** The most bytes of texts in one statement, except for a job that is larger by itself. */
-const MOST_BYTES = 8_000_000
 
 /** Returns how many of the first texts fit into one statement. */
 export function howManyFit(sizes: readonly Sized[]): number {
@@ -96,38 +127,12 @@ export function howManyFit(sizes: readonly Sized[]): number {
   return beyond === -1 ? sizes.length : beyond
 }
 
-/** Splits texts into slices for one statement each. */
-function* slicesOf(texts: readonly string[]): Generator<string[]> {
-  let slice: string[] = []
-  let sum = 0
-  for (const text of texts) {
-    sum += text.length
-    if (slice.length > 0 && sum > MOST_BYTES) {
-      yield slice
-      slice = []
-      sum = text.length
-    }
-    slice.push(text)
-  }
-  yield slice
-}
+/** The positions of the jobs with priority n begin at -n times this number. */
+export const SPAN_OF_PRIORITY = 2 ** 48
 
-/** Texts of one slice have fewer bytes than this, because MOST_BYTES counts characters of at most 3 bytes. */
-const SPAN = 2 ** 25
-
-/** Returns where each text is, as start * SPAN + length, and the bytes of all. Half a surrogate pair becomes U+FFFD. */
-function packed(texts: readonly string[]): [spans: string, bytes: Buffer] {
-  const text = texts.join('')
-  let bytes = Buffer.from(text)
-  const isAscii = bytes.length === text.length
-  if (!isAscii) bytes = Buffer.from(texts.map((one) => one.toWellFormed()).join(''))
-  let start = 0
-  const spans = texts.map((one) => {
-    const length = isAscii ? one.length : Buffer.byteLength(one)
-    start += length
-    return (start - length) * SPAN + length
-  })
-  return [JSON.stringify(spans), bytes]
+/** Returns the name of the queue and priority that a position belongs to. */
+export function queueAt(queue: string, position: number): string {
+  return position > -SPAN_OF_PRIORITY / 2 ? queue : priorityName(queue, Math.round(-position / SPAN_OF_PRIORITY))
 }
 
 /** Returns the ticket of a job: its queue and the position it was fetched from. No position is used twice. */

@@ -1,5 +1,16 @@
+-- find: returns the id of a set.
+SELECT id FROM job_set WHERE name = ?;
+
+-- create: creates a set if it does not exist.
+INSERT INTO job_set (name) VALUES (?) ON CONFLICT DO NOTHING;
+
 -- add: adds an entry. No row: the set has this text with this score already.
 INSERT INTO entry ("set", score, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING score;
+
+-- addAll: adds entries: ?4 has the bytes of all texts, ?3 says where they are (see putAll), and ?2 is a JSON array of the scores.
+INSERT INTO entry ("set", score, text)
+SELECT ?1, ?2 ->> key, CAST(substr(?4, (value >> 25) + 1, value & 33554431) AS TEXT) FROM json_each(?3)
+WHERE true ON CONFLICT DO NOTHING;
 
 -- grow: changes the size of a set.
 UPDATE job_set SET size = size + ? WHERE id = ?;
@@ -12,6 +23,15 @@ SELECT score FROM entry WHERE "set" = ? ORDER BY score, text LIMIT 1 OFFSET ?;
 
 -- remove: deletes an entry if it is unchanged.
 DELETE FROM entry WHERE "set" = ? AND score = ? AND text = ? RETURNING score;
+
+-- countBelow: counts the entries below a score, up to a number.
+SELECT count(*) AS old FROM (SELECT 1 FROM entry WHERE "set" = ? AND score < ? LIMIT ?);
+
+-- atUp: returns the entry at a rank, lowest first.
+SELECT score, text FROM entry WHERE "set" = ? ORDER BY score, text LIMIT 1 OFFSET ?;
+
+-- removeTo: deletes the entries up to (score, text).
+DELETE FROM entry WHERE "set" = ? AND (score, text) <= (?, ?);
 
 -- size: returns the number of entries.
 SELECT size FROM job_set WHERE id = ?;

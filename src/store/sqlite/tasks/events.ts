@@ -11,6 +11,7 @@ import {
   type ReasonCount,
 } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
+import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import {
   BACKLOG,
@@ -43,14 +44,15 @@ export class Events extends Tables {
         : status
           ? this.#eventsOf(task.key, status, after, limit)
           : this.db.all<EventRow>(sql.event.page, task.key, after, limit)
-    return rows.map((row) => this.#recordOf(task, row))
+    const parked = this.db.get(Deferrals).parked(task, rows)
+    return rows.map((row) => this.#recordOf(task, row, parked))
   }
 
   find(jid: string): EventRecord | null {
     const { id, index } = splitTaskJid(jid)
     const task = this.db.first<TaskRow>(sql.task.load, id)
     const row = task && this.db.first<EventRow>(sql.event.one, task.key, index)
-    return task && row ? this.#recordOf(task, row) : null
+    return task && row ? this.#recordOf(task, row, this.db.get(Deferrals).parked(task, [row])) : null
   }
 
   reasons(id: string): ReasonCount[] {
@@ -88,7 +90,8 @@ export class Events extends Tables {
       .slice(0, limit)
   }
 
-  #recordOf(task: TaskRow, row: EventRow): EventRecord {
+  #recordOf(task: TaskRow, row: EventRow, parked: ReadonlyMap<number, number>): EventRecord {
+    const deferredUntil = row.status === STATUS_CODE.working ? parked.get(row.idx) : undefined
     return {
       index: row.idx,
       jid: taskJid(task.id, row.idx),
@@ -105,6 +108,7 @@ export class Events extends Tables {
       finishedAt: row.finished_at,
       result: row.result,
       messages: this.#messages(task.key, row.idx),
+      ...(deferredUntil === undefined ? {} : { deferredUntil }),
     }
   }
 

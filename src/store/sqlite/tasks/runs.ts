@@ -3,6 +3,7 @@
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
+import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { hasEnded, isStopped, REJECTED, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
@@ -50,8 +51,15 @@ export class Runs extends Tables {
       ledger,
       rows.map(({ idx }) => idx),
     )
+    const parked = this.db.get(Deferrals).parked(task, rows)
     for (const { idx } of rows) {
       const event = ledgers.event(ledger, idx)
+      if (event && parked.has(idx) && event.status === STATUS_CODE.working) {
+        this.db.get(Deferrals).end(task, event)
+        ledgers.cancel(ledger, event)
+        answer.cancelled++
+        continue
+      }
       // A row that shares its job with others may be working without being in the window.
       if (event?.location === WINDOW || event?.status === STATUS_CODE.working)
         answer.maybeRunning.push(taskJid(task.id, idx))

@@ -1,8 +1,10 @@
 import { memberText } from '../../../job/json.ts'
+import { splitTaskJid } from '../../../job/payload.ts'
 import {
   dueOf,
   EVENT_STATUSES,
   isInAttempt,
+  NOTHING_REFUSED,
   type PushItem,
   type TaskSpec,
   type TaskStore,
@@ -16,6 +18,7 @@ import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { ELSEWHERE, eventsOf, OPEN, recordOf, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding, UNKNOWN } from './adding.ts'
+import { DeferredRows, UNKNOWN_ROW } from './deferred-rows.ts'
 import { Events } from './events.ts'
 import { Runs } from './runs.ts'
 
@@ -65,6 +68,17 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
   readonly leaveWindow: TaskStore['leaveWindow'] = (id, indexes, now) =>
     this.#change(id, now, undefined, (db, ledgers, ledger) => db.get(Runs).leaveWindow(ledgers, ledger, indexes))
 
+  readonly defer: TaskStore['defer'] = (row, now) =>
+    this.#change(splitTaskJid(row.jid).id, now, 'unknown', (db, ledgers, ledger) =>
+      db.get(DeferredRows).defer(ledgers, ledger, row),
+    )
+  readonly endDeferred: TaskStore['endDeferred'] = (end, now) =>
+    this.#change(splitTaskJid(end.jid).id, now, UNKNOWN_ROW, (db, ledgers, ledger) =>
+      db.get(DeferredRows).end(ledgers, ledger, end, now),
+    )
+  readonly overdue: TaskStore['overdue'] = (now, limit) =>
+    this.file.read((db) => db.get(DeferredRows).overdue(now, limit))
+
   readonly changeEvents: TaskStore['changeEvents'] = (effects, now) =>
     this.file.write((db) =>
       withLedgers(db, now, (ledgers) => {
@@ -77,14 +91,23 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
     this.file.write((db) => {
       const key = db.first<{ key: number }>(sql.task.startDeleting, id)?.key
       if (key === undefined) return true
-      const { dropEvents, dropMessages, dropBacklog, dropProducers, dropReasons, dropParts } = sql.task
+      const { dropEvents, dropMessages, dropBacklog, dropDeferrals, dropProducers, dropReasons, dropParts } = sql.task
       let left = limit
-      for (const drop of [dropMessages, dropBacklog, dropProducers, dropReasons, dropParts, dropEvents]) {
+      for (const drop of [
+        dropMessages,
+        dropBacklog,
+        dropDeferrals,
+        dropProducers,
+        dropReasons,
+        dropParts,
+        dropEvents,
+      ]) {
         const some = drop === dropParts ? Math.min(left, PARTS) : left
         const gone = db.all(drop, key, some).length
         left -= gone
         if (gone === some) return false
       }
+      db.run(sql.task.dropLabels, key)
       db.run(sql.task.drop, key)
       return true
     })
@@ -105,13 +128,13 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly reasons: TaskStore['reasons'] = (id) => this.file.read((db) => db.get(Events).reasons(id))
 
-  readonly pushTracked: TaskStore['pushTracked'] = (items, now) =>
-    pushInChunks(
-      this.file,
-      items,
-      (db, chunk) => pushAllTracked(db, chunk, now),
-      ({ item }) => item,
-    )
+  readonly pushTracked: TaskStore['pushTracked'] = async (items, now) => {
+    const push = (db: Database, chunk: TrackedPush[]) => {
+      pushAllTracked(db, chunk, now)
+      return NOTHING_REFUSED
+    }
+    await pushInChunks(this.file, items, push, ({ item }) => item)
+  }
 
   readonly putPart: TaskStore['putPart'] = (id, index, bytes, maxBytes, by) =>
     this.file.write((db) => {
@@ -144,11 +167,16 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
       return row ? recordOf(row) : null
     })
 
-  readonly page: TaskStore['page'] = ({ before, limit }) =>
+  readonly page: TaskStore['page'] = ({ before, limit, label }) =>
     this.file.read((db) => {
-      const rows = before
-        ? db.all<TaskRow>(sql.task.older, before.createdAt, before.id, limit)
-        : db.all<TaskRow>(sql.task.newest, limit)
+      const by = label && ([label.name, label.value] as const)
+      const rows = by
+        ? before
+          ? db.all<TaskRow>(sql.task.olderOf, ...by, before.createdAt, before.id, limit)
+          : db.all<TaskRow>(sql.task.newestOf, ...by, limit)
+        : before
+          ? db.all<TaskRow>(sql.task.older, before.createdAt, before.id, limit)
+          : db.all<TaskRow>(sql.task.newest, limit)
       return rows.map(recordOf)
     })
 
@@ -229,5 +257,6 @@ function insert(db: Database, task: TaskSpec, state: 'adding' | 'running'): numb
     task.producer,
     task.rowsPerJob ?? null,
   )
+  if (row && task.labels) db.run(sql.task.addLabels, row.key, JSON.stringify(task.labels))
   return row?.key
 }

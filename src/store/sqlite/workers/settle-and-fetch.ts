@@ -1,9 +1,10 @@
 /** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
-import type { SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
+import type { Entry, SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { move } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
+import { JobSets } from '../queues/job-sets.ts'
 import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from './leases.ts'
@@ -79,13 +80,18 @@ function settle(
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
   const ended = settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))
+  const finished: Entry[] = []
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = ledgers.advance(effects)
   ledgers.prepare(effects, applied)
   for (const { move: to, effects, also = [] } of ended) {
-    if (to || effects) move(db, ledgers, to, effects, applied)
+    if (to?.to === 'finished') {
+      ledgers.apply(effects, applied)
+      finished.push(to)
+    } else if (to || effects) move(db, ledgers, to, effects, applied)
     for (const branch of also) move(db, ledgers, branch.to, branch.effects, applied)
   }
+  if (finished.length > 0) db.get(JobSets).addFinished(finished)
   return isOwn.map((own) => (own ? 'ok' : 'fenced'))
 }
 

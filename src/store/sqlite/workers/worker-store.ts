@@ -14,7 +14,7 @@ import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { applyEach, move } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
-import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
+import { parseTicket, Queues, queueAt, ticketOf } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding } from '../tasks/adding.ts'
 import { Leases } from './leases.ts'
@@ -98,7 +98,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     return this.file.read((db) =>
       db.all<Row>(sql.owner.orphaned, limit).map(({ owner, queue, queueId, position, text }) => ({
         owner,
-        queue,
+        queue: queueAt(queue, position),
         ticket: ticketOf(queueId, position),
         text,
       })),
@@ -178,7 +178,9 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     const from = after.split(':').map(Number) as [number, number, number]
     return this.file.read((db) => {
       const rows = db.all<Row>(sql.owner.fetched, ...from, limit)
-      const items = rows.map(({ owner, queue, text }): OwnedJob => ({ owner, queue, text }))
+      const items = rows.map(
+        ({ owner, queue, position, text }): OwnedJob => ({ owner, queue: queueAt(queue, position), text }),
+      )
       const last = rows.at(-1)
       const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.position}` : null
       return { items, next }

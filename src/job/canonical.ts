@@ -1,4 +1,4 @@
-import { stringifyJson } from '../job/json.ts'
+import { stringifyJson } from './json.ts'
 
 /**
  * JSON with the members of each object in one order, so that two payloads are the same when their texts are.

@@ -1,0 +1,107 @@
+/** The newest batches. */
+
+import { tell } from '../../api/client.ts'
+import type { Batch, Page } from '../../api/types.ts'
+import { at, encoded } from '../../base.ts'
+import { Head } from '../../components/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Pill } from '../../components/status.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { When } from '../../components/time.tsx'
+import { doing } from '../../components/toast.tsx'
+import { number } from '../../format/number.ts'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
+import { useData } from '../../live/use-data.ts'
+
+/** The status of a row that looks like the state of a batch. */
+const LIKE = { running: 'working', succeeded: 'finished', dead: 'error', failed: 'failed' } as const
+
+export default function Batches() {
+  const { data, error, reload } = useData<Page<Batch>>('/batches?limit=100')
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head title={t('batches.title')} />
+      <section class="panel list">
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton />}
+        {data?.items.length === 0 && (
+          <Empty icon="tasks" title={t('batches.none')}>
+            {t('batches.noneWhat')}
+            <br />
+            <code>{'hq.batch({ onSuccess: Report }, () => ImportShop.performBulk(shops))'}</code>
+          </Empty>
+        )}
+        {data && data.items.length > 0 && (
+          <Table label={t('batches.title')} rows={data.items} columns={columns(reload)} keyOf={({ bid }) => bid} />
+        )}
+      </section>
+    </main>
+  )
+}
+
+function columns(reload: () => Promise<void>): Column<Batch>[] {
+  const counts = ['total', 'pending', 'succeeded', 'dead', 'failed'] as const
+  return [
+    {
+      name: 'batch',
+      title: t('batches.batch'),
+      class: 'max',
+      cell: ({ bid, description, state, waiting }) => (
+        <>
+          <span class="row">
+            <bdi class="cut">{description ?? bid}</bdi>
+            <Pill like={LIKE[state]}>{t(`batches.state.${state}`)}</Pill>
+          </span>
+          <span class="sub cut">
+            <code>{bid}</code>{' '}
+            {waiting && (
+              <a class="link" href={at(`/jobs/${encoded(waiting.jid)}`)}>
+                {t('batches.waits')}
+              </a>
+            )}
+          </span>
+        </>
+      ),
+    },
+    ...counts.map(
+      (name): Column<Batch> => ({
+        name,
+        title: t(`batches.${name}`),
+        class: name === 'total' || name === 'pending' ? 'num' : 'num hide-s',
+        cell: (batch) => number(batch[name]),
+      }),
+    ),
+    {
+      name: 'created',
+      title: t('batches.created'),
+      class: 'num hide-s',
+      cell: ({ createdAt }) => <When at={createdAt} />,
+    },
+    ...(about.value?.readOnly === false
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: (batch: Batch) => <Cancel batch={batch} reload={reload} />,
+          },
+        ]
+      : []),
+  ]
+}
+
+function Cancel({ batch: { bid, pending }, reload }: { batch: Batch; reload(): Promise<void> }) {
+  if (pending === 0) return null
+  const cancel = async () => {
+    await doing(tell('POST', `/batches/${encoded(bid)}/cancel`), () => t('batches.cancelled', { bid }))
+    await reload()
+  }
+  return (
+    <span class="acts-cell">
+      <button type="button" class="btn s" onClick={() => void cancel()}>
+        {t('batches.cancel')}
+      </button>
+    </span>
+  )
+}

@@ -1,0 +1,131 @@
+/** Collects the pushes of the function of a batch until it has returned, so that an error in it pushes nothing. */
+
+import type { Bulk } from '../client/bulk.ts'
+import type { OrderedNames } from '../client/ordered-names.ts'
+import type { OrderedPushRequest, PushPipe, PushTarget } from '../client/push-target.ts'
+import type { PushRequest } from '../client/request.ts'
+import { invalidOption } from '../job/errors.ts'
+import { forEachOf } from '../job/json.ts'
+import type { Payload } from '../job/payload.ts'
+import type { BatchPush, BatchSpec, NewMember } from '../store/contract.ts'
+
+/** The most jobs that one call stores, and the characters of their texts: the store takes all of them in one step. */
+export const MOST_JOBS = 10_000
+const MOST_CHARACTERS = 64_000_000
+
+export class BatchTarget implements PushTarget, BatchPush {
+  readonly bid: string
+  readonly orderedNames: OrderedNames | undefined
+  readonly batches: BatchSpec[] = []
+  readonly members: NewMember[] = []
+  readonly #open = new Set<Promise<unknown>>()
+  #characters = 0
+  #isClosed = false
+  #failure: { thrown: unknown } | undefined
+
+  constructor(bid: string, orderedNames: OrderedNames | undefined) {
+    this.bid = bid
+    this.orderedNames = orderedNames
+  }
+
+  /** Resolves when the job is collected; null when middleware stopped it. An error fails the batch, too. */
+  push(pipe: PushPipe, request: PushRequest): Promise<string | null> {
+    return this.track(() => this.#collect(pipe, request))
+  }
+
+  pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
+    return this.track(async () => {
+      const plan = pipe.plan(bulk)
+      const jids: (string | null)[] = []
+      await forEachOf<unknown>(bulk.rows, (args) => {
+        const added = this.#collect(pipe, plan.request(args, jids.length))
+        return added.then((jid) => void jids.push(jid))
+      })
+      plan.end(jids.length)
+      return jids
+    })
+  }
+
+  pushOrdered({ name }: OrderedPushRequest): Promise<never> {
+    return this.#refuse(
+      `${name} is an ordered queue, whose items can't be in a batch: push them outside of its function`,
+    )
+  }
+
+  apart(what: string): Promise<never> {
+    return this.#refuse(`${what} can't be part of a batch: call it outside of the function of hq.batch`)
+  }
+
+  /** Runs a step of the function. The batch waits for it, and fails with it. */
+  track<T>(work: () => Promise<T>): Promise<T> {
+    const step = this.#isClosed ? Promise.reject(late()) : work()
+    if (!this.#isClosed) {
+      this.#open.add(step)
+      step.then(
+        () => this.#open.delete(step),
+        (thrown) => {
+          this.#open.delete(step)
+          this.#failure ??= { thrown }
+        },
+      )
+    }
+    // The batch itself rejects.
+    step.catch(() => {})
+    return step
+  }
+
+  /** Adds a member. @throws INVALID_OPTION when there are too many */
+  add(...members: NewMember[]): void {
+    for (const member of members) {
+      this.#characters += member.item?.text.length ?? 0
+      this.members.push(member)
+    }
+    if (this.members.length <= MOST_JOBS && this.#characters <= MOST_CHARACTERS) return
+    const most = `${MOST_JOBS.toLocaleString('en')} jobs, or ${MOST_CHARACTERS / 1e6} MB`
+    throw invalidOption(
+      `a batch takes at most ${most}, in one call: add the others from its jobs with ctx.batch.add, or use a task`,
+    )
+  }
+
+  /** Forgets what was collected. */
+  clear(): void {
+    this.batches.length = 0
+    this.members.length = 0
+  }
+
+  /** Waits for all steps. @throws the first error of a push, also when the function has caught it */
+  async close(): Promise<void> {
+    while (this.#open.size > 0) await Promise.allSettled(this.#open)
+    this.#isClosed = true
+    if (this.#failure) throw this.#failure.thrown
+  }
+
+  async #collect(pipe: PushPipe, request: PushRequest): Promise<string | null> {
+    const payload = pipe.normalise(request)
+    refuseSpecial(payload)
+    payload.bid = this.bid
+    const passed = await pipe.pass(payload)
+    if (!passed) return null
+    const { jid, destination } = pipe.write(passed)
+    this.add({ bid: this.bid, id: jid, item: destination })
+    return jid
+  }
+
+  #refuse(message: string): Promise<never> {
+    return this.track(() => Promise.reject(invalidOption(message)))
+  }
+}
+
+/** @throws INVALID_OPTION for a job that can't be in a batch */
+export function refuseSpecial({ class: name, hk_task, hk_unique }: Payload): void {
+  if (hk_task !== undefined) {
+    throw invalidOption(`${name}: a tracked job can't be in a batch or flow: push it with set({ track: false })`)
+  }
+  if (hk_unique !== undefined) {
+    throw invalidOption(`${name}: a unique job can't be in a batch or flow: push it with set({ unique: false })`)
+  }
+}
+
+function late(): Error {
+  return invalidOption('a push came after the function of its batch had returned: await each push in the function')
+}

@@ -1,0 +1,194 @@
+/** `hq.batches`: finds and cancels batches, and reads their members. */
+
+import type { AppPort } from '../app/port.ts'
+import type { BatchAccess, ChildResult } from '../job/context.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { parseJson } from '../job/json.ts'
+import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
+import { isBid } from '../job/payload.ts'
+import type { BatchMember, BatchReader, BatchRecord, ChildFailure } from '../store/contract.ts'
+import { addToBatch } from './create.ts'
+
+/**
+ * `running`: a job has not ended. `succeeded`: all have succeeded. `dead`: all have ended, and those in the dead set may be
+ * retried by hand. `failed`: all have ended, some without success.
+ */
+export const BATCH_STATES = ['running', 'succeeded', 'dead', 'failed'] as const
+export type BatchState = (typeof BATCH_STATES)[number]
+
+/** A batch. Its members are jobs and nested batches. */
+export interface Batch
+  extends Pick<BatchRecord, 'bid' | 'parent' | 'total' | 'pending' | 'retrying' | 'dead' | 'failed' | 'succeeded'> {
+  state: BatchState
+  description: string | null
+  /** The option `data`; null without it. */
+  data: unknown
+  /** The job of a flow that waits for the members; null when none waits. */
+  waiting: { jid: string; queue: string; onChildFailure: ChildFailure } | null
+  createdAt: Date
+  /** When a member changed last. */
+  progressAt: Date
+  /** When every member had ended for the first time. */
+  completedAt: Date | null
+  succeededAt: Date | null
+  /** When the first job died. */
+  diedAt: Date | null
+}
+
+export interface BatchMeta {
+  description?: string
+  data?: unknown
+  /** The children of a flow; `bid` is the batch of their own children. */
+  children?: { jid: string; job: string; bid?: string }[]
+}
+
+const PAGE = 100
+const CURSOR: OptionRule = [(text) => /^\d+-[0-9a-f]{16}$/.test(String(text)), 'the `next` of the page before']
+
+export class Batches {
+  readonly #app: AppPort
+
+  constructor(app: AppPort) {
+    this.#app = app
+  }
+
+  /** Returns a batch; null when there is none, or it is kept no longer. */
+  async get(bid: string): Promise<Batch | null> {
+    checkText('hq.batches.get: a bid', bid)
+    const record = await readerOf(this.#app).find(bid)
+    return record && batchOf(record)
+  }
+
+  /** Returns all batches, newest first. */
+  async *list(): AsyncGenerator<Batch> {
+    let cursor: string | undefined
+    do {
+      const { items, next } = await this.page({ cursor, limit: PAGE })
+      yield* items
+      cursor = next ?? undefined
+    } while (cursor !== undefined)
+  }
+
+  /** Returns a page of batches, newest first. `next` is the `cursor` of the next page. @throws INVALID_OPTION */
+  async page(
+    options: { cursor?: string | undefined; limit?: number } = {},
+  ): Promise<{ items: Batch[]; next: string | null }> {
+    checkOptions('hq.batches.page', options, { cursor: CURSOR, limit: 'count' })
+    const { cursor, limit = 25 } = options
+    const [createdAt, bid = ''] = cursor?.split('-') ?? []
+    const before = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
+    const records = await readerOf(this.#app).page({ before, limit })
+    const last = records.length === limit ? records.at(-1) : undefined
+    return { items: records.map(batchOf), next: last ? `${last.createdAt}-${last.bid}` : null }
+  }
+
+  /** Returns the members that have not succeeded or failed: jids of jobs, and bids of nested batches, in any order. */
+  async *members(bid: string): AsyncGenerator<BatchMember> {
+    checkText('hq.batches.members: a bid', bid)
+    const seen = new Set<string>()
+    let after: string | undefined
+    do {
+      const { items, next } = await readerOf(this.#app).members(bid, { after, limit: PAGE })
+      for (const member of items) {
+        if (seen.has(member.id)) continue
+        seen.add(member.id)
+        yield member
+      }
+      after = next ?? undefined
+    } while (after !== undefined)
+  }
+
+  /** Adds the jobs that `work` pushes to a batch that has not ended. @throws BATCH_ENDED, and what `work` throws */
+  add(bid: string, work: () => unknown): Promise<void> {
+    checkText('hq.batches.add: a bid', bid)
+    return addToBatch(this.#app, bid, work)
+  }
+
+  /**
+   * Requests that no pending job of a batch, and of the batches in it, runs (any more). Workers drop waiting jobs when they
+   * fetch them. @returns how many jobs were cancelled; @throws UNKNOWN_BATCH
+   */
+  async cancel(bid: string): Promise<number> {
+    checkText('hq.batches.cancel: a bid', bid)
+    const { store, now } = this.#app
+    const record = await store.batches.find(bid)
+    if (!record) throw unknownBatch(bid)
+    let cancelled = 0
+    if (record.job) {
+      await store.cancellations.request(record.job.jid, now())
+      cancelled++
+    }
+    for (const { bid: inner } of (parseJson(record.meta) as BatchMeta).children ?? []) {
+      if (inner !== undefined && (await store.batches.find(inner))) cancelled += await this.cancel(inner)
+    }
+    for await (const { id, state } of this.members(bid)) {
+      if (isBid(id) && (await store.batches.find(id))) cancelled += await this.cancel(id)
+      else if (state !== 'dead') {
+        await store.cancellations.request(id, now())
+        cancelled++
+      }
+    }
+    return cancelled
+  }
+}
+
+/** Returns the batches of the store, or those that a test keeps. */
+function readerOf({ client, store }: AppPort): BatchReader {
+  return client.testing.current?.batches ?? store.batches
+}
+
+export function batchOf(record: BatchRecord): Batch {
+  const { bid, parent, job, total, pending, retrying, dead, failed, succeeded } = record
+  const { description = null, data = null } = parseJson(record.meta) as BatchMeta
+  const date = (ms: number | null) => (ms === null ? null : new Date(ms))
+  return {
+    ...{ bid, parent, description, data, state: stateOf(record) },
+    ...{ total, pending, retrying, dead, failed, succeeded },
+    waiting: job && { jid: job.jid, queue: job.queue, onChildFailure: job.onChildFailure },
+    createdAt: new Date(record.createdAt),
+    progressAt: new Date(record.progressAt),
+    completedAt: date(record.completedAt),
+    succeededAt: date(record.succeededAt),
+    diedAt: date(record.diedAt),
+  }
+}
+
+function stateOf({ pending, dead, failed }: BatchRecord): BatchState {
+  if (pending > 0) return 'running'
+  if (dead > 0) return 'dead'
+  return failed > 0 ? 'failed' : 'succeeded'
+}
+
+export function unknownBatch(bid: string): HighkiqError {
+  return new HighkiqError('UNKNOWN_BATCH', `no batch ${bid}: it has ended and is kept no longer, or the bid is wrong`)
+}
+
+/** Returns what the contexts of jobs use. */
+export function accessTo(app: AppPort): BatchAccess {
+  return {
+    add: (bid, work) => addToBatch(app, bid, work),
+    children: (bid) => childrenOf(app, bid),
+  }
+}
+
+interface Note {
+  result?: unknown
+  problem?: string
+  failed?: { message: string; class?: string; code?: string }
+}
+
+/** @throws UNKNOWN_BATCH */
+async function childrenOf(app: AppPort, bid: string): Promise<ChildResult[]> {
+  const reader = readerOf(app)
+  const [record, notes] = await Promise.all([reader.find(bid), reader.notes(bid)])
+  if (!record) throw unknownBatch(bid)
+  const { children = [] } = parseJson(record.meta) as BatchMeta
+  return children.map(({ jid, job }, i): ChildResult => {
+    const text = notes[String(i)]
+    if (text === undefined) return { job, jid, status: 'lost' }
+    const { failed, result, problem } = parseJson(text) as Note
+    if (failed) return { job, jid, status: 'failed', error: failed }
+    if (problem !== undefined) return { job, jid, status: 'succeeded', error: { message: problem } }
+    return result === undefined ? { job, jid, status: 'succeeded' } : { job, jid, status: 'succeeded', result }
+  })
+}

@@ -1,0 +1,187 @@
+/** Creates batches, adds to them, and creates flows. A batch inside the function of another one is stored with it. */
+
+import type { AppPort } from '../app/port.ts'
+import type { Job } from '../client/job.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { batchJobText, newTaskId, type Payload } from '../job/payload.ts'
+import type { BatchJob, ParentJob } from '../store/contract.ts'
+import { BatchTarget, refuseSpecial } from './batch-target.ts'
+import {
+  type BatchCallback,
+  type BatchOptions,
+  checkFlow,
+  FLOW_KEEP_MS,
+  type FlowJob,
+  readBatchOptions,
+} from './options.ts'
+
+/** How a job went to the dead set, as its payload and its parent's notes say. */
+const CHILD_FAILED = { class: 'ChildFailed', message: 'a child of this job is dead, or ended without success' }
+/** The last digits of the jid of a callback. Its first 16 are the bid. */
+const DIGITS = { onComplete: 'fc000001', onSuccess: 'fc000002', onDeath: 'fc000003' } as const
+
+/** The batch whose function runs. */
+export interface OpenBatch {
+  readonly bid: string
+}
+
+/** Creates a batch with the jobs that `work` pushes. @returns its bid; @throws what `work` throws; then nothing is stored */
+export async function createBatch(
+  app: AppPort,
+  options: BatchOptions,
+  work: (batch: OpenBatch) => unknown,
+): Promise<string> {
+  const { keep, meta } = readBatchOptions(options)
+  if (typeof work !== 'function') {
+    throw invalidOption('hq.batch: the second argument must be a function that pushes the jobs of the batch')
+  }
+  const bid = newTaskId()
+  await gather(app, bid, async (own, outer) => {
+    const parent = outer?.bid ?? null
+    const [onComplete, onSuccess, onDeath] = await Promise.all(
+      (['onComplete', 'onSuccess', 'onDeath'] as const).map((which) => {
+        const job = options[which]
+        return job ? callbackOf(app, job, bid, bid + DIGITS[which], parent) : null
+      }),
+    )
+    const callbacks = { onComplete, onSuccess, onDeath } as Record<keyof typeof DIGITS, BatchJob | null>
+    own.batches.push({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
+    if (outer) outer.add({ bid: outer.bid, id: bid, item: null })
+    await app.client.gathering(own, () => work({ bid }))
+  })
+  return bid
+}
+
+/** Adds the jobs that `work` pushes to a batch. @throws BATCH_ENDED, and what `work` throws; then nothing is stored */
+export async function addToBatch(app: AppPort, bid: string, work: () => unknown): Promise<void> {
+  if (typeof work !== 'function') {
+    throw invalidOption('ctx.batch.add: the argument must be a function that pushes the jobs to add')
+  }
+  await gather(app, bid, (own) => app.client.gathering(own, work))
+}
+
+/** A flow that was pushed. */
+export interface PushedFlow {
+  /** The job that runs last. */
+  jid: string
+  /** The batch of its children; null for a job without children. */
+  bid: string | null
+}
+
+/** Creates a flow. null: client middleware stopped a job, and nothing is stored. */
+export async function createFlow(app: AppPort, root: FlowJob): Promise<PushedFlow | null> {
+  checkFlow(root)
+  const isAlone = !root.children?.length && !(app.client.target instanceof BatchTarget)
+  if (isAlone) {
+    const jid = await app.client.push(root.job.request((root.args ?? []) as never))
+    return jid === null ? null : { jid, bid: null }
+  }
+  let pushed: PushedFlow | null = null
+  await gather(app, newTaskId(), async (own, outer) => {
+    pushed = await new Flow(app, own).add(root, outer?.bid)
+    if (!pushed) own.clear()
+  })
+  return pushed
+}
+
+/** Runs `fill` with a target, and stores what it has collected: with the batch around it, if there is one. */
+async function gather(
+  app: AppPort,
+  bid: string,
+  fill: (own: BatchTarget, outer: BatchTarget | undefined) => Promise<unknown>,
+): Promise<void> {
+  const { client } = app
+  const { target } = client
+  const outer = target instanceof BatchTarget ? target : undefined
+  const store = async () => {
+    const { direct } = client
+    const own = new BatchTarget(bid, direct.orderedNames)
+    await fill(own, outer)
+    await own.close()
+    if (outer) {
+      outer.batches.push(...own.batches)
+      outer.add(...own.members)
+      return
+    }
+    const ended = await direct.putBatch(own)
+    if (ended !== null) throw batchEnded(ended)
+  }
+  await (outer ? outer.track(store) : target.apart('a batch', store))
+}
+
+export function batchEnded(bid: string): HighkiqError {
+  const message = `batch ${bid} takes no more jobs: all of its jobs have ended, or there is no such batch. Add jobs from a job of the batch that is running`
+  return new HighkiqError('BATCH_ENDED', message, { bid })
+}
+
+/** Returns a job that a batch pushes when it ends. It passes the client middleware now; null when that stops it. */
+async function callbackOf(
+  { client }: AppPort,
+  job: BatchCallback,
+  bid: string,
+  jid: string,
+  parent: string | null,
+): Promise<BatchJob | null> {
+  const payload = client.normalise({ ...(job as Job<[string]>).request([bid]), jid, track: false, unique: false })
+  refuseDelay(payload, 'a callback of a batch')
+  if (parent !== null) payload.bid = parent
+  const passed = await client.pass(payload)
+  return passed && jobOf(client, passed)
+}
+
+function jobOf(client: AppPort['client'], payload: Payload): BatchJob {
+  const { jid, destination } = client.write(payload)
+  return { jid, queue: payload.queue, text: batchJobText(destination.text, client.wire) }
+}
+
+/** @throws INVALID_OPTION */
+function refuseDelay({ class: name, at }: Payload, what: string): void {
+  if (at !== undefined)
+    throw invalidOption(`${name}: ${what} can't be scheduled: it is pushed when the other jobs have ended`)
+}
+
+class Flow {
+  readonly #app: AppPort
+  readonly #own: BatchTarget
+
+  constructor(app: AppPort, own: BatchTarget) {
+    this.#app = app
+    this.#own = own
+  }
+
+  /** Adds a job with all its children. `place` is its number among the children of its parent. */
+  async add(node: FlowJob, bid?: string, place?: number): Promise<PushedFlow | null> {
+    const { client, now } = this.#app
+    const { job, args = [], children = [], onChildFailure = 'fail' } = node
+    const payload = client.normalise(job.request(args as never))
+    refuseSpecial(payload)
+    const own = children.length > 0 ? newTaskId() : undefined
+    if (own !== undefined) refuseDelay(payload, 'a job with children')
+    Object.assign(payload, bid === undefined ? {} : { bid }, place === undefined ? {} : { hk_child: place })
+    if (own !== undefined) payload.hk_children = own
+    const passed = await client.pass(payload)
+    if (!passed) return null
+    const { jid, destination } = client.write(passed)
+    if (own === undefined) {
+      this.#own.add({ bid: bid as string, id: jid, item: destination })
+      return { jid, bid: null }
+    }
+    const note =
+      place === undefined ? undefined : { key: String(place), text: JSON.stringify({ failed: CHILD_FAILED }) }
+    const parent: ParentJob = { ...jobOf(client, passed), onChildFailure, failure: FAILURE, note }
+    const about = { bid: own, parent: bid ?? null, keep: FLOW_KEEP_MS, createdAt: now() }
+    const batch = { ...about, onComplete: null, onSuccess: null, onDeath: null, job: parent, meta: '' }
+    this.#own.batches.push(batch)
+    if (bid !== undefined) this.#own.add({ bid, id: jid, item: null })
+    const known: object[] = []
+    for (const [i, child] of children.entries()) {
+      const added = await this.add(child, own, i)
+      if (!added) return null
+      known.push({ job: child.job.name, jid: added.jid, ...(added.bid === null ? {} : { bid: added.bid }) })
+    }
+    batch.meta = JSON.stringify({ description: job.name, children: known })
+    return { jid, bid: own }
+  }
+}
+
+const FAILURE = `"error_class":${JSON.stringify(CHILD_FAILED.class)},"error_message":${JSON.stringify(CHILD_FAILED.message)}`

@@ -1,0 +1,106 @@
+/** The options of batches and flows. */
+
+import type { Job } from '../client/job.ts'
+import type { PushRequest } from '../client/request.ts'
+import { type Duration, seconds } from '../job/duration.ts'
+import { invalidOption } from '../job/errors.ts'
+import { isObject, stringifyJson } from '../job/json.ts'
+import { checkOptions, type OptionKind, type OptionRule, refuseUnknown, shown } from '../job/options.ts'
+import { CHILD_FAILURES, type ChildFailure } from '../store/contract.ts'
+
+/** A job of `onSuccess`, `onComplete` and `onDeath`. */
+export type BatchCallback = Job<[bid: string]> | Job<[]>
+
+export interface BatchOptions {
+  /** A description for people. */
+  description?: string
+  /** JSON that the callbacks find in `(await hq.batches.get(bid)).data`; at most 16 kB. */
+  data?: unknown
+  /** A job pushed once, when all jobs have succeeded, with `(bid)`. */
+  onSuccess?: BatchCallback
+  /** A job pushed once, when every job has ended for the first time: it succeeded, is dead, or ended without success. */
+  onComplete?: BatchCallback
+  /** A job pushed once, when the first job has died. */
+  onDeath?: BatchCallback
+  /** How long the record is kept after the batch has ended: seconds, or a string such as `'7d'`, which is the default. */
+  keep?: number | Duration
+}
+
+/** A job with any arguments. */
+export interface AnyJob {
+  readonly name: string
+  request(args: never): PushRequest
+}
+
+/** A job of a flow, and the jobs that run before it. */
+export interface FlowJob {
+  /** A job, or what its `set(…)` returns. */
+  job: AnyJob
+  /** Its arguments; default: none. */
+  args?: readonly unknown[]
+  /** The jobs that must have succeeded before this one runs. */
+  children?: readonly FlowJob[]
+  /**
+   * When a child is dead, or ended without success: `fail` (default) moves this job to the dead set; `ignore` runs it once all
+   * children have ended; `wait` lets it wait until dead children were retried by hand and have succeeded.
+   */
+  onChildFailure?: ChildFailure
+}
+
+const KEEP_MS = 7 * 86_400_000
+const MAX_DATA = 16_384
+const isJob = (job: unknown) => typeof (job as Job | null)?.request === 'function'
+const JOB: OptionRule = [isJob, 'a job, as returned by hq.job(…)']
+
+const BATCH_OPTIONS: Record<keyof BatchOptions, OptionKind> = {
+  description: 'text',
+  data: null,
+  onSuccess: JOB,
+  onComplete: JOB,
+  onDeath: JOB,
+  keep: [(time) => millisecondsOf(time) > 0, "a time above 0, in seconds or a string such as '7d'"],
+}
+const FLOW_OPTIONS: Record<keyof FlowJob, OptionKind> = {
+  job: JOB,
+  args: [Array.isArray, 'an array, one element for each argument'],
+  children: [Array.isArray, 'an array of jobs: { job, args, children }'],
+  onChildFailure: CHILD_FAILURES,
+}
+
+/** Checks the options, and returns `keep` in milliseconds and the text of `meta`. @throws INVALID_OPTION */
+export function readBatchOptions(options: BatchOptions): { keep: number; meta: string } {
+  checkOptions('hq.batch', options, BATCH_OPTIONS)
+  const { description, data, keep } = options
+  const meta = JSON.stringify({ description })
+  if (data === undefined) return { keep: keep === undefined ? KEEP_MS : millisecondsOf(keep), meta }
+  let text: string | undefined
+  try {
+    text = stringifyJson(data)
+  } catch {
+    // The check below refuses the value.
+  }
+  if (text === undefined || Buffer.byteLength(text) > MAX_DATA) {
+    throw invalidOption(`hq.batch: data must be JSON of at most ${MAX_DATA} bytes (got ${shown(data)})`)
+  }
+  const joined = meta === '{}' ? `{"data":${text}}` : `${meta.slice(0, -1)},"data":${text}}`
+  return { keep: keep === undefined ? KEEP_MS : millisecondsOf(keep), meta: joined }
+}
+
+/** Checks a flow down to its last child. `path` names the job in errors. @throws INVALID_OPTION */
+export function checkFlow(node: FlowJob, path = 'hq.flow'): void {
+  if (!isObject(node)) throw invalidOption(`${path} must be an object { job, args, children } (got ${shown(node)})`)
+  refuseUnknown(path, node, Object.keys(FLOW_OPTIONS))
+  if (!isJob(node.job)) throw invalidOption(`${path}: job must be ${JOB[1]} (got ${shown(node.job)})`)
+  checkOptions(path, node, FLOW_OPTIONS)
+  for (const [i, child] of (node.children ?? []).entries()) checkFlow(child, `${path}.children[${i}]`)
+}
+
+export const FLOW_KEEP_MS = KEEP_MS
+
+function millisecondsOf(duration: unknown): number {
+  try {
+    return Math.round(seconds(duration as Duration) * 1000)
+  } catch {
+    return Number.NaN
+  }
+}

@@ -1,0 +1,67 @@
+/** `highkiq batches` lists batches, shows one, and cancels its jobs. */
+
+import type { Command } from 'commander'
+import type { Batch, Highkiq } from '../../index.ts'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { type Column, count, pairs, plain, printResult, table, time } from '../output.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { CliError, wholeNumber } from '../usage.ts'
+
+const COLUMNS: Column<Batch>[] = [
+  { title: 'BID', of: ({ bid }) => bid },
+  { title: 'STATE', of: ({ state }) => state },
+  { title: 'TOTAL', of: ({ total }) => count(total), right: true },
+  { title: 'PENDING', of: ({ pending }) => count(pending), right: true },
+  { title: 'DEAD', of: ({ dead }) => count(dead), right: true },
+  { title: 'FAILED', of: ({ failed }) => count(failed), right: true },
+  { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
+  { title: 'DESCRIPTION', of: ({ description }) => plain(description ?? '') },
+]
+
+export function register(program: Command): void {
+  const batches = program.command('batches').description('list batches of jobs, show one, and cancel its jobs')
+  withShowOptions(batches.command('list').description('list batches, newest first'))
+    .option('--limit <n>', 'how many at most (default: 25)', wholeNumber)
+    .addHelpText('after', '\nExamples:\n  highkiq batches list\n  highkiq batches list --limit 100 --json\n')
+    .action(({ limit = 25, ...options }: ShowOptions & { limit?: number }) =>
+      show(options, {
+        get: async (hq) => (await hq.batches.page({ limit })).items,
+        text: (items) => table(COLUMNS, items, 'no batches'),
+      }),
+    )
+  withShowOptions(batches.command('show').description('show the counts and times of a batch').argument('<bid>')).action(
+    (bid: string, options: ShowOptions) => show(options, { get: (hq) => found(hq, bid), text: textOf }),
+  )
+  withAppOptions(batches.command('cancel').description('cancel the pending jobs of a batch').argument('<bid>'))
+    .option('--json', 'as JSON')
+    .action((bid: string, options: AppOptions & { json?: boolean }) =>
+      withExistingStore(options, async (hq) => {
+        await found(hq, bid)
+        const cancelled = await hq.batches.cancel(bid)
+        printResult(options.json, { cancelled }, `${count(cancelled)} jobs are cancelled`)
+      }),
+    )
+}
+
+async function found(hq: Highkiq, bid: string): Promise<Batch> {
+  const batch = await hq.batches.get(bid)
+  if (batch) return batch
+  throw new CliError(`no batch ${bid}: it has ended and is kept no longer, or the bid is wrong`)
+}
+
+function textOf({ bid, description, state, waiting, ...batch }: Batch): string {
+  const { total, pending, retrying, dead, failed, succeeded, createdAt, completedAt, succeededAt } = batch
+  return pairs([
+    ['bid', bid],
+    ['description', plain(description ?? '–')],
+    ['state', waiting ? `${state}, job ${waiting.jid} waits` : state],
+    ['total', count(total)],
+    ['pending', `${count(pending)}, ${count(retrying)} of them retrying`],
+    ['dead', count(dead)],
+    ['failed', count(failed)],
+    ['succeeded', count(succeeded)],
+    ['created', time(createdAt)],
+    ['complete', completedAt ? time(completedAt) : '–'],
+    ['success', succeededAt ? time(succeededAt) : '–'],
+  ])
+}

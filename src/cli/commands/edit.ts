@@ -1,0 +1,59 @@
+/** `highkiq edit` changes the arguments of a waiting job, and `highkiq duplicate` pushes a job again. */
+
+import type { Command } from 'commander'
+import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
+import { printResult } from '../output.ts'
+import { CliError } from '../usage.ts'
+import { argument } from './enqueue.ts'
+
+const EDIT_EXAMPLES = `
+The arguments replace all that the job has. Each is parsed as JSON. Anything that is not valid JSON is passed as a string.
+A job of a queue goes to its end. A job that fails, is scheduled or dead stays where it is.
+
+Examples:
+  highkiq edit 5f9c3b0a7d2e41c68b1a90ff bob 6
+  highkiq edit 5f9c3b0a7d2e41c68b1a90ff 7 '[encrypted]'      (keeps the encrypted argument; needs no key)
+`
+
+const DUPLICATE_EXAMPLES = `
+The new job has the class, arguments and options of the other one, which stays. It is due now and has not failed.
+
+Example:
+  highkiq duplicate 5f9c3b0a7d2e41c68b1a90ff
+`
+
+export function register(program: Command): void {
+  withAppOptions(
+    program
+      .command('edit')
+      .description('give a waiting job other arguments')
+      .argument('<jid>', 'id of the job')
+      .argument('[args...]', 'all its arguments'),
+  )
+    .option('--json', 'as JSON')
+    .addHelpText('after', EDIT_EXAMPLES)
+    .action((jid: string, args: string[], { json, ...options }: AppOptions) =>
+      withExistingStore(options, async (hq) => {
+        const values = args.map((text) => (text === KEPT ? text : argument(text)))
+        if (await hq.edit(jid, values)) printResult(json, { jid }, 'edited')
+        else throw new CliError(`job ${jid} has moved meanwhile: try again`)
+      }),
+    )
+  withAppOptions(
+    program
+      .command('duplicate')
+      .description('push a waiting or dead job again, as a new job')
+      .argument('<jid>', 'id of the job'),
+  )
+    .option('--json', 'as JSON')
+    .addHelpText('after', DUPLICATE_EXAMPLES)
+    .action((jid: string, { json, ...options }: AppOptions) =>
+      withExistingStore(options, async (hq) => {
+        const copy = await hq.duplicate(jid)
+        if (copy === null) throw new CliError('the job was not pushed: client middleware filtered it')
+        printResult(json, { jid: copy }, copy)
+      }),
+    )
+}
+
+const KEPT = '[encrypted]'

@@ -1,0 +1,18 @@
+/** Makes pushes record their events. */
+
+import { isRecorded, recordOf } from '../events/job-event.ts'
+import type { RecordEffect } from '../store/contract.ts'
+import type { PreparedPush } from './push-target.ts'
+
+type Pushed = Pick<PreparedPush, 'jid' | 'destination' | 'payload'>
+
+/** Adds the event of a push to what the store changes with it. A tracked job has the events of its task instead. */
+export function recordPush(pushed: Pushed, now: number): void {
+  if (isRecorded(pushed.payload)) pushed.destination.effects = [eventOf(pushed, now)]
+}
+
+export function eventOf({ jid, destination, payload }: Pushed, now: number): RecordEffect {
+  const due = 'score' in destination ? { due: Math.round(destination.score * 1000) } : undefined
+  const { class: name, wrapped, queue } = payload
+  return recordOf('pushed', { jid, class: name, wrapped }, queue, now, 0, due)
+}

@@ -1,0 +1,16 @@
+/** Records what happens to jobs without an attempt in this process: those that are rescued, cancelled or moved by hand. */
+
+import type { Plugin } from '../worker/plugin.ts'
+import { isRecorded, recordsOf } from './job-event.ts'
+import type { Recording } from './recording.ts'
+
+export function eventPlugin(recording: () => Recording): Plugin {
+  return {
+    effects(payload, outcome, now, ctx) {
+      // The worker adds the events of its attempts when it sends their settlements.
+      if (ctx || !isRecorded(payload) || !recording().mayBeOn()) return undefined
+      const records = recordsOf(outcome, payload, payload.queue, now())
+      return records.length > 0 ? records : undefined
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Routes of batches. */
+
+import type { Batch } from '../../index.ts'
+import { HighkiqError } from '../../job/errors.ts'
+import type { Redaction } from '../access/redact.ts'
+import { json } from '../server/answer.ts'
+import { cursor, integer } from '../server/parameter.ts'
+import { get, ok, post, type Route } from '../server/route.ts'
+
+const PATH = '/api/v1/batches/{bid}'
+
+function shown(redaction: Redaction, { data, ...batch }: Batch): Batch {
+  return { ...batch, data: redaction.value(data) }
+}
+
+export const BATCH_ROUTES: Route[] = [
+  get('/api/v1/batches', {
+    summary: 'Lists batches, newest first',
+    query: {
+      cursor: cursor((text) => (/^\d+-[0-9a-f]{16}$/.test(text) ? text : undefined)),
+      limit: integer(1, 500, 50, 'items on one page'),
+    },
+    answers: ok('BatchList', 'A page of batches'),
+    async run({ hq, server, query }) {
+      const { items, next } = await hq.batches.page(query)
+      return json({ items: items.map((batch) => shown(server.redaction, batch)), next })
+    },
+  }),
+  get(PATH, {
+    summary: 'Returns a batch',
+    answers: ok('Batch', 'The batch'),
+    async run({ hq, server, path: { bid = '' } }) {
+      const batch = await hq.batches.get(bid)
+      if (!batch) throw new HighkiqError('UNKNOWN_BATCH', `no batch has the id ${bid}`)
+      return json(shown(server.redaction, batch))
+    },
+  }),
+  post(`${PATH}/cancel`, {
+    summary: 'Cancels the pending jobs of a batch, and of the batches in it',
+    answers: ok('BatchCancelled', 'The number of cancelled jobs'),
+    async run({ hq, audit, path: { bid = '' } }) {
+      const cancelled = await hq.batches.cancel(bid)
+      audit({ count: cancelled })
+      return json({ cancelled })
+    },
+  }),
+]

@@ -1,0 +1,34 @@
+/** Routes of the locks of unique jobs. */
+
+import { json } from '../server/answer.ts'
+import { integer } from '../server/parameter.ts'
+import { get, ok, post, type Route } from '../server/route.ts'
+
+export const UNIQUE_LOCK_ROUTES: Route[] = [
+  get('/api/v1/locks', {
+    summary: 'Lists locks of unique jobs, in any order',
+    query: { limit: integer(1, 1000, 100, 'the most locks') },
+    answers: ok('UniqueLockList', 'Locks that are held'),
+    async run({ hq, query: { limit } }) {
+      const items = []
+      for await (const lock of hq.uniqueLocks()) {
+        if (items.length === limit) break
+        items.push(lock)
+      }
+      return json({ items, next: null })
+    },
+  }),
+  post('/api/v1/locks/{key}/release', {
+    summary: 'Releases a lock; the job that has it stays',
+    answers: ok('Acted', 'The result'),
+    async run({ hq, audit, path: { key } }) {
+      for await (const lock of hq.uniqueLocks()) {
+        if (lock.key !== key) continue
+        const isReleased = await hq.releaseUniqueLock(lock)
+        audit({ count: isReleased ? 1 : 0, jids: [lock.jid] })
+        if (isReleased) return json({ done: 1, refused: 0 })
+      }
+      return json({ done: 0, refused: 1, error: 'no lock has this key' })
+    },
+  }),
+]

@@ -1,0 +1,34 @@
+/** The limits that are in use, for display. */
+
+import type { Store } from '../store/contract.ts'
+
+export interface LimitInfo {
+  /** The name of the limit, and behind a colon its key if it has keys. */
+  name: string
+  /** The jobs that run at the same time at most; null without such a limit. */
+  concurrency: number | null
+  /** The jobs that start within `per` seconds at most; null without such a limit. */
+  rate: number | null
+  /** Seconds; null without a rate. */
+  per: number | null
+  burst: number | null
+  window: 'fixed' | 'sliding' | null
+  /** The jobs that have a slot. */
+  used: number
+  /** The jobs that wait for room. */
+  waiting: number
+}
+
+export async function limitInfos(store: Store): Promise<LimitInfo[]> {
+  const states = await store.limits.list()
+  return states.map(({ name, max, count, per, burst, window, used, waiting }) => ({
+    name,
+    concurrency: max || null,
+    rate: count || null,
+    per: count ? per / 1000 : null,
+    burst: count && window === 'smooth' ? burst : null,
+    window: count && window !== 'smooth' ? window : null,
+    used,
+    waiting,
+  }))
+}

@@ -1,0 +1,177 @@
+/** Limits of jobs: the option, its check, named limits, and the key of a job. */
+
+import type { JobContext } from './context.ts'
+import { type Duration, seconds } from './duration.ts'
+import { invalidOption } from './errors.ts'
+import { checkOptions, type OptionKind, shown } from './options.ts'
+
+export interface LimitOptions {
+  /** The number of jobs that run at the same time on all workers. */
+  concurrency?: number
+  /** The number of jobs that start within `per` on all workers, evenly spaced unless `burst` or `window` says otherwise. */
+  rate?: number
+  /** The time of `rate`: seconds, `'1m'` or `{ minutes: 1 }`. */
+  per?: number | Duration
+  /** How many jobs may start at once after a pause; default 1. */
+  burst?: number
+  /**
+   * Starts the jobs as they come. `fixed`: at most `rate` in a window of `per`, which begins with its first job. `sliding`: at
+   * most `rate` in any time of `per`.
+   */
+  window?: 'fixed' | 'sliding'
+  /** Returns the key of a job from its arguments; each key has a limit of its own. It must always return the same key. */
+  // biome-ignore lint/suspicious/noExplicitAny: the arguments of any job
+  by?: (...args: any[]) => string | number
+}
+
+/** The option `limit` of a job: a limit of its own, one that it shares with other jobs, or several. */
+export type JobLimit = LimitOptions | NamedLimit | readonly (LimitOptions | NamedLimit)[]
+
+export interface WithinOptions {
+  /** Seconds for which the handler waits for room; default 0. */
+  wait?: number
+  /** The key; default what `by` returns for the arguments of the job. */
+  key?: string | number
+}
+
+/** Runs `work` of a handler when the limit has room for it. */
+export type RunWithin = <Result>(
+  limit: NamedLimit,
+  ctx: JobContext,
+  options: WithinOptions,
+  work: () => Result | Promise<Result>,
+) => Promise<Result>
+
+/** A limit that several jobs share, and that handlers can use for a part of their work. `hq.limit` makes it. */
+export class NamedLimit {
+  readonly name: string
+  readonly options: LimitOptions
+  readonly #run: RunWithin
+
+  constructor(name: string, options: LimitOptions, run: RunWithin) {
+    this.name = name
+    this.options = options
+    this.#run = run
+  }
+
+  /**
+   * Runs a part of a handler when the limit has room, and resolves with its result. Without room for `wait` seconds the
+   * attempt ends: the job waits in the store until there is room, uses up no retry, and its handler starts again from the
+   * beginning. Where no worker runs the job, as in a test with `inline`, the work runs at once.
+   * @throws INVALID_OPTION; an error that the handler must not catch, which ends the attempt
+   */
+  within<Result>(ctx: JobContext, work: () => Result | Promise<Result>): Promise<Result>
+  within<Result>(ctx: JobContext, options: WithinOptions, work: () => Result | Promise<Result>): Promise<Result>
+  async within<Result>(
+    ctx: JobContext,
+    ...rest: [() => Result | Promise<Result>] | [WithinOptions, () => Result | Promise<Result>]
+  ): Promise<Result> {
+    const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest
+    const where = `limit ${this.name}: within`
+    checkOptions(where, options, { wait: WAIT, key: null })
+    if (typeof work !== 'function') throw invalidOption(`${where} needs a function: await limit.within(ctx, work)`)
+    return this.#run(this, ctx, options, work)
+  }
+}
+
+/** Ends an attempt whose limit has no room: the job waits for it in the store. */
+export class OverLimit extends Error {
+  readonly highkiq = 'over-limit'
+  /** The limit as the store knows it. */
+  readonly limit: { readonly name: string }
+
+  constructor(limit: { readonly name: string }) {
+    super(`the limit ${limit.name} has no room: the job waits for it`)
+    this.name = 'OverLimit'
+    this.limit = limit
+  }
+}
+
+const MOST_WAIT_SECONDS = 86_400
+const WAIT: OptionKind = [
+  (value) => typeof value === 'number' && value >= 0 && value <= MOST_WAIT_SECONDS,
+  'a number of seconds from 0 to 86,400',
+]
+
+const OPTIONS: Record<keyof LimitOptions, OptionKind> = {
+  concurrency: 'count',
+  rate: 'count',
+  per: [(value) => isPeriod(value), "a time from 1 ms to 366 days: seconds, '1m' or { minutes: 1 }"],
+  burst: 'count',
+  window: ['fixed', 'sliding'],
+  by: 'function',
+}
+
+const LONGEST_SECONDS = 366 * 86_400
+const MOST_PER_SECOND = 10_000
+const MOST_CHARACTERS = 200
+
+/** Checks the option `limit` of a job. @throws INVALID_OPTION */
+export function checkJobLimit(job: string, limit: JobLimit): void {
+  const all = limitsIn(limit)
+  if (all.length === 0) throw invalidOption(`${job}: limit must not be an empty list`)
+  for (const one of all) if (!(one instanceof NamedLimit)) checkLimit(job, one)
+  const names = limitRules(job, limit).map(({ name }) => name)
+  const twice = names.find((name, i) => names.indexOf(name) !== i)
+  if (twice !== undefined) throw invalidOption(`${job}: limit names ${twice} twice`)
+}
+
+/** A limit with its name, before its key is known. */
+export interface LimitRule {
+  readonly name: string
+  readonly options: LimitOptions
+}
+
+/** Returns the limits of a job. Its own ones have its name, with a number from the second place on. */
+export function limitRules(job: string, limit: JobLimit): LimitRule[] {
+  return limitsIn(limit).map((one, i) =>
+    one instanceof NamedLimit ? one : { name: i === 0 ? job : `${job} ${i + 1}`, options: one },
+  )
+}
+
+function limitsIn(limit: JobLimit): readonly (LimitOptions | NamedLimit)[] {
+  return Array.isArray(limit) ? limit : [limit as LimitOptions | NamedLimit]
+}
+
+/** @throws INVALID_OPTION */
+export function checkLimit(job: string, limit: LimitOptions): void {
+  checkOptions(`${job}: limit`, limit, OPTIONS)
+  const { concurrency, rate, per, burst, window } = limit
+  if (concurrency === undefined && rate === undefined) {
+    throw invalidOption(
+      `${job}: limit needs concurrency, the number of jobs that run at the same time, as in { concurrency: 5 }, or a rate, as in { rate: 100, per: '1m' }`,
+    )
+  }
+  if ((rate === undefined) !== (per === undefined)) {
+    throw invalidOption(`${job}: limit needs rate and per together, as in { rate: 100, per: '1m' }`)
+  }
+  for (const name of ['burst', 'window'] as const) {
+    if (limit[name] !== undefined && rate === undefined) throw invalidOption(`${job}: limit: ${name} needs a rate`)
+  }
+  if (burst !== undefined && window !== undefined) {
+    throw invalidOption(
+      `${job}: limit: burst has no meaning with a window, which lets all jobs of the window start at once`,
+    )
+  }
+  if (rate !== undefined && rate > MOST_PER_SECOND * seconds(per as Duration)) {
+    throw invalidOption(`${job}: limit: rate must be at most 10,000 jobs in a second (got ${rate} in ${shown(per)})`)
+  }
+}
+
+/** Checks a key. @throws INVALID_OPTION */
+export function checkedKey(name: string, key: unknown): string {
+  const isKey = (typeof key === 'string' && key !== '' && key.length <= MOST_CHARACTERS) || Number.isFinite(key)
+  if (isKey) return String(key).toWellFormed()
+  throw invalidOption(
+    `${name}: limit.by must return a number or a string of 1 to ${MOST_CHARACTERS} characters (got ${shown(key)})`,
+  )
+}
+
+function isPeriod(value: unknown): boolean {
+  try {
+    const sum = seconds(value as Duration)
+    return sum >= 0.001 && sum <= LONGEST_SECONDS
+  } catch {
+    return false
+  }
+}

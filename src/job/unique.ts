@@ -1,0 +1,126 @@
+/** Unique jobs: what the option `unique` means, and what a job's payload says about its lock. */
+
+import { createHash, createHmac } from 'node:crypto'
+import { checkValue } from './args.ts'
+import { canonicalJson } from './canonical.ts'
+import { type Duration, seconds } from './duration.ts'
+import { type HighkiqError, invalidOption } from './errors.ts'
+import { checkOptions } from './options.ts'
+import type { Payload } from './payload.ts'
+
+export interface UniqueOptions {
+  /**
+   * How long the job keeps its lock. `until-success` (default): until it has succeeded or will not run again.
+   * `until-start`: until its first attempt starts. `pending`: while it waits, also between two attempts. A duration: for
+   * that long after the push, also when the job has ended before.
+   */
+  for?: 'pending' | 'until-start' | 'until-success' | number | Duration
+  /** Returns what is unique, as JSON: jobs of a class with the same value share a lock. Default: all arguments. */
+  by?: (...args: never[]) => unknown
+  /**
+   * What happens to a push while another job has the lock. `drop` (default) answers its jid, `raise` throws. `replace` gives
+   * the other job the new arguments if it waits. `debounce` does so too, and moves a scheduled job to the time of this push.
+   */
+  onConflict?: OnConflict
+}
+
+export type OnConflict = 'drop' | 'raise' | 'replace' | 'debounce'
+
+/** The option `unique`: true means the defaults, false no lock. */
+export type Unique = boolean | UniqueOptions
+
+/** When a job releases its lock; `time`: at a time, whatever happens to the job. */
+export type UniqueUntil = 'success' | 'start' | 'pending' | 'time'
+
+/** A lock as the payload names it. */
+export interface JobLock {
+  until: UniqueUntil
+  key: string
+  /** When it is free at the latest (ms). */
+  ends?: number
+}
+
+/** In `hk_unique`: the job has the lock of its jid, until it has succeeded or will not run again. */
+export const JID_LOCK = 'jid'
+
+const WORDS: Readonly<Record<string, UniqueUntil>> = {
+  'until-success': 'success',
+  'until-start': 'start',
+  pending: 'pending',
+}
+const UNTIL: ReadonlySet<string> = new Set<UniqueUntil>(['success', 'start', 'pending', 'time'])
+const FOR = "'until-success', 'until-start', 'pending' or a duration above 0 such as '10m'"
+
+/** @throws INVALID_OPTION */
+export function checkUnique(job: string, unique: unknown): void {
+  if (typeof unique === 'boolean') return
+  checkOptions(`${job}: unique`, unique, {
+    for: [isFor, FOR],
+    by: 'function',
+    onConflict: ['drop', 'raise', 'replace', 'debounce'],
+  })
+}
+
+function isFor(value: unknown): boolean {
+  if (typeof value === 'string' && Object.hasOwn(WORDS, value)) return true
+  try {
+    return seconds(value as Duration) > 0
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Returns the lock that a push needs, and after how many seconds it is free at the latest. With a secret nobody else can
+ * guess arguments by their digest.
+ * @throws INVALID_ARGS
+ */
+export function uniqueLockOf(
+  name: string,
+  args: readonly unknown[],
+  { for: span = 'until-success', by }: UniqueOptions,
+  secret?: Uint8Array,
+): { lock: string; seconds?: number } {
+  const meant: unknown = by ? by(...(args as never[])) : args
+  if (by) checkValue(meant, 'unique.by(…)', name)
+  const text = `${name}\n${canonicalJson(meant)}`
+  const hash = secret ? createHmac('sha256', secret) : createHash('sha256')
+  const key = hash.update(text).digest().subarray(0, 16).toString('base64url')
+  const until = typeof span === 'string' && Object.hasOwn(WORDS, span) ? WORDS[span] : undefined
+  return until ? { lock: `${until}:${key}` } : { lock: `time:${key}`, seconds: seconds(span as Duration) }
+}
+
+/** Returns the locks that a job had when it was pushed, as far as the payload can be read. */
+export function readUnique({ hk_unique: text, hk_unique_ends: end, jid }: Payload): JobLock[] {
+  // Another program may have written a jid that is not a string.
+  if (typeof text !== 'string' || typeof jid !== 'string') return []
+  const ends = typeof end === 'number' && Number.isSafeInteger(end) ? { ends: end } : {}
+  return text.split(',').flatMap((part): JobLock[] => {
+    if (part === JID_LOCK) return [{ until: 'success', key: jidLock(jid) }]
+    const [until, key] = part.split(':')
+    if (key === undefined || !UNTIL.has(until as string)) return []
+    return until === 'time' && ends.ends === undefined ? [] : [{ until: until as UniqueUntil, key, ...ends }]
+  })
+}
+
+/** Returns the lock of a job that was pushed with a jid of its own. */
+export function jidLock(jid: string): string {
+  return `jid:${jid}`
+}
+
+/**
+ * Returns what Sidekiq's `unique_for` and `unique_until` mean; undefined when they ask for no lock.
+ * @throws INVALID_OPTION
+ */
+export function sidekiqUnique(
+  name: string,
+  { unique_for: limit, unique_until: until = 'success' }: Record<string, unknown>,
+): { unique: UniqueOptions; seconds: number } | undefined {
+  if (limit === undefined || limit === null || limit === false) return undefined
+  const refuse = (what: string): HighkiqError => invalidOption(`${name}: ${what}`)
+  if (!(typeof limit === 'number' && limit > 0 && Number.isFinite(limit))) {
+    throw refuse('unique_for must be a number of seconds above 0, or false')
+  }
+  if (until !== 'success' && until !== 'start') throw refuse("unique_until must be 'success' or 'start'")
+  return { unique: { for: until === 'start' ? 'until-start' : 'until-success' }, seconds: limit }
+}

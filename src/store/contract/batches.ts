@@ -1,0 +1,146 @@
+/**
+ * Batches: jobs that belong together, and the jobs that are pushed when all of them have ended.
+ *
+ * A member of a batch is a job, by its jid, or a nested batch, by its bid. A member is open until it has ended. A dead
+ * member is open, too, because it may be retried by hand, but the batch does not wait for it to be complete.
+ */
+
+import type { BatchEffect, BatchNote } from './effects.ts'
+import type { PushItem } from './jobs.ts'
+
+/** What a member that did not succeed does to the job that waits for the batch: see `BatchSpec.job`. */
+export const CHILD_FAILURES = ['fail', 'ignore', 'wait'] as const
+export type ChildFailure = (typeof CHILD_FAILURES)[number]
+
+/** A job that a batch pushes. The store adds `enqueued_at` to its text, as it does to a task's callback. */
+export interface BatchJob {
+  jid: string
+  queue: string
+  /** JSON text of an object; see `completeBatchJob`. */
+  text: string
+}
+
+/** A job that waits until all members have ended: the parent in a flow. */
+export interface ParentJob extends BatchJob {
+  /**
+   * `fail`: when the first member is dead or has failed, the job goes to the dead set. `ignore`: the job is pushed when no
+   * member is pending. `wait`: the job waits until dead members were retried; once one has failed and none is open, it goes
+   * to the dead set.
+   */
+  onChildFailure: ChildFailure
+  /** The members of its text that say why it is dead. */
+  failure: string
+  /** What the batch of which this job is a member notes then. */
+  note?: BatchNote | undefined
+}
+
+export interface BatchSpec {
+  /** 16 hex digits. */
+  bid: string
+  /** The batch of which this one, or its waiting job, is a member. Callbacks become members of it. */
+  parent: string | null
+  /** JSON text, opaque to the store. */
+  meta: string
+  /** Pushed once, when no member is pending for the first time. */
+  onComplete: BatchJob | null
+  /** Pushed once, when all members have succeeded. */
+  onSuccess: BatchJob | null
+  /** Pushed once, when the first job of the batch, or of a batch inside it, has died. */
+  onDeath: BatchJob | null
+  /** Pushed once, or moved to the dead set; then the batch has no callbacks. */
+  job: ParentJob | null
+  /** Milliseconds for which the record is kept once no member is open. */
+  keep: number
+  createdAt: number
+}
+
+export interface BatchRecord extends Pick<BatchSpec, 'bid' | 'parent' | 'meta' | 'keep' | 'createdAt'> {
+  /** The waiting job; null when it is not waiting. */
+  job: ParentJob | null
+  /** All members: pending, dead, failed and succeeded ones. */
+  total: number
+  /** Members that have not ended, with `retrying`. */
+  pending: number
+  /** Pending jobs whose last attempt failed. */
+  retrying: number
+  /** Members in the dead set. */
+  dead: number
+  /** Members that ended without success and will not run again. */
+  failed: number
+  succeeded: number
+  progressAt: number
+  completedAt: number | null
+  succeededAt: number | null
+  diedAt: number | null
+}
+
+/** The state of an open member. */
+export const MEMBER_STATES = ['waiting', 'retrying', 'dead'] as const
+export type MemberState = (typeof MEMBER_STATES)[number]
+
+export interface BatchMember {
+  id: string
+  state: MemberState
+}
+
+/** A new member of a batch. `item` is null for a nested batch, and for a job that waits in a nested batch. */
+export interface NewMember {
+  bid: string
+  id: string
+  /** Without `once` and `unique`; its effects are records. */
+  item: PushItem | null
+}
+
+/** What one call stores. Members belong to these batches, or to earlier ones. */
+export interface BatchPush {
+  batches: readonly BatchSpec[]
+  members: readonly NewMember[]
+}
+
+/** Reads batches. */
+export interface BatchReader {
+  find(bid: string): Promise<BatchRecord | null>
+  /** Returns batches, newest first, by (createdAt, bid). */
+  page(page: { before?: Pick<BatchRecord, 'createdAt' | 'bid'> | undefined; limit: number }): Promise<BatchRecord[]>
+  /**
+   * Returns a page of open members, in any order; a member that stays open is found at least once. `next` is the `after` of
+   * the next page; null: it was the last one. A page may have more members than `limit`.
+   */
+  members(
+    bid: string,
+    page: { after?: string | undefined; limit: number },
+  ): Promise<{ items: BatchMember[]; next: string | null }>
+  /** Returns what the batch has noted about ended members, by key. */
+  notes(bid: string): Promise<Record<string, string>>
+}
+
+export interface BatchStore extends BatchReader {
+  /**
+   * Creates batches with their first members, adds members to earlier batches, and stores jobs: all of it or nothing. A new
+   * batch without members has succeeded at once. `exists`: the first of the batches exists, and nothing changed, so a
+   * repeated creation is harmless. Else resolves with the bid of an earlier batch that has no pending member or is
+   * unknown; then nothing changed. null: done.
+   * @throws PushError, as `jobs.push`
+   */
+  push(push: BatchPush, now: number): Promise<'exists' | { ended: string } | null>
+  /** Applies effects without a job, for members whose jobs are nowhere. */
+  apply(effects: readonly BatchEffect[], now: number): Promise<void>
+  /** Returns batches with open members and no progress since `before`, by (progressAt, bid) from behind `after`. */
+  idle(
+    before: number,
+    page: { after?: Pick<BatchRecord, 'progressAt' | 'bid'> | undefined; limit: number },
+  ): Promise<BatchRecord[]>
+  /** Deletes at most `limit` batches that are kept no longer, and returns how many. */
+  prune(now: number, limit: number): Promise<number>
+}
+
+/** Returns the ids of new members by their batches. */
+export function idsByBatch(members: readonly NewMember[]): Map<string, string[]> {
+  const all = new Map<string, string[]>()
+  for (const { bid, id } of members) {
+    const ids = all.get(bid)
+    if (ids) ids.push(id)
+    else all.set(bid, [id])
+  }
+  return all
+}

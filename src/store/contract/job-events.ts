@@ -1,0 +1,60 @@
+/**
+ * The record of events of jobs, for readers in any process. Events are recorded while the store has a recording. Their
+ * numbers grow by 1 within a recording; a later recording begins with a greater number, also after the store was emptied.
+ */
+
+/** A recording ends when it was not extended for this long, and its events are deleted. */
+export const RECORDING_SECONDS = 3600
+/** A recording keeps about this many of the newest events, unless `record` says otherwise. */
+export const KEPT_EVENTS = 100_000
+/** A recording keeps no event for longer than this. */
+export const EVENT_LIFE_MS = 86_400_000
+
+export interface RecordedEvent {
+  number: number
+  /** The parsed JSON text. */
+  event: unknown
+}
+
+/** The events of one step, with the number of the last of them. */
+export type EventEntry = [newest: number, events: readonly unknown[]]
+
+/** Returns the events after a number; null when one of them is missing. `newest` is that of the recording. */
+export function eventsAfter(after: number, entries: readonly EventEntry[], newest: number): RecordedEvent[] | null {
+  const all = entries.flatMap(([last, events]) =>
+    events.map((event, i) => ({ number: last - events.length + 1 + i, event })),
+  )
+  const wanted = all.filter(({ number }) => number > after)
+  const isWhole = wanted.length === 0 ? newest === after : wanted.every(({ number }, i) => number === after + 1 + i)
+  return isWhole ? wanted : null
+}
+
+export interface JobEventStore {
+  /**
+   * Starts a recording, or extends it to RECORDING_SECONDS from now on. `keep`: how many of the newest events it keeps
+   * from now on; null: as before. Also deletes old events.
+   */
+  record(keep: number | null, now: number): Promise<Recording>
+  /** Marks the recording as known to all processes, and returns its newest number; null: it has ended. */
+  confirm(now: number): Promise<number | null>
+  /** Returns whether the store has a recording. The effect `record` has no effect without one. */
+  isRecording(now: number): Promise<boolean>
+  /** Records events at once, if the store has a recording. */
+  append(texts: readonly string[], now: number): Promise<void>
+  /**
+   * Returns the events after a number, oldest first: about `limit`, at most `limit` if each was recorded on its own. Waits
+   * for one at most `ms`, or until `signal` aborts. null: the next event is not kept any more, or the recording has ended.
+   */
+  read(
+    after: number,
+    options: { limit: number; ms: number; signal: AbortSignal },
+    now: () => number,
+  ): Promise<RecordedEvent[] | null>
+}
+
+export interface Recording {
+  /** The number of the newest event. */
+  newest: number
+  /** Whether the recording was confirmed. */
+  isConfirmed: boolean
+}

@@ -1,0 +1,84 @@
+/**
+ * Limits: how many attempts may run at a time, and how many may start within a time. A job over a limit waits in the job set
+ * `limited:NAME`.
+ */
+
+/** A limit of a job: of slots, of a rate, or of both. The name contains the key, if the limit has keys. */
+export interface Limit {
+  name: string
+  /** The number of slots, that is of attempts that run at the same time; 0: any number. */
+  max: number
+  /** The number of starts in `per` milliseconds; 0: any number. */
+  count: number
+  per: number
+  /** How many may start at once after a pause. It means nothing with a window. */
+  burst: number
+  /** `smooth`: the starts are evenly spaced. `fixed`: at most `count` in a window, which begins with its first start. `sliding`: at most `count` in any `per`. */
+  window: 'smooth' | 'fixed' | 'sliding'
+}
+
+/** A limit that has used slots or waiting jobs. */
+export interface LimitState extends Limit {
+  used: number
+  waiting: number
+}
+
+export interface LimitRequest {
+  ticket: string
+  /** Each has another name. */
+  limits: readonly Limit[]
+}
+
+/**
+ * `over: null` – the attempt may start in `ms` milliseconds, at most START_AHEAD_MS, and has a slot of each limit that has
+ * slots. Otherwise nothing was taken; `over` is the index of the limit that has no room. For a rate `ms` is the time until it
+ * has.
+ */
+export interface LimitAnswer {
+  over: number | null
+  ms: number
+}
+
+/** Limits whose waiting jobs have room. */
+export interface DueLimits {
+  /** `room` is the number of waiting jobs that may start now, at most LIMIT_BATCH. */
+  limits: { name: string; room: number }[]
+  /** The time until another check is worth it; null when no job waits. */
+  nextMs: number | null
+}
+
+/** A rate gives out starts this long before their time, so that jobs are ready when it comes. */
+export const START_AHEAD_MS = 20
+/** The most waiting jobs of one limit that `due` counts. */
+export const LIMIT_BATCH = 100
+/** After this time a limit whose jobs wait for slots is checked again, also when no slot was freed. */
+export const SLOT_CHECK_MS = 5000
+/** No limit is checked later than after this time. */
+export const LONGEST_CHECK_MS = 60_000
+/** A limit is not checked again before this time. */
+export const SHORTEST_CHECK_MS = 10
+
+/** Returns the number of buckets of a sliding window, and so how exact it is: at most `count` in `per`, and in 1/100 more. */
+export const SLIDING_BUCKETS = 100
+
+export interface LimitStore {
+  /**
+   * Takes for each attempt of an owner a slot and a start of all its limits, or nothing. An attempt that has a slot since an
+   * earlier call keeps it. The effect `release-slot` frees it. Without a lease the owner gets nothing. A call that fails
+   * leaves no slot behind, even when the store carries it out late. The store judges a rate by one clock of its own: when
+   * that clock is set back, no limit is exceeded, and none waits for longer than its period.
+   */
+  acquire(owner: string, requests: readonly LimitRequest[]): Promise<LimitAnswer[]>
+  /** Frees a slot before its attempt is settled. */
+  release(slot: { limit: string; owner: string; ticket: string }): Promise<void>
+  /**
+   * Returns at most `n` limits whose waiting jobs have room. It expects that the caller moves these jobs to their queues: a
+   * limit is not returned again before they had time to start. It frees the slots of owners without a lease, and forgets
+   * rates that are not in use.
+   */
+  due(n: number): Promise<DueLimits>
+  /** Does not return these limits from `due` for the next `ms`, unless a slot is freed. */
+  postpone(names: readonly string[], ms: number): Promise<void>
+  /** Returns the limits with used slots or waiting jobs, by name. Slots of owners without a lease do not count. */
+  list(): Promise<LimitState[]>
+}

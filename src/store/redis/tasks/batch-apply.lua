@@ -1,0 +1,13 @@
+-- Changes members of batches without a job.
+--
+-- KEYS  1 is queues.
+-- ARGV  begin as in moves-open.lua; then come the effects as in moves.lua.
+-- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
+
+local effects = readEffects()
+for _, effect in ipairs(effects) do
+  local problem = obstacleOf(effect)
+  if problem then return redis.error_reply(problem) end
+end
+for _, effect in ipairs(effects) do applyEffect(effect) end
+finish(channel)

@@ -1,0 +1,64 @@
+-- Creates batches with their first members, adds members to earlier ones, and stores jobs: all of it or nothing.
+--
+-- KEYS  1 is queues, 2 is the set of all batches; then the keys that items name.
+-- ARGV  begin as in moves-open.lua; then come number of new batches, and of each: bid, createdAt, parent or "", number of
+--       further values, these values as field, value; number of batches that get members, and of each: bid, number of members,
+--       members; number of jobs, and the item (moves.lua) of each.
+-- Returns "exists" when the first new batch exists; "ended" and the bid of an earlier batch without pending members; or "ok".
+-- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
+
+local new, isNew = {}, {}
+refuse(wrong(KEYS[2], 'zset'))
+for i = 1, number() do
+  local one = { bid = text(), createdAt = text(), parent = text(), values = {} }
+  for j = 1, number() do one.values[j] = text() end
+  refuse(wrongBatch(one.bid))
+  for j = 1, #one.values, 2 do
+    if string.find(one.values[j], '^on') or one.values[j] == 'job' then
+      refuse(wrong(batchKey('queue:' .. cjson.decode(one.values[j + 1]).queue), 'list'))
+    end
+  end
+  if i == 1 and redis.call('EXISTS', batchKey('hk:batch:' .. one.bid)) == 1 then return { 'exists' } end
+  new[i], isNew[one.bid] = one, true
+end
+
+local grown = {}
+for i = 1, number() do
+  local one = { bid = text(), members = {} }
+  for j = 1, number() do one.members[j] = text() end
+  if not isNew[one.bid] then
+    refuse(wrongBatch(one.bid))
+    local batch = batchOf(one.bid)
+    if not batch or batch.pending == 0 then return { 'ended', one.bid } end
+  end
+  grown[i] = one
+end
+
+local items = {}
+for i = 1, number() do
+  items[i] = readItem()
+  local problem = obstacle(items[i])
+  if problem then return redis.error_reply(problem) end
+end
+
+local isEmpty = {}
+for i, one in ipairs(new) do
+  redis.call('HSET', batchKey('hk:batch:' .. one.bid), 'pending', 0, 'retrying', 0, 'dead', 0, 'failed', 0, 'succeeded', 0,
+    'total', 0, 'createdAt', one.createdAt, 'progressAt', string.format('%d', now), unpack(one.values))
+  if one.parent ~= '' then redis.call('HSET', batchKey('hk:batch:' .. one.bid), 'parent', one.parent) end
+  redis.call('ZADD', KEYS[2], one.createdAt, one.bid)
+  isEmpty[one.bid] = true
+end
+for _, one in ipairs(grown) do
+  local batch = batchOf(one.bid)
+  for _, id in ipairs(one.members) do addMember(batch, id) end
+  saveBatch(batch)
+  isEmpty[one.bid] = nil
+end
+for _, item in ipairs(items) do apply(item) end
+-- An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
+for i = #new, 1, -1 do
+  if isEmpty[new[i].bid] then advanceBatch(batchOf(new[i].bid)) end
+end
+finish(channel)
+return { 'ok' }

@@ -1,0 +1,149 @@
+/** Batches: see batches.lua for their keys. */
+
+import { isPriorityName } from '../../../job/priority.ts'
+import {
+  type BatchMember,
+  type BatchPush,
+  type BatchRecord,
+  type BatchSpec,
+  type BatchStore,
+  idsByBatch,
+  MEMBER_STATES,
+  type MemberState,
+} from '../../contract.ts'
+import type { PriorityQueues } from '../jobs/priority-queues.ts'
+import { lua } from '../lua.generated.ts'
+import { pairs } from '../server/chunks.ts'
+import { storedInSteps } from '../server/confirmed-push.ts'
+import type { Argument } from '../server/connection.ts'
+import { type Server, StorePart } from '../server/server.ts'
+
+/** The number of members that one step of a walk through them looks at, at least. */
+const PAGE = 100
+
+export class Batches extends StorePart implements BatchStore {
+  readonly #priorities: PriorityQueues
+
+  constructor(server: Server, priorities: PriorityQueues) {
+    super(server)
+    this.#priorities = priorities
+  }
+
+  async push(push: BatchPush, now: number): ReturnType<BatchStore['push']> {
+    const items = push.members.flatMap(({ item }) => (item ? [item] : []))
+    let answer: [string, string?] = ['ok']
+    const put = async () => {
+      answer = (await this.#put(push, now)) as [string, string?]
+    }
+    await storedInSteps(this.server, [{ items, put }])
+    const [word, bid = ''] = answer
+    if (word === 'exists') return 'exists'
+    if (word === 'ended') return { ended: bid }
+    if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
+    this.#priorities.pushed(
+      items.flatMap((one) => (one.to === 'queue' && isPriorityName(one.queue) ? [one.queue] : [])),
+    )
+    return null
+  }
+
+  async find(bid: string): Promise<BatchRecord | null> {
+    return (await this.#records([bid]))[0] ?? null
+  }
+
+  async page({ before, limit }: Parameters<BatchStore['page']>[0]): Promise<BatchRecord[]> {
+    const after = before ? [before.createdAt, before.bid] : []
+    const found = await this.#entries(this.keys.batches, ['desc', limit, ...after])
+    return this.#records(found.map(({ bid }) => bid))
+  }
+
+  async members(bid: string, { after = '0', limit }: Parameters<BatchStore['members']>[1]) {
+    const count = Math.max(limit, PAGE)
+    const key = this.keys.batchMembers(bid)
+    const [next, flat] = await this.server.call((client) => client.hscan(key, after, 'COUNT', count))
+    const items = pairs(flat).map(([id, state]): BatchMember => {
+      return { id: String(id), state: MEMBER_STATES[Number(state)] as MemberState }
+    })
+    return { items, next: next === '0' ? null : next }
+  }
+
+  notes(bid: string): Promise<Record<string, string>> {
+    return this.server.call((client) => client.hgetall(this.keys.batchNotes(bid)))
+  }
+
+  async apply(...[effects, now]: Parameters<BatchStore['apply']>): Promise<void> {
+    await this.server.runCall(lua.batchApply, now, [], [], (call) => call.effects(effects))
+  }
+
+  async idle(before: number, { after, limit }: Parameters<BatchStore['idle']>[1]): Promise<BatchRecord[]> {
+    const found = await this.#entries(this.keys.openBatches, [
+      '',
+      limit,
+      ...(after ? [after.progressAt, after.bid] : []),
+    ])
+    return this.#records(found.flatMap(({ bid, score }) => (score < before ? [bid] : [])))
+  }
+
+  async prune(now: number, limit: number): Promise<number> {
+    const { batches, endedBatches } = this.keys
+    return (await this.server.run(lua.batchPrune, [batches, endedBatches], [now, limit])) as number
+  }
+
+  #put({ batches, members }: BatchPush, now: number) {
+    const grown = idsByBatch(members)
+    return this.server.runCall(lua.batchPush, now, [this.keys.batches], [], (call) => {
+      call.add(batches.length)
+      for (const batch of batches) {
+        const values = fieldsOf(batch)
+        call.add(batch.bid, batch.createdAt, batch.parent ?? '', values.length, ...values)
+      }
+      call.add(grown.size)
+      for (const [bid, ids] of grown) {
+        call.add(bid, ids.length)
+        for (const id of ids) call.add(id)
+      }
+      const items = members.flatMap(({ item }) => (item ? [item] : []))
+      call.add(items.length)
+      for (const item of items) call.item(item, item.effects)
+    })
+  }
+
+  /** Returns a page of a sorted set of batches. */
+  async #entries(key: string, args: Argument[]): Promise<{ bid: string; score: number }[]> {
+    const [found] = await this.server.runForBytes(lua.page, [key], args)
+    return pairs(found as unknown as Buffer[]).map(([bid, score]) => ({ bid: String(bid), score: Number(score) }))
+  }
+
+  async #records(bids: readonly string[]): Promise<BatchRecord[]> {
+    if (bids.length === 0) return []
+    const found = await this.server.all((pipeline) => {
+      for (const bid of bids) pipeline.hgetall(this.keys.batch(bid))
+    })
+    return found.flatMap((fields, i) => {
+      const record = recordOf(bids[i] as string, fields as unknown as Record<string, string>)
+      return record ?? []
+    })
+  }
+}
+
+/** Returns the fields of a new batch, and their values. */
+function fieldsOf({ meta, keep, onComplete, onSuccess, onDeath, job }: BatchSpec): Argument[] {
+  const values: Argument[] = ['meta', meta, 'keep', keep]
+  for (const [field, value] of Object.entries({ onComplete, onSuccess, onDeath, job })) {
+    if (value) values.push(field, JSON.stringify({ ...value, text: value.text.toWellFormed() }))
+  }
+  return values
+}
+
+function recordOf(bid: string, fields: Record<string, string>): BatchRecord | undefined {
+  const { parent = null, meta = '{}', job, completedAt, succeededAt, diedAt } = fields
+  if (fields.pending === undefined) return undefined
+  const n = (name: string) => Number(fields[name] ?? 0)
+  const time = (text: string | undefined) => (text === undefined ? null : Number(text))
+  return {
+    ...{ bid, parent, meta, keep: n('keep'), createdAt: n('createdAt'), progressAt: n('progressAt') },
+    job: job === undefined ? null : JSON.parse(job),
+    ...{ total: n('total'), pending: n('pending'), retrying: n('retrying'), dead: n('dead') },
+    ...{ failed: n('failed'), succeeded: n('succeeded') },
+    ...{ completedAt: time(completedAt), succeededAt: time(succeededAt), diedAt: time(diedAt) },
+  }
+}

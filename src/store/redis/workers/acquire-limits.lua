@@ -1,0 +1,82 @@
+-- Takes for each attempt a slot and a start of all its limits, or nothing.
+--
+-- KEYS  1 is leases, 2 is the owner, 3 is limits, 4 is limit-checks; then of each limit its slots and its rate.
+-- ARGV  are the channel for due jobs, the owner, the number of this call, the number of limits, and of each its name and its
+--       numbers (rates.lua); the number of attempts, and of each its ticket, the number of its limits, and their positions.
+-- Returns of each attempt the position of the limit that has no room, or 0, and the microseconds until its start, or until there
+-- is room. A call that was voided, or whose owner has no lease, takes nothing.
+-- include: arguments rates
+
+local channel, owner, call = text(), text(), number()
+expect('zset', 'hash', 'hash', 'zset')
+local limits, answers, called = {}, {}, false
+for i = 1, number() do
+  local limit = parseLimit(text(), text())
+  limit.slots, limit.rate = KEYS[2 * i + 3], KEYS[2 * i + 4]
+  refuse(wrong(limit.slots, 'zset') or wrong(limit.rate, 'string'))
+  limits[i] = limit
+end
+
+local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or nil)
+local isValid = stamp and stamp >= 0 and call > tonumber(redis.call('HGET', KEYS[2], 'voided') or 0)
+
+removeNothing('ZREM', KEYS[4])
+
+-- Checks a limit at once if jobs wait for it.
+local function checkNow(limit)
+  if not redis.call('ZSCORE', KEYS[4], limit.name) then return end
+  redis.call('ZADD', KEYS[4], 0, limit.name)
+  called = true
+end
+
+-- A deploy may have changed a limit that jobs wait for.
+for _, limit in ipairs(limits) do
+  local known = isValid and redis.call('HGET', KEYS[3], limit.name)
+  if known and known ~= limit.spec then
+    redis.call('HSET', KEYS[3], limit.name, limit.spec)
+    checkNow(limit)
+  end
+end
+
+local function timeUntilRoom(limit, holder)
+  if freeSlots(limit, KEYS[1]) == 0 and not redis.call('ZSCORE', limit.slots, holder) then return SLOT_CHECK end
+  local room, next = rateRoom(limit)
+  return room > 0 and 0 or math.max(next - micros, 1000)
+end
+
+local function takeAll(own, holder)
+  local start = micros
+  for _, limit in ipairs(own) do
+    if limit.max > 0 and redis.call('ZADD', limit.slots, 0, holder) == 1 then
+      limit.free = limit.free - 1
+      redis.call('HSET', KEYS[3], limit.name, limit.spec)
+    end
+    start = math.max(start, earliestStart(limit))
+  end
+  for _, limit in ipairs(own) do reserveStart(limit, start) end
+  return start - micros
+end
+
+for i = 1, number() do
+  local holder, own, over, time = owner .. ' ' .. text(), {}, 0, 0
+  for j = 1, number() do own[j] = limits[number()] end
+  for j, limit in ipairs(own) do
+    if over == 0 then
+      time = isValid and timeUntilRoom(limit, holder) or 1000
+      if time > 0 then over = j end
+    end
+  end
+  if over == 0 then
+    time = takeAll(own, holder)
+  elseif isValid then
+    -- If this job was called because another of its limits had room, the next one that waits there may have the room.
+    for j, limit in ipairs(own) do
+      if j ~= over then checkNow(limit) end
+    end
+  end
+  answers[2 * i - 1], answers[2 * i] = over, math.ceil(time)
+end
+
+for _, limit in ipairs(limits) do saveRate(limit) end
+if called then redis.pcall('PUBLISH', channel, '') end
+return answers

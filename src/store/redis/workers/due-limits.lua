@@ -1,0 +1,50 @@
+-- Returns the limits whose waiting jobs have room, and plans when to check them again.
+--
+-- KEYS  1 is leases, 2 is limits, 3 is limit-checks.
+-- ARGV  are the most limits, and the beginnings of the keys of slots, of rates and of waiting jobs.
+-- Returns the microseconds until the next check, or "" when no job waits; then of each limit its name and its room.
+-- include: arguments rates
+
+local most, slotsOf, rateOf, waitingOf = number(), text(), text(), text()
+expect('zset', 'hash', 'zset')
+if redis.call('EXISTS', KEYS[3]) == 0 then return { '' } end
+removeNothing('ZREM', KEYS[3])
+local answer = { '' }
+local names = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', micros, 'LIMIT', 0, most)
+-- The clock was set back since these checks were planned.
+if #names == 0 then
+  names = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. string.format('%d', micros + LONGEST_CHECK), '+inf', 'LIMIT', 0, most)
+end
+
+-- Returns how many of the waiting jobs have room, and the time of the next check.
+local function check(limit, waiting)
+  local free, room, next = freeSlots(limit, KEYS[1]), rateRoom(limit)
+  local n = math.min(free, room, waiting, BATCH)
+  -- Without a free slot the next one that is freed ends the wait.
+  local at = micros + (n == free and n < waiting and SLOT_CHECK or SHORTEST_CHECK)
+  if n == room then at = math.max(at, next) end
+  return n, math.min(at, micros + LONGEST_CHECK)
+end
+
+for _, name in ipairs(names) do
+  local limit = parseLimit(name, redis.call('HGET', KEYS[2], name) or '')
+  limit.slots, limit.rate = slotsOf .. name, rateOf .. name
+  local waiting = waitingOf .. name
+  local isSound = not (wrong(limit.slots, 'zset') or wrong(limit.rate, 'string') or wrong(waiting, 'zset'))
+  local size = isSound and redis.call('ZCARD', waiting) or 0
+  if size == 0 then
+    redis.call('ZREM', KEYS[3], name)
+    if not isSound or redis.call('ZCARD', limit.slots) == 0 then redis.call('HDEL', KEYS[2], name) end
+  else
+    local n, at = check(limit, size)
+    redis.call('ZADD', KEYS[3], string.format('%d', math.ceil(at)), name)
+    if n > 0 then
+      answer[#answer + 1] = name
+      answer[#answer + 1] = n
+    end
+  end
+end
+
+local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+if first[2] then answer[1] = string.format('%d', math.max(tonumber(first[2]) - micros, 0)) end
+return answer

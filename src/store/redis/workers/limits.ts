@@ -1,0 +1,105 @@
+/** Limits: their slots, their rates, and when the jobs that wait for them may have room. */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import type { DueLimits, Limit, LimitAnswer, LimitRequest, LimitState, LimitStore } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import { specOf } from '../server/call.ts'
+import { StorePart } from '../server/server.ts'
+
+/** The time between two attempts to void a call whose answer was lost. */
+const VOID_AGAIN_MS = 1000
+
+export class Limits extends StorePart implements LimitStore {
+  #calls = 0
+
+  async acquire(owner: string, requests: readonly LimitRequest[]): Promise<LimitAnswer[]> {
+    const call = ++this.#calls
+    const limits = limitsOf(requests)
+    const numbers = new Map(limits.map(({ name }, i) => [name, i + 1]))
+    const { leases, limits: used, limitChecks, dueChannel, slots, rate } = this.keys
+    const keys = limits.flatMap(({ name }) => [slots(name), rate(name)])
+    const args = [dueChannel, owner, call, limits.length, ...limits.flatMap((limit) => [limit.name, specOf(limit)])]
+    args.push(requests.length)
+    for (const { ticket, limits: own } of requests) {
+      args.push(ticket, own.length, ...own.map(({ name }) => numbers.get(name) as number))
+    }
+    let answers: number[]
+    try {
+      const all = [leases, this.keys.owner(owner), used, limitChecks, ...keys]
+      answers = (await this.server.run(lua.acquireLimits, all, args)) as unknown as number[]
+    } catch (thrown) {
+      const names = limits.map(({ name }) => name)
+      const tickets = requests.map(({ ticket }) => ticket)
+      if (!(thrown instanceof HighkiqError) || thrown.details?.sent === true)
+        void this.#void(owner, call, names, tickets)
+      throw thrown
+    }
+    return requests.map((_, i) => answerOf(answers[2 * i] as number, answers[2 * i + 1] as number))
+  }
+
+  async due(n: number): Promise<DueLimits> {
+    const { leases, limits, limitChecks, limitPrefixes } = this.keys
+    const answer = await this.server.run(lua.dueLimits, [leases, limits, limitChecks], [n, ...limitPrefixes])
+    const [next, ...rows] = answer as unknown as (string | number)[]
+    const due: DueLimits = { limits: [], nextMs: next === '' ? null : Number(next) / 1000 }
+    for (let i = 0; i < rows.length; i += 2) due.limits.push({ name: String(rows[i]), room: Number(rows[i + 1]) })
+    return due
+  }
+
+  async postpone(names: readonly string[], ms: number): Promise<void> {
+    if (names.length === 0) return
+    const [seconds, micros] = await this.server.call((client) => client.time())
+    const at = Number(seconds) * 1e6 + Number(micros) + ms * 1000
+    await this.server.call((client) => client.zadd(this.keys.limitChecks, 'XX', ...names.flatMap((name) => [at, name])))
+  }
+
+  async list(): Promise<LimitState[]> {
+    const { leases, limits, limitChecks, limitPrefixes } = this.keys
+    type Row = [name: string, spec: string, used: number, waiting: number]
+    const rows = (await this.server.run(
+      lua.listLimits,
+      [leases, limits, limitChecks],
+      limitPrefixes,
+    )) as unknown as Row[]
+    const states = rows.map(([name, spec, used, waiting]) => ({ name, ...readSpec(spec), used, waiting }))
+    return states.sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  async release({ limit, owner, ticket }: Parameters<LimitStore['release']>[0]): Promise<void> {
+    await this.#free(owner, 0, [limit], [ticket])
+  }
+
+  /** Voids a call whose answer was lost: the server may still carry it out. */
+  async #void(owner: string, call: number, names: readonly string[], tickets: readonly string[]): Promise<void> {
+    while (!this.server.isClosed) {
+      try {
+        await this.#free(owner, call, names, tickets)
+        return
+      } catch {
+        await new Promise<void>((resolve) => setTimeout(resolve, VOID_AGAIN_MS).unref())
+      }
+    }
+  }
+
+  /** Frees slots, and voids the calls up to `call`. */
+  async #free(owner: string, call: number, names: readonly string[], tickets: readonly string[]): Promise<void> {
+    const { leases, limits, limitChecks, dueChannel, slots } = this.keys
+    const keys = [leases, this.keys.owner(owner), limits, limitChecks, ...names.map(slots)]
+    const args = [dueChannel, owner, call, names.length, ...names, tickets.length, ...tickets]
+    await this.server.run(lua.freeSlots, keys, args)
+  }
+}
+
+function limitsOf(requests: readonly LimitRequest[]): Limit[] {
+  return [...new Map(requests.flatMap(({ limits }) => limits.map((limit) => [limit.name, limit] as const))).values()]
+}
+
+function answerOf(over: number, micros: number): LimitAnswer {
+  return { over: over === 0 ? null : over - 1, ms: micros / 1000 }
+}
+
+function readSpec(spec: string): Omit<Limit, 'name'> {
+  const [max = 0, count = 0, per = 0, burst = 0] = spec.split(' ', 4).map(Number)
+  const window = spec.slice(spec.lastIndexOf(' ') + 1) as Limit['window']
+  return { max, count, per, burst, window }
+}

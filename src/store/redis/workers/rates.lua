@@ -1,0 +1,107 @@
+-- Limits: their numbers, slots and rates. Times are microseconds by the server.
+--
+-- The numbers of a limit are a text: slots (0: any), starts (0: any), their period in ms, burst, window (smooth, fixed or
+-- sliding). The state of a smooth rate is one number: the time from which on it has its whole burst again. That of a window
+-- are pairs: the first start of a bucket, and the number of its starts. A state from ahead of the clock, which was set back, is
+-- moved to the latest time that it can mean.
+
+-- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS, SLIDING_BUCKETS and LIMIT_BATCH of the contract.
+local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS, BATCH = 20000, 5000000, 60000000, 10000, 100, 100
+
+local serverTime = redis.call('TIME')
+local micros = tonumber(serverTime[1]) * 1000000 + tonumber(serverTime[2])
+
+local function parseLimit(name, spec)
+  local max, count, per, burst, window = string.match(spec, '^(%d+) (%d+) (%d+) (%d+) (%l+)$')
+  return {
+    name = name, spec = spec, max = tonumber(max) or 0, count = tonumber(count) or 0, per = (tonumber(per) or 0) * 1000,
+    burst = tonumber(burst) or 0, window = window,
+  }
+end
+
+-- Frees the slots of owners without a lease if all slots are used, and returns the number of free slots.
+local function freeSlots(limit, leases)
+  if limit.max == 0 then return math.huge end
+  limit.free = limit.free or limit.max - redis.call('ZCARD', limit.slots)
+  if limit.free <= 0 and not limit.swept then
+    limit.swept = true
+    for _, holder in ipairs(redis.call('ZRANGE', limit.slots, 0, -1)) do
+      local stamp = tonumber(redis.call('ZSCORE', leases, string.match(holder, '^(.*) ') or '') or nil)
+      if not stamp or stamp < 0 then limit.free = limit.free + redis.call('ZREM', limit.slots, holder) end
+    end
+  end
+  return math.max(limit.free, 0)
+end
+
+-- Reads the rate of a limit once.
+local function openRate(limit)
+  if limit.opened then return end
+  limit.opened = true
+  local numbers = {}
+  for n in string.gmatch(redis.call('GET', limit.rate) or '', '%d+') do numbers[#numbers + 1] = tonumber(n) end
+  if limit.window == 'smooth' then
+    limit.interval = limit.per / limit.count
+    limit.tolerance = (limit.burst - 1) * limit.interval
+    -- The place of the next start in the sequence of evenly spaced starts.
+    limit.position = math.max(math.min(numbers[1] or 0, micros + AHEAD + limit.burst * limit.interval), micros)
+    return
+  end
+  local isFixed = limit.window == 'fixed'
+  limit.width = isFixed and limit.per or math.ceil(limit.per / BUCKETS)
+  limit.span = isFixed and limit.per or limit.per + limit.width
+  limit.buckets, limit.used = {}, 0
+  for i = 1, #numbers - 1, 2 do
+    local first = math.min(numbers[i], micros + AHEAD)
+    if first + limit.span > micros then
+      limit.buckets[#limit.buckets + 1] = { first, numbers[i + 1] }
+      limit.used = limit.used + numbers[i + 1]
+    end
+  end
+end
+
+-- Returns how many attempts may start by the end of AHEAD, and when one more has room.
+local function rateRoom(limit)
+  if limit.count == 0 then return math.huge, 0 end
+  openRate(limit)
+  if limit.buckets then
+    local first = limit.buckets[1]
+    return math.max(limit.count - limit.used, 0), (first and first[1] or micros) + limit.span
+  end
+  local ahead = micros + AHEAD + limit.tolerance - limit.position
+  local room = ahead < 0 and 0 or math.floor(ahead / limit.interval) + 1
+  return room, limit.position + room * limit.interval - limit.tolerance - AHEAD
+end
+
+-- Returns the earliest time of the next start.
+local function earliestStart(limit)
+  return limit.position and math.max(limit.position - limit.tolerance, micros) or micros
+end
+
+-- Gives out one start at a time, which is not before the earliest one and at most AHEAD ahead.
+local function reserveStart(limit, at)
+  if limit.count == 0 then return end
+  limit.changed = true
+  if not limit.buckets then
+    limit.position = math.max(limit.position, at) + limit.interval
+    return
+  end
+  local last = limit.buckets[#limit.buckets]
+  if last and at < last[1] + limit.width then
+    last[2] = last[2] + 1
+  else
+    limit.buckets[#limit.buckets + 1] = { at, 1 }
+  end
+  limit.used = limit.used + 1
+end
+
+local function saveRate(limit)
+  if not limit.changed then return end
+  local state, ends = {}, limit.position
+  if limit.buckets then
+    for i, bucket in ipairs(limit.buckets) do state[i] = string.format('%d %d', bucket[1], bucket[2]) end
+    ends = limit.buckets[#limit.buckets][1] + limit.span
+  else
+    state[1] = string.format('%d', math.ceil(ends))
+  end
+  redis.call('SET', limit.rate, table.concat(state, ' '), 'PX', math.max(math.ceil((ends - micros) / 1000), 1))
+end

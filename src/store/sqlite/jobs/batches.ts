@@ -1,0 +1,105 @@
+/** Batches: their records, creating them with their jobs, and deleting them. */
+
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import {
+  BatchLedger,
+  type BatchPush,
+  type BatchRecord,
+  type BatchStore,
+  idsByBatch,
+  MEMBER_STATES,
+  type MemberState,
+  newBatch,
+  type PushItem,
+} from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
+import { Batches, type BatchRow, stateOf } from '../queues/batches.ts'
+import { sql } from '../sql.generated.ts'
+import { pushAll } from './moves.ts'
+
+export class SqliteBatchStore extends SqliteArea implements BatchStore {
+  readonly push: BatchStore['push'] = async (push, now) => {
+    try {
+      return await this.file.write((db) => store(db, push, now), ANSWER_SECONDS)
+    } catch (thrown) {
+      if (!(thrown instanceof HighkiqError)) throw thrown
+      throw new PushError(thrown.message, [], false, { cause: thrown })
+    }
+  }
+
+  readonly find: BatchStore['find'] = (bid) =>
+    this.file.read((db) => {
+      const row = db.first<BatchRow>(sql.batch.load, bid)
+      return row ? recordOf(row) : null
+    })
+
+  readonly page: BatchStore['page'] = ({ before, limit }) =>
+    this.file.read((db) => {
+      const rows = before
+        ? db.all<BatchRow>(sql.batch.older, before.createdAt, before.bid, limit)
+        : db.all<BatchRow>(sql.batch.newest, limit)
+      return rows.map(recordOf)
+    })
+
+  readonly members: BatchStore['members'] = (bid, { after = '', limit }) =>
+    this.file.read((db) => {
+      const rows = db.all<{ id: string; state: number }>(sql.batch.members, bid, after, limit)
+      const items = rows.map(({ id, state }) => ({ id, state: MEMBER_STATES[state] as MemberState }))
+      return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
+    })
+
+  readonly notes: BatchStore['notes'] = (bid) =>
+    this.file.read((db) => {
+      const rows = db.all<{ key: string; text: string }>(sql.batch.notes, bid)
+      return Object.fromEntries(rows.map(({ key, text }) => [key, text]))
+    })
+
+  readonly apply: BatchStore['apply'] = (effects, now) =>
+    this.file.write((db) => {
+      const ledger = new BatchLedger(db.get(Batches), now)
+      for (const effect of effects) ledger.change(effect)
+    }, ANSWER_SECONDS)
+
+  readonly idle: BatchStore['idle'] = (before, { after, limit }) =>
+    this.file.read((db) => {
+      const from = after ? [after.progressAt, after.bid] : [Number.MIN_SAFE_INTEGER, '']
+      return db.all<BatchRow>(sql.batch.idle, before, ...from, limit).map(recordOf)
+    })
+
+  readonly prune: BatchStore['prune'] = async (now, limit) => {
+    // Without an old batch nothing is written.
+    if (!(await this.file.read((db) => db.first(sql.batch.someExpired, now)))) return 0
+    return this.file.write((db) => {
+      const bids = db.all<{ bid: string }>(sql.batch.prune, now, limit).map(({ bid }) => bid)
+      db.run(sql.batch.dropNotes, JSON.stringify(bids))
+      return bids.length
+    }, ANSWER_SECONDS)
+  }
+}
+
+/** @throws STORE_FULL */
+function store(db: Database, { batches, members }: BatchPush, now: number): Awaited<ReturnType<BatchStore['push']>> {
+  const tables = db.get(Batches)
+  const ledger = new BatchLedger(tables, now)
+  const [first] = batches
+  if (first && tables.load(first.bid)) return 'exists'
+  const isNew = new Set(batches.map(({ bid }) => bid))
+  const ids = idsByBatch(members)
+  for (const bid of ids.keys()) if (!isNew.has(bid) && !tables.load(bid)?.pending) return { ended: bid }
+  for (const spec of batches) tables.create(newBatch(spec, now))
+  for (const [bid, some] of ids) ledger.add(bid, some)
+  pushAll(
+    db,
+    members.flatMap(({ item }): PushItem[] => (item ? [item] : [])),
+    now,
+  )
+  // An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
+  for (const { bid } of batches.toReversed()) ledger.open(bid)
+  return null
+}
+
+function recordOf(row: BatchRow): BatchRecord {
+  const { onComplete: _, onSuccess: __, onDeath: ___, expiresAt: ____, ...record } = stateOf(row)
+  return record
+}

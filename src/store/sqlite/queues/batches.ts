@@ -1,0 +1,86 @@
+/** The tables of batches; see batch-ledger.ts for what follows from a change. */
+
+import {
+  type BatchJob,
+  type BatchNote,
+  type BatchState,
+  type BatchTables,
+  MEMBER_STATES,
+  type MemberState,
+  type ParentJob,
+} from '../../contract.ts'
+import { Tables } from '../file/database.ts'
+import { sql } from '../sql.generated.ts'
+import { JobSets } from './job-sets.ts'
+import { Queues } from './queues.ts'
+
+/** A row of the table; the jobs are JSON. */
+export type BatchRow = Omit<BatchState, 'onComplete' | 'onSuccess' | 'onDeath' | 'job'> &
+  Record<'onComplete' | 'onSuccess' | 'onDeath' | 'job', string | null>
+
+export class Batches extends Tables implements BatchTables {
+  load(bid: string): BatchState | undefined {
+    const row = this.db.first<BatchRow>(sql.batch.load, bid)
+    return row && stateOf(row)
+  }
+
+  save(batch: BatchState): void {
+    this.db.run(
+      sql.batch.save,
+      ...[batch.onComplete, batch.onSuccess, batch.onDeath, batch.job].map(written),
+      ...[batch.total, batch.pending, batch.retrying, batch.dead, batch.failed, batch.succeeded],
+      ...[batch.progressAt, batch.completedAt, batch.succeededAt, batch.diedAt, batch.expiresAt],
+      batch.bid,
+    )
+  }
+
+  create({ bid, parent, meta, onComplete, onSuccess, onDeath, job, keep, createdAt, progressAt }: BatchState): void {
+    const jobs = [onComplete, onSuccess, onDeath, job].map(written)
+    this.db.run(sql.batch.create, bid, parent, meta.toWellFormed(), ...jobs, keep, createdAt, progressAt)
+  }
+
+  addMembers(bid: string, ids: readonly string[]): number {
+    return this.db.run(sql.batch.addMembers, bid, JSON.stringify(ids))
+  }
+
+  member(bid: string, id: string): MemberState | undefined {
+    const row = this.db.first<{ state: number }>(sql.batch.member, bid, id)
+    return row && MEMBER_STATES[row.state]
+  }
+
+  setMember(bid: string, id: string, state: MemberState | null): void {
+    if (state === null) this.db.run(sql.batch.dropMember, bid, id)
+    else this.db.run(sql.batch.setMember, MEMBER_STATES.indexOf(state), bid, id)
+  }
+
+  note(bid: string, { key, text }: BatchNote): void {
+    this.db.run(sql.batch.note, bid, key, text.toWellFormed())
+  }
+
+  push(queue: string, text: string): void {
+    this.db.get(Queues).pushBack(queue, [text])
+  }
+
+  addToDead(text: string, now: number): void {
+    this.db.get(JobSets).add('dead', { text, score: now / 1000 })
+  }
+}
+
+export function stateOf(row: BatchRow): BatchState {
+  const { onComplete, onSuccess, onDeath, job } = row
+  return {
+    ...row,
+    onComplete: read<BatchJob>(onComplete),
+    onSuccess: read<BatchJob>(onSuccess),
+    onDeath: read<BatchJob>(onDeath),
+    job: read<ParentJob>(job),
+  }
+}
+
+function read<Job>(text: string | null): Job | null {
+  return text === null ? null : JSON.parse(text)
+}
+
+function written(job: BatchJob | null): string | null {
+  return job && JSON.stringify(job)
+}

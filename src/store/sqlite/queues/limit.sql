@@ -1,0 +1,64 @@
+-- use: stores a limit that gets a used slot.
+INSERT INTO job_limit (name, spec) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec = excluded.spec;
+
+-- await: stores a limit that gets a waiting job. A row: it had none, so it is checked now.
+INSERT INTO job_limit (name, spec, next_check) VALUES (?1, ?2, 0)
+ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, next_check = 0 WHERE next_check IS NULL RETURNING name;
+
+-- change: changes a limit that jobs wait for, and checks it at once.
+UPDATE job_limit SET spec = ?2, next_check = 0 WHERE name = ?1 AND next_check IS NOT NULL AND spec <> ?2;
+
+-- take: takes a slot.
+INSERT INTO job_slot (job_limit, holder, owner) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- holds: returns a row if an attempt has a slot.
+SELECT 1 FROM job_slot WHERE job_limit = ? AND holder = ?;
+
+-- used: counts the used slots of a limit.
+SELECT count(*) AS used FROM job_slot WHERE job_limit = ?;
+
+-- release: frees a slot.
+DELETE FROM job_slot WHERE job_limit = ? AND holder = ?;
+
+-- dropOrphaned: frees the slots of owners without a lease.
+DELETE FROM job_slot WHERE job_limit = ? AND owner NOT IN (SELECT id FROM owner WHERE claimed = 0);
+
+-- checkNow: checks a limit with waiting jobs at once.
+UPDATE job_limit SET next_check = 0 WHERE name = ? AND next_check IS NOT NULL;
+
+-- checkAt: checks a limit with waiting jobs at a time.
+UPDATE job_limit SET next_check = ? WHERE name = ? AND next_check IS NOT NULL;
+
+-- setCheck: sets the time of the next check; NULL: no job waits.
+UPDATE job_limit SET next_check = ? WHERE name = ?;
+
+-- dropIfUnused: deletes a limit without used slots and waiting jobs.
+DELETE FROM job_limit WHERE name = ?1 AND next_check IS NULL AND NOT EXISTS (SELECT 1 FROM job_slot WHERE job_limit = ?1);
+
+-- dropEmptySet: deletes the set of waiting jobs if it is empty.
+DELETE FROM job_set WHERE name = ? AND size = 0;
+
+-- due: returns the limits to check now. A time too far ahead is from an earlier start of the machine.
+SELECT name, spec FROM job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
+
+-- nextCheck: returns the time of the next check.
+SELECT min(next_check) AS nextCheck FROM job_limit WHERE next_check IS NOT NULL;
+
+-- list: returns the limits in use.
+SELECT spec, (SELECT count(*) FROM job_slot JOIN owner ON owner.id = job_slot.owner AND claimed = 0
+    WHERE job_slot.job_limit = job_limit.name) AS used,
+  coalesce((SELECT size FROM job_set WHERE job_set.name = 'limited:' || job_limit.name), 0) AS waiting
+FROM job_limit ORDER BY name;
+
+-- rate: returns the starts that a limit gave out.
+SELECT state FROM job_rate WHERE name = ?;
+
+-- saveRate: stores the starts that a limit gave out.
+INSERT INTO job_rate (name, state, until) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET state = excluded.state, until = excluded.until;
+
+-- oldRate: returns a row if a rate is not in use any more.
+SELECT 1 FROM job_rate WHERE until < ? LIMIT 1;
+
+-- dropRates: deletes rates that are not in use any more.
+DELETE FROM job_rate WHERE name IN (SELECT name FROM job_rate WHERE until < ? LIMIT 1000);

@@ -1,0 +1,197 @@
+/** Limits: their slots, their rates, and when the jobs that wait for them may have room. */
+
+import {
+  type AwaitLimitEffect,
+  type DueLimits,
+  LIMIT_BATCH,
+  type Limit,
+  type LimitAnswer,
+  type LimitState,
+  type LimitStore,
+  LONGEST_CHECK_MS,
+  type ReleaseSlotEffect,
+  SHORTEST_CHECK_MS,
+  SLOT_CHECK_MS,
+} from '../../contract.ts'
+import { monotonicMicros } from '../file/clock.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
+import { sql } from '../sql.generated.ts'
+import { DUE_CHANNEL, JobSets } from './job-sets.ts'
+import { openRate, type Rate } from './rates.ts'
+
+export class SqliteLimitStore extends SqliteArea implements LimitStore {
+  readonly acquire: LimitStore['acquire'] = (name, requests) =>
+    this.file.write((db) => {
+      const owner = db.first<{ owner: number }>(sql.owner.current, name)?.owner
+      if (owner === undefined) return requests.map(() => ({ over: 0, ms: 1 }))
+      const call = new LimitCall(db)
+      const answers = requests.map(({ ticket, limits }) => call.acquire(owner, holderOf(name, ticket), limits))
+      call.save()
+      return answers
+    }, ANSWER_SECONDS)
+
+  readonly release: LimitStore['release'] = (slot) => this.file.write((db) => releaseSlot(db, slot), ANSWER_SECONDS)
+
+  readonly due: LimitStore['due'] = async (n) => {
+    const idle = await this.file.read((db) => {
+      const now = monotonicMicros()
+      if (db.first(sql.limit.oldRate, now) || dueNames(db, now, 1).length > 0) return undefined
+      return { limits: [], nextMs: nextMs(db, now) }
+    })
+    return idle ?? this.file.write((db) => checkDue(db, n))
+  }
+
+  readonly postpone: LimitStore['postpone'] = (names, ms) =>
+    this.file.write((db) => {
+      const at = monotonicMicros() + ms * 1000
+      for (const name of names) db.run(sql.limit.checkAt, at, name)
+    })
+
+  readonly list: LimitStore['list'] = () =>
+    this.file.read((db) => {
+      const rows = db.all<{ spec: string; used: number; waiting: number }>(sql.limit.list)
+      const states = rows.map(({ spec, ...numbers }): LimitState => ({ ...JSON.parse(spec), ...numbers }))
+      return states.filter(({ used, waiting }) => used + waiting > 0)
+    })
+}
+
+/** Frees a slot. If jobs wait for it, their limit is checked now. */
+export function releaseSlot(db: Database, { limit, owner, ticket }: Omit<ReleaseSlotEffect, 'kind'>): void {
+  db.run(sql.limit.release, limit, holderOf(owner, ticket))
+  if (!checkNow(db, limit)) db.run(sql.limit.dropIfUnused, limit)
+}
+
+/** Checks a limit at once. Returns false when no job waits for it. */
+function checkNow(db: Database, limit: string): boolean {
+  const isAwaited = db.run(sql.limit.checkNow, limit) > 0
+  if (isAwaited) db.notify(DUE_CHANNEL)
+  return isAwaited
+}
+
+/** Notes that a job waits for a limit. If it is the first one, the limit is checked now. */
+export function awaitLimit(db: Database, { limit }: AwaitLimitEffect): void {
+  if (db.first(sql.limit.await, limit.name, JSON.stringify(limit))) db.notify(DUE_CHANNEL)
+}
+
+function holderOf(owner: string, ticket: string): string {
+  return `${owner} ${ticket}`
+}
+
+function dueNames(db: Database, now: number, n: number): { name: string; spec: string }[] {
+  return db.all(sql.limit.due, now, now + LONGEST_CHECK_MS * 1000, n)
+}
+
+function nextMs(db: Database, now: number): number | null {
+  const at = db.first<{ nextCheck: number | null }>(sql.limit.nextCheck)?.nextCheck ?? null
+  return at === null ? null : Math.max((at - now) / 1000, 0)
+}
+
+function checkDue(db: Database, n: number): DueLimits {
+  const call = new LimitCall(db)
+  db.run(sql.limit.dropRates, call.now)
+  const limits: DueLimits['limits'] = []
+  for (const { name, spec } of dueNames(db, call.now, n)) {
+    const room = call.checkWaiting(JSON.parse(spec))
+    if (room > 0) limits.push({ name, room })
+  }
+  return { limits, nextMs: nextMs(db, call.now) }
+}
+
+/** One call, at one time: the rates that it reads, and writes at its end. */
+class LimitCall {
+  readonly now = monotonicMicros()
+  readonly #db: Database
+  readonly #rates = new Map<string, Rate>()
+  readonly #seen = new Set<string>()
+  readonly #taken = new Set<string>()
+
+  constructor(db: Database) {
+    this.#db = db
+  }
+
+  acquire(owner: number, holder: string, limits: readonly Limit[]): LimitAnswer {
+    for (const limit of limits) this.#noteSpec(limit)
+    for (const [over, limit] of limits.entries()) {
+      const ms = this.#msUntilRoom(limit, holder)
+      if (ms === 0) continue
+      // If this job was called because another of its limits had room, the next one that waits there may have the room.
+      for (const other of limits) if (other !== limit) checkNow(this.#db, other.name)
+      return { over, ms }
+    }
+    for (const limit of limits) if (limit.max > 0) this.#acquireSlot(limit, owner, holder)
+    const rated = limits.filter(({ count }) => count > 0)
+    const start = Math.max(this.now, ...rated.map((limit) => this.#rateOf(limit).start))
+    for (const limit of rated) {
+      this.#taken.add(limit.name)
+      this.#rateOf(limit).reserve(start)
+    }
+    return { over: null, ms: (start - this.now) / 1000 }
+  }
+
+  save(): void {
+    for (const name of this.#taken) {
+      const rate = this.#rates.get(name) as Rate
+      this.#db.run(sql.limit.saveRate, name, String(rate), rate.until)
+    }
+  }
+
+  /** Returns how many of the waiting jobs have room, and plans the next check. */
+  checkWaiting(limit: Limit): number {
+    const { name } = limit
+    const waiting = this.#db.get(JobSets).size(`limited:${name}`)
+    if (waiting === 0) {
+      this.#db.run(sql.limit.setCheck, null, name)
+      this.#db.run(sql.limit.dropEmptySet, `limited:${name}`)
+      this.#db.run(sql.limit.dropIfUnused, name)
+      return 0
+    }
+    const free = limit.max > 0 ? this.#freeSlots(limit) : Number.POSITIVE_INFINITY
+    const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
+    const most = Math.min(free, waiting, LIMIT_BATCH)
+    const room = Math.min(most, rate?.room ?? most)
+    // Without a free slot the next one that is freed ends the wait.
+    const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
+    const next = rate && rate.room === room ? rate.next : 0
+    const at = Math.min(Math.max(this.now + ms * 1000, next), this.now + LONGEST_CHECK_MS * 1000)
+    this.#db.run(sql.limit.setCheck, Math.ceil(at), name)
+    return room
+  }
+
+  /** A deploy may have changed a limit that jobs wait for. */
+  #noteSpec(limit: Limit): void {
+    if (this.#seen.has(limit.name)) return
+    this.#seen.add(limit.name)
+    this.#db.run(sql.limit.change, limit.name, JSON.stringify(limit))
+  }
+
+  /** Returns 0 when the limit has room for an attempt. */
+  #msUntilRoom(limit: Limit, holder: string): number {
+    if (limit.max > 0 && this.#freeSlots(limit) === 0 && !this.#db.first(sql.limit.holds, limit.name, holder)) {
+      return SLOT_CHECK_MS
+    }
+    const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
+    return rate && rate.room === 0 ? Math.max((rate.next - this.now) / 1000, 1) : 0
+  }
+
+  #acquireSlot(limit: Limit, owner: number, holder: string): void {
+    this.#db.run(sql.limit.take, limit.name, holder, owner)
+    this.#db.run(sql.limit.use, limit.name, JSON.stringify(limit))
+  }
+
+  #freeSlots({ name, max }: Limit): number {
+    const used = () => this.#db.first<{ used: number }>(sql.limit.used, name)?.used ?? 0
+    if (used() >= max) this.#db.run(sql.limit.dropOrphaned, name)
+    return Math.max(max - used(), 0)
+  }
+
+  #rateOf(limit: Limit): Rate {
+    let rate = this.#rates.get(limit.name)
+    if (!rate) {
+      const state = this.#db.first<{ state: string }>(sql.limit.rate, limit.name)?.state ?? ''
+      rate = openRate(limit, state, this.now)
+      this.#rates.set(limit.name, rate)
+    }
+    return rate
+  }
+}

@@ -1,0 +1,105 @@
+/** Batches in the memory of a test, with the rules of a store. */
+
+import {
+  BatchLedger,
+  type BatchNote,
+  type BatchPush,
+  type BatchReader,
+  type BatchState,
+  type BatchTables,
+  type Effect,
+  idsByBatch,
+  type MemberState,
+  newBatch,
+} from '../store/contract.ts'
+
+export class MemoryBatches implements BatchTables, BatchReader {
+  readonly #batches = new Map<
+    string,
+    { batch: BatchState; members: Map<string, MemberState>; notes: Map<string, string> }
+  >()
+  readonly #now: () => number
+  /** Jobs that batches have pushed and that are not drained yet. */
+  readonly #pushed: string[] = []
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** Returns the bid of a batch that takes no more jobs; null: the batches are stored. */
+  store({ batches, members }: BatchPush): string | null {
+    const ids = idsByBatch(members)
+    const isNew = new Set(batches.map(({ bid }) => bid))
+    for (const bid of ids.keys()) if (!isNew.has(bid) && !this.load(bid)?.pending) return bid
+    for (const spec of batches) {
+      const batch = newBatch(spec, this.#now())
+      this.#batches.set(spec.bid, { batch, members: new Map(), notes: new Map() })
+    }
+    for (const [bid, some] of ids) this.#ledger.add(bid, some)
+    for (const { bid } of batches.toReversed()) this.#ledger.open(bid)
+    return null
+  }
+
+  apply(effects: readonly Effect[] = []): void {
+    for (const effect of effects) if (effect.kind === 'batch') this.#ledger.change(effect)
+  }
+
+  /** Returns the jobs that batches have pushed since the last call. */
+  drainPushed(): string[] {
+    return this.#pushed.splice(0)
+  }
+
+  async find(bid: string): Promise<BatchState | null> {
+    return this.load(bid) ?? null
+  }
+
+  async page({ before }: Parameters<BatchReader['page']>[0]): Promise<BatchState[]> {
+    return before ? [] : Array.from(this.#batches.values(), ({ batch }) => batch).reverse()
+  }
+
+  async members(bid: string) {
+    return { items: Array.from(this.#batches.get(bid)?.members ?? [], ([id, state]) => ({ id, state })), next: null }
+  }
+
+  async notes(bid: string): Promise<Record<string, string>> {
+    return Object.fromEntries(this.#batches.get(bid)?.notes ?? [])
+  }
+
+  load(bid: string): BatchState | undefined {
+    return this.#batches.get(bid)?.batch
+  }
+
+  save(): void {}
+
+  addMembers(bid: string, ids: readonly string[]): number {
+    const members = this.#batches.get(bid)?.members
+    const added = ids.filter((id) => !members?.has(id))
+    for (const id of added) members?.set(id, 'waiting')
+    return added.length
+  }
+
+  member(bid: string, id: string): MemberState | undefined {
+    return this.#batches.get(bid)?.members.get(id)
+  }
+
+  setMember(bid: string, id: string, state: MemberState | null): void {
+    const members = this.#batches.get(bid)?.members
+    if (state === null) members?.delete(id)
+    else members?.set(id, state)
+  }
+
+  note(bid: string, { key, text }: BatchNote): void {
+    this.#batches.get(bid)?.notes.set(key, text)
+  }
+
+  push(_queue: string, text: string): void {
+    this.#pushed.push(text)
+  }
+
+  /** A test mode has no dead set. */
+  addToDead(): void {}
+
+  get #ledger(): BatchLedger {
+    return new BatchLedger(this, this.#now())
+  }
+}

@@ -1,0 +1,60 @@
+/** `hq.uniqueLocks`, `hq.uniqueLock` and `hq.releaseUniqueLock`: finds and releases the locks of unique jobs by hand. */
+
+import type { AppPort } from '../app/port.ts'
+import type { Job } from '../client/job.ts'
+import { invalidOption } from '../job/errors.ts'
+import { shown } from '../job/options.ts'
+import { readUnique } from '../job/unique.ts'
+import type { UniqueLock } from '../store/contract.ts'
+
+const PAGE = 500
+
+/** The lock of a unique job. */
+export interface UniqueLockInfo {
+  key: string
+  /** The job that has it. */
+  jid: string
+  /** When it is free at the latest; null: when its job has ended. */
+  endsAt: Date | null
+  /** Whether it is held until `endsAt`, also when its job has ended before. */
+  outlivesJob: boolean
+}
+
+/** Yields all locks that are held, in any order. */
+export async function* uniqueLocks({ store, now }: AppPort): AsyncGenerator<UniqueLockInfo> {
+  let after: string | undefined
+  do {
+    const { locks, next } = await store.unique.list({ after, limit: PAGE }, now())
+    for (const lock of locks) yield infoOf(lock)
+    after = next ?? undefined
+  } while (after !== undefined)
+}
+
+/** Returns the lock that refuses this push now; null: it would be stored. @throws INVALID_OPTION when the job is not unique */
+export async function uniqueLockOf<Args extends unknown[]>(
+  { client, store, now }: AppPort,
+  job: Job<Args>,
+  args: Args,
+): Promise<UniqueLockInfo | null> {
+  const keys = readUnique(client.normalise(job.request(args))).map(({ key }) => key)
+  if (keys.length === 0) throw invalidOption(`hq.uniqueLock: ${job.name} is not unique, so a push needs no lock`)
+  const lock = (await store.unique.find(keys, now())).find((one) => one !== null)
+  return lock ? infoOf(lock) : null
+}
+
+/** @throws INVALID_OPTION */
+export async function releaseUniqueLock(
+  { store }: AppPort,
+  lock: Pick<UniqueLockInfo, 'key' | 'jid'>,
+): Promise<boolean> {
+  const { key, jid } = lock ?? {}
+  if (typeof key !== 'string' || typeof jid !== 'string') {
+    throw invalidOption(`hq.releaseUniqueLock takes a lock of hq.uniqueLocks, with key and jid (got ${shown(lock)})`)
+  }
+  const [isReleased] = await store.unique.release([{ key, holder: jid }])
+  return isReleased === true
+}
+
+function infoOf({ key, holder, ends, outlives }: UniqueLock): UniqueLockInfo {
+  return { key, jid: holder, endsAt: ends === null ? null : new Date(ends), outlivesJob: outlives }
+}

@@ -1,0 +1,99 @@
+/** Gives a waiting job that has a lock the arguments of a push that was refused, by compare-and-swap. */
+
+import type { AppPort } from '../app/port.ts'
+import type { Conflict } from '../client/push-target.ts'
+import { findByJid, limitedSets } from '../inspect/walk.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { editPayload, type Payload, readPayload } from '../job/payload.ts'
+import { readUnique, type UniqueUntil } from '../job/unique.ts'
+import type { Entry, SetName, Store, SwapAnswer } from '../store/contract.ts'
+
+const PAGE = 100
+/** The locks that a running job keeps. */
+const KEPT: ReadonlySet<UniqueUntil> = new Set(['success', 'time'])
+
+/** A job, and where it waits. */
+type Waiting = { text: string; jid: string } & ({ set: SetName; score: number } | { queue: string; at: string })
+
+/**
+ * `refused` is the refused push, its arguments in plain text. True: the job has the new arguments, or it runs and keeps its own
+ * together with its lock. False: it changed, moved or started meanwhile, or it is nowhere.
+ */
+export async function replaceHolder(
+  app: Pick<AppPort, 'client' | 'effects' | 'now'>,
+  store: Store,
+  refused: Payload,
+  conflict: Conflict,
+): Promise<boolean> {
+  const job = await findWaiting(store, conflict)
+  // The lock of a job that starts is free in a moment, unless the job keeps it until its end.
+  if (!job) return readUnique(refused).every(({ until }) => KEPT.has(until)) && isRunning(store, conflict.holder)
+  const { args } = refused
+  const payload = readPayload(job.text) as Payload
+  const text = editPayload(job.text, { args: app.client.sealed({ ...payload, args }).args }, app.client.wire)
+  app.client.weigh(payload.class, text)
+  const [answer] = await swap(app, store, job, text, conflict)
+  if (answer === 'error') {
+    throw new HighkiqError('STORE_UNUSABLE', `the store can't change job ${job.jid}: does a key hold something else?`)
+  }
+  return answer === 'ok'
+}
+
+function swap(
+  app: Pick<AppPort, 'effects' | 'now'>,
+  store: Store,
+  job: Waiting,
+  text: string,
+  { how, at }: Conflict,
+): Promise<SwapAnswer[]> {
+  const payload = readPayload(text) as Payload
+  if ('queue' in job) {
+    const effects = app.effects(payload, { kind: 'changed' })
+    const to = { to: 'same', queue: job.queue, text } as const
+    return store.search.pull(job.queue, [{ text: job.text, at: job.at, to, effects }], app.now())
+  }
+  const { set } = job
+  const isMoved = how === 'debounce' && set === 'schedule'
+  const score = isMoved ? (at ?? app.now() / 1000) : job.score
+  const effects = app.effects(payload, set === 'schedule' ? { kind: 'changed', due: score } : { kind: 'changed' })
+  return store.jobSets.swap(
+    set,
+    [{ text: job.text, score: job.score, to: { to: set, text, score }, effects }],
+    app.now(),
+  )
+}
+
+/** Finds a job first at the time for which it was scheduled, then wherever a job may wait. */
+async function findWaiting(store: Store, { holder, due }: Conflict): Promise<Waiting | null> {
+  const inSet = (set: SetName) => (entry: Entry) => ({ ...entry, set, jid: jidOf(entry.text) })
+  if (due !== null) {
+    const entries = await store.jobSets.page('schedule', { after: { score: due, text: '' }, limit: PAGE })
+    const found = entries.map(inSet('schedule')).find(({ jid }) => jid === holder)
+    if (found) return found
+  }
+  for (const set of ['schedule', 'retry', ...(await limitedSets(store))] as const) {
+    const scan = (needle: string, after?: string) => store.search.scanSet(set, needle, { after, limit: PAGE })
+    const found = await findByJid(holder, scan, inSet(set))
+    if (found) return found
+  }
+  for (const { name: queue, size } of await store.jobs.queues()) {
+    if (size === 0) continue
+    const scan = (needle: string, after?: string) => store.search.scanQueue(queue, needle, { after, limit: PAGE })
+    const found = await findByJid(holder, scan, (job) => ({ ...job, queue, jid: jidOf(job.text) }))
+    if (found) return found
+  }
+  return null
+}
+
+async function isRunning(store: Store, holder: string): Promise<boolean> {
+  const running = await findByJid(
+    holder,
+    (_needle, after) => store.workers.fetched({ after, limit: PAGE }),
+    ({ text }) => ({ jid: jidOf(text) }),
+  )
+  return running !== null
+}
+
+function jidOf(text: string): string {
+  return readPayload(text)?.jid ?? ''
+}

@@ -1,0 +1,29 @@
+/** Removes the oldest finished jobs. One worker at a time does it, of those that keep finished jobs. */
+
+import type { FinishedLimits } from '../../job/keep-finished.ts'
+import { LeaderLock, Periodic } from '../background-service.ts'
+import type { Engine } from '../engine.ts'
+
+const LOCK_SECONDS = 10
+const EVERY_MS = 2000
+
+export class FinishedTrimmer extends Periodic {
+  readonly #engine: Pick<Engine, 'store' | 'now'>
+  readonly #limits: FinishedLimits
+  readonly #lock: LeaderLock
+
+  constructor({ store, now, report }: Pick<Engine, 'store' | 'now' | 'report'>, limits: FinishedLimits) {
+    const lock = new LeaderLock(() => store, 'finished-jobs', { seconds: LOCK_SECONDS, renewMs: EVERY_MS / 2 })
+    super(report, { during: 'removing old finished jobs', everyMs: EVERY_MS, lock, runsWhenQuiet: true })
+    this.#engine = { store, now }
+    this.#limits = limits
+    this.#lock = lock
+  }
+
+  protected override async run(): Promise<void> {
+    if (!(await this.#lock.acquire())) return
+    const { store, now } = this.#engine
+    const { max, seconds } = this.#limits
+    await store.jobSets.prune('finished', max, now() / 1000 - seconds)
+  }
+}

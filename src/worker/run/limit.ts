@@ -1,0 +1,27 @@
+/** The limits of a fetched job. */
+
+import { seconds } from '../../job/duration.ts'
+import { checkedKey, type LimitRule, limitRules } from '../../job/limit.ts'
+import type { Limit } from '../../store/contract.ts'
+import type { Engine } from '../engine.ts'
+import type { Attempt } from './attempt.ts'
+
+/** Whether a job may have limits. */
+export function mayBeLimited({ sharedLimits }: Engine, { definition }: Attempt): boolean {
+  return sharedLimits !== undefined || definition?.options.limit !== undefined
+}
+
+/** Returns the limits of a job. @throws INVALID_OPTION when `by` returns no key; what `by` throws */
+export function limitsOf({ sharedLimits = [] }: Engine, { definition, payload, ctx }: Attempt): Limit[] {
+  const own = definition?.options.limit
+  const shared = sharedLimits.filter(({ queue = ctx.queue }) => queue === ctx.queue)
+  const rules = [...(own ? limitRules(definition.name, own) : []), ...shared]
+  return rules.map((rule) => limitFor(rule, () => rule.options.by?.(...payload.args)))
+}
+
+/** Returns a limit as the store knows it. `key` is called if the limit has keys. */
+export function limitFor({ name, options }: LimitRule, key: () => unknown): Limit {
+  const { concurrency = 0, rate = 0, per = 0, burst = 1, window = 'smooth', by } = options
+  const full = by ? `${name}:${checkedKey(name, key())}` : name
+  return { name: full, max: concurrency, count: rate, per: Math.round(seconds(per) * 1000), burst, window }
+}

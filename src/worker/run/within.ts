@@ -1,0 +1,52 @@
+/** Runs a part of a handler when a limit has room for it. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type NamedLimit, OverLimit, type WithinOptions } from '../../job/limit.ts'
+import type { LimitAnswer, ReleaseSlotEffect, Store } from '../../store/contract.ts'
+import type { Attempt } from './attempt.ts'
+import { limitFor } from './limit.ts'
+
+/** A handler that waits for a slot asks again at this interval. */
+const SLOT_ASK_MS = 100
+
+let uses = 0
+
+/** @throws OverLimit when the limit has no room for `wait` seconds */
+export async function runWithin<Result>(
+  store: Store,
+  { attempt, owner }: { attempt: Attempt; owner: string },
+  named: NamedLimit,
+  { wait = 0, key }: WithinOptions,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  const { ctx, fetched } = attempt
+  const limit = limitFor(named, () => key ?? named.options.by?.(...ctx.args))
+  // The handler may use the limit several times at once, and the job may have a slot of it besides.
+  const ticket = `${fetched.ticket}+${++uses}`
+  const release: ReleaseSlotEffect = { kind: 'release-slot', limit: limit.name, owner, ticket }
+  const until = performance.now() + wait * 1000
+  // Whatever happens, the step that settles the attempt frees the slot.
+  if (limit.max > 0) attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
+  for (;;) {
+    const [{ over, ms }] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
+    const pause = over !== null && limit.max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
+    if (over !== null && performance.now() + pause > until) throw new OverLimit(limit)
+    if (pause > 0) await sleep(Math.ceil(pause), undefined, { signal: ctx.signal })
+    if (over === null) break
+  }
+  try {
+    return await work()
+  } finally {
+    if (limit.max > 0 && (await isReleased(store, release))) {
+      attempt.slotReleases = attempt.slotReleases?.filter((one) => one !== release) ?? []
+    }
+  }
+}
+
+/** Frees a slot. Resolves with false when the store does not answer. */
+async function isReleased(store: Store, release: ReleaseSlotEffect): Promise<boolean> {
+  return store.limits.release(release).then(
+    () => true,
+    () => false,
+  )
+}

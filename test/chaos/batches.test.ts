@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type BatchOptions, Highkiq } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { chance } from '../conformance/chance.js'
+import { recorder } from '../engine/bench.ts'
+
+/** The nightly run: HIGHKIQ_BATCH_SEEDS=1000 */
+const seeds = Number(process.env.HIGHKIQ_BATCH_SEEDS ?? 20)
+const SEEDS_AT_ONCE = 10
+const PROCESSES = 4
+const KILLS = 6
+
+interface Run {
+  jid: string
+  crashes: number
+  name: string
+  bid?: string
+  children?: string[]
+}
+
+/** Starts a worker process that is killed and replaced at random until `stop`. */
+async function startWorker(url: string, file: string) {
+  const program = fileURLToPath(new URL('batch-worker.js', import.meta.url))
+  const child = spawn(process.execPath, [program, url, file], { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child
+}
+
+const groups = Array.from({ length: Math.ceil(seeds / SEEDS_AT_ONCE) }, (_, n) => n * SEEDS_AT_ONCE + 1)
+
+test.each(groups)(
+  'seeds from %i on: with workers killed at random no batch or flow is stuck, and each callback is pushed once',
+  { timeout: 120_000 },
+  async (first) => {
+    const random = chance(first)
+    const folder = mkdtempSync(join(tmpdir(), 'highkiq-batches-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const [url, file] = [`sqlite:${folder}/jobs.db`, join(folder, 'runs')]
+    writeFileSync(file, '')
+    const hq = new Highkiq({ url, logger: recorder() })
+    onTestFinished(() => hq.close())
+    const define = (name: string, retry: number | true) => hq.job(name, { retry }, (_ctx, ..._args: string[]) => {})
+    const Work = define('Work', 1)
+    const Join = define('Join', true)
+    const [onSuccess, onComplete, onDeath] = ['Success', 'Complete', 'Death'].map((name) => define(name, true))
+    const callbacks = { onSuccess, onComplete, onDeath } as unknown as BatchOptions
+    const workers = await Promise.all(Array.from({ length: PROCESSES }, () => startWorker(url, file)))
+
+    // Each batch with whether a job of it dies; each flow with what becomes of its root.
+    const batches = new Map<string, boolean>()
+    const flows = new Map<string, 'runs' | 'dead'>()
+    const create = async (random: () => number) => {
+      for (let n = 0; n < 8; n++) {
+        const hows = Array.from({ length: 1 + Math.floor(random() * 6) }, () => {
+          const dice = random()
+          return dice < 0.1 ? 'dies' : dice < 0.3 ? 'retries' : dice < 0.4 ? 'grows' : 'ok'
+        })
+        const dies = hows.includes('dies')
+        if (random() < 0.5) {
+          const bid = await hq.batch(callbacks, async () => {
+            for (const [i, how] of hows.entries()) await Work.performAsync(`${n}.${i}`, how)
+            const inner = await hq.batch(callbacks, () => Work.performAsync(`${n} inner`, 'ok'))
+            batches.set(inner, false)
+          })
+          batches.set(bid, dies)
+        } else {
+          const children = hows.map((how, i) => ({ job: Work, args: [`${n}.${i}`, how === 'grows' ? 'ok' : how] }))
+          const onChildFailure = random() < 0.5 ? ('ignore' as const) : ('fail' as const)
+          const nested = { job: Join, args: ['nested'], onChildFailure, children }
+          const flow = await hq.flow({
+            job: Join,
+            args: ['root'],
+            onChildFailure,
+            children: [nested, ...children.slice(0, 1)],
+          })
+          flows.set(flow?.jid as string, dies && onChildFailure === 'fail' ? 'dead' : 'runs')
+        }
+        await sleep(random() * 20)
+      }
+    }
+    const kill = async () => {
+      for (let n = 0; n < KILLS; n++) {
+        await sleep(random() * 300)
+        const at = Math.floor(random() * PROCESSES)
+        workers[at]?.kill('SIGKILL')
+        workers[at] = await startWorker(url, file)
+      }
+    }
+    const some = Math.min(seeds - first + 1, SEEDS_AT_ONCE)
+    await Promise.all([kill(), ...Array.from({ length: some }, (_, n) => create(chance(first + n)))])
+
+    const runs = () =>
+      readFileSync(file, 'utf8')
+        .trim()
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Run)
+    const deadJids = async () => {
+      const jids = new Set<string>()
+      for await (const entry of hq.dead) jids.add(entry.jid)
+      return jids
+    }
+    const isOver = async () => {
+      for await (const batch of hq.batches.list()) if (batch.pending > 0) return false
+      const { enqueued, fetched } = await hq.store.metrics.totals()
+      return enqueued + fetched === 0
+    }
+    while (!(await isOver())) await sleep(50)
+
+    const all = runs()
+    const firstRuns = new Map<string, number>()
+    for (const { jid, crashes } of all) if (crashes === 0) firstRuns.set(jid, (firstRuns.get(jid) ?? 0) + 1)
+    expect([...firstRuns].filter(([, n]) => n > 1)).toEqual([])
+    const calledBack = (name: string, bid: string) => all.some((run) => run.name === name && run.bid === bid)
+    for (const [bid, dies] of batches) {
+      const said = ['Success', 'Complete', 'Death'].filter((name) => calledBack(name, bid))
+      expect(said, bid).toEqual(dies ? ['Complete', 'Death'] : ['Success', 'Complete'])
+      expect(await hq.batches.get(bid)).toMatchObject({ state: dies ? 'dead' : 'succeeded', pending: 0 })
+    }
+    const dead = await deadJids()
+    for (const [jid, fate] of flows) {
+      expect([dead.has(jid), all.some((run) => run.jid === jid)], jid).toEqual([fate === 'dead', fate === 'runs'])
+    }
+  },
+)

@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { Highkiq, type JobEvent } from 'highkiq'
+
+const PROGRAM = fileURLToPath(new URL('events-worker.js', import.meta.url))
+const JOBS = 80
+const KILLS = 3
+const WORKERS = 2
+
+/**
+ * Pushes jobs while workers are killed and readers end without having stored where they were. Returns what is wrong: each
+ * push, failure, retry and success must have its event, and each settled attempt exactly one.
+ */
+export async function eventsStorm(url: string, random: () => number): Promise<string[]> {
+  const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+  const hq = new Highkiq({ url, logger: quiet })
+  const ending = new AbortController()
+  let children: ChildProcess[] = []
+  const add = async () => {
+    const child = spawn(process.execPath, [PROGRAM, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+    children.push(child)
+    await once(child.stdout as NodeJS.ReadableStream, 'data')
+  }
+  try {
+    await hq.store.events.record(null, hq.now())
+    await hq.store.events.confirm(hq.now())
+    const first = await hq.events().position()
+    const seen = new Map<string, JobEvent>()
+    const reading = read(hq, first, seen, random, ending.signal)
+    await Promise.all(Array.from({ length: WORKERS }, add))
+    const jids: (string | null)[] = []
+    const pushing = (async () => {
+      for (let n = 0; n < JOBS; n++) {
+        jids.push(await hq.push({ class: 'J', args: [n] }))
+        if (random() < 0.3) await sleep(random() * 10)
+      }
+    })()
+    for (let kill = 0; kill < KILLS; kill++) {
+      await sleep(30 + random() * 100)
+      const [victim] = children.splice(Math.floor(random() * children.length), 1)
+      victim?.kill('SIGKILL')
+      await add()
+    }
+    await pushing
+    await until(async () => {
+      const { enqueued, fetched, retries, scheduled } = await hq.store.metrics.totals()
+      return enqueued + fetched + retries + scheduled === 0
+    })
+    await hq.push({ class: 'Last', args: [] })
+    await until(async () => [...seen.values()].some(({ job, kind }) => job === 'Last' && kind === 'succeeded'))
+    ending.abort()
+    await reading
+    return complaintsOf([...seen.values()], jids, await hq.store.metrics.totals())
+  } finally {
+    ending.abort()
+    for (const child of children) child.kill('SIGKILL')
+    children = []
+    await hq.close()
+  }
+}
+
+/** Reads events, as readers do that end at any moment and begin again behind the event that they have stored last. */
+async function read(
+  hq: Highkiq,
+  first: string,
+  seen: Map<string, JobEvent>,
+  random: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let stored = first; !signal.aborted; ) {
+    const events: JobEvent[] = []
+    for await (const event of hq.events({ after: stored, signal })) {
+      events.push(event)
+      if (random() < 0.1) {
+        for (const one of events.splice(0)) seen.set(one.id, one)
+        stored = event.id
+      }
+      // What the reader had not stored yet, it reads again.
+      if (random() < 0.05) break
+      if (event.job === 'Last') for (const one of events) seen.set(one.id, one)
+    }
+  }
+}
+
+function complaintsOf(
+  events: JobEvent[],
+  jids: readonly (string | null)[],
+  totals: { processed: number; failed: number },
+): string[] {
+  const complaints: string[] = []
+  const ids = events.map(({ id }) => Number(id)).sort((a, b) => a - b)
+  const [first = 0] = ids
+  if (ids.some((id, i) => id !== first + i)) complaints.push('ids are missing')
+  const count = (kind: string) => events.filter((event) => event.kind === kind).length
+  const expected = { succeeded: totals.processed - totals.failed, failed: totals.failed, pushed: JOBS + 1 }
+  for (const [kind, n] of Object.entries(expected)) {
+    if (count(kind) !== n) complaints.push(`${count(kind)} events ${kind}, and should be ${n}`)
+  }
+  const failures = events.filter(({ kind, reason }) => kind === 'retried' && reason === 'failed').length
+  if (failures !== totals.failed) complaints.push(`${failures} retried after ${totals.failed} failures`)
+  for (const jid of jids) {
+    const own = events.filter((event) => event.jid === jid).sort((a, b) => Number(a.id) - Number(b.id))
+    const kinds = own.map(({ kind }) => kind)
+    const isWhole = kinds[0] === 'pushed' && kinds.at(-1) === 'succeeded' && kinds.at(-2) !== 'pushed'
+    if (!isWhole || kinds.filter((kind) => kind === 'succeeded').length !== 1) complaints.push(`${jid}: ${kinds}`)
+  }
+  return complaints
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(20)
+}

@@ -1,0 +1,3 @@
+import { limitsSuite } from './limits-suite.ts'
+
+limitsSuite(1000)

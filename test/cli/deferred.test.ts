@@ -1,0 +1,44 @@
+import { expect } from 'vitest'
+import { test } from './command.ts'
+
+const JOBS = `
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+hq.job('Pay', { track: true }, async (ctx) => {
+  await ctx.defer()
+  console.error('deferred', ctx.jid)
+})
+`
+
+test('a deferred row is finished and failed on the command line', { timeout: 60_000 }, async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const worker = folder.start(['work', '-r', 'jobs.mjs', '--no-banner'])
+  const jids: string[] = []
+  for (let n = 0; n < 2; n++) {
+    const { jid } = await folder.json<{ jid: string }>('enqueue', 'Pay', '-r', 'jobs.mjs')
+    await worker.says(new RegExp(`deferred ${jid}`))
+    jids.push(jid)
+  }
+  const [first = '', second = ''] = jids
+  expect(await folder.json('task', 'finish', first, '{"id":7}')).toEqual({
+    jid: first,
+    changed: true,
+    status: 'finished',
+    code: null,
+  })
+  expect(await folder.run(['task', 'fail', second, 'no money', '--code', 'declined'])).toMatchObject({
+    code: 0,
+    stdout: `row ${second} is failed (declined)\n`,
+  })
+  expect(await folder.run(['task', 'finish', second])).toMatchObject({
+    code: 1,
+    stdout: `row ${second} had ended before: it is failed (declined)\n`,
+    stderr: `highkiq: row ${second} was not changed\n`,
+  })
+  expect(await folder.run(['task', 'finish', 'x'])).toMatchObject({
+    code: 1,
+    stderr: 'highkiq: no row x: its task was deleted, or it was never tracked\n',
+  })
+  worker.kill('SIGTERM')
+  await worker.ended
+})

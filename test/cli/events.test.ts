@@ -1,0 +1,16 @@
+import { expect } from 'vitest'
+import { test } from './command.ts'
+
+test('events prints what happens to jobs, and ends with Ctrl-C', { timeout: 60_000 }, async ({ folder }) => {
+  await folder.json('enqueue', 'J', '--in', '1h')
+  const following = folder.start(['events', '--follow', '--kind', 'pushed,cancelled', '--job', 'J'])
+  // Until other processes have learned of the recording, pushes may record nothing.
+  while (!/pushed {4}J [0-9a-f]{24} default due /.test(following.stdout)) {
+    await folder.json('enqueue', 'J', '--in', '1h')
+  }
+  following.kill('SIGINT')
+  expect((await following.ended).code).toBe(0)
+  const wrong = await folder.run(['events', '--kind', 'done'])
+  expect(wrong.code).toBe(2)
+  expect(wrong.stderr).toContain('pushed, started, progress')
+})

@@ -1,0 +1,27 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { expectTypeOf, test } from 'vitest'
+import { Highkiq, type Jid } from '#dist/index.js'
+
+/** Never called: the compiler checks these types. */
+async function types(schema: StandardSchemaV1<unknown, { sku: string }>): Promise<void> {
+  const hq = new Highkiq()
+  const Sum = hq.job('Sum', { keepResult: 60 }, async (_ctx, a: number, b: number) => a + b)
+  const jid = await Sum.performAsync(1, 2)
+  expectTypeOf(jid).toEqualTypeOf<Jid<number> | null>()
+  expectTypeOf(jid).toExtend<string | null>()
+  expectTypeOf(await hq.result(jid)).toEqualTypeOf<number>()
+  expectTypeOf(await hq.result((await Sum.performBulk([[1, 2]]))[0] ?? null)).toEqualTypeOf<number>()
+  expectTypeOf(await hq.result('7d2a9f0b1c3e4d5f60718293')).toEqualTypeOf<unknown>()
+  expectTypeOf(await hq.result<Date>('7d2a9f0b1c3e4d5f60718293')).toEqualTypeOf<Date>()
+
+  const Import = hq.job('Import', { validate: schema }, async (_ctx, row) => row.sku.length)
+  expectTypeOf(Import.performAsync).parameters.toEqualTypeOf<[row: { sku: string }]>()
+  expectTypeOf(await hq.result(await Import.performAsync({ sku: 'a' }))).toEqualTypeOf<number>()
+  // @ts-expect-error: the schema returns another row
+  await Import.performAsync({ name: 'a' })
+  await hq.tasks.import(Import, 'a.csv')
+}
+
+test('a jid knows the type of its result, and a schema that of its row', () => {
+  expectTypeOf(types).toBeFunction()
+})

@@ -1,0 +1,371 @@
+import { expect } from 'vitest'
+import type {
+  BatchJob,
+  BatchRecord,
+  BatchSpec,
+  ChildFailure,
+  Effect,
+  MemberChange,
+  NewMember,
+  ParentJob,
+} from '#dist/store/contract.js'
+import { type Bench, type Case, done, NOW, release, retry, sure, toQueue } from '../bench.ts'
+
+const DAY = 86_400_000
+
+function idOf(n: number | string): string {
+  return Buffer.from(`${n}`.padStart(8, '0')).toString('hex')
+}
+
+/** A job that a batch pushes to a queue of its own name. */
+function callback(name: string, more: object = {}): BatchJob {
+  return { jid: name, queue: name, text: JSON.stringify({ class: 'Callback', args: [name], jid: name, ...more }) }
+}
+
+function waiting(onChildFailure: ChildFailure, more: Partial<ParentJob> = {}): ParentJob {
+  return { ...callback('parent'), onChildFailure, failure: '"error_message":"no"', ...more }
+}
+
+function batch(n: number | string, more: Partial<BatchSpec> = {}): BatchSpec {
+  const none = { parent: null, onComplete: null, onSuccess: null, onDeath: null, job: null }
+  return { bid: idOf(n), meta: '{"é":1}', keep: DAY, createdAt: NOW, ...none, ...more }
+}
+
+const ALL = { onComplete: callback('complete'), onSuccess: callback('success'), onDeath: callback('death') }
+
+function member(t: Bench, n: number | string, id: string): NewMember {
+  return { bid: idOf(n), id, item: toQueue('q', t.job(id, { bid: idOf(n) })) }
+}
+
+function effect(n: number | string, id: string, change: MemberChange, text?: string): Effect & { kind: 'batch' } {
+  return { kind: 'batch', bid: idOf(n), member: id, change, ...(text ? { note: { key: id, text } } : {}) }
+}
+
+async function change(t: Bench, ...changes: Parameters<typeof effect>[]): Promise<void> {
+  await t.store.batches.apply(
+    changes.map((one) => effect(...one)),
+    NOW + 1,
+  )
+}
+
+const find = async (t: Bench, n: number | string): Promise<BatchRecord> => sure(await t.store.batches.find(idOf(n)))
+
+/** Returns how often each callback was pushed. */
+async function pushed(t: Bench): Promise<Record<string, number>> {
+  const queues = ['complete', 'success', 'death', 'inner', 'parent']
+  const sizes = await t.store.jobs.queues(queues)
+  return Object.fromEntries(sizes.filter(({ size }) => size > 0).map(({ name, size }) => [name, size]))
+}
+
+/** Returns the open members of a batch. */
+async function open(t: Bench, n: number | string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  let after: string | undefined
+  do {
+    const { items, next } = await t.store.batches.members(idOf(n), { after, limit: 500 })
+    for (const { id, state } of items) found[id] = state
+    after = next ?? undefined
+  } while (after !== undefined)
+  return found
+}
+
+export const batches: Case[] = [
+  {
+    name: 'a batch and its jobs are stored together, and a repeated creation changes nothing',
+    async run(t) {
+      const push = { batches: [batch(1, ALL)], members: [member(t, 1, 'a'), member(t, 1, 'b')] }
+      expect(await t.store.batches.push(push, NOW)).toBe(null)
+      expect(await t.store.batches.push(push, NOW)).toBe('exists')
+      expect(await t.waiting('q')).toHaveLength(2)
+      const counts = { total: 2, pending: 2, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
+      const times = { createdAt: NOW, progressAt: NOW, completedAt: null, succeededAt: null, diedAt: null }
+      const about = { bid: idOf(1), parent: null, meta: '{"é":1}', keep: DAY, job: null }
+      expect(await find(t, 1)).toEqual({ ...about, ...counts, ...times })
+      expect(await open(t, 1)).toEqual({ a: 'waiting', b: 'waiting' })
+      expect(await t.store.batches.find(idOf(2))).toBe(null)
+      expect(await pushed(t)).toEqual({})
+    },
+  },
+  {
+    name: 'the settlement of the last job pushes the callbacks, each once, with the time of their push',
+    async run(t) {
+      const members = [member(t, 1, 'a'), member(t, 1, 'b')]
+      await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)
+      const owner = await t.owner()
+      const [a, b] = await t.fetch(owner, 'q', 2)
+      await t.settleAndFetch(owner, { settlements: [done(a, { effects: [effect(1, 'a', 'succeeded')] })] })
+      expect(await pushed(t)).toEqual({})
+      const last = done(b, { effects: [effect(1, 'b', 'succeeded')] })
+      await t.settleAndFetch(owner, { settlements: [last], now: NOW + 5 })
+      await t.settleAndFetch(owner, { settlements: [last] })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+      const [text] = await t.waiting('success')
+      expect(JSON.parse(text)).toEqual({ class: 'Callback', args: ['success'], jid: 'success', enqueued_at: NOW + 5 })
+      expect(await find(t, 1)).toMatchObject({ pending: 0, succeeded: 2, completedAt: NOW + 5, succeededAt: NOW + 5 })
+      expect(await open(t, 1)).toEqual({})
+    },
+  },
+  {
+    name: 'a fenced settlement changes no batch, and the rescue of its job does',
+    async run(t) {
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
+      const owner = await t.owner()
+      const [a] = await t.fetch(owner, 'q')
+      await t.store.workers.claim(owner, null)
+      await t.settleAndFetch(owner, { settlements: [done(a, { effects: [effect(1, 'a', 'succeeded')] })] })
+      expect(await find(t, 1)).toMatchObject({ pending: 1 })
+      const { ticket } = a
+      const to = { to: 'dead', text: a.text, score: 1 } as const
+      const effects = [effect(1, 'a', 'dead')]
+      expect(await t.store.workers.rescue([{ owner, queue: 'q', ticket, to, effects }], NOW)).toEqual(['ok'])
+      expect(await find(t, 1)).toMatchObject({ pending: 0, dead: 1, diedAt: NOW, completedAt: NOW })
+      expect(await pushed(t)).toEqual({ complete: 1, death: 1 })
+    },
+  },
+  {
+    name: 'a member is retried, dead, retried by hand, and succeeds: each change counts once',
+    async run(t) {
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
+      const owner = await t.owner()
+      const [a] = await t.fetch(owner, 'q')
+      await t.settleAndFetch(owner, { settlements: [retry(a, 9, { effects: [effect(1, 'a', 'retrying')] })] })
+      expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1, retrying: 1 })
+      expect(await open(t, 1)).toEqual({ a: 'retrying' })
+      for (let i = 0; i < 2; i++) await change(t, [1, 'a', 'dead'])
+      expect(await find(t, 1)).toMatchObject({
+        pending: 0,
+        retrying: 0,
+        dead: 1,
+        completedAt: NOW + 1,
+        succeededAt: null,
+      })
+      for (let i = 0; i < 2; i++) await change(t, [1, 'a', 'waiting'])
+      expect(await find(t, 1)).toMatchObject({ pending: 1, retrying: 0, dead: 0 })
+      await change(
+        t,
+        [1, 'a', 'dead'],
+        [1, 'a', 'waiting'],
+        [1, 'a', 'succeeded'],
+        [1, 'a', 'succeeded'],
+        [1, 'a', 'dead'],
+      )
+      expect(await find(t, 1)).toMatchObject({ total: 1, pending: 0, dead: 0, succeeded: 1, succeededAt: NOW + 1 })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1, death: 1 })
+      await change(t, [1, 'other', 'succeeded'], [2, 'a', 'succeeded'])
+      expect(await find(t, 1)).toMatchObject({ total: 1, succeeded: 1 })
+    },
+  },
+  {
+    name: 'a member that ended without success completes the batch, which then never succeeds',
+    async run(t) {
+      const members = [member(t, 1, 'a'), member(t, 1, 'b')]
+      await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)
+      expect(await t.store.search.clearQueue('q', ['"bid"'], 9)).toMatchObject({ removed: 0, done: true })
+      const pull = (text: string, id: string) => ({ text, to: null, effects: [effect(1, id, 'failed')] })
+      const [a, b] = await t.waiting('q')
+      expect(await t.store.search.pull('q', [pull(a, 'a')], NOW)).toEqual(['ok'])
+      await change(t, [1, 'b', 'died'])
+      expect(b).toBeDefined()
+      expect(await find(t, 1)).toMatchObject({ pending: 0, failed: 2, succeededAt: null, diedAt: NOW + 1 })
+      expect(await pushed(t)).toEqual({ complete: 1, death: 1 })
+    },
+  },
+  {
+    name: 'a batch grows while a member is pending, and not later',
+    async run(t) {
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toBe(null)
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toBe(null)
+      expect(await find(t, 1)).toMatchObject({ total: 2, pending: 2 })
+      await change(t, [1, 'a', 'succeeded'], [1, 'b', 'dead'])
+      const late = { batches: [batch(2)], members: [member(t, 2, 'x'), member(t, 1, 'c')] }
+      expect(await t.store.batches.push(late, NOW)).toEqual({ ended: idOf(1) })
+      expect(await t.store.batches.find(idOf(2))).toBe(null)
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 9, 'c')] }, NOW)).toEqual({ ended: idOf(9) })
+      expect(await t.waiting('q')).toHaveLength(3)
+    },
+  },
+  {
+    name: 'the batch around another one waits for its jobs and for its callbacks',
+    async run(t) {
+      const inner = batch(2, { parent: idOf(1), onSuccess: callback('inner'), onDeath: callback('death') })
+      const members = [{ bid: idOf(1), id: idOf(2), item: null }, member(t, 2, 'a'), member(t, 2, 'b')]
+      const outer = batch(1, { onComplete: callback('complete'), onSuccess: callback('success') })
+      await t.store.batches.push({ batches: [outer, inner], members }, NOW)
+      expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1 })
+      await change(t, [2, 'a', 'succeeded'], [2, 'b', 'dead'])
+      expect(await open(t, 1)).toEqual({ [idOf(2)]: 'dead', death: 'waiting' })
+      expect(await find(t, 1)).toMatchObject({ total: 2, pending: 1, dead: 1, diedAt: NOW + 1 })
+      await change(t, [1, 'death', 'succeeded'])
+      expect(await find(t, 1)).toMatchObject({ pending: 0, dead: 1, completedAt: NOW + 1 })
+      await change(t, [2, 'b', 'waiting'])
+      expect(await open(t, 1)).toEqual({ [idOf(2)]: 'waiting' })
+      await change(t, [2, 'b', 'succeeded'])
+      expect(await open(t, 1)).toEqual({ inner: 'waiting' })
+      expect(await pushed(t)).toEqual({ complete: 1, death: 1, inner: 1 })
+      await change(t, [1, 'inner', 'succeeded'])
+      expect(await pushed(t)).toEqual({ complete: 1, death: 1, inner: 1, success: 1 })
+    },
+  },
+  {
+    name: 'an empty batch succeeds at once, also inside another one',
+    async run(t) {
+      const inner = batch(2, { parent: idOf(1), onSuccess: callback('inner') })
+      const members = [{ bid: idOf(1), id: idOf(2), item: null }]
+      await t.store.batches.push({ batches: [batch(1, ALL), inner], members }, NOW)
+      expect(await find(t, 2)).toMatchObject({ total: 0, succeededAt: NOW })
+      expect(await open(t, 1)).toEqual({ inner: 'waiting' })
+      await t.store.batches.push({ batches: [batch(3, { onSuccess: callback('parent') })], members: [] }, NOW)
+      expect(await pushed(t)).toEqual({ inner: 1, parent: 1 })
+      await change(t, [1, 'inner', 'succeeded'])
+      expect(await pushed(t)).toEqual({ inner: 1, parent: 1, complete: 1, success: 1 })
+    },
+  },
+  {
+    name: 'a waiting job is pushed once all members have succeeded, and their notes are kept',
+    async run(t) {
+      const job = waiting('fail')
+      const members = [member(t, 1, 'a'), member(t, 1, 'b')]
+      await t.store.batches.push({ batches: [batch(1, { job })], members }, NOW)
+      expect((await find(t, 1)).job).toEqual(job)
+      await change(t, [1, 'a', 'succeeded', '{"é":1}'], [1, 'a', 'succeeded', 'later'])
+      expect(await pushed(t)).toEqual({})
+      await change(t, [1, 'b', 'succeeded', 'b'])
+      expect(await pushed(t)).toEqual({ parent: 1 })
+      expect(await t.store.batches.notes(idOf(1))).toEqual({ a: '{"é":1}', b: 'b' })
+      expect(await find(t, 1)).toMatchObject({ job: null, succeededAt: NOW + 1 })
+    },
+  },
+  {
+    name: 'a member without success: its parent fails at once, runs at the end, or waits for retries by hand',
+    async run(t) {
+      const fate = async (n: number, policy: ChildFailure, ...changes: [string, MemberChange][]) => {
+        const members = [member(t, n, 'a'), member(t, n, 'b')]
+        const job = waiting(policy, { jid: `${n}`, text: JSON.stringify({ jid: `${n}` }) })
+        await t.store.batches.push({ batches: [batch(n, { job })], members }, NOW)
+        const said: string[] = []
+        for (const [id, to] of changes) {
+          await change(t, [n, id, to])
+          const dead = (await t.store.jobSets.page('dead', { limit: 99 })).map(({ text }) => text)
+          const queued = await t.waiting('parent')
+          const isIn = (texts: string[]) => texts.some((text) => JSON.parse(text).jid === `${n}`)
+          said.push(isIn(queued) ? 'queue' : isIn(dead) ? 'dead' : '-')
+        }
+        return said.join(' ')
+      }
+      expect(await fate(1, 'fail', ['a', 'dead'], ['b', 'succeeded'], ['a', 'succeeded'])).toBe('dead dead dead')
+      expect(await fate(2, 'fail', ['a', 'failed'])).toBe('dead')
+      expect(await fate(3, 'ignore', ['a', 'dead'], ['b', 'succeeded'], ['a', 'succeeded'])).toBe('- queue queue')
+      expect(await fate(4, 'ignore', ['a', 'failed'], ['b', 'died'])).toBe('- queue')
+      expect(await fate(5, 'wait', ['a', 'dead'], ['b', 'succeeded'], ['a', 'waiting'], ['a', 'succeeded'])).toBe(
+        '- - - queue',
+      )
+      expect(await fate(6, 'wait', ['a', 'failed'], ['b', 'succeeded'])).toBe('- dead')
+      const [entry] = await t.store.jobSets.page('dead', { limit: 1 })
+      expect(JSON.parse(sure(entry).text)).toEqual({ jid: '1', error_message: 'no', enqueued_at: NOW + 1 })
+      expect(sure(entry).score).toBe((NOW + 1) / 1000)
+    },
+  },
+  {
+    name: 'a parent in the dead set is dead in the batch of which it is a member, with its note',
+    async run(t) {
+      const inner = { ...waiting('fail'), jid: 'p', note: { key: '0', text: 'why' } }
+      const members = [{ bid: idOf(1), id: 'p', item: null }, member(t, 2, 'a')]
+      const specs = [batch(1, { job: waiting('ignore') }), batch(2, { parent: idOf(1), job: inner })]
+      await t.store.batches.push({ batches: specs, members }, NOW)
+      await change(t, [2, 'a', 'failed'])
+      expect(await find(t, 1)).toMatchObject({ pending: 0, dead: 1, diedAt: NOW + 1 })
+      expect(await t.store.batches.notes(idOf(1))).toEqual({ '0': 'why' })
+      expect(await pushed(t)).toEqual({ parent: 1 })
+    },
+  },
+  {
+    name: 'a job that waits again, or is moved, keeps its batch as it is',
+    async run(t) {
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
+      const owner = await t.owner()
+      const [a] = await t.fetch(owner, 'q')
+      await t.settleAndFetch(owner, { settlements: [release(a, { effects: [effect(1, 'a', 'waiting')] })] })
+      expect(await find(t, 1)).toMatchObject({ pending: 1, progressAt: NOW })
+    },
+  },
+  {
+    name: 'scheduled jobs join a batch, and a callback whose times are seconds gets its time in seconds',
+    async run(t) {
+      const onSuccess = callback('success', { enqueued_at: 0 })
+      const text = onSuccess.text.replace('"enqueued_at":0', '"enqueued_at":0.0')
+      const item = { to: 'schedule', text: t.job('a'), score: 2e9 } as const
+      const members = [{ bid: idOf(1), id: 'a', item }]
+      await t.store.batches.push({ batches: [batch(1, { onSuccess: { ...onSuccess, text } })], members }, NOW)
+      expect(await t.store.jobSets.size('schedule')).toBe(1)
+      await change(t, [1, 'a', 'succeeded'])
+      expect((await t.waiting('success'))[0]).toContain(`"enqueued_at":${(NOW + 1) / 1000}`)
+    },
+  },
+  {
+    name: 'ten thousand jobs are one batch, and their last settlement pushes one callback',
+    seconds: 30,
+    async run(t) {
+      const ids = Array.from({ length: 10_000 }, (_, n) => `m${n}`)
+      const members = ids.map((id) => member(t, 1, id))
+      expect(await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)).toBe(null)
+      expect(Object.keys(await open(t, 1))).toHaveLength(10_000)
+      for (let from = 0; from < ids.length; from += 1000) {
+        await change(
+          t,
+          ...ids.slice(from, from + 1000).map((id): [number, string, MemberChange] => [1, id, 'succeeded']),
+        )
+      }
+      expect(await find(t, 1)).toMatchObject({ total: 10_000, pending: 0, succeeded: 10_000 })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+    },
+  },
+  {
+    name: 'batches are listed newest first, idle ones by their progress, and deleted when their time is over',
+    async run(t) {
+      for (const n of [1, 2, 3, 4]) {
+        const spec = batch(n, { createdAt: NOW + (n === 4 ? 1 : n), keep: 10 })
+        await t.store.batches.push({ batches: [spec], members: [member(t, n, 'a')] }, NOW + n)
+      }
+      const bids = (records: BatchRecord[]) => records.map(({ bid }) => bid)
+      const newest = await t.store.batches.page({ limit: 2 })
+      expect(bids(newest)).toEqual([idOf(3), idOf(2)])
+      expect(bids(await t.store.batches.page({ before: newest.at(-1), limit: 9 }))).toEqual([idOf(4), idOf(1)])
+      expect(bids(await t.store.batches.idle(NOW + 4, { limit: 2 }))).toEqual([idOf(1), idOf(2)])
+      expect(bids(await t.store.batches.idle(NOW + 2, { limit: 9 }))).toEqual([idOf(1)])
+      const after = { progressAt: NOW + 2, bid: idOf(2) }
+      expect(bids(await t.store.batches.idle(NOW + 9, { after, limit: 9 }))).toEqual([idOf(3), idOf(4)])
+      await t.store.batches.apply([effect(1, 'a', 'succeeded', 'x'), effect(2, 'a', 'dead')], NOW + 5)
+      expect(await t.store.batches.prune(NOW + 14, 9)).toBe(0)
+      expect(await t.store.batches.prune(NOW + 15, 9)).toBe(1)
+      expect(bids(await t.store.batches.page({ limit: 9 }))).toEqual([idOf(3), idOf(2), idOf(4)])
+      expect(await t.store.batches.notes(idOf(1))).toEqual({})
+      await t.store.batches.apply([effect(2, 'a', 'failed')], NOW + 6)
+      expect(await t.store.batches.prune(NOW + 16, 9)).toBe(1)
+    },
+  },
+  {
+    name: 'of several processes that settle the last jobs at once, one pushes the callbacks',
+    shared: true,
+    async run(t) {
+      const stores = [t.store, await t.another(), await t.another()]
+      const ids = Array.from({ length: 30 }, (_, n) => `m${n}`)
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: ids.map((id) => member(t, 1, id)) }, NOW)
+      await Promise.all(
+        stores.map(async (store, s) => {
+          const owner = await t.owner({ store })
+          const fetched = await t.fetch(owner, 'q', 10, store)
+          await Promise.all(
+            fetched.map((job, i) => {
+              const id = (JSON.parse(job.text) as { args: [string] }).args[0]
+              const change: MemberChange = s === 0 && i === 0 ? 'died' : 'succeeded'
+              return t.settleAndFetch(owner, { settlements: [done(job, { effects: [effect(1, id, change)] })] }, store)
+            }),
+          )
+        }),
+      )
+      expect(await find(t, 1)).toMatchObject({ total: 30, pending: 0, failed: 1, succeeded: 29 })
+      expect(await pushed(t)).toEqual({ complete: 1, death: 1 })
+    },
+  },
+]

@@ -1,0 +1,223 @@
+import { expect } from 'vitest'
+import type { Destination, Effect, Limit, LimitAnswer, Settlement } from '#dist/store/contract.js'
+import { type Bench, type Case, NOW } from '../bench.ts'
+
+const HOST = 'machine\n1\n1'
+const HOUR = 3_600_000
+const base: Limit = { name: 'tenant: {1} 🦙', max: 0, count: 0, per: 0, burst: 1, window: 'smooth' }
+const slots: Limit = { ...base, max: 2 }
+const rate = (count: number, more: Partial<Limit> = {}): Limit => ({ ...base, count, per: HOUR, ...more })
+const set = `limited:${base.name}` as const
+const release = (owner: string, ticket: string) => ({ kind: 'release-slot', limit: base.name, owner, ticket }) as const
+const ok: LimitAnswer = { over: null, ms: 0 }
+
+/** Slots and rates of limits, and the jobs that wait for them. */
+export const limits: Case[] = [
+  {
+    name: 'a limit gives as many slots as it has, each attempt one, and forgets itself when none is used',
+    async run(t) {
+      await join(t, 'o')
+      expect(granted(await acquire(t, 'o', '123', slots))).toBe('++-')
+      expect(await acquire(t, 'o', '1', slots)).toEqual([ok])
+      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 2, waiting: 0 }])
+      const ticket = await fetched(t, 'o')
+      await settle(t, 'o', ticket, null, [release('o', '1'), release('o', '2')])
+      expect(await t.store.limits.list()).toEqual([])
+      expect(await acquire(t, 'o', '3', slots)).toEqual([ok])
+    },
+  },
+  {
+    name: 'a slot can be freed before its attempt is settled',
+    async run(t) {
+      await join(t, 'o')
+      expect(granted(await acquire(t, 'o', '12', slots))).toBe('++')
+      await wait(t, 'o', slots, 1, 1)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      for (let i = 0; i < 2; i++) await t.store.limits.release(release('o', '1'))
+      expect((await t.store.limits.due(9)).limits).toEqual([{ name: base.name, room: 1 }])
+      expect((await t.store.limits.list())[0]).toMatchObject({ used: 1, waiting: 1 })
+      expect(granted(await acquire(t, 'o', '34', slots))).toBe('+-')
+    },
+  },
+  {
+    name: 'an owner without a lease gets no slot, and its slots are free once it is claimed',
+    async run(t) {
+      for (const owner of ['o', 'p']) await join(t, owner)
+      expect(granted(await acquire(t, 'o', '12', slots))).toBe('++')
+      expect(granted(await acquire(t, 'p', '1', slots))).toBe('-')
+      await t.store.workers.claim('o', null)
+      expect(await t.store.limits.list()).toEqual([])
+      expect(granted(await acquire(t, 'p', '1', slots))).toBe('+')
+      expect(granted(await acquire(t, 'o', '3', slots))).toBe('-')
+      expect(granted(await acquire(t, 'nobody', '3', slots))).toBe('-')
+    },
+  },
+  {
+    name: 'a job that waits for a limit is in its set, by score, and keeps the limit listed',
+    async run(t) {
+      await join(t, 'o')
+      for (const [n, score] of [5, 3].entries()) await wait(t, 'o', slots, n, score)
+      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 2 }])
+      expect(await t.store.jobSets.size(set)).toBe(2)
+      const entries = [
+        { text: t.job(1), score: 3 },
+        { text: t.job(0), score: 5 },
+      ]
+      expect(await t.store.jobSets.page(set, { limit: 9 })).toEqual(entries)
+      expect((await t.store.search.scanSet(set, '', { limit: 9 })).items).toHaveLength(2)
+      expect(await t.store.jobSets.size('limited:other')).toBe(0)
+      const swaps = entries.map((entry) => ({ ...entry, to: null }))
+      expect(await t.store.jobSets.swap(set, swaps, NOW)).toEqual(['ok', 'ok'])
+      expect(await t.store.limits.list()).toEqual([])
+    },
+  },
+  {
+    name: 'a slot that becomes free while a job waits wakes those who wait for due jobs, and the job has room then',
+    async run(t) {
+      await join(t, 'o')
+      expect(granted(await acquire(t, 'o', 'ab', slots))).toBe('++')
+      await wait(t, 'o', slots, 1, 5)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      const ticket = await fetched(t, 'o')
+      const woken = t.store.jobSets.waitUntilDue(20_000, AbortSignal.timeout(20_000))
+      const began = performance.now()
+      await t.store.jobs.queues()
+      await settle(t, 'o', ticket, null, [release('o', 'a')])
+      await woken
+      expect(performance.now() - began).toBeLessThan(10_000)
+      const { limits: due, nextMs } = await t.store.limits.due(9)
+      expect(due).toEqual([{ name: base.name, room: 1 }])
+      expect(nextMs).toBeGreaterThan(0)
+    },
+  },
+  {
+    name: 'a smooth rate spaces the starts evenly, gives them out a little ahead, and says when it has room',
+    async run(t) {
+      await join(t, 'o')
+      const tenEachSecond = rate(100, { per: 1000 })
+      const answers = await acquire(t, 'o', '1234', tenEachSecond)
+      expect(answers.map(({ over }) => over)).toEqual([null, null, null, 0])
+      expect(answers.slice(0, 3).map(({ ms }) => Math.round(ms))).toEqual([0, 10, 20])
+      expect(answers[3]?.ms).toBeGreaterThan(5)
+      expect(answers[3]?.ms).toBeLessThan(11)
+    },
+  },
+  {
+    name: 'a burst starts at once, and a window lets its jobs start as they come',
+    async run(t) {
+      await join(t, 'o')
+      const kinds = [rate(1, { burst: 3 }), rate(3, { window: 'fixed' }), rate(3, { window: 'sliding' })]
+      for (const [i, kind] of kinds.entries()) {
+        const limit = { ...kind, name: `kind ${i}` }
+        expect((await acquire(t, 'o', '12', limit)).concat(await acquire(t, 'o', '3', limit))).toEqual([ok, ok, ok])
+        const [over] = await acquire(t, 'o', '4', limit)
+        expect(over?.over).toBe(0)
+        expect(over?.ms).toBeGreaterThan(HOUR - 60_000)
+        expect(over?.ms).toBeLessThan(HOUR * 1.02)
+        const other = await acquire(t, 'o', '5', { ...limit, name: `another ${i}` })
+        expect(other).toEqual([ok])
+      }
+      expect(await t.store.limits.list()).toEqual([])
+    },
+  },
+  {
+    name: 'an attempt gets room in all of its limits, or takes nothing of any',
+    async run(t) {
+      await join(t, 'o')
+      const narrow: Limit = { ...slots, name: 'narrow', max: 1 }
+      const hourly = rate(1, { name: 'hourly', burst: 2 })
+      expect(await acquire(t, 'o', '1', slots, hourly, narrow)).toEqual([ok])
+      const [over] = await acquire(t, 'o', '2', slots, hourly, narrow)
+      expect(over?.over).toBe(2)
+      expect((await t.store.limits.list()).map(({ used }) => used)).toEqual([1, 1])
+      expect(await acquire(t, 'o', '3', hourly)).toEqual([ok])
+      expect(granted(await acquire(t, 'o', '4', hourly))).toBe('-')
+      const [second] = await acquire(t, 'o', '5', slots, hourly)
+      expect(second?.over).toBe(1)
+    },
+  },
+  {
+    name: 'waiting jobs have as much room as the rate and the slots leave',
+    async run(t) {
+      await join(t, 'o')
+      const both = { ...rate(1, { burst: 3 }), max: 5 }
+      for (let n = 0; n < 6; n++) await wait(t, 'o', both, n, n)
+      const due = await t.store.limits.due(9)
+      expect(due.limits).toEqual([{ name: base.name, room: 3 }])
+      expect(due.nextMs).toBeGreaterThan(1000)
+      await acquire(t, 'o', '123', both)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      expect(await t.store.limits.list()).toEqual([{ ...both, used: 3, waiting: 6 }])
+    },
+  },
+  {
+    name: 'a limit that a deploy has changed is checked at once, with its new numbers',
+    async run(t) {
+      await join(t, 'o')
+      await acquire(t, 'o', '1', rate(1))
+      for (const n of [1, 2]) await wait(t, 'o', rate(1), n, n)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      expect(await acquire(t, 'o', '2', rate(1, { burst: 2 }))).toEqual([ok])
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      await acquire(t, 'o', '3', rate(1, { burst: 3 }))
+      await acquire(t, 'o', '4', rate(1, { burst: 5 }))
+      expect((await t.store.limits.due(9)).limits).toEqual([{ name: base.name, room: 1 }])
+      expect((await t.store.limits.list())[0]?.burst).toBe(5)
+    },
+  },
+  {
+    name: 'a limit whose jobs can not be moved is postponed, until a slot is freed',
+    async run(t) {
+      await join(t, 'o')
+      await acquire(t, 'o', '1', slots)
+      await wait(t, 'o', slots, 1, 1)
+      await t.store.limits.postpone([base.name, 'unknown'], 20_000)
+      const { limits: due, nextMs } = await t.store.limits.due(9)
+      expect(due).toEqual([])
+      expect(nextMs).toBeGreaterThan(10_000)
+      await settle(t, 'o', await fetched(t, 'o'), null, [release('o', '1')])
+      expect((await t.store.limits.due(9)).limits).toEqual([{ name: base.name, room: 1 }])
+    },
+  },
+]
+
+function join(t: Bench, owner: string): Promise<boolean> {
+  return t.store.workers.join(owner, { queues: ['q'], seconds: 30, host: HOST })
+}
+
+/** Asks for several attempts in one call; each letter is a ticket. */
+function acquire(t: Bench, owner: string, tickets: string, ...own: Limit[]): Promise<LimitAnswer[]> {
+  return t.store.limits.acquire(
+    owner,
+    [...tickets].map((ticket) => ({ ticket, limits: own })),
+  )
+}
+
+function granted(answers: readonly LimitAnswer[]): string {
+  return answers.map(({ over }) => (over === null ? '+' : '-')).join('')
+}
+
+/** Lets a job wait for a limit. */
+async function wait(t: Bench, owner: string, limit: Limit, n: number, score: number): Promise<void> {
+  const to: Destination = { to: `limited:${limit.name}`, text: t.job(n), score }
+  await settle(t, owner, await fetched(t, owner), to, [{ kind: 'await-limit', limit }])
+}
+
+async function fetched(t: Bench, owner: string): Promise<string> {
+  await t.store.jobs.push([{ to: 'queue', queue: 'q', text: t.job(99), end: 'back' }], NOW)
+  const fetch = { queues: ['q'], n: 1 }
+  const answer = await t.store.workers.settleAndFetch(owner, { now: NOW, started: [], settlements: [], fetch })
+  return (answer.fetched[0] as { ticket: string }).ticket
+}
+
+async function settle(
+  t: Bench,
+  owner: string,
+  ticket: string,
+  move: Destination | null,
+  effects: Effect[],
+): Promise<void> {
+  const settlement: Settlement = { queue: 'q', ticket, move, processed: 0, failed: 0, effects }
+  const step = { now: NOW, started: [], settlements: [settlement], fetch: { queues: [], n: 0 } }
+  expect((await t.store.workers.settleAndFetch(owner, step)).settled).toEqual(['ok'])
+}

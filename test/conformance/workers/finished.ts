@@ -1,0 +1,86 @@
+import { expect } from 'vitest'
+import type { FetchedJob, Settlement } from '#dist/store/contract.js'
+import { type Case, done, NOW, release } from '../bench.ts'
+
+const SCORE = NOW / 1000
+
+/** Jobs that are done and go to the set of finished jobs. */
+export const finishedJobs: Case[] = [
+  {
+    name: 'the step that settles a job puts it into the set of finished jobs',
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2), t.job('ü'))
+      const owner = await t.owner()
+      const fetched = await t.fetch(owner, 'q', 3)
+      const { settled } = await t.settleAndFetch(owner, { settlements: [kept(fetched[0]), done(fetched[1])] })
+      expect(settled).toEqual(['ok', 'ok'])
+      expect(await t.store.jobSets.page('finished', { limit: 9 })).toEqual([{ text: t.job(1), score: SCORE }])
+      const text = `${t.job('ü').slice(0, -1)},"hk_result":"🦙"}`
+      await t.settleAndFetch(owner, { settlements: [kept(fetched[2], text)] })
+      expect(await t.store.jobSets.size('finished')).toBe(2)
+      expect(await t.store.search.scanSet('finished', '🦙', { limit: 9 })).toMatchObject({
+        items: [{ text, score: SCORE }],
+      })
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 3, fetched: 0, enqueued: 0, failed: 0 })
+      expect(await t.store.workers.release(owner)).toBe(true)
+    },
+  },
+  {
+    name: 'a finished job is kept beside others of the step that have effects, or go elsewhere',
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2), t.job(3))
+      const owner = await t.owner()
+      const [one, two, three] = await t.fetch(owner, 'q', 3)
+      const effects = [{ kind: 'release-unique', key: 'k', holder: 'h' } as const]
+      const settlements = [kept(one), { ...kept(two), effects }, release(three)]
+      expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['ok', 'ok', 'ok'])
+      expect(await t.store.jobSets.size('finished')).toBe(2)
+      expect(await t.waiting('q')).toEqual([t.job(3)])
+    },
+  },
+  {
+    name: 'a settlement that comes again, or after the owner was claimed, keeps nothing',
+    async run(t) {
+      await t.push('q', t.job(1), t.job(2))
+      const owner = await t.owner()
+      const [one, two] = await t.fetch(owner, 'q', 2)
+      const settle = async (job: FetchedJob) =>
+        (await t.settleAndFetch(owner, { settlements: [kept(job), kept(job)] })).settled
+      expect(await settle(one)).toEqual(['ok', 'fenced'])
+      expect(await settle(one)).toEqual(['fenced', 'fenced'])
+      await t.store.workers.claim(owner, null)
+      expect(await settle(two)).toEqual(['fenced', 'fenced'])
+      expect(await t.store.jobSets.page('finished', { limit: 9 })).toEqual([{ text: t.job(1), score: SCORE }])
+    },
+  },
+  {
+    name: 'a job that arrived during a wait is kept, too',
+    async run(t) {
+      const owner = await t.owner()
+      const signal = new AbortController().signal
+      const waiting = t.store.workers.waitForJobs(owner, ['q'], 1, 5000, signal)
+      await t.push('q', t.job(1))
+      const arrived = (await waiting)[0] ?? (await t.fetch(owner, 'q', 1))[0]
+      await t.settleAndFetch(owner, { settlements: [kept(arrived)] })
+      expect(await t.store.jobSets.size('finished')).toBe(1)
+    },
+  },
+  {
+    name: 'hundreds of finished jobs of one step are kept, each once',
+    async run(t) {
+      const texts = Array.from({ length: 450 }, (_, n) => t.job(n, { note: 'é'.repeat(n % 7) }))
+      await t.push('q', ...texts)
+      const owner = await t.owner()
+      const fetched = await t.fetch(owner, 'q', 450)
+      const { settled } = await t.settleAndFetch(owner, { settlements: fetched.map((job) => kept(job)) })
+      expect(new Set(settled)).toEqual(new Set(['ok']))
+      const entries = await t.store.jobSets.page('finished', { limit: 999 })
+      expect(entries.map(({ text }) => text).sort()).toEqual([...texts].sort())
+      expect(await t.store.jobSets.size('finished')).toBe(450)
+    },
+  },
+]
+
+function kept(job: FetchedJob, text = job.text): Settlement {
+  return done(job, { move: { to: 'finished', text, score: SCORE } })
+}

@@ -1,0 +1,371 @@
+import { BusinessFailure, Discard, type HighkiqError, type JobContext, Kill } from 'highkiq'
+import { expect, test } from 'vitest'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
+
+/** Jobs that tell the test which of them ran. */
+function jobs({ hq }: Bench) {
+  const heard = new Heard<string>()
+  const Work = hq.job('Work', { retry: 0 }, async (_ctx, name: string, how = 'ok') => {
+    heard.say(name)
+    if (how === 'fails') throw new Error('no')
+    if (how === 'kills') throw new Kill('no')
+    if (how === 'discards') throw new Discard('no')
+    if (how === 'refuses') throw new BusinessFailure('no')
+    return { did: name }
+  })
+  const callback = (name: string) => hq.job(name, (_ctx, bid: string) => heard.say(`${name} ${bid}`))
+  const [Complete, Success, Death] = [callback('complete'), callback('success'), callback('death')]
+  const all = { onComplete: Complete, onSuccess: Success, onDeath: Death }
+  return { heard, Work, all, Complete, Success, Death }
+}
+
+test('a batch pushes its jobs together and its callbacks once, when the jobs have ended', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const options = { ...all, description: 'two', data: { a: [1] } }
+  const bid = await t.hq.batch(options, async (batch) => {
+    expect(await Work.performAsync('a')).toEqual(expect.any(String))
+    expect(await t.queue()).toEqual([])
+    await Work.performBulk([['b'], ['c']])
+    await Work.performIn(1e6, batch.bid)
+  })
+  expect(await t.queue()).toMatchObject([{ bid }, { bid }, { bid }])
+  expect(await t.hq.batches.get(bid)).toMatchObject({
+    total: 4,
+    pending: 4,
+    state: 'running',
+    description: 'two',
+    data: { a: [1] },
+  })
+  await t.work()
+  await until(async () => (await t.hq.batches.get(bid))?.succeeded === 3)
+  expect(heard.all.sort()).toEqual(['a', 'b', 'c'])
+  for await (const entry of t.hq.scheduled) await entry.addToQueue()
+  const said = await heard.atLeast(6)
+  expect(said.slice(4).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', completedAt: expect.any(Date), diedAt: null })
+})
+
+test('an error in the function, or in a push, pushes nothing, and pushes that are not awaited are in the batch', async () => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  const failed = t.hq.batch(all, async () => {
+    await Work.performAsync('a')
+    await t.hq.batch(all, async () => void (await Work.performAsync('b')))
+    throw new Error('changed my mind')
+  })
+  await expect(failed).rejects.toThrow('changed my mind')
+  const wrong = t.hq.batch(all, async () => {
+    await Work.performAsync('a')
+    await Work.performAsync((() => {}) as never).catch(() => {})
+  })
+  await expect(wrong).rejects.toMatchObject({ code: 'INVALID_ARGS' })
+  expect(await t.queue()).toEqual([])
+  let late: Promise<unknown> | undefined
+  t.hq.client.use(async (_job, next) => {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    return next()
+  })
+  const { opened, open } = gate()
+  const bid = await t.hq.batch(all, () => {
+    void Work.performAsync('a')
+    late = opened.then(() => Work.performAsync('late'))
+  })
+  open()
+  await expect(late).rejects.toThrow(/await each push/)
+  expect(await t.queue()).toMatchObject([{ bid, args: ['a'] }])
+  await Work.performAsync('outside')
+  expect((await t.queue())[1]).not.toHaveProperty('bid')
+})
+
+test.each([
+  ['fails', 'dead', ['complete', 'death']],
+  ['kills', 'dead', ['complete', 'death']],
+  ['discards', 'failed', ['complete']],
+  ['refuses', 'failed', ['complete']],
+])('a job that %s: the batch is %s', async (how, state, callbacks) => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, async () => {
+    await Work.performAsync('a')
+    await Work.performAsync('b', how)
+  })
+  await t.work()
+  const said = await heard.atLeast(2 + callbacks.length)
+  await t.settled()
+  expect(said.slice(2).sort()).toEqual(callbacks.map((name) => `${name} ${bid}`))
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state, succeeded: 1, [state]: 1 })
+})
+
+test('a dead job that is retried by hand lets the batch succeed, and one without the dead set does not', async () => {
+  const t = bench()
+  const { heard, all } = jobs(t)
+  let isWell = false
+  const Ill = t.hq.job('Ill', { retry: 0 }, () => {
+    if (!isWell) throw new Error('no')
+  })
+  const bid = await t.hq.batch(all, async () => void (await Ill.performAsync()))
+  await t.work()
+  await heard.atLeast(2)
+  isWell = true
+  for await (const entry of t.hq.dead) await entry.retry()
+  await heard.atLeast(3)
+  expect(heard.all.sort()).toEqual([`complete ${bid}`, `death ${bid}`, `success ${bid}`])
+  isWell = false
+  const gone = await t.hq.batch(all, async () => void (await Ill.set({ dead: false }).performAsync()))
+  await heard.atLeast(5)
+  expect(await t.hq.batches.get(gone)).toMatchObject({ state: 'failed', failed: 1, diedAt: expect.any(Date) })
+})
+
+test('a job that will be retried is retrying, and its batch waits', async () => {
+  const t = bench()
+  const { heard, all } = jobs(t)
+  let attempts = 0
+  const Twice = t.hq.job('Twice', { retryIn: 1e6 }, () => {
+    if (++attempts < 2) throw new Error('no')
+  })
+  const bid = await t.hq.batch(all, async () => void (await Twice.performAsync()))
+  await t.work()
+  await until(async () => (await t.hq.batches.get(bid))?.retrying === 1)
+  const members = []
+  for await (const member of t.hq.batches.members(bid)) members.push(member)
+  expect(members).toMatchObject([{ state: 'retrying' }])
+  await t.hq.retries.retryAll()
+  await heard.atLeast(2)
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', retrying: 0, total: 1 })
+})
+
+test.each([
+  ['deleted', async ({ hq }: Bench) => void (await (await hq.queue('default').page()).items[0]?.delete())],
+  ['cleared', async ({ hq }: Bench) => void (await hq.queue('default').clear())],
+  ['cancelled', async ({ hq }: Bench, jid: string) => void (await hq.cancel(jid))],
+  [
+    'cancelled with its batch',
+    async (t: Bench, _: string, bid: string) => {
+      expect(await t.hq.batches.cancel(bid)).toBe(1)
+      await t.work()
+    },
+  ],
+])('a job that was %s has failed, and its batch is complete', async (_how, end) => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  let jid = ''
+  const bid = await t.hq.batch(all, async () => {
+    jid = (await Work.performAsync('a')) as string
+  })
+  await end(t, jid, bid)
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'failed')
+  expect(await t.hq.batches.get(bid)).toMatchObject({ failed: 1, pending: 0, completedAt: expect.any(Date) })
+})
+
+test.each(['deleted', 'cleared'])('a dead job that is %s by hand has failed in its batch', async (how) => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, () => Work.performAsync('a', 'fails'))
+  await t.work()
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'dead')
+  if (how === 'cleared') await t.hq.dead.clear()
+  else for await (const entry of t.hq.dead) await entry.delete()
+  expect(await t.set('dead')).toEqual([])
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', dead: 0, failed: 1 })
+})
+
+test('a killed job is dead in its batch', async () => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, async () => void (await Work.performIn(1e6, 'a')))
+  await t.hq.scheduled.killAll()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'dead', dead: 1 })
+})
+
+test('a job adds jobs to its batch, and a batch that has ended takes none', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const Grow = t.hq.job('Grow', async (ctx: JobContext) => {
+    await ctx.batch?.add(() => Work.performBulk([['x'], ['y']]))
+    await Work.performAsync('not in it')
+  })
+  const bid = await t.hq.batch(all, async () => void (await Grow.performAsync()))
+  await t.work()
+  await heard.atLeast(5)
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', total: 3, succeeded: 3 })
+  const late = t.hq.batches.add(bid, () => Work.performAsync('z'))
+  await expect(late).rejects.toMatchObject({ code: 'BATCH_ENDED', details: { bid } })
+})
+
+test('the callbacks of a nested batch belong to the batch around it, and add the next step to it', async () => {
+  const t = bench()
+  const { heard, Work, Complete, Success } = jobs(t)
+  const Next = t.hq.job('Next', async (ctx: JobContext, inner: string) => {
+    heard.say(`next of ${inner}`)
+    await ctx.batch?.add(() => t.hq.batch({ onSuccess: Complete }, () => Work.performAsync('second')))
+  })
+  let inner = ''
+  const outer = await t.hq.batch({ onSuccess: Success }, async () => {
+    inner = await t.hq.batch({ onSuccess: Next }, () => Work.performAsync('first'))
+  })
+  expect(await t.hq.batches.get(inner)).toMatchObject({ parent: outer })
+  await t.work({ concurrency: 1 })
+  const said = await heard.atLeast(5)
+  expect(said).toEqual(['first', `next of ${inner}`, 'second', expect.stringMatching(/^complete/), `success ${outer}`])
+})
+
+test('an empty batch succeeds at once', async () => {
+  const t = bench()
+  const { heard, all } = jobs(t)
+  const bid = await t.hq.batch(all, () => {})
+  await t.work()
+  expect((await heard.atLeast(2)).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
+})
+
+test('a crash between the end of the last job and its settlement runs the job again, and the callbacks once', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, () => Work.performAsync('a'))
+  const { store } = t.hq
+  await store.workers.join('gone', { queues: ['default'], seconds: 30, host: 'elsewhere' })
+  const fetch = { queues: ['default'], n: 1 }
+  const { fetched } = await store.workers.settleAndFetch('gone', {
+    now: Date.now(),
+    started: [],
+    settlements: [],
+    fetch,
+  })
+  expect(fetched).toHaveLength(1)
+  await store.workers.claim('gone', null)
+  await t.work()
+  expect((await heard.atLeast(3)).slice(1).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
+})
+
+test('ordered items, tasks, transactions, unique and tracked jobs, and wrong options are refused', async () => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  const Ordered = t.hq.ordered('Ordered', () => {})
+  const refused = async (work: () => unknown, what: RegExp) => expect(t.hq.batch(all, work)).rejects.toThrow(what)
+  await refused(() => Ordered.performAsync([{ id: 1, payload: 1 }]), /Ordered is an ordered queue/)
+  await refused(() => t.hq.tasks.create(Work, [['a']]), /tasks.create can't be part of a batch/)
+  await refused(() => Work.set({ unique: true }).performAsync('a'), /unique job/)
+  await refused(() => Work.set({ track: true }).performAsync('a'), /tracked job/)
+  const wrong = async (options: unknown, what: RegExp) =>
+    expect(t.hq.batch(options as object, () => {})).rejects.toThrow(what)
+  await wrong({ onDone: Work }, /no option onDone/)
+  await wrong({ onSuccess: 'Work' }, /onSuccess must be a job, as returned by hq.job/)
+  await wrong({ keep: 0 }, /keep must be a time above 0/)
+  await wrong({ data: () => {} }, /data must be JSON/)
+  await wrong({ onSuccess: Work.set({ wait: 5 }) }, /can't be scheduled/)
+  await expect(t.hq.batch({}, undefined as never)).rejects.toThrow(/second argument must be a function/)
+  expect(await t.queue()).toEqual([])
+})
+
+test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {
+  const t = bench()
+  const { heard, Work } = jobs(t)
+  await Work.set({ bid: 'Zm9vYmFyMTIzNA' }).performAsync('a')
+  await t.work()
+  await heard.atLeast(1)
+  await t.settled()
+  expect(t.errors).toEqual([])
+})
+
+const codeOf = (thrown: unknown) => (thrown as HighkiqError).code
+
+test('a flow runs the children first, and their parent reads the results', async () => {
+  const t = bench()
+  const { heard, Work } = jobs(t)
+  const results = new Heard<unknown>()
+  const Join = t.hq.job('Join', async (ctx: JobContext, name: string) => {
+    results.say((await ctx.children()).map(({ job, status, result }) => ({ job, status, result })))
+    return { joined: name }
+  })
+  const pushed = await t.hq.flow({
+    job: Join,
+    args: ['root'],
+    children: [
+      { job: Work, args: ['a'] },
+      {
+        job: Join,
+        args: ['inner'],
+        children: [
+          { job: Work, args: ['b'] },
+          { job: Work, args: ['c'] },
+        ],
+      },
+    ],
+  })
+  expect(await t.queue()).toHaveLength(3)
+  expect(await t.hq.batches.get(pushed?.bid as string)).toMatchObject({
+    waiting: { jid: pushed?.jid, onChildFailure: 'fail' },
+  })
+  await t.work()
+  const [inner, root] = await results.atLeast(2)
+  expect(inner).toEqual(['b', 'c'].map((did) => ({ job: 'Work', status: 'succeeded', result: { did } })))
+  expect(root).toEqual([
+    { job: 'Work', status: 'succeeded', result: { did: 'a' } },
+    { job: 'Join', status: 'succeeded', result: { joined: 'inner' } },
+  ])
+  expect(heard.all.sort()).toEqual(['a', 'b', 'c'])
+})
+
+test('a child that failed: its parent fails, runs all the same, or waits for the retry by hand', async () => {
+  const t = bench()
+  const seen = new Heard<unknown>()
+  let isWell = false
+  const Ill = t.hq.job('Ill', { retry: 0 }, () => {
+    if (!isWell) throw Object.assign(new Error('ill'), { code: 'ILL' })
+    return 1
+  })
+  const Join = t.hq.job('Join', async (ctx: JobContext) => seen.say(await ctx.children()))
+  const of = (onChildFailure: 'fail' | 'ignore' | 'wait') =>
+    t.hq.flow({ job: Join, onChildFailure, children: [{ job: Ill }] })
+  await of('ignore')
+  await t.work()
+  const failed = { job: 'Ill', jid: expect.any(String), status: 'failed', error: { message: 'ill', code: 'ILL' } }
+  expect(await seen.atLeast(1)).toEqual([[failed]])
+  const flow = await of('fail')
+  await until(async () => (await t.set('dead')).some(({ jid }) => jid === flow?.jid))
+  const dead = (await t.set('dead')).find(({ jid }) => jid === flow?.jid)
+  expect(dead).toMatchObject({ error_class: 'ChildFailed', error_message: expect.stringMatching(/child/) })
+  const waiting = await of('wait')
+  await until(async () => (await t.hq.batches.get(waiting?.bid as string))?.state === 'dead')
+  isWell = true
+  for await (const entry of t.hq.dead) await entry.retry()
+  const all = await seen.atLeast(3)
+  const well = { job: 'Ill', jid: expect.any(String), status: 'succeeded', result: 1 }
+  expect(all).toContainEqual([well])
+  expect((await t.hq.batches.get(waiting?.bid as string))?.waiting).toBe(null)
+})
+
+test('a flow in a batch is a member of it, and a job without children is only pushed', async () => {
+  const t = bench()
+  const { heard, Work, Success } = jobs(t)
+  const bid = await t.hq.batch({ onSuccess: Success }, async () => {
+    await t.hq.flow({ job: Work, args: ['root'], children: [{ job: Work, args: ['child'] }] })
+    await t.hq.flow({ job: Work, args: ['alone'] })
+  })
+  expect(await t.hq.batches.get(bid)).toMatchObject({ total: 2 })
+  const alone = await t.hq.flow({ job: Work, args: ['outside'] })
+  expect(alone).toEqual({ jid: expect.any(String), bid: null })
+  await t.work({ concurrency: 1 })
+  const said = await heard.atLeast(5)
+  expect(said.indexOf('root')).toBeGreaterThan(said.indexOf('child'))
+  expect(said.at(-1)).toBe(`success ${bid}`)
+  const wrong = (node: unknown) => t.hq.flow(node as never).catch((thrown) => `${codeOf(thrown)}: ${thrown.message}`)
+  expect(await wrong({ job: 'Work' })).toMatch(/INVALID_OPTION: hq.flow: job must be a job/)
+  expect(await wrong({ job: Work, children: [{ job: Work, onChildFailure: 'retry' }] })).toMatch(
+    /children\[0\]: onChildFailure must be one of/,
+  )
+  expect(await wrong({ job: Work, childs: [] })).toMatch(/no option childs/)
+  expect(await wrong({ job: Work.set({ wait: 9 }), children: [{ job: Work }] })).toMatch(/can't be scheduled/)
+})
+
+test.each([true, 5, ['a'], null])('a job with the jid %o, a lock and a batch runs, and harms no other', async (jid) => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, () => Work.performAsync('good'))
+  const text = JSON.stringify({ class: 'Work', args: ['odd'], jid, bid, hk_unique: 'success:k,jid', queue: 'default' })
+  await t.hq.store.jobs.push([{ to: 'queue', queue: 'default', text, end: 'front' }], 0)
+  await t.work()
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'succeeded')
+  await heard.atLeast(2)
+  expect(heard.all).toContain('good')
+})

@@ -1,0 +1,298 @@
+import { expect, test } from 'vitest'
+import { bench, gate, Heard, until } from './bench.ts'
+
+test('no more jobs run than the limit allows, on two workers, and all of them run in the end, in their order', async () => {
+  const t = bench()
+  const other = bench({ url: t.url })
+  const ended = new Heard<number>()
+  let running = 0
+  let most = 0
+  const handler = async (_: unknown, n: number) => {
+    most = Math.max(most, ++running)
+    await new Promise((resolve) => setImmediate(resolve))
+    running--
+    ended.say(n)
+  }
+  for (const { hq } of [t, other]) hq.job('Limited', { limit: { concurrency: 2 } }, handler)
+  for (let n = 0; n < 60; n++) await t.hq.push({ class: 'Limited', args: [n] })
+  await Promise.all([t.work({ concurrency: 5 }), other.work({ concurrency: 5 })])
+  expect([...(await ended.atLeast(60))].sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, n) => n))
+  expect(most).toBe(2)
+  await until(async () => (await t.hq.store.limits.list()).length === 0)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 60, failed: 0, dead: 0 })
+})
+
+test('a job that waits for a slot holds no slot of the worker and burns no retry, and hq.find finds it', async () => {
+  const t = bench()
+  const [began, ended] = [new Heard<unknown>(), new Heard<unknown>()]
+  const { opened, open } = gate()
+  const Limited = t.hq.job(
+    'Limited',
+    { limit: { concurrency: 1, by: (tenant: string) => tenant } },
+    async (ctx, key) => {
+      began.say(key)
+      if (key === 'a') await opened
+      ended.say([key, ctx.attempt])
+    },
+  )
+  await t.work({ concurrency: 2 })
+  await Limited.performAsync('a')
+  await began.atLeast(1)
+  const waiting = [await Limited.performAsync('a'), await Limited.performAsync('a')] as [string, string]
+  await until(async () => (await t.hq.find(waiting[1])).state === 'limited')
+  expect(await t.hq.store.limits.list()).toMatchObject([{ name: 'Limited:a', max: 1, used: 1, waiting: 2 }])
+  await Limited.performAsync('b')
+  await ended.atLeast(1)
+  expect(ended.all).toEqual([['b', 1]])
+  open()
+  await ended.atLeast(4)
+  expect(ended.all.slice(1)).toEqual([
+    ['a', 1],
+    ['a', 1],
+    ['a', 1],
+  ])
+})
+
+test('a failed attempt frees its slot', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  t.hq.job('Limited', { limit: { concurrency: 1 }, retry: 0 }, async (_, n: number) => {
+    ran.say(n)
+    if (n === 0) throw new Error('x')
+  })
+  for (const n of [0, 1, 2]) await t.hq.push({ class: 'Limited', args: [n] })
+  await t.work({ concurrency: 3 })
+  await ran.atLeast(3)
+  await until(async () => (await t.hq.store.limits.list()).length === 0)
+})
+
+test('a job whose key is no text or number fails and frees its place in the worker', async () => {
+  const t = bench()
+  const deaths = new Heard<string>()
+  t.hq.onDeath((_, error) => deaths.say((error as Error).message))
+  t.hq.job('J', { limit: { concurrency: 1, by: () => '' }, retry: 0 }, async () => {})
+  await t.hq.push({ class: 'J', args: [] })
+  await t.work()
+  const message = 'J: limit.by must return a number or a string of 1 to 200 characters (got "")'
+  expect(await deaths.atLeast(1)).toEqual([message])
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
+})
+
+test('wrong options of a limit are refused with what is right', () => {
+  const t = bench()
+  const define = (limit: unknown) => () => t.hq.job('J', { limit } as never, async () => {})
+  expect(define({})).toThrow('J: limit needs concurrency, the number of jobs that run at the same time')
+  expect(define({ concurrency: 0 })).toThrow('J: limit: concurrency must be a whole number above 0 (got 0)')
+  expect(define({ concurrency: 1, max: 1 })).toThrow('J: limit: there is no option max')
+  expect(define({ concurrency: 1, per: 1 })).toThrow('J: limit needs rate and per together')
+  expect(define({ rate: 1 })).toThrow('J: limit needs rate and per together')
+  expect(define({ rate: 1.5, per: '1s' })).toThrow('J: limit: rate must be a whole number above 0 (got 1.5)')
+  expect(define({ rate: 1, per: 'soon' })).toThrow('J: limit: per must be a time from 1 ms to 366 days')
+  expect(define({ rate: 20_001, per: 2 })).toThrow('J: limit: rate must be at most 10,000 jobs in a second')
+  expect(define({ concurrency: 1, burst: 2 })).toThrow('J: limit: burst needs a rate')
+  expect(define({ concurrency: 1, window: 'fixed' })).toThrow('J: limit: window needs a rate')
+  expect(define({ rate: 1, per: 1, window: 'calm' })).toThrow("J: limit: window must be one of 'fixed', 'sliding'")
+  expect(define({ rate: 1, per: 1, window: 'fixed', burst: 2 })).toThrow('J: limit: burst has no meaning with a window')
+  expect(define(5)).toThrow('J: limit must be an object, or a list of limits (got 5)')
+  expect(define({ concurrency: 1, by: 'x' })).toThrow('J: limit: by must be a function (got "x")')
+})
+
+test('the slot of a worker is free once its lease was claimed, and the jobs that waited for it run in their order', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  t.hq.job('Long', { limit: { concurrency: 1 } }, async (_, n: number) => ran.say(n))
+  await t.hq.store.workers.join('lost', { queues: ['other'], seconds: 1, host: 'elsewhere\n1\n1' })
+  const limits = [{ name: 'Long', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' }] as const
+  expect(await t.hq.store.limits.acquire('lost', [{ ticket: '1', limits }])).toEqual([{ over: null, ms: 0 }])
+  for (const n of [1, 2]) await t.hq.push({ class: 'Long', args: [n] })
+  await t.work({ leaseSeconds: 1 })
+  await until(async () => (await t.hq.store.jobSets.size('limited:Long')) === 2)
+  expect(ran.all).toEqual([])
+  expect(await ran.atLeast(2)).toEqual([1, 2])
+  await until(async () => (await t.hq.store.limits.list()).length === 0)
+})
+
+test('a rate spaces its jobs on two workers, and a job over it waits in the store without a slot of the worker', async () => {
+  const t = bench()
+  const other = bench({ url: t.url })
+  const starts = new Heard<number>()
+  for (const { hq } of [t, other]) {
+    hq.job('Spaced', { limit: { rate: 10, per: '1s' } }, async () => starts.say(performance.now()))
+    hq.job('Plain', async () => {})
+  }
+  for (let n = 0; n < 8; n++) await t.hq.push({ class: 'Spaced', args: [] })
+  const began = performance.now()
+  await Promise.all([t.work({ concurrency: 2 }), other.work({ concurrency: 2 })])
+  await until(async () => (await t.hq.store.jobSets.size('limited:Spaced')) > 0)
+  // A start may be late, but no job starts before its time.
+  for (const [i, time] of (await starts.atLeast(8)).entries()) expect(time - began).toBeGreaterThan(i * 100 - 2)
+  await until(async () => (await t.hq.store.metrics.totals()).processed === 8)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ failed: 0, retries: 0, dead: 0 })
+  await until(async () => (await t.hq.store.limits.list()).length === 0)
+})
+
+test('jobs over a window wait until it has ended, and those of other keys run', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const limit = { rate: 2, per: '1s', window: 'fixed', by: (key: string) => key } as const
+  t.hq.job('Counted', { limit }, async (_, key: string) => ran.say(key))
+  for (const key of 'aaaaabb') await t.hq.push({ class: 'Counted', args: [key] })
+  await t.work({ concurrency: 3 })
+  expect([...(await ran.atLeast(4))].sort().join('')).toBe('aabb')
+  expect((await ran.atLeast(7)).slice(4).join('')).toBe('aaa')
+})
+
+test('jobs that wait for a limit are not moved into a paused queue', async () => {
+  const t = bench()
+  const ran = new Heard<number>()
+  const { opened, open } = gate()
+  t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_, n: number) => {
+    ran.say(n)
+    if (n === 0) await opened
+  })
+  for (const n of [0, 1, 2]) await t.hq.push({ class: 'Limited', args: [n] })
+  await t.work()
+  await until(async () => (await t.hq.store.jobSets.size('limited:Limited')) === 2)
+  await t.hq.queue('default').pause()
+  open()
+  await until(async () => (await t.hq.store.limits.list())[0]?.used === 0)
+  await until(async () => ((await t.hq.store.limits.due(1)).nextMs ?? 0) > 500)
+  expect(await t.hq.store.jobSets.size('limited:Limited')).toBe(2)
+  await t.hq.queue('default').resume()
+  expect(await ran.atLeast(3)).toEqual([0, 1, 2])
+})
+
+test('jobs share a named limit, and a job needs room in all of its limits', async () => {
+  const t = bench()
+  const api = t.hq.limit('api', { concurrency: 2 })
+  const [began, ended] = [new Heard<string>(), new Heard<string>()]
+  const { opened, open } = gate()
+  const handler = async ({ payload }: { payload: { class: string } }) => {
+    began.say(payload.class)
+    await opened
+    ended.say(payload.class)
+  }
+  t.hq.job('Wide', { limit: api }, handler)
+  t.hq.job('Narrow', { limit: [{ concurrency: 1 }, api, { rate: 1000, per: 1 }] }, handler)
+  for (const name of ['Narrow', 'Narrow', 'Wide', 'Wide']) await t.hq.push({ class: name, args: [] })
+  await t.work({ concurrency: 4 })
+  await began.atLeast(2)
+  await until(async () => (await t.hq.limits()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
+  expect(began.all).toEqual(['Narrow', 'Wide'])
+  expect(await t.hq.limits()).toEqual([
+    { ...INFO, name: 'Narrow', concurrency: 1, used: 1, waiting: 1 },
+    { ...INFO, name: 'api', concurrency: 2, used: 2, waiting: 1 },
+  ])
+  open()
+  expect([...(await ended.atLeast(4))].sort()).toEqual(['Narrow', 'Narrow', 'Wide', 'Wide'])
+})
+
+const INFO = { concurrency: null, rate: null, per: null, burst: null, window: null, used: 0, waiting: 0 }
+
+test('a queue and all workers together have limits, also for classes that this app does not define', async () => {
+  const t = bench({ limit: { concurrency: 3 }, queues: { mail: { limit: { concurrency: 1 } } } })
+  const began = new Heard<string>()
+  const { opened, open } = gate()
+  const handler = async ({ queue }: { queue: string }) => {
+    began.say(queue)
+    await opened
+  }
+  for (const queue of ['mail', 'default']) t.hq.process(queue, handler)
+  for (const queue of ['mail', 'mail', 'default', 'default', 'default'])
+    await t.hq.push({ class: 'X', args: [], queue })
+  await t.work({ concurrency: 5 })
+  await until(async () => (await t.hq.limits()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
+  expect(began.all).toHaveLength(3)
+  expect(began.all.filter((queue) => queue === 'mail').length).toBeLessThan(2)
+  expect((await t.hq.limits())[0]).toMatchObject({ name: 'all jobs', used: 3 })
+  open()
+  await began.atLeast(5)
+})
+
+test('a handler runs a part of its work within a limit; without room its job waits in the store and starts again', async () => {
+  const t = bench()
+  const stripe = t.hq.limit('stripe', { concurrency: 1, by: (account: string) => account })
+  const heard = new Heard<string>()
+  const { opened, open } = gate()
+  t.hq.job('Charge', async (ctx, account: string, n: number) => {
+    heard.say(`${n} begins`)
+    const sum = await stripe.within(ctx, async () => {
+      heard.say(`${n} charges`)
+      if (n === 1) await opened
+      return n * 2
+    })
+    heard.say(`${n} got ${sum} at attempt ${ctx.attempt}`)
+    if (account === 'b') await stripe.within(ctx, { key: 'c' }, () => heard.say('other key'))
+  })
+  await t.work({ concurrency: 3 })
+  await t.hq.push({ class: 'Charge', args: ['a', 1] })
+  await heard.atLeast(2)
+  const jid = (await t.hq.push({ class: 'Charge', args: ['a', 2] })) as string
+  await until(async () => (await t.hq.find(jid)).state === 'limited')
+  await t.hq.push({ class: 'Charge', args: ['b', 3] })
+  await heard.atLeast(7)
+  expect(heard.all.slice(2)).toEqual(['2 begins', '3 begins', '3 charges', '3 got 6 at attempt 1', 'other key'])
+  open()
+  await until(() => heard.all.includes('2 got 4 at attempt 1'))
+  await until(async () => (await t.hq.store.metrics.totals()).processed === 3)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ failed: 0, retries: 0, dead: 0 })
+  expect(await t.hq.limits()).toEqual([])
+})
+
+test('a handler waits for room as long as it says, and several parts at once each need a slot', async () => {
+  const t = bench()
+  const pair = t.hq.limit('pair', { concurrency: 2 })
+  const heard = new Heard<number>()
+  let [running, most] = [0, 0]
+  t.hq.job('Parts', async (ctx) => {
+    const part = async (n: number) => {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      running--
+      heard.say(n)
+    }
+    await Promise.all([1, 2, 3, 4].map((n) => pair.within(ctx, { wait: 20 }, () => part(n))))
+  })
+  await t.hq.push({ class: 'Parts', args: [] })
+  await t.work()
+  await heard.atLeast(4)
+  expect(most).toBe(2)
+  await until(async () => (await t.hq.limits()).length === 0)
+})
+
+test('wrong names and options of named limits are refused with what is right', async () => {
+  const t = bench()
+  const api = t.hq.limit('api', { concurrency: 1 })
+  expect(() => t.hq.limit('api', { concurrency: 1 })).toThrow('hq.limit: a limit named api is already defined')
+  expect(() => t.hq.limit('', { concurrency: 1 })).toThrow(
+    'the name of a limit must be a string of 1 to 200 characters',
+  )
+  expect(() => t.hq.limit('x', {})).toThrow('hq.limit x: limit needs concurrency')
+  expect(() => t.hq.job('J', { limit: [] }, async () => {})).toThrow('J: limit must not be an empty list')
+  expect(() => t.hq.job('J', { limit: [api, api] }, async () => {})).toThrow('J: limit names api twice')
+  const ctx = {} as never
+  await expect(api.within(ctx, {}, 5 as never)).rejects.toThrow('limit api: within needs a function')
+  await expect(api.within(ctx, { wait: -1 }, () => 1)).rejects.toThrow('within: wait must be a number of seconds')
+  await expect(api.within(ctx, () => 1)).rejects.toThrow('within needs the ctx of a job that runs in a worker')
+  expect(() => bench({ limit: { rate: 1 } })).toThrow('new Highkiq: limit needs rate and per together')
+  expect(() => bench({ queues: { q: { limit: {} } } })).toThrow('new Highkiq: queues: q: limit needs concurrency')
+})
+
+test('a job that waits for a limit is cancelled at once, and never runs', async () => {
+  const t = bench()
+  const ended = new Heard<number>()
+  const { opened, open } = gate()
+  const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
+    await opened
+    ended.say(n)
+  })
+  await t.work({ concurrency: 2 })
+  await Limited.performAsync(1)
+  const waiting = (await Limited.performAsync(2)) as string
+  await until(async () => (await t.hq.find(waiting)).state === 'limited')
+  expect(await t.hq.cancel(waiting)).toBe('removed')
+  await Limited.performAsync(3)
+  open()
+  expect((await ended.atLeast(2)).sort()).toEqual([1, 3])
+  expect((await t.hq.find(waiting)).state).toBe('unknown')
+})

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest'
+import { bench, until } from './bench.ts'
+
+test('a push to a full queue throws QUEUE_FULL, and succeeds once there is room', async () => {
+  const t = bench({ queues: { mail: { maxLength: 2 } } })
+  const Mail = t.hq.job('Mail', { queue: 'mail' }, async () => {})
+  await Mail.performAsync()
+  await Mail.set({ priority: 9 }).performAsync()
+  const refused = await Mail.performAsync().catch((thrown) => thrown)
+  expect(refused).toMatchObject({ code: 'QUEUE_FULL', details: { queue: 'mail', maxLength: 2 } })
+  expect(refused.message).toBe(
+    'Mail: not pushed, because queue mail has its maxLength of 2 jobs: push again later, or raise it in new Highkiq({ queues: { "mail": { maxLength } } })',
+  )
+  await expect(Mail.set({ idempotent: true }).performAsync()).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  await t.hq.push({ class: 'Other', args: [] })
+  await Mail.performIn(60)
+  await t.work({ queues: ['mail'] })
+  await until(async () => (await t.hq.queue('mail').size()) === 0)
+  expect(await Mail.performAsync()).toMatch(/^[0-9a-f]{24}$/)
+})
+
+test('a bulk stores the jobs that fit, and its error names them and the others', async () => {
+  const t = bench({ queues: { default: { maxLength: 3 } } })
+  const Bulk = t.hq.job('Bulk', async (_, _n: number) => {})
+  const refused = await Bulk.performBulk([[1], [2], [3], [4], [5]]).catch((thrown) => thrown)
+  expect(refused).toMatchObject({ code: 'QUEUE_FULL', details: { queue: 'default', maxLength: 3 } })
+  expect(refused.message).toContain('2 of 5 jobs of Bulk: not pushed')
+  const waiting = await t.queue()
+  expect(waiting.map(({ args }) => args)).toEqual([[1], [2], [3]])
+  expect(refused.details.pushed).toEqual(waiting.map(({ jid }) => jid))
+  expect(refused.details.notPushed).toHaveLength(2)
+})
+
+test('retries, due jobs, tracked jobs and requeued jobs are never refused', async () => {
+  const t = bench({ queues: { default: { maxLength: 1 } } })
+  const Fails = t.hq.job('Fails', { retryIn: 1 }, async (ctx) => {
+    if (ctx.attempt === 1) throw new Error('once')
+  })
+  await Fails.performAsync()
+  const worker = await t.work()
+  await until(async () => (await t.set('retry')).length === 1)
+  await worker.stop()
+  await Fails.performAsync()
+  await t.hq.job('Tracked', { track: true }, async () => {}).performAsync()
+  expect(await t.hq.retries.retryAll()).toMatchObject({ done: 1, refused: 0 })
+  expect(await t.hq.queue('default').size()).toBe(3)
+  await expect(Fails.performAsync()).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+})
+
+test('a transaction with a job for a full queue is rolled back', async () => {
+  const t = bench({ url: 'sqlite::memory:', queues: { default: { maxLength: 1 } } })
+  const Job = t.hq.job('Job', async () => {})
+  const two = t.hq.transaction(() => {
+    Job.performAsync().catch(() => {})
+    Job.performAsync().catch(() => {})
+  })
+  await expect(two).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  expect(await t.hq.queue('default').size()).toBe(0)
+  await t.hq.transaction(() => void Job.performAsync())
+  expect(await t.hq.queue('default').size()).toBe(1)
+})
+
+test('a wrong maxLength is refused', () => {
+  expect(() => bench({ queues: { mail: { maxLength: 0 } } })).toThrow(
+    'new Highkiq: queues: mail: maxLength must be a whole number above 0 (got 0)',
+  )
+})

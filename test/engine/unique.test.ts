@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest'
+import { type Bench, bench, gate, Heard, until } from './bench.ts'
+
+/** A job whose handler waits for a gate. */
+function slowJob({ hq }: Bench, unique: object | boolean, options: object = {}) {
+  const began = new Heard<unknown[]>()
+  const { opened, open } = gate()
+  const Slow = hq.job('Slow', { unique: unique as object, ...options }, async (_ctx, ...args: unknown[]) => {
+    began.say(args)
+    await opened
+    if (args[0] === 'fails') throw new Error('no')
+  })
+  return { Slow, began, open }
+}
+
+test('until-success: a push answers the jid of the job that waits, runs or will be retried', async () => {
+  const t = bench()
+  const { Slow, began, open } = slowJob(t, true)
+  const jid = await Slow.performAsync('fails', { a: 1, b: 2 })
+  expect(await Slow.performAsync('fails', { b: 2, a: 1 })).toBe(jid)
+  expect(await Slow.performIn(60, 'fails', { a: 1, b: 2 })).toBe(jid)
+  expect(await Slow.performBulk([['x'], ['fails', { a: 1, b: 2 }], ['x']])).toEqual([
+    expect.any(String),
+    jid,
+    expect.any(String),
+  ])
+  expect(await t.queue()).toHaveLength(2)
+  await t.work({ concurrency: 2 })
+  await began.atLeast(2)
+  expect(await Slow.performAsync('fails', { a: 1, b: 2 })).toBe(jid)
+  open()
+  await until(async () => (await t.set('retry')).length === 1)
+  expect(await Slow.performAsync('fails', { a: 1, b: 2 })).toBe(jid)
+  await until(async () => (await Slow.performAsync('y')) !== null && (await t.hq.retries.size()) === 1)
+  for await (const entry of t.hq.retries) await entry.delete()
+  expect(await Slow.performAsync('fails', { a: 1, b: 2 })).not.toBe(jid)
+})
+
+test.each(['until-start', 'pending'] as const)('%s: the lock is free when the handler runs', async (span) => {
+  const t = bench()
+  const { Slow, began, open } = slowJob(t, { for: span })
+  const jid = await Slow.performAsync(1)
+  expect(await Slow.performAsync(1)).toBe(jid)
+  await t.work({ concurrency: 1 })
+  await began.atLeast(1)
+  const second = await Slow.performAsync(1)
+  expect(second).not.toBe(jid)
+  expect(await Slow.performAsync(1)).toBe(second)
+  open()
+  await began.atLeast(2)
+})
+
+test('pending: a job that failed gets its lock back, until-start does not', async () => {
+  const t = bench()
+  const { Slow, open } = slowJob(t, { for: 'pending' })
+  open()
+  const [pending, start] = [
+    await Slow.performAsync('fails'),
+    await Slow.set({ unique: { for: 'until-start', by: () => 's' } }).performAsync('fails'),
+  ]
+  await t.work()
+  await until(async () => (await t.set('retry')).length === 2)
+  expect(await Slow.performAsync('fails')).toBe(pending)
+  expect(await Slow.set({ unique: { for: 'until-start', by: () => 's' } }).performAsync('ok')).not.toBe(start)
+})
+
+test('a duration holds the lock after the job has ended', async () => {
+  const t = bench()
+  const { Slow, open } = slowJob(t, { for: '10m' })
+  open()
+  const jid = await Slow.performAsync(1)
+  await t.work()
+  await t.settled()
+  expect(await Slow.performAsync(1)).toBe(jid)
+})
+
+test.each([
+  ['deleted', async ({ hq }: Bench) => void (await (await hq.queue('default').page()).items[0]?.delete())],
+  ['cleared', async ({ hq }: Bench) => void (await hq.queue('default').clear())],
+  ['cancelled', async ({ hq }: Bench, jid: string) => void (await hq.cancel(jid))],
+])('the lock of a job that was %s is free', async (_how, end) => {
+  const t = bench()
+  const { Slow } = slowJob(t, true)
+  const jid = await Slow.performAsync(1)
+  await end(t, jid as string)
+  const next = await Slow.performAsync(1)
+  expect(next).not.toBe(jid)
+  expect(await t.queue()).toHaveLength(1)
+})
+
+test('a job that was killed, and one that goes to the dead set, has no lock', async () => {
+  const t = bench()
+  const { Slow, open } = slowJob(t, true, { retry: 0 })
+  open()
+  const scheduled = await Slow.performIn(60, 1)
+  await t.hq.scheduled.killAll()
+  expect(await Slow.performIn(60, 1)).not.toBe(scheduled)
+  const jid = await Slow.performAsync('fails')
+  await t.work()
+  await until(async () => (await t.set('dead')).length === 2)
+  expect(await Slow.performIn(60, 'fails')).not.toBe(jid)
+})
+
+test('by chooses what is unique, another class or no lock is free, and raise throws', async () => {
+  const t = bench()
+  const { Slow } = slowJob(t, { by: (user: { id: number }) => user.id })
+  const Other = t.hq.job('Other', { unique: true }, (_ctx, _id: number) => {})
+  const jid = await Slow.performAsync({ id: 1, name: 'a' })
+  expect(await Slow.performAsync({ id: 1, name: 'b' })).toBe(jid)
+  expect(await Slow.set({ unique: false }).performAsync({ id: 1 })).not.toBe(jid)
+  expect(await Other.performAsync(1)).not.toBe(jid)
+  const raising = Slow.set({ unique: { by: (user: { id: number }) => user.id, onConflict: 'raise' } })
+  await expect(raising.performAsync({ id: 1 })).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT', details: { jid } })
+  await expect(raising.performBulk([[{ id: 1 }]])).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT' })
+})
+
+test("Sidekiq's unique_for and unique_until mean this lock, for at most that long", async () => {
+  const t = bench()
+  const { Slow } = slowJob(t, false)
+  const Ruby = Slow.set({ unique_for: 600, unique_until: 'start' })
+  const jid = await Ruby.performAsync(1)
+  expect(await Ruby.performAsync(1)).toBe(jid)
+  expect(await Slow.set({ unique_for: false }).performAsync(1)).not.toBe(jid)
+  const [job] = await t.queue()
+  expect(job).toMatchObject({ unique_for: 600, hk_unique: expect.stringMatching(/^start:/) })
+  await expect(Slow.set({ unique_for: 0 }).performAsync(1)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+})
+
+test('an Active Job is unique by its own arguments', async () => {
+  const t = bench()
+  const Mail = t.hq.activeJob('Mail').set({ unique: true })
+  const jid = await Mail.performAsync(7)
+  expect(await Mail.performAsync(7)).toBe(jid)
+  expect(await Mail.performAsync(8)).not.toBe(jid)
+})
+
+test('wrong options, tracked jobs and tasks are refused', async () => {
+  const t = bench()
+  const define = (unique: unknown) => t.hq.job('Wrong', { unique: unique as boolean }, () => {})
+  expect(() => define('yes')).toThrow(/unique/)
+  expect(() => define({ for: 'ever' })).toThrow(/for must be 'until-success', 'until-start', 'pending' or a duration/)
+  expect(() => define({ onConflict: 'later' })).toThrow(
+    /onConflict must be one of 'drop', 'raise', 'replace', 'debounce'/,
+  )
+  const { Slow } = slowJob(t, true)
+  await expect(Slow.set({ track: true }).performAsync(1)).rejects.toThrow(/a tracked job can't be unique/)
+  await expect(t.hq.tasks.create(Slow, [[1]])).rejects.toThrow(/rows of a task can't be unique/)
+})

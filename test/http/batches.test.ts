@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { api } from './api.ts'
+
+test('batches are listed page by page, shown and cancelled', async () => {
+  const t = api({ redact: ['password'] })
+  const Work = t.hq.job('Work', () => {})
+  const options = { description: 'import', data: { password: 'secret', shop: 7 } }
+  const first = await t.hq.batch(options, () => Work.performBulk([[], []]))
+  const flow = await t.hq.flow({ job: Work, children: [{ job: Work }] })
+  const page = (await t.call('GET', '/api/v1/batches?limit=1')).body
+  const rest = (await t.call('GET', `/api/v1/batches?cursor=${page.next}`)).body
+  const bids = [...page.items, ...rest.items].map(({ bid }: { bid: string }) => bid)
+  expect([bids.sort(), rest.next]).toEqual([[first, flow?.bid].sort(), null])
+  const batch = (await t.call('GET', `/api/v1/batches/${first}`)).body
+  expect(batch).toMatchObject({ bid: first, state: 'running', total: 2, pending: 2, description: 'import' })
+  expect(JSON.stringify(batch.data)).not.toContain('secret')
+  const waiting = (await t.call('GET', `/api/v1/batches/${flow?.bid}`)).body.waiting
+  expect(waiting).toEqual({ jid: flow?.jid, queue: 'default', onChildFailure: 'fail' })
+  expect((await t.call('POST', `/api/v1/batches/${first}/cancel`)).body).toEqual({ cancelled: 2 })
+  const none = await t.call('GET', `/api/v1/batches/${'0'.repeat(16)}`)
+  expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_BATCH'])
+  expect((await t.call('GET', '/api/v1/batches?cursor=x')).status).toBe(400)
+})

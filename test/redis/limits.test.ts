@@ -1,0 +1,84 @@
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Limit, LimitStore } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { until } from '../engine/bench.ts'
+import { startServer } from './server.ts'
+import { onRedis } from './suite.ts'
+
+const limit: Limit = { name: 'api', max: 1, count: 100, per: 3_600_000, burst: 50, window: 'smooth' }
+
+async function opened() {
+  const server = await startServer()
+  const store = openStore(server.url(), { redisTimeout: 1 })
+  const redis = new Redis(server.url())
+  onTestFinished(async () => {
+    redis.disconnect()
+    await store.close()
+    await server.remove()
+  })
+  await store.workers.join('A', { queues: ['q'], seconds: 600, host: 'here\n1\n1' })
+  const acquire = (ticket: string) => store.limits.acquire('A', [{ ticket, limits: [limit] }])
+  return { store, redis, acquire, used: () => usedSlots(store.limits) }
+}
+
+async function usedSlots(limits: LimitStore): Promise<number> {
+  return (await limits.list())[0]?.used ?? 0
+}
+
+onRedis('limits on Redis', () => {
+  test('a slot that the server gives out after the timeout of the call is freed', async () => {
+    const t = await opened()
+    expect(await t.acquire('1')).toEqual([{ over: null, ms: 0 }])
+    await t.redis.zrem('hk:slots:api', 'A 1')
+    await t.redis.call('CLIENT', 'PAUSE', '2500', 'WRITE')
+    await expect(t.acquire('2')).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
+    await until(async () => (await t.redis.hget('hk:owner:A', 'voided')) === '2')
+    expect(await t.used()).toBe(0)
+    expect(await t.acquire('3')).toEqual([{ over: null, ms: 0 }])
+  })
+
+  test('a call that was voided takes nothing when it runs later, and a later call does', async () => {
+    const t = await opened()
+    await t.redis.hset('hk:owner:A', 'voided', 1)
+    expect((await t.acquire('1'))[0]?.over).toBe(0)
+    expect(await t.used()).toBe(0)
+    expect(await t.redis.exists('hk:rate:api')).toBe(0)
+    expect(await t.acquire('2')).toEqual([{ over: null, ms: 0 }])
+  })
+
+  test('a key of another type is named, and the limit works once it is mended', async () => {
+    const t = await opened()
+    await t.redis.lpush('hk:rate:api', 'x')
+    await expect(t.acquire('1')).rejects.toThrow('hk:rate:api')
+    expect(await t.used()).toBe(0)
+    await t.redis.del('hk:rate:api')
+    expect(await t.acquire('1')).toEqual([{ over: null, ms: 0 }])
+  })
+
+  test('a state from ahead of the clock, which was set back, delays no job for longer than its burst', async () => {
+    const t = await opened()
+    await t.redis.set('hk:rate:api', '9000000000000000')
+    const [answer] = await t.acquire('1')
+    expect(answer).toMatchObject({ over: 0 })
+    expect(answer?.ms).toBeLessThan(36_001)
+    await t.redis.set('hk:rate:api', 'garbage')
+    expect(await t.acquire('1')).toEqual([{ over: null, ms: 0 }])
+  })
+
+  test('a key of a rate costs less than 200 bytes, and vanishes when it is idle', async () => {
+    const t = await opened()
+    const used = async () => Number(/used_memory:(\d+)/.exec(await t.redis.info('memory'))?.[1])
+    await t.acquire('1')
+    const before = await used()
+    for (let from = 0; from < 10_000; from += 500) {
+      const requests = Array.from({ length: 500 }, (_, i) => {
+        const name = `Export:customer-${from + i}`
+        return { ticket: `${from + i}`, limits: [{ ...limit, name, max: 0, count: 1, per: 20_000 }] }
+      })
+      await t.store.limits.acquire('A', requests)
+    }
+    expect(((await used()) - before) / 10_000).toBeLessThan(200)
+    await until(async () => (await t.redis.keys('hk:rate:Export:*')).length === 0)
+  })
+})

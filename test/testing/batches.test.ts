@@ -1,0 +1,68 @@
+import { Highkiq, type JobContext } from 'highkiq'
+import { fake, inline } from 'highkiq/testing'
+import { expect, onTestFinished, test } from 'vitest'
+import { recorder } from '../engine/bench.ts'
+
+/** An app whose store can't be opened, with jobs that tell the test what ran. */
+function newApp() {
+  const hq = new Highkiq({ url: 'sqlite:/nowhere/at/all.db', logger: recorder() })
+  onTestFinished(() => hq.close())
+  const ran: string[] = []
+  const Work = hq.job('Work', (_ctx, name: string) => {
+    ran.push(name)
+    if (name === 'fails') throw new Error('no')
+    return name.toUpperCase()
+  })
+  const callback = (name: string) => hq.job(name, (_ctx, _bid: string) => void ran.push(name))
+  const all = { onSuccess: callback('success'), onComplete: callback('complete'), onDeath: callback('death') }
+  const Join = hq.job('Join', async (ctx: JobContext) => {
+    ran.push(`join ${(await ctx.children()).map(({ result }) => result)}`)
+  })
+  return { hq, ran, Work, Join, all }
+}
+
+test('fake: a batch pushes its jobs and, once they ran, its callbacks', async () => {
+  const { hq, ran, Work, all } = newApp()
+  using jobs = fake(hq)
+  const bid = await hq.batch({ ...all, data: 1 }, async () => {
+    await Work.performAsync('a')
+    await hq.batch({ onSuccess: all.onSuccess }, () => Work.performAsync('b'))
+  })
+  expect(Work.jobs).toMatchObject([{ args: ['a'], bid }, { args: ['b'] }])
+  await Work.performOne()
+  expect(await hq.batches.get(bid)).toMatchObject({ pending: 1, succeeded: 1, data: 1 })
+  await jobs.drain()
+  expect(ran).toEqual(['a', 'b', 'success', 'complete', 'success'])
+  const failed = await hq.batch(all, () => Work.performAsync('fails'))
+  await expect(jobs.drain()).rejects.toThrow('no')
+  await jobs.drain()
+  expect(ran.slice(-2).sort()).toEqual(['complete', 'death'])
+  expect(await hq.batches.get(failed)).toMatchObject({ state: 'failed' })
+  await expect(
+    hq.batch(all, async () => {
+      await Work.performAsync('a')
+      throw new Error('changed my mind')
+    }),
+  ).rejects.toThrow('changed my mind')
+  expect(jobs.jobs()).toEqual([])
+})
+
+test('fake and inline: a flow runs its children first', async () => {
+  const { hq, ran, Work, Join } = newApp()
+  const children = ['a', 'b'].map((name) => ({ job: Work, args: [name] }))
+  await fake(hq, async (jobs) => {
+    await hq.flow({ job: Join, children })
+    expect(Join.jobs).toEqual([])
+    await jobs.drain()
+  })
+  await inline(hq, () => hq.flow({ job: Join, children }))
+  expect(ran).toEqual(['a', 'b', 'join A,B', 'a', 'b', 'join A,B'])
+})
+
+test('inline: the callbacks run before hq.batch resolves, and an error of a job rejects it', async () => {
+  const { hq, ran, Work, all } = newApp()
+  using _ = inline(hq)
+  await hq.batch(all, () => Work.performAsync('a'))
+  expect(ran).toEqual(['a', 'complete', 'success'])
+  await expect(hq.batch(all, () => Work.performAsync('fails'))).rejects.toThrow('no')
+})
