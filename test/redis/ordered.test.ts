@@ -8,6 +8,7 @@ import { lua } from '#dist/store/redis/lua.generated.js'
 import { sure } from '../conformance/bench.ts'
 import { Heard } from '../engine/bench.ts'
 import { contents } from './census.ts'
+import { hear, scriptOf } from './monitor.ts'
 import { freePort } from './port.ts'
 import { FaultProxy } from './proxy.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -203,18 +204,13 @@ onRedis('ordered queues', () => {
     test('a key of the wrong type is named in an error; once it is mended the operation succeeds', async () => {
       const well = await scene()
       const keys = new Set<string>()
-      await hear(
-        well.redis,
-        () => run(well),
-        (words) => {
-          const [name = '', sha, count, ...rest] = words
-          if (!/^eval/i.test(name)) return
-          for (const key of rest.slice(0, Number(count))) keys.add(key)
-          for (const [script, one] of Object.entries(lua)) {
-            if (one.sha === sha || one.source === sha) scriptsSeen.add(script)
-          }
-        },
-      )
+      for (const words of await hear(well.redis, () => run(well))) {
+        const script = scriptOf(words)
+        if (script === undefined) continue
+        const [, , count, ...rest] = words
+        for (const key of rest.slice(0, Number(count))) keys.add(key)
+        scriptsSeen.add(script)
+      }
       for (const key of await well.redis.keys('hk:{queue:o}:ordered:*payloads:*')) keys.add(key)
       const end = await well.contents()
       await well.close()
@@ -479,21 +475,4 @@ async function openStoreFor<T>(url: string, use: (store: Store) => Promise<T>): 
   } finally {
     await store.close()
   }
-}
-
-/** Returns the commands that reach the server during `work`. */
-async function hear(redis: Redis, work: () => Promise<unknown>, each: (words: string[]) => void): Promise<void> {
-  const monitor = await redis.monitor()
-  const database = String(redis.options.db)
-  const ended = new Promise<void>((resolve) => {
-    monitor.on('monitor', (_time: string, words: string[], source: string, db: string) => {
-      if (db !== database || source === 'lua') return
-      if (words[0]?.toLowerCase() === 'echo') resolve()
-      else each(words)
-    })
-  })
-  await work()
-  await redis.echo('the end')
-  await ended
-  monitor.disconnect()
 }

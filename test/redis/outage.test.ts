@@ -67,7 +67,7 @@ onRedis('a server in trouble', () => {
       await proxy.close()
       await server.remove()
     })
-    const isJoin = (_: string, [sha]: Buffer[]) => String(sha) === lua.join.sha
+    const isJoin = (_: string, [script]: Buffer[]) => [lua.join.sha, lua.join.source].includes(String(script))
     const cuts = [
       proxy.onRequest(isJoin, 'cut-before'),
       proxy.onRequest(isJoin, 'cut-before-reply'),

@@ -19,8 +19,9 @@ onRedis('pruning the dead set', () => {
     const dead = [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: job(n), score: NOW / 1000 + n }) as const)
     await other.jobs.push([...dead], NOW)
     // Matches the removal, whether it is a command or a script.
+    const sources: string[] = [lua.pruneSet.sha, lua.pruneSet.source]
     const removal = proxy.onRequest(
-      (name, [sha]) => name === 'ZREMRANGEBYRANK' || String(sha) === lua.pruneSet.sha,
+      (name, [script]) => name === 'ZREMRANGEBYRANK' || sources.includes(String(script)),
       'hold',
     )
     const trimmed = store.jobSets.prune('dead', 3, 0)

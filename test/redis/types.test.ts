@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EventEffect } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
@@ -6,6 +5,7 @@ import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { apart } from '../conformance/tasks/apart.ts'
 import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
 import { type Contents, faultsOf, locationsOf } from './census.ts'
+import { hear, scriptOf } from './monitor.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 import { STREAM, TASK, World } from './world.ts'
@@ -636,11 +636,7 @@ onRedis('a key of the wrong type', () => {
     const end = await w.contents()
     expect(faultsOf(end)).toEqual([])
     await w.close()
-    const scripts = heard.flatMap(([name = '', sha]) =>
-      /^eval/i.test(name)
-        ? Object.entries(lua).flatMap(([script, one]) => (one.sha === sha || one.source === sha ? [script] : []))
-        : [],
-    )
+    const scripts = heard.flatMap((words) => scriptOf(words) ?? [])
     return { keys: [...new Set(heard.flatMap(writtenKeys))], scripts: new Set(scripts), begin, end }
   }
 
@@ -681,25 +677,6 @@ onRedis('a key of the wrong type', () => {
     return complaints
   }
 })
-
-/** Returns the commands that reach the server during `work`. */
-async function hear(redis: Redis, work: () => Promise<unknown>): Promise<string[][]> {
-  const heard: string[][] = []
-  const monitor = await redis.monitor()
-  const database = String(redis.options.db)
-  const ended = new Promise<void>((resolve) => {
-    monitor.on('monitor', (_time: string, words: string[], source: string, db: string) => {
-      if (db !== database || source === 'lua') return
-      if (words[0]?.toLowerCase() === 'echo') resolve()
-      else heard.push(words)
-    })
-  })
-  await work()
-  await redis.echo('the end')
-  await ended
-  monitor.disconnect()
-  return heard
-}
 
 const WRITES = /^([lrs]push|[hs]del|[lr]pop|sadd|srem|zadd|zrem\w*|hset(nx)?|set|del|unlink|p?expire|incrby)$/
 

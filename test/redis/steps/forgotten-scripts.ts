@@ -21,8 +21,11 @@ export function forgottenScripts(server: () => RedisServer): void {
       test(`two settleAndFetch at a server that has forgotten the scripts, ${asked} ${first} and ${second}`, async (t) => {
         const stage = await openStage(server(), t)
         const owner = await openOwner(stage)
-        const texts = [0, 0, 0, 0].map((n) => job(n))
-        const [a = '', ...more] = texts
+        const texts = [0, 0, 0, 0, 0].map((n) => job(n))
+        const [early = '', a = '', ...more] = texts
+        // A connection sends its first use of a script in full, so both scripts are used once before.
+        const used = [done(await owner.receive(early))]
+        for (const settle of [used, [], []]) await owner.settleAndFetch({ settle, n: 0 })
         const came = await owner.receive(a)
         const [took] = await owner.fetch(...more.slice(0, 1))
         await stage.push(...more.slice(1))

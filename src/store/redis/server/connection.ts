@@ -38,6 +38,8 @@ export class Connection {
   /** How often the connection was made. */
   #generation = 0
   readonly #waiting = new Set<() => void>()
+  /** The scripts that were sent in full since the connection was made. */
+  readonly #sent = new Set<Script>()
   /** The number of calls without an answer so far. */
   #awaited = 0
   /** True: the connection was dropped while it was being made, so it may lead to the old master. */
@@ -87,6 +89,7 @@ export class Connection {
       if (this.#wasReady) this.#renewedAt = performance.now()
       this.#wasReady = true
       this.#generation++
+      this.#sent.clear()
       if (this.#awaited === 0) this.client.stream?.unref()
       this.#changed()
     })
@@ -151,13 +154,18 @@ export class Connection {
     return this.#run(script, (command, text) => this.client.callBuffer(command, text, keys.length, ...keys, ...args))
   }
 
+  /** The first use of a script sends it in full: a call that is repeated for that would run after those sent behind it. */
   async #run<T>(script: Script, send: (command: string, text: string) => Promise<unknown>): Promise<T> {
-    const sent = await this.call(() =>
-      send('EVALSHA', script.sha).catch((thrown: Error) => {
+    const sent = await this.call(() => {
+      if (!this.#sent.has(script)) {
+        this.#sent.add(script)
+        return send('EVAL', script.source)
+      }
+      return send('EVALSHA', script.sha).catch((thrown: Error) => {
         if (!thrown.message?.startsWith('NOSCRIPT')) throw thrown
         return send('EVAL', script.source)
-      }),
-    )
+      })
+    })
     return sent as T
   }
 
