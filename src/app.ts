@@ -3,60 +3,38 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { wrap } from './activejob/wrapper.ts'
 import type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
+import { Inspection } from './app/inspection.ts'
 import { checkAppOptions, type HighkiqOptions } from './app/options.ts'
 import type { AppPort } from './app/port.ts'
+import { type Program, programOf } from './app/program.ts'
 import { Runtime } from './app/runtime.ts'
-import type { Setup } from './app/setup.ts'
-import { Title, type TitlePiece } from './app/title.ts'
-import { accessTo, Batches } from './batches/batches.ts'
+import type { TitlePiece } from './app/title.ts'
 import { createBatch, createFlow, type OpenBatch, type PushedFlow } from './batches/create.ts'
 import type { BatchOptions, FlowJob } from './batches/options.ts'
-import { type CancelAnswer, type CancelOptions, cancelJob } from './cancellation/cancel.ts'
 import type { BulkRequest, ClientChain, Pusher, Target } from './client/client.ts'
 import { Job } from './client/job.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
 import type { ActiveJobSetOptions } from './client/set-options.ts'
 import { transact } from './client/transaction.ts'
-import type { Cron, CronInfo } from './cron/crons.ts'
+import type { Cron } from './cron/crons.ts'
 import type { CronRest } from './cron/entry.ts'
-import { JobEvents, type JobEventsOptions } from './events/events.ts'
-import { duplicateJob, editJob } from './inspect/edit.ts'
-import type { SetEntry } from './inspect/entry.ts'
-import { type Found, findJob } from './inspect/find.ts'
-import { type LimitInfo, limitInfos } from './inspect/limits.ts'
-import { ProcessSet } from './inspect/process.ts'
-import { Queue, type QueuedJob, type QueueSummary, summariesOf } from './inspect/queue.ts'
-import { type ResultOptions, resultOf } from './inspect/result.ts'
-import { RunningSet } from './inspect/running.ts'
-import { JobSet } from './inspect/set.ts'
-import { type Day, historyOf, type Stats, statsOf } from './inspect/stats.ts'
 import { checkIterable, type IterableJob } from './iterable/definition.ts'
-import { type IterationInfo, iterationOf } from './iterable/info.ts'
 import { iterableHandler } from './iterable/iteration.ts'
 import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
 import { HighkiqError, invalidOption } from './job/errors.ts'
 import type { LimitOptions, NamedLimit } from './job/limit.ts'
-import type { Logger } from './job/logger.ts'
 import { checkText } from './job/options.ts'
-import { baseQueue, isPriorityName } from './job/priority.ts'
 import type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
-import type { Jid } from './job/result.ts'
-import { markDeploy } from './metrics/deploy.ts'
-import { Metrics } from './metrics/metrics.ts'
 import type { OrderedHandler, OrderedOptions } from './ordered/definition.ts'
 import { OrderedJob } from './ordered/job.ts'
 import { OrderedQueue } from './ordered/queue.ts'
-import { type OrderedTotals, orderedTotals } from './ordered/totals.ts'
-import type { SqlConnection, Store } from './store/contract.ts'
-import type { TaskEvent } from './tasks/event.ts'
-import { Tasks } from './tasks/tasks.ts'
-import { releaseUniqueLock, type UniqueLockInfo, uniqueLockOf, uniqueLocks } from './unique/locks.ts'
+import type { SqlConnection } from './store/contract.ts'
 import type { Lifecycle } from './worker/engine.ts'
 import type { Worker } from './worker/lifecycle/worker.ts'
 import type { WorkerOptions } from './worker/options.ts'
-import { PROGRAM, type ThreadApp, threadApps } from './worker/threads/inside.ts'
+import { PROGRAM, threadApps } from './worker/threads/inside.ts'
 
 export type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
 export type { FileOptions, HighkiqOptions } from './app/options.ts'
@@ -68,23 +46,6 @@ const APP: unique symbol = Symbol.for('highkiq.app')
 
 /** The inside of an app, for highkiq/testing. */
 export const PORT: unique symbol = Symbol.for('highkiq.port')
-
-/** Methods for programs that load an app (CLI, demo, tests), in addition to the public ones. */
-export type Program = ThreadApp[typeof PROGRAM] &
-  Pick<Setup, 'useFiles' | 'useFile'> & {
-    /**
-     * Drains the store at `url`: workers made after this call run its jobs and leave cron entries alone. New jobs go to
-     * the app's own store.
-     * @throws INVALID_OPTION if both are the same store
-     */
-    drain(url: string): void
-    /** A process title with the pieces that were added to it. */
-    titleOf(title: string): string
-    /** Whether an ordered queue of that name is defined here. */
-    isOrdered(name: string): boolean
-    /** All jobs that are defined here, as they were defined. */
-    jobs(): JobDefinition[]
-  }
 
 /** Whether a value (say, what a jobs file exports) is an app. */
 export function isApp(value: unknown): value is Highkiq {
@@ -100,87 +61,35 @@ export function isApp(value: unknown): value is Highkiq {
  * export const HardJob = hq.job('HardJob', async (ctx, name: string) => { ctx.log.info({ name }, 'working hard') })
  * await HardJob.performAsync('bob')
  */
-export class Highkiq {
+export class Highkiq extends Inspection {
   readonly [APP] = true
   readonly #app: Runtime
   /** Middleware around each push. It returns the payload to push. */
   readonly client: ClientChain
   /** Middleware around each run. */
   readonly server: Chain<JobContext, unknown>
-  /** Tracked tasks: imports, exports, and many jobs as one. */
-  readonly tasks: Tasks
-  /** Batches of jobs, and flows. */
-  readonly batches: Batches
   /** The settings of a configuration file that Highkiq itself does not know. `highkiq work` reads the file. */
   readonly settings: Readonly<Record<string, unknown>>
-  /** The jobs that ended, by class and time. */
-  readonly metrics: Metrics
-  /** Jobs that failed and will run again, by the time they are due. */
-  readonly retries: JobSet
-  /** Jobs that run later, by the time they are due. */
-  readonly scheduled: JobSet
-  /** Jobs that used up their retries, by the time they died. */
-  readonly dead: JobSet
-  /** Jobs that are done, by the time they finished: those with `keepFinished`. */
-  readonly finished: JobSet
   readonly [PORT]: AppPort
   readonly [PROGRAM]: Program
-  readonly #title = new Title()
 
   /** @throws INVALID_OPTION */
   constructor(options: HighkiqOptions = {}) {
     checkAppOptions(options)
     const app = new Runtime(options)
-    const { client, hooks, ordered, registry, server, setup } = app
+    super(app)
     this.#app = app
     this[PORT] = app
-    this.client = client.chain
-    this.server = server
-    this.settings = setup.custom
-    this.retries = new JobSet(app, 'retry')
-    this.scheduled = new JobSet(app, 'schedule')
-    this.dead = new JobSet(app, 'dead')
-    this.finished = new JobSet(app, 'finished')
-    this.tasks = new Tasks(app)
-    this.batches = new Batches(app)
-    this.metrics = new Metrics(app)
-    this[PROGRAM] = {
-      useUrl: (url) => setup.useUrl(url),
-      drain: (url) => {
-        const own = setup.drain(url)
-        client.divert(own)
-        this.log.info({ store: url, newJobs: own.url }, `draining ${this.store.url}: new jobs go to ${own.url}`)
-      },
-      useFiles: (files) => setup.useFiles(files),
-      useFile: (about, custom) => setup.useFile(about, custom),
-      refuseStore: (why) => setup.refuseStore(why),
-      titleOf: (title) => this.#title.of(title),
-      isOrdered: (name) => ordered.get(name) !== undefined,
-      jobs: () => registry.jobs,
-      definitionOf: (name, queue) => registry.of(name, queue),
-      batches: accessTo(app),
-      isBusiness: (error) => hooks.isBusiness(error),
-      within: app.within,
-    }
+    this.client = app.client.chain
+    this.server = app.server
+    this.settings = app.setup.custom
+    this[PROGRAM] = programOf(app)
     threadApps()?.add(this)
-  }
-
-  /** The store; opened at first use. @throws UNKNOWN_STORE, INVALID_OPTION */
-  get store(): Store {
-    return this.#app.store
-  }
-
-  get log(): Logger {
-    return this.#app.log
-  }
-
-  now(): number {
-    return this.#app.now()
   }
 
   /** Adds a piece to the title that `highkiq work` shows in ps; undefined adds none. */
   processTitle(piece: TitlePiece): this {
-    this.#title.add(piece)
+    this.#app.title.add(piece)
     return this
   }
 
@@ -277,19 +186,6 @@ export class Highkiq {
     return new OrderedJob<P>(this.#app, definition)
   }
 
-  /** The names of all ordered queues in the store, in order. */
-  orderedQueues(): Promise<string[]> {
-    return this.store.ordered.queues()
-  }
-
-  /**
-   * Returns the last saved progress of an iterable job; null before its first save or cancellation, and after its end.
-   */
-  async iteration(jid: string): Promise<IterationInfo | null> {
-    checkText('hq.iteration: a jid', jid)
-    return iterationOf(this.store, jid)
-  }
-
   /**
    * Returns the job defined under this name.
    * @throws UNKNOWN_JOB (the message lists the names), INVALID_JOB for an ordered queue
@@ -326,11 +222,6 @@ export class Highkiq {
    */
   limit(name: string, options: LimitOptions): NamedLimit {
     return this.#app.defineLimit(name, options)
-  }
-
-  /** Returns the limits that have used slots or waiting jobs, by name. */
-  limits(): Promise<LimitInfo[]> {
-    return limitInfos(this.store)
   }
 
   /**
@@ -425,14 +316,6 @@ export class Highkiq {
     return transact(this.#app, work as (db: unknown) => T)
   }
 
-  /**
-   * Cancels a job in any process: removes it if it waits, aborts `ctx.signal` if it runs. See CancelAnswer.
-   * @throws INVALID_OPTION
-   */
-  cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
-    return cancelJob(this.#app, jid, options)
-  }
-
   /** Creates a worker for the jobs of this app. Start it with `start()` or `run()`. @throws INVALID_OPTION */
   worker(options: WorkerOptions = {}): Worker {
     return this.#app.worker(options)
@@ -483,144 +366,6 @@ export class Highkiq {
   onDeath(handler: DeathHandler): this {
     this.#app.hooks.death.push(handler)
     return this
-  }
-
-  // -------------------------------------------------------------------------- Inspecting and changing the store
-
-  /**
-   * Waits for the result of a job with `keepResult`, or of a task row, and returns it. The store notifies the waiting
-   * process of a job's result; the event of a row is read again at growing intervals, up to one second.
-   * @param jid the id that a push returned; null (client middleware stopped the push) has no result
-   * @throws JOB_FAILED when the job will not run again, NO_RESULT when there is no result in time (default 60 seconds)
-   */
-  async result<Result = unknown>(jid: Jid<Result> | string | null, options: ResultOptions = {}): Promise<Result> {
-    return (await resultOf(this.store, jid, options)) as Result
-  }
-
-  /**
-   * Returns the events of jobs in all processes, from now on or behind `after`, for `for await`. A recording begins with the
-   * first reader and ends an hour after the last one.
-   *
-   * @example for await (const { kind, jid } of hq.events({ jobs: ['HardJob'], kinds: ['died'] })) { … }
-   * @throws INVALID_OPTION; the loop throws EVENTS_TRIMMED when the next event is not kept any more
-   */
-  events(options: JobEventsOptions = {}): JobEvents {
-    return new JobEvents(this.#app, options)
-  }
-
-  async stats(): Promise<Stats & { ordered: OrderedTotals }> {
-    const now = this.now()
-    const [stats, ordered] = await Promise.all([statsOf(this.store, now), orderedTotals(this.store, now)])
-    return { ...stats, ordered }
-  }
-
-  /** Resets the totals, or one of them, to zero. Daily figures stay. */
-  async resetStats(...which: ('processed' | 'failed')[]): Promise<void> {
-    for (const one of which.length > 0 ? which : (['processed', 'failed'] as const))
-      await this.store.metrics.resetTotals(one)
-  }
-
-  /**
-   * Processed and failed of each UTC day, newest first: today and the days before, or those before `from`.
-   * @throws INVALID_OPTION: days is 1 to 1825
-   */
-  async history(days = 30, from: Date | string = new Date(this.now())): Promise<Day[]> {
-    return historyOf(this.store, days, from)
-  }
-
-  /** Returns the queue of this name; it may be empty. @throws INVALID_OPTION for the name of a priority */
-  queue(name: string): Queue {
-    checkText('hq.queue: the name of a queue', name)
-    if (isPriorityName(name)) {
-      const base = baseQueue(name)
-      throw invalidOption(
-        `hq.queue: ${name} is a priority of queue ${base}: use hq.queue('${base}'), which has the jobs of all priorities`,
-      )
-    }
-    return new Queue(this.#app, name)
-  }
-
-  /** All queues, by name. */
-  async *queues(): AsyncGenerator<Queue> {
-    for (const { name } of await this.store.jobs.queues()) yield this.queue(name)
-  }
-
-  /** Returns name, size, latency (seconds) and `paused` of all queues, including empty paused ones, in one call. */
-  async queueSummaries(): Promise<QueueSummary[]> {
-    return summariesOf(this.store, this.now())
-  }
-
-  /** Returns the running worker processes, Highkiq's and Sidekiq's, by identity. */
-  processes(): ProcessSet {
-    return new ProcessSet(this.#app)
-  }
-
-  /** Returns the jobs that run now, longest first, as of the last heartbeats. */
-  running(): RunningSet {
-    return new RunningSet(this.#app)
-  }
-
-  /**
-   * Gives a job of a queue or a job set other arguments, and changes nothing else; a job of a queue goes to its end.
-   * `job` is its jid, or the job as it was read: then the edit applies only to this unchanged job. In a job with
-   * `encrypt`, the last argument `'[encrypted]'` keeps the one that it has. Resolves with false if the job has moved.
-   * @throws UNKNOWN_JID, INVALID_ARGS, ARGS_TOO_LARGE; INVALID_JOB for a row of a task and a job of Active Job
-   */
-  edit(job: string | SetEntry | QueuedJob, args: unknown[]): Promise<boolean> {
-    return editJob(this.#app, job, args)
-  }
-
-  /**
-   * Pushes a new job with the class, arguments and options of a waiting or dead one, due now. The other one stays.
-   * @returns its id; null when client middleware stopped it
-   * @throws UNKNOWN_JID, DECRYPTION_FAILED; INVALID_JOB for a row of a task; errors of a push
-   */
-  duplicate(job: string | SetEntry | QueuedJob): Promise<string | null> {
-    return duplicateJob(this.#app, job)
-  }
-
-  /** Finds a job: its state, its payload, and its event if it belongs to a task. Slow among millions of jobs. */
-  async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
-    checkText('hq.find: a jid', jid)
-    const found = await findJob(this.#app, jid, options)
-    return { ...found, event: await this.tasks.event(jid) }
-  }
-
-  /**
-   * Marks a deploy in the charts, at this minute or at a Date. Several processes may call it at the same time.
-   * @param label default: git's last commit, hash and subject
-   * @returns false: the label was marked within the last minute, or this minute is marked
-   * @throws INVALID_OPTION
-   */
-  deploy(label?: string, at?: Date): Promise<boolean> {
-    return markDeploy(this.store, this.now(), label, at)
-  }
-
-  /** Yields the locks of unique jobs that are held now, in any order. */
-  uniqueLocks(): AsyncGenerator<UniqueLockInfo> {
-    return uniqueLocks(this.#app)
-  }
-
-  /**
-   * Returns the lock that refuses this push now; null: it would be stored.
-   * @throws INVALID_OPTION when the job is not unique
-   * @example const lock = await hq.uniqueLock(Reindex, 7)
-   */
-  uniqueLock<Args extends unknown[]>(job: Job<Args>, ...args: Args): Promise<UniqueLockInfo | null> {
-    return uniqueLockOf(this.#app, job, args)
-  }
-
-  /**
-   * Releases a lock by hand; its job stays. Resolves with false when that job does not have it any more.
-   * @throws INVALID_OPTION
-   */
-  releaseUniqueLock(lock: Pick<UniqueLockInfo, 'key' | 'jid'>): Promise<boolean> {
-    return releaseUniqueLock(this.#app, lock)
-  }
-
-  /** Returns all cron entries in the store, by name. */
-  crons(): AsyncGenerator<CronInfo> {
-    return this.#app.crons.list()
   }
 
   /**

@@ -52,6 +52,7 @@ import { type HighkiqOptions, maxLengthsOf } from './options.ts'
 import type { AppPort, Settled } from './port.ts'
 import { Registry } from './registry.ts'
 import { Setup } from './setup.ts'
+import { Title } from './title.ts'
 
 const MOST_LIMIT_NAME = 200
 
@@ -63,6 +64,7 @@ export class Runtime implements AppPort {
   readonly hooks: Hooks
   readonly client: Client
   readonly crons: Crons
+  readonly title = new Title()
   /** The server middleware. */
   readonly server = new Chain<JobContext, unknown>()
   readonly #contexts = new PushContexts()

@@ -1,4 +1,4 @@
-/** `hq.uniqueLocks`, `hq.uniqueLock` and `hq.releaseUniqueLock`: finds and releases the locks of unique jobs by hand. */
+/** `hq.uniqueLocks`: finds and releases the locks of unique jobs by hand. */
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
@@ -20,39 +20,55 @@ export interface UniqueLockInfo {
   outlivesJob: boolean
 }
 
-/** Yields all locks that are held, in any order. */
-export async function* uniqueLocks({ store, now }: AppPort): AsyncGenerator<UniqueLockInfo> {
-  let after: string | undefined
-  do {
-    const { locks, next } = await store.unique.list({ after, limit: PAGE }, now())
-    for (const lock of locks) yield infoOf(lock)
-    after = next ?? undefined
-  } while (after !== undefined)
-}
+/**
+ * The locks of unique jobs that are held now, in any order.
+ *
+ * @example for await (const { key, jid } of hq.uniqueLocks) console.log(key, jid)
+ */
+export class UniqueLocks implements AsyncIterable<UniqueLockInfo> {
+  readonly #app: AppPort
 
-/** Returns the lock that refuses this push now; null: it would be stored. @throws INVALID_OPTION when the job is not unique */
-export async function uniqueLockOf<Args extends unknown[]>(
-  { client, store, now }: AppPort,
-  job: Job<Args>,
-  args: Args,
-): Promise<UniqueLockInfo | null> {
-  const keys = readUnique(client.normalise(job.request(args))).map(({ key }) => key)
-  if (keys.length === 0) throw invalidOption(`hq.uniqueLock: ${job.name} is not unique, so a push needs no lock`)
-  const lock = (await store.unique.find(keys, now())).find((one) => one !== null)
-  return lock ? infoOf(lock) : null
-}
-
-/** @throws INVALID_OPTION */
-export async function releaseUniqueLock(
-  { store }: AppPort,
-  lock: Pick<UniqueLockInfo, 'key' | 'jid'>,
-): Promise<boolean> {
-  const { key, jid } = lock ?? {}
-  if (typeof key !== 'string' || typeof jid !== 'string') {
-    throw invalidOption(`hq.releaseUniqueLock takes a lock of hq.uniqueLocks, with key and jid (got ${shown(lock)})`)
+  constructor(app: AppPort) {
+    this.#app = app
   }
-  const [isReleased] = await store.unique.release([{ key, holder: jid }])
-  return isReleased === true
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<UniqueLockInfo> {
+    const { store, now } = this.#app
+    let after: string | undefined
+    do {
+      const { locks, next } = await store.unique.list({ after, limit: PAGE }, now())
+      for (const lock of locks) yield infoOf(lock)
+      after = next ?? undefined
+    } while (after !== undefined)
+  }
+
+  /**
+   * Returns the lock that refuses this push now; null: it would be stored.
+   * @throws INVALID_OPTION when the job is not unique
+   * @example const lock = await hq.uniqueLocks.of(Reindex, 7)
+   */
+  async of<Args extends unknown[]>(job: Job<Args>, ...args: Args): Promise<UniqueLockInfo | null> {
+    const { client, store, now } = this.#app
+    const keys = readUnique(client.normalise(job.request(args))).map(({ key }) => key)
+    if (keys.length === 0) throw invalidOption(`hq.uniqueLocks.of: ${job.name} is not unique, so a push needs no lock`)
+    const lock = (await store.unique.find(keys, now())).find((one) => one !== null)
+    return lock ? infoOf(lock) : null
+  }
+
+  /**
+   * Releases a lock by hand; its job stays. Resolves with false when that job does not have it any more.
+   * @throws INVALID_OPTION
+   */
+  async release(lock: Pick<UniqueLockInfo, 'key' | 'jid'>): Promise<boolean> {
+    const { key, jid } = lock ?? {}
+    if (typeof key !== 'string' || typeof jid !== 'string') {
+      throw invalidOption(
+        `hq.uniqueLocks.release takes a lock of hq.uniqueLocks, with key and jid (got ${shown(lock)})`,
+      )
+    }
+    const [isReleased] = await this.#app.store.unique.release([{ key, holder: jid }])
+    return isReleased === true
+  }
 }
 
 function infoOf({ key, holder, ends, outlives }: UniqueLock): UniqueLockInfo {

@@ -166,18 +166,18 @@ test('locks are listed, found and released by hand', async () => {
   const jid = (await Report.performAsync(1)) as string
   await Report.set({ unique: { for: '1h' } }).performAsync(2)
   const lock = { key: expect.any(String), jid, endsAt: null, outlivesJob: false }
-  expect(await t.hq.uniqueLock(Report, 1)).toEqual(lock)
-  expect(await t.hq.uniqueLock(Report, 2)).toMatchObject({ endsAt: expect.any(Date), outlivesJob: true })
-  expect(await t.hq.uniqueLock(Report, 3)).toBe(null)
-  await expect(t.hq.uniqueLock(Plain)).rejects.toThrow(/Plain is not unique/)
+  expect(await t.hq.uniqueLocks.of(Report, 1)).toEqual(lock)
+  expect(await t.hq.uniqueLocks.of(Report, 2)).toMatchObject({ endsAt: expect.any(Date), outlivesJob: true })
+  expect(await t.hq.uniqueLocks.of(Report, 3)).toBe(null)
+  await expect(t.hq.uniqueLocks.of(Plain)).rejects.toThrow(/Plain is not unique/)
   const locks = []
-  for await (const one of t.hq.uniqueLocks()) locks.push(one)
+  for await (const one of t.hq.uniqueLocks) locks.push(one)
   expect(locks).toHaveLength(2)
   const held = locks.find((one) => one.jid === jid) as (typeof locks)[0]
-  expect(await t.hq.releaseUniqueLock({ ...held, jid: 'another' })).toBe(false)
-  expect(await t.hq.releaseUniqueLock(held)).toBe(true)
-  expect(await t.hq.releaseUniqueLock(held)).toBe(false)
-  await expect(t.hq.releaseUniqueLock({} as typeof held)).rejects.toThrow(/takes a lock of hq.uniqueLocks/)
+  expect(await t.hq.uniqueLocks.release({ ...held, jid: 'another' })).toBe(false)
+  expect(await t.hq.uniqueLocks.release(held)).toBe(true)
+  expect(await t.hq.uniqueLocks.release(held)).toBe(false)
+  await expect(t.hq.uniqueLocks.release({} as typeof held)).rejects.toThrow(/takes a lock of hq.uniqueLocks/)
   expect(await Report.performAsync(1)).not.toBe(jid)
 })
 

@@ -27,7 +27,7 @@ export function register(program: Command): void {
     .addHelpText('after', '\nExamples:\n  highkiq locks list\n  highkiq locks list --json\n')
     .action((options: ShowOptions) =>
       show(options, {
-        get: (hq) => all(hq.uniqueLocks()),
+        get: (hq) => all(hq.uniqueLocks),
         text: (held) => table(COLUMNS, held, 'no locks: no unique job waits or runs'),
       }),
     )
@@ -41,8 +41,8 @@ export function register(program: Command): void {
     .addHelpText('after', RELEASE_EXAMPLES)
     .action((key: string, { json, ...options }: AppOptions) =>
       withExistingStore(options, async (hq) => {
-        const lock = (await all(hq.uniqueLocks())).find((one) => one.key === key)
-        if (!lock || !(await hq.releaseUniqueLock(lock))) {
+        const lock = (await all(hq.uniqueLocks)).find((one) => one.key === key)
+        if (!lock || !(await hq.uniqueLocks.release(lock))) {
           throw new CliError(`no lock has the key ${key}: highkiq locks list shows the locks that are held`)
         }
         printResult(json, { key, jid: lock.jid }, `released: job ${lock.jid} has it no longer`)

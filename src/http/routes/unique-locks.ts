@@ -11,7 +11,7 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     answers: ok('UniqueLockList', 'Locks that are held'),
     async run({ hq, query: { limit } }) {
       const items = []
-      for await (const lock of hq.uniqueLocks()) {
+      for await (const lock of hq.uniqueLocks) {
         if (items.length === limit) break
         items.push(lock)
       }
@@ -22,9 +22,9 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     summary: 'Releases a lock; the job that has it stays',
     answers: ok('Acted', 'The result'),
     async run({ hq, audit, path: { key } }) {
-      for await (const lock of hq.uniqueLocks()) {
+      for await (const lock of hq.uniqueLocks) {
         if (lock.key !== key) continue
-        const isReleased = await hq.releaseUniqueLock(lock)
+        const isReleased = await hq.uniqueLocks.release(lock)
         audit({ count: isReleased ? 1 : 0, jids: [lock.jid] })
         if (isReleased) return json({ done: 1, refused: 0 })
       }

@@ -1,0 +1,214 @@
+import { Batches } from '../batches/batches.ts'
+import { type CancelAnswer, type CancelOptions, cancelJob } from '../cancellation/cancel.ts'
+import type { CronInfo } from '../cron/crons.ts'
+import { JobEvents, type JobEventsOptions } from '../events/events.ts'
+import { duplicateJob, editJob } from '../inspect/edit.ts'
+import type { SetEntry } from '../inspect/entry.ts'
+import { type Found, findJob } from '../inspect/find.ts'
+import { type LimitInfo, limitInfos } from '../inspect/limits.ts'
+import { ProcessSet } from '../inspect/process.ts'
+import { Queue, type QueuedJob, type QueueSummary, summariesOf } from '../inspect/queue.ts'
+import { type ResultOptions, resultOf } from '../inspect/result.ts'
+import { RunningSet } from '../inspect/running.ts'
+import { JobSet } from '../inspect/set.ts'
+import { type Day, historyOf, type Stats, statsOf } from '../inspect/stats.ts'
+import { type IterationInfo, iterationOf } from '../iterable/info.ts'
+import { invalidOption } from '../job/errors.ts'
+import type { Logger } from '../job/logger.ts'
+import { checkText } from '../job/options.ts'
+import { baseQueue, isPriorityName } from '../job/priority.ts'
+import type { Jid } from '../job/result.ts'
+import { markDeploy } from '../metrics/deploy.ts'
+import { Metrics } from '../metrics/metrics.ts'
+import { type OrderedTotals, orderedTotals } from '../ordered/totals.ts'
+import type { Store } from '../store/contract.ts'
+import type { TaskEvent } from '../tasks/event.ts'
+import { Tasks } from '../tasks/tasks.ts'
+import { UniqueLocks } from '../unique/locks.ts'
+import type { Runtime } from './runtime.ts'
+
+/** The part of an app that reads and changes what is in its store. */
+export class Inspection {
+  readonly #app: Runtime
+  /** Tracked tasks: imports, exports, and many jobs as one. */
+  readonly tasks: Tasks
+  /** Batches of jobs, and flows. */
+  readonly batches: Batches
+  /** The jobs that ended, by class and time. */
+  readonly metrics: Metrics
+  /** Jobs that failed and will run again, by the time they are due. */
+  readonly retries: JobSet
+  /** Jobs that run later, by the time they are due. */
+  readonly scheduled: JobSet
+  /** Jobs that used up their retries, by the time they died. */
+  readonly dead: JobSet
+  /** Jobs that are done, by the time they finished: those with `keepFinished`. */
+  readonly finished: JobSet
+  /** The locks of unique jobs. */
+  readonly uniqueLocks: UniqueLocks
+
+  constructor(app: Runtime) {
+    this.#app = app
+    this.tasks = new Tasks(app)
+    this.batches = new Batches(app)
+    this.metrics = new Metrics(app)
+    this.retries = new JobSet(app, 'retry')
+    this.scheduled = new JobSet(app, 'schedule')
+    this.dead = new JobSet(app, 'dead')
+    this.finished = new JobSet(app, 'finished')
+    this.uniqueLocks = new UniqueLocks(app)
+  }
+
+  /** The store; opened at first use. @throws UNKNOWN_STORE, INVALID_OPTION */
+  get store(): Store {
+    return this.#app.store
+  }
+
+  get log(): Logger {
+    return this.#app.log
+  }
+
+  now(): number {
+    return this.#app.now()
+  }
+
+  /**
+   * Waits for the result of a job with `keepResult`, or of a task row, and returns it. The store notifies the waiting
+   * process of a job's result; the event of a row is read again at growing intervals, up to one second.
+   * @param jid the id that a push returned; null (client middleware stopped the push) has no result
+   * @throws JOB_FAILED when the job will not run again, NO_RESULT when there is no result in time (default 60 seconds)
+   */
+  async result<Result = unknown>(jid: Jid<Result> | string | null, options: ResultOptions = {}): Promise<Result> {
+    return (await resultOf(this.store, jid, options)) as Result
+  }
+
+  /**
+   * Returns the events of jobs in all processes, from now on or behind `after`, for `for await`. A recording begins with the
+   * first reader and ends an hour after the last one.
+   *
+   * @example for await (const { kind, jid } of hq.events({ jobs: ['HardJob'], kinds: ['died'] })) { … }
+   * @throws INVALID_OPTION; the loop throws EVENTS_TRIMMED when the next event is not kept any more
+   */
+  events(options: JobEventsOptions = {}): JobEvents {
+    return new JobEvents(this.#app, options)
+  }
+
+  async stats(): Promise<Stats & { ordered: OrderedTotals }> {
+    const now = this.now()
+    const [stats, ordered] = await Promise.all([statsOf(this.store, now), orderedTotals(this.store, now)])
+    return { ...stats, ordered }
+  }
+
+  /** Resets the totals, or one of them, to zero. Daily figures stay. */
+  async resetStats(...which: ('processed' | 'failed')[]): Promise<void> {
+    for (const one of which.length > 0 ? which : (['processed', 'failed'] as const))
+      await this.store.metrics.resetTotals(one)
+  }
+
+  /**
+   * Processed and failed of each UTC day, newest first: today and the days before, or those before `from`.
+   * @throws INVALID_OPTION: days is 1 to 1825
+   */
+  async history(days = 30, from: Date | string = new Date(this.now())): Promise<Day[]> {
+    return historyOf(this.store, days, from)
+  }
+
+  /** Returns the queue of this name; it may be empty. @throws INVALID_OPTION for the name of a priority */
+  queue(name: string): Queue {
+    checkText('hq.queue: the name of a queue', name)
+    if (isPriorityName(name)) {
+      const base = baseQueue(name)
+      throw invalidOption(
+        `hq.queue: ${name} is a priority of queue ${base}: use hq.queue('${base}'), which has the jobs of all priorities`,
+      )
+    }
+    return new Queue(this.#app, name)
+  }
+
+  /** All queues, by name. */
+  async *queues(): AsyncGenerator<Queue> {
+    for (const { name } of await this.store.jobs.queues()) yield this.queue(name)
+  }
+
+  /** Returns name, size, latency (seconds) and `paused` of all queues, including empty paused ones, in one call. */
+  async queueSummaries(): Promise<QueueSummary[]> {
+    return summariesOf(this.store, this.now())
+  }
+
+  /** Returns the running worker processes, Highkiq's and Sidekiq's, by identity. */
+  processes(): ProcessSet {
+    return new ProcessSet(this.#app)
+  }
+
+  /** Returns the jobs that run now, longest first, as of the last heartbeats. */
+  running(): RunningSet {
+    return new RunningSet(this.#app)
+  }
+
+  /**
+   * Cancels a job in any process: removes it if it waits, aborts `ctx.signal` if it runs. See CancelAnswer.
+   * @throws INVALID_OPTION
+   */
+  cancel(jid: string, options?: CancelOptions): Promise<CancelAnswer> {
+    return cancelJob(this.#app, jid, options)
+  }
+
+  /**
+   * Gives a job of a queue or a job set other arguments, and changes nothing else; a job of a queue goes to its end.
+   * `job` is its jid, or the job as it was read: then the edit applies only to this unchanged job. In a job with
+   * `encrypt`, the last argument `'[encrypted]'` keeps the one that it has. Resolves with false if the job has moved.
+   * @throws UNKNOWN_JID, INVALID_ARGS, ARGS_TOO_LARGE; INVALID_JOB for a row of a task and a job of Active Job
+   */
+  edit(job: string | SetEntry | QueuedJob, args: unknown[]): Promise<boolean> {
+    return editJob(this.#app, job, args)
+  }
+
+  /**
+   * Pushes a new job with the class, arguments and options of a waiting or dead one, due now. The other one stays.
+   * @returns its id; null when client middleware stopped it
+   * @throws UNKNOWN_JID, DECRYPTION_FAILED; INVALID_JOB for a row of a task; errors of a push
+   */
+  duplicate(job: string | SetEntry | QueuedJob): Promise<string | null> {
+    return duplicateJob(this.#app, job)
+  }
+
+  /** Finds a job: its state, its payload, and its event if it belongs to a task. Slow among millions of jobs. */
+  async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
+    checkText('hq.find: a jid', jid)
+    const found = await findJob(this.#app, jid, options)
+    return { ...found, event: await this.tasks.event(jid) }
+  }
+
+  /**
+   * Marks a deploy in the charts, at this minute or at a Date. Several processes may call it at the same time.
+   * @param label default: git's last commit, hash and subject
+   * @returns false: the label was marked within the last minute, or this minute is marked
+   * @throws INVALID_OPTION
+   */
+  deploy(label?: string, at?: Date): Promise<boolean> {
+    return markDeploy(this.store, this.now(), label, at)
+  }
+
+  /** The names of all ordered queues in the store, in order. */
+  orderedQueues(): Promise<string[]> {
+    return this.store.ordered.queues()
+  }
+
+  /**
+   * Returns the last saved progress of an iterable job; null before its first save or cancellation, and after its end.
+   */
+  async iteration(jid: string): Promise<IterationInfo | null> {
+    checkText('hq.iteration: a jid', jid)
+    return iterationOf(this.store, jid)
+  }
+
+  /** Returns the limits that have used slots or waiting jobs, by name. */
+  limits(): Promise<LimitInfo[]> {
+    return limitInfos(this.store)
+  }
+
+  /** Returns all cron entries in the store, by name. */
+  crons(): AsyncGenerator<CronInfo> {
+    return this.#app.crons.list()
+  }
+}

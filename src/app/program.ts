@@ -1,0 +1,46 @@
+/** What programs use that load an app. */
+
+import { accessTo } from '../batches/batches.ts'
+import type { JobDefinition } from '../job/definition.ts'
+import type { PROGRAM, ThreadApp } from '../worker/threads/inside.ts'
+import type { Runtime } from './runtime.ts'
+import type { Setup } from './setup.ts'
+
+/** Methods for programs that load an app (CLI, demo, tests), in addition to the public ones. */
+export type Program = ThreadApp[typeof PROGRAM] &
+  Pick<Setup, 'useFiles' | 'useFile'> & {
+    /**
+     * Drains the store at `url`: workers made after this call run its jobs and leave cron entries alone. New jobs go to
+     * the app's own store.
+     * @throws INVALID_OPTION if both are the same store
+     */
+    drain(url: string): void
+    /** A process title with the pieces that were added to it. */
+    titleOf(title: string): string
+    /** Whether an ordered queue of that name is defined here. */
+    isOrdered(name: string): boolean
+    /** All jobs that are defined here, as they were defined. */
+    jobs(): JobDefinition[]
+  }
+
+export function programOf(app: Runtime): Program {
+  const { client, hooks, ordered, registry, setup } = app
+  return {
+    useUrl: (url) => setup.useUrl(url),
+    drain: (url) => {
+      const own = setup.drain(url)
+      client.divert(own)
+      app.log.info({ store: url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
+    },
+    useFiles: (files) => setup.useFiles(files),
+    useFile: (about, custom) => setup.useFile(about, custom),
+    refuseStore: (why) => setup.refuseStore(why),
+    titleOf: (title) => app.title.of(title),
+    isOrdered: (name) => ordered.get(name) !== undefined,
+    jobs: () => registry.jobs,
+    definitionOf: (name, queue) => registry.of(name, queue),
+    batches: accessTo(app),
+    isBusiness: (error) => hooks.isBusiness(error),
+    within: app.within,
+  }
+}
