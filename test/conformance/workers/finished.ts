@@ -39,6 +39,22 @@ export const finishedJobs: Case[] = [
     },
   },
   {
+    name: 'a step keeps finished jobs and records their events, beside jobs that are not kept',
+    async run(t) {
+      const { newest: from } = await t.store.events.record(null, NOW)
+      await t.push('q', t.job(1), t.job(2), t.job(3))
+      const owner = await t.owner()
+      const [one, two, three] = await t.fetch(owner, 'q', 3)
+      const record = (n: number) => ({ effects: [{ kind: 'record', text: `{"n":${n}}` } as const] })
+      const settlements = [{ ...kept(one), ...record(1) }, done(two, record(2)), kept(three)]
+      expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['ok', 'ok', 'ok'])
+      expect(await t.store.jobSets.size('finished')).toBe(2)
+      const signal = new AbortController().signal
+      const events = await t.store.events.read(from, { limit: 9, ms: 0, signal }, () => NOW)
+      expect(events?.map(({ event }) => (event as { n: number }).n).sort()).toEqual([1, 2])
+    },
+  },
+  {
     name: 'a settlement that comes again, or after the owner was claimed, keeps nothing',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))

@@ -121,7 +121,8 @@ export function contentOf(
   const isPlainPart =
     part.started.length + groups.length + others.length === 0 && all.every(({ arrivals }) => arrivals.length === 0)
   for (const { queue, end } of kept) {
-    if (isPlainPart && records.length === 0) {
+    if (isPlainPart) {
+      records.push(...recordTextsOf(end.settlement))
       queue.done.push(end.job)
       queue.indexes.push(end.at)
       queue.finished.push(end.settlement.move as Entry & Destination)
@@ -166,9 +167,9 @@ export function isPlain(settlement: Settlement): boolean {
   return isDone(settlement) && !settlement.effects?.length
 }
 
-/** Returns whether the job is done and goes to the set of finished jobs, and nothing else changes with it. */
-function isKept({ move, effects, also, processed, failed }: Settlement): boolean {
-  return move?.to === 'finished' && !effects?.length && !also?.length && processed === 1 && failed === 0
+/** Returns whether the job is done and goes to the set of finished jobs, and nothing else changes but the record of events. */
+function isKept(settlement: Settlement): boolean {
+  return settlement.move?.to === 'finished' && isSuccess(settlement) && hasOnlyRecords(settlement)
 }
 
 /** Returns whether nothing changes but the record of events. */
@@ -189,6 +190,10 @@ function finishedRow(settlement: Settlement): EventEffect | undefined {
   return effect.code || effect.result || effect.messages?.length ? undefined : effect
 }
 
-function isDone({ move, also, processed, failed }: Settlement): boolean {
-  return move === null && !also?.length && processed === 1 && failed === 0
+function isDone(settlement: Settlement): boolean {
+  return settlement.move === null && isSuccess(settlement)
+}
+
+function isSuccess({ also, processed, failed }: Settlement): boolean {
+  return !also?.length && processed === 1 && failed === 0
 }

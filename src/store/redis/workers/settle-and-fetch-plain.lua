@@ -1,30 +1,6 @@
--- Carries out one step of a worker in which all settled jobs finished without effects, then fetches. Atomic for each job.
+-- Carries out one step of a worker in which all settled jobs finished without effects, then fetches.
 --
--- KEYS  1 is stat:processed, 2 is the same of the day, 3 is leases, 4 is paused, 5 is the version of cancellations;
---       then of each queue of the call its list and working.
--- ARGV  are owner, first of the reserved tickets, wanted jobs, most bytes, size in bytes of the largest text lately, number of
---       queues (from the first on) that are fetched from, and their names; of each queue the tickets that are done.
--- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
--- problems as lines; the version of cancellations; and what `fetch` returns.
+-- KEYS, ARGV and the answer are those of `shortStep`.
 -- include: arguments step
 
-local owner, ticket, wanted, mostBytes, largest = text(), number(), number(), number(), number()
-local asked = number()
-local firstName = position + 1
-position = position + asked
-if not holdsLease(KEYS[3], owner) then return 'fenced' end
-
-local function keysOf(i) return KEYS[4 + i * 2], KEYS[5 + i * 2] end
-
-local processed, missing = 0, {}
-for i = 1, #ARGV - position do
-  local _, working = keysOf(i)
-  local removed
-  removed, missing[i] = removeTickets(working, text())
-  processed = processed + removed
-end
-addToCounters(KEYS[1], KEYS[2], processed)
-
-local version = run('GET', KEYS[5]) or '0'
-local counts, more, paused, lengths, texts = fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, largest, KEYS[4])
-return { table.concat(missing, ','), table.concat(problems, '\n'), version, counts, more, paused, lengths, texts }
+return shortStep(5)

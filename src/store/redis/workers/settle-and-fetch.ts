@@ -165,7 +165,7 @@ export class SettleAndFetchScript {
     for (const { name } of queues) call.keys.push(keys.queue(name), keys.working(name, owner.name))
     call.add(owner.name, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
     call.add(part.asked, ...part.queues.slice(0, part.asked).map(baseQueue))
-    const isKept = hasFinished(queues)
+    const isKept = queues.some(({ finished }) => finished.length > 0)
     for (const { done, finished } of queues) {
       call.add(rangesOf(done))
       if (isKept) call.add(finished.length * 2, ...finished.flatMap(({ score, text }) => [score, texts.write(text)]))
@@ -287,14 +287,9 @@ interface PartAnswer {
   answer: SettleAndFetchAnswer
 }
 
-function scriptOf({ queues, records, isPlain }: PartContent) {
+function scriptOf({ records, isPlain }: PartContent) {
   if (!isPlain) return lua.settleAndFetch
-  if (records.length > 0) return lua.settleAndFetchRecorded
-  return hasFinished(queues) ? lua.settleAndFetchKept : lua.settleAndFetchPlain
-}
-
-function hasFinished(queues: readonly PartQueue[]): boolean {
-  return queues.some(({ finished }) => finished.length > 0)
+  return records.length > 0 ? lua.settleAndFetchRecorded : lua.settleAndFetchPlain
 }
 
 const DAY_MS = 86_400_000

@@ -1,4 +1,4 @@
--- The common functions of the two scripts of a worker's step. Both check the lease before they write. A key of the wrong type is found
+-- The common functions of the scripts of a worker's step. All check the lease before they write. A key of the wrong type is found
 -- when a command on it fails, so a sound key costs no TYPE command.
 
 -- Seconds: statistics of a day are kept for five years.
@@ -99,4 +99,45 @@ local function fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, larges
   end
   return table.concat(counts, ','), wanted > 0 and bytes >= mostBytes and 'more' or '', table.concat(paused),
     table.concat(lengths, ','), table.concat(texts)
+end
+
+-- Carries out the step of a short script, in which all settled jobs finished and have no effects but events, then fetches.
+-- Atomic for each job. `record` records the events.
+--
+-- KEYS  1 is stat:processed, 2 is the same of the day, 3 is leases, 4 is paused, 5 is the version of cancellations; after
+--       the first `base` of each queue of the call its list and working; then, if jobs are kept, the set of finished jobs.
+-- ARGV  are owner, first of the reserved tickets, wanted jobs, most bytes, size in bytes of the largest text lately, number of
+--       queues (from the first on) that are fetched from, and their names; of each queue the tickets that are done and, if jobs
+--       are kept, number of values, and as values score and text of each entry for the set.
+-- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
+-- problems as lines; the version of cancellations; and what `fetch` returns.
+local function shortStep(base, record)
+  local owner, ticket, wanted, mostBytes, largest = text(), number(), number(), number(), number()
+  local asked = number()
+  local firstName = position + 1
+  position = position + asked
+  if not holdsLease(KEYS[3], owner) then return 'fenced' end
+
+  local function keysOf(i) return KEYS[base + i * 2 - 1], KEYS[base + i * 2] end
+
+  local finished = (#KEYS - base) % 2 == 1 and KEYS[#KEYS]
+  local isUnusable = finished and wrong(finished, 'zset')
+  if isUnusable then report(unusable(finished)) end
+  local processed, missing = 0, {}
+  for i = 1, math.floor((#KEYS - base) / 2) do
+    local _, working = keysOf(i)
+    local tickets, values, removed = text(), finished and number() or 0, 0
+    missing[i] = 'e'
+    if not isUnusable then removed, missing[i] = removeTickets(working, tickets) end
+    -- Removing the tickets comes first: then a server at its memory limit allows this command.
+    if values > 0 and missing[i] ~= 'e' then run('ZADD', finished, unpack(ARGV, position + 1, position + values)) end
+    position = position + values
+    processed = processed + removed
+  end
+  addToCounters(KEYS[1], KEYS[2], processed)
+  if record then record() end
+
+  local version = run('GET', KEYS[5]) or '0'
+  local counts, more, paused, lengths, texts = fetch(asked, firstName, keysOf, ticket, wanted, mostBytes, largest, KEYS[4])
+  return { table.concat(missing, ','), table.concat(problems, '\n'), version, counts, more, paused, lengths, texts }
 end
