@@ -141,6 +141,28 @@ test('the same key pushes the same jobs once, even when the server died before i
   expect((await push(job, 'a b')).status).toBe(400)
 })
 
+test('a repeated request answers the job that has the lock of a refused one, also when that job has ended', async () => {
+  const { call, hq } = api()
+  hq.job('Once', { unique: true }, async () => {})
+  hq.job('Stopped', async () => {})
+  hq.client.use((payload, next) => (payload.class === 'Stopped' ? null : next()))
+  const push = (json: unknown, key: string) =>
+    call('POST', '/api/v1/jobs', { json, headers: { 'idempotency-key': key } })
+  const once = { class: 'Once', args: [1] }
+  const holder = await hq.push(once)
+  expect((await push(once, 'one')).body).toEqual({ jid: holder })
+  const list = [{ class: 'Stopped', args: [] }, once, { class: 'Once', args: [2] }]
+  const first = await push(list, 'two')
+  expect(first.body.jids).toEqual([null, holder, expect.any(String)])
+  expect(await hq.cancel(holder as string)).toBe('removed')
+  const repeats = [await push(once, 'one'), await push(list, 'two')]
+  expect(repeats.map(({ status, body }) => [status, body])).toEqual([
+    [200, { jid: holder }],
+    [200, first.body],
+  ])
+  expect(await hq.queue('default').size()).toBe(1)
+})
+
 test('a stream of lines is pushed while it is read, and a bad line is reported with its number and the pushed jobs', async () => {
   const { call, hq } = api({ limits: { rows: 3000 } })
   const job = (n: number) => ({ class: 'A', args: [n] })

@@ -10,21 +10,17 @@ import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 const PATIENCE_MS = 30_000
 const POLL_MS = 100
 
-/** The stored value of a key: the seed of the ids, the time, the digest of the body, and the jobs that were stopped. */
+/** The stored value of a key: the seed of the ids, the time, the digest of the body, and the answers that differ. */
 interface Claim {
   ids: string
   at: number
   body: string
-  stopped?: string
+  /** By index, when all is pushed: null for a stopped job, and the jid of the job that refused a unique one. */
+  others?: Record<string, string | null>
 }
 
-const write = ({ ids, at, body, stopped }: Claim) =>
-  [ids, at, body, ...(stopped === undefined ? [] : [stopped])].join(' ')
-
-function read(text: string): Claim {
-  const [ids = '', at, body = '', stopped] = text.split(' ')
-  return { ids, at: Number(at), body, ...(stopped === undefined ? {} : { stopped }) }
-}
+const write = (claim: Claim) => JSON.stringify(claim)
+const read = (text: string) => JSON.parse(text) as Claim
 
 export interface Batch {
   /** The jid that each job brings itself, if any. */
@@ -54,7 +50,7 @@ export async function pushOnce(
     if (there === null || there === write(mine)) return { jids: await pushed(hq, key, mine, batch), isNew: true }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
-    if (claim.stopped !== undefined) return { jids: storedJids(claim, batch), isNew: false }
+    if (claim.others) return { jids: storedJids(claim, claim.others, batch), isNew: false }
     if (hq.now() - claim.at < PATIENCE_MS) {
       await sleep(POLL_MS, undefined, { signal: batch.signal })
       continue
@@ -93,8 +89,8 @@ async function pushed(
     else await hq.store.results.remember(key, write({ ...claim, at: 0 }), DAY, write(claim))
     throw thrown
   }
-  const stopped = answers.flatMap((jid, i) => (jid === null ? [i] : [])).join(',')
-  await hq.store.results.remember(key, write({ ...claim, stopped: stopped === '' ? '-' : stopped }), DAY, write(claim))
+  const others = Object.fromEntries(Object.entries(answers).filter(([i, jid]) => jid !== jids[Number(i)]))
+  await hq.store.results.remember(key, write({ ...claim, others }), DAY, write(claim))
   return answers
 }
 
@@ -119,9 +115,8 @@ function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Cl
   }
 }
 
-function storedJids(claim: Claim, { jids }: Batch): (string | null)[] {
-  const stopped = new Set(claim.stopped?.split(','))
-  return jids.map((jid, i) => (stopped.has(String(i)) ? null : (jid ?? jidOf(claim, i))))
+function storedJids(claim: Claim, others: NonNullable<Claim['others']>, { jids }: Batch): (string | null)[] {
+  return jids.map((jid, i) => (Object.hasOwn(others, i) ? (others[i] as string | null) : (jid ?? jidOf(claim, i))))
 }
 
 function jidOf({ ids }: Claim, index: number): string {
