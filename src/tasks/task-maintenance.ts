@@ -1,8 +1,7 @@
 /**
- * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, ends
- * deferred rows whose deadline is over, frees window
- * places of jobs that a program without tasks fetched, ends rows that are nowhere, and deletes old tasks. A walk through
- * queues and sets may take long, so the pause after it is a hundred times as long.
+ * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, ends deferred
+ * rows whose deadline is over, frees window places of jobs that a program without tasks fetched, ends rows that are nowhere,
+ * and deletes old tasks. A walk through queues and sets may take long, so the pause after it is a hundred times as long.
  */
 
 import { pages } from '../inspect/walk.ts'
@@ -11,7 +10,7 @@ import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
 import { LeaderLock, Periodic } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { endOverdue } from './deferred.ts'
+import { OverdueRows } from './deferred.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
 
@@ -45,6 +44,7 @@ type Seen = Map<string, Set<number>>
 export class TaskMaintenance extends Periodic {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
   readonly #lock: LeaderLock
+  readonly #overdue: OverdueRows
   readonly #idleMs: number
   readonly #walkingPart: number
   /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
@@ -70,6 +70,7 @@ export class TaskMaintenance extends Periodic {
     })
     this.#app = app
     this.#lock = lock
+    this.#overdue = new OverdueRows(app)
     this.#idleMs = idleMs
     this.#walkingPart = walkingPart
   }
@@ -79,7 +80,7 @@ export class TaskMaintenance extends Periodic {
     const store = this.#app.store
     if (!(await this.#isLeader())) return
     const now = this.#app.now()
-    await endOverdue(store, now, this.#app.report)
+    await this.#overdue.endSome()
     const [cancelling, expired] = await Promise.all([
       store.tasks.cancelling(TASKS_AT_ONCE),
       store.tasks.expired(now, TASKS_AT_ONCE),

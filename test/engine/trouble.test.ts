@@ -170,6 +170,26 @@ test('a settlement that can not be stored is sent again until it can, and the ha
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 1, fetched: 0 })
 })
 
+test('deferred rows whose end can not be stored do not keep those behind them from their deadline', async () => {
+  const t = bench()
+  const Pay = t.hq.job('Pay', async (ctx) => {
+    await ctx.defer({ within: 0.05 })
+  })
+  const refuse = `CREATE TRIGGER refuse BEFORE UPDATE ON deferral WHEN NEW.state = 2 AND NEW.idx < 150
+    BEGIN SELECT raise(ABORT, 'not now'); END`
+  const rows = Array.from({ length: 155 }, (): [] => [])
+  const task = await t.hq.tasks.create(Pay, rows, { window: 155 })
+  await beside(t, (db) => exec(db, refuse))
+  await t.work({ concurrency: 10 })
+  await until(async () => (await task.status())?.counts.error === 5)
+  const failed = t.errors.filter(({ about }) => about.during === 'ending a deferred row')
+  expect(new Set(failed.map(({ about }) => about.jid)).size).toBe(failed.length)
+  expect(await task.status()).toMatchObject({ state: 'running', deferred: 150 })
+  await beside(t, (db) => exec(db, 'DROP TRIGGER refuse'))
+  for await (const { jid, index } of task.events()) if (index < 150) await t.hq.tasks.finish(jid)
+  expect(await task.wait()).toMatchObject({ counts: { finished: 150, error: 5 } })
+})
+
 test('a settlement that can not be stored does not block the others', async () => {
   const t = bench()
   const { store } = t.hq
