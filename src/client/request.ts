@@ -6,7 +6,7 @@ import { type Duration, dueAt, refuseMilliseconds } from '../job/duration.ts'
 import type { Encryption } from '../job/encryption.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
-import { newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
+import { isBid, newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 import { isPriority, isPriorityName, priorityName } from '../job/priority.ts'
 import { checkUnique, JID_LOCK, type OnConflict, sidekiqUnique, type Unique, uniqueLockOf } from '../job/unique.ts'
 import { tracked } from './track.ts'
@@ -138,6 +138,11 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     if (context.strictArgs === 'raise' && field !== 'args') checkMember(name, field, value)
     if (field === '__proto__') Object.defineProperty(payload, field, { ...PLAIN, value })
     else payload[field] = value
+  }
+  if (isBid(request.bid)) {
+    throw invalid(
+      `${name}: a push can't name the batch ${request.bid} as its bid: push the job in the function of hq.batch, or of hq.batches.add`,
+    )
   }
   checkQueueName(payload.queue)
   payload.queue = prioritized(name, payload.queue, request.priority, options.priority)

@@ -21,3 +21,14 @@ test('batches are listed page by page, shown and cancelled', async () => {
   expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_BATCH'])
   expect((await t.call('GET', '/api/v1/batches?cursor=x')).status).toBe(400)
 })
+
+test('a push that names a batch is refused, and one with the bid of Sidekiq Pro is not', async () => {
+  const t = api()
+  const Work = t.hq.job('Work', () => {})
+  const bid = await t.hq.batch({}, () => Work.performAsync())
+  const push = (bid: string) => t.call('POST', '/api/v1/jobs', { json: { class: 'Work', args: [], bid } })
+  const refused = await push(bid)
+  expect([refused.status, refused.body.error.code]).toEqual([400, 'INVALID_JOB'])
+  expect(refused.body.error.message).toContain(`a push can't name the batch ${bid} as its bid`)
+  expect((await push('Zm9vYmFyMTIzNA')).status).toBe(201)
+})
