@@ -2,12 +2,11 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { BatchAccess, ChildResult } from '../job/context.ts'
-import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import { isBid } from '../job/payload.ts'
 import type { BatchMember, BatchReader, BatchRecord, ChildFailure } from '../store/contract.ts'
-import { addToBatch } from './create.ts'
+import { addToBatch, unknownBatch } from './create.ts'
 
 /**
  * `running`: a job has not ended. `succeeded`: all have succeeded. `dead`: all have ended, and those in the dead set may be
@@ -98,7 +97,7 @@ export class Batches {
     } while (after !== undefined)
   }
 
-  /** Adds the jobs that `work` pushes to a batch that has not ended. @throws BATCH_ENDED, and what `work` throws */
+  /** Adds the jobs that `work` pushes to a batch that has not ended. @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws */
   add(bid: string, work: () => unknown): Promise<void> {
     checkText('hq.batches.add: a bid', bid)
     return addToBatch(this.#app, bid, work)
@@ -157,10 +156,6 @@ function stateOf({ pending, dead, failed }: BatchRecord): BatchState {
   if (pending > 0) return 'running'
   if (dead > 0) return 'dead'
   return failed > 0 ? 'failed' : 'succeeded'
-}
-
-export function unknownBatch(bid: string): HighkiqError {
-  return new HighkiqError('UNKNOWN_BATCH', `no batch ${bid}: it has ended and is kept no longer, or the bid is wrong`)
 }
 
 /** Returns what the contexts of jobs use. */

@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { batchJobText, newTaskId, type Payload } from '../job/payload.ts'
-import type { BatchJob, ParentJob } from '../store/contract.ts'
+import type { BatchJob, BatchRefusal, ParentJob } from '../store/contract.ts'
 import { BatchTarget, refuseSpecial } from './batch-target.ts'
 import {
   type BatchCallback,
@@ -13,6 +13,7 @@ import {
   FLOW_KEEP_MS,
   type FlowJob,
   readBatchOptions,
+  TOO_DEEP,
 } from './options.ts'
 
 /** How a job went to the dead set, as its payload and its parent's notes say. */
@@ -36,7 +37,7 @@ export async function createBatch(
     throw invalidOption('hq.batch: the second argument must be a function that pushes the jobs of the batch')
   }
   const bid = newTaskId()
-  await gather(app, bid, async (own, outer) => {
+  await storeBatches(app, bid, async (own, outer) => {
     const parent = outer?.bid ?? null
     const [onComplete, onSuccess, onDeath] = await Promise.all(
       (['onComplete', 'onSuccess', 'onDeath'] as const).map((which) => {
@@ -47,17 +48,17 @@ export async function createBatch(
     const callbacks = { onComplete, onSuccess, onDeath } as Record<keyof typeof DIGITS, BatchJob | null>
     own.batches.push({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
     if (outer) outer.add({ bid: outer.bid, id: bid, item: null })
-    await app.client.gathering(own, () => work({ bid }))
+    await app.client.inBatch(own, () => work({ bid }))
   })
   return bid
 }
 
-/** Adds the jobs that `work` pushes to a batch. @throws BATCH_ENDED, and what `work` throws; then nothing is stored */
+/** Adds the jobs that `work` pushes to a batch. @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws; then nothing is stored */
 export async function addToBatch(app: AppPort, bid: string, work: () => unknown): Promise<void> {
   if (typeof work !== 'function') {
     throw invalidOption('ctx.batch.add: the argument must be a function that pushes the jobs to add')
   }
-  await gather(app, bid, (own) => app.client.gathering(own, work))
+  await storeBatches(app, bid, (own) => app.client.inBatch(own, work))
 }
 
 /** A flow that was pushed. */
@@ -77,7 +78,7 @@ export async function createFlow(app: AppPort, root: FlowJob): Promise<PushedFlo
     return jid === null ? null : { jid, bid: null }
   }
   let pushed: PushedFlow | null = null
-  await gather(app, newTaskId(), async (own, outer) => {
+  await storeBatches(app, newTaskId(), async (own, outer) => {
     pushed = await new Flow(app, own).add(root, outer?.bid)
     if (!pushed) own.clear()
   })
@@ -85,7 +86,7 @@ export async function createFlow(app: AppPort, root: FlowJob): Promise<PushedFlo
 }
 
 /** Runs `fill` with a target, and stores what it has collected: with the batch around it, if there is one. */
-async function gather(
+async function storeBatches(
   app: AppPort,
   bid: string,
   fill: (own: BatchTarget, outer: BatchTarget | undefined) => Promise<unknown>,
@@ -103,15 +104,35 @@ async function gather(
       outer.add(...own.members)
       return
     }
-    const ended = await direct.putBatch(own)
-    if (ended !== null) throw batchEnded(ended)
+    const refusal = await direct.putBatch(own)
+    if (refusal) throw refused(refusal)
   }
   await (outer ? outer.track(store) : target.apart('a batch', store))
 }
 
-export function batchEnded(bid: string): HighkiqError {
-  const message = `batch ${bid} takes no more jobs: all of its jobs have ended, or there is no such batch. Add jobs from a job of the batch that is running`
-  return new HighkiqError('BATCH_ENDED', message, { bid })
+function refused({ reason, bid, member }: BatchRefusal): HighkiqError {
+  switch (reason) {
+    case 'unknown':
+      return unknownBatch(bid)
+    case 'ended':
+      return new HighkiqError(
+        'BATCH_ENDED',
+        `batch ${bid} takes no more jobs, because all of its jobs have ended: add jobs from a job of the batch that is running`,
+        { bid },
+      )
+    case 'repeated':
+      return invalidOption(
+        `job ${member} would be in batch ${bid} twice, and its first end would count for both: leave out jid, or push it once`,
+      )
+    case 'too-deep':
+      return invalidOption(TOO_DEEP)
+  }
+}
+
+export function unknownBatch(bid: string): HighkiqError {
+  return new HighkiqError('UNKNOWN_BATCH', `no batch ${bid}: it has ended and is kept no longer, or the bid is wrong`, {
+    bid,
+  })
 }
 
 /** Returns a job that a batch pushes when it ends. It passes the client middleware now; null when that stops it. */

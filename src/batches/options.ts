@@ -6,7 +6,7 @@ import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
 import { checkOptions, type OptionKind, type OptionRule, refuseUnknown, shown } from '../job/options.ts'
-import { CHILD_FAILURES, type ChildFailure } from '../store/contract.ts'
+import { CHILD_FAILURES, type ChildFailure, MOST_NESTED } from '../store/contract.ts'
 
 /** A job of `onSuccess`, `onComplete` and `onDeath`. */
 export type BatchCallback = Job<[bid: string]> | Job<[]>
@@ -86,13 +86,16 @@ export function readBatchOptions(options: BatchOptions): { keep: number; meta: s
   return { keep: keep === undefined ? KEEP_MS : millisecondsOf(keep), meta: joined }
 }
 
-/** Checks a flow down to its last child. `path` names the job in errors. @throws INVALID_OPTION */
-export function checkFlow(node: FlowJob, path = 'hq.flow'): void {
+export const TOO_DEEP = `batches and flows can be nested at most ${MOST_NESTED} levels deep: let a callback or a job create the next ones`
+
+/** Checks a flow down to its last child. `path` names the job in errors; `depth` is its level. @throws INVALID_OPTION */
+export function checkFlow(node: FlowJob, path = 'hq.flow', depth = 1): void {
   if (!isObject(node)) throw invalidOption(`${path} must be an object { job, args, children } (got ${shown(node)})`)
   refuseUnknown(path, node, Object.keys(FLOW_OPTIONS))
   if (!isJob(node.job)) throw invalidOption(`${path}: job must be ${JOB[1]} (got ${shown(node.job)})`)
   checkOptions(path, node, FLOW_OPTIONS)
-  for (const [i, child] of (node.children ?? []).entries()) checkFlow(child, `${path}.children[${i}]`)
+  if (depth > MOST_NESTED && node.children?.length) throw invalidOption(`hq.flow: ${TOO_DEEP}`)
+  for (const [i, child] of (node.children ?? []).entries()) checkFlow(child, `${path}.children[${i}]`, depth + 1)
 }
 
 export const FLOW_KEEP_MS = KEEP_MS

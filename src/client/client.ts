@@ -106,7 +106,7 @@ interface Shared {
   /** Set while the function of `hq.transaction` runs. */
   transaction: PushTarget | undefined
   /** Collects the pushes in the function of a batch, except those to another store. */
-  readonly gathering: Override<{ target: PushTarget; store: StoreTarget | undefined }>
+  readonly batch: Override<{ target: PushTarget; store: StoreTarget | undefined }>
   /** The stores that this app opened for `via`, by their URLs. */
   readonly opened: Map<string, Store>
   /** Add members to the payload of each push, in its async context. */
@@ -136,7 +136,7 @@ export class Client implements Pusher, PushPipe {
       testing: new Override(),
       elsewhere: new Override(),
       transaction: undefined,
-      gathering: new Override(),
+      batch: new Override(),
       opened: new Map(),
       carriers: [],
       observer: undefined,
@@ -185,12 +185,10 @@ export class Client implements Pusher, PushPipe {
    * store joins no transaction and no batch.
    */
   get target(): PushTarget {
-    const { transaction, gathering } = this.#shared
+    const { transaction, batch } = this.#shared
     const other = this.#otherStore
-    const gathered = gathering.current
-    return (
-      (other ? undefined : transaction) ?? (gathered?.store === other ? gathered?.target : undefined) ?? this.direct
-    )
+    const open = batch.current
+    return (other ? undefined : transaction) ?? (open?.store === other ? open?.target : undefined) ?? this.direct
   }
 
   /** The target of a push outside of transactions and batches. */
@@ -232,8 +230,8 @@ export class Client implements Pusher, PushPipe {
   }
 
   /** Runs `work`; its pushes, and those of all that it calls and awaits, go to the target of a batch. */
-  async gathering<T>(target: PushTarget, work: () => T): Promise<Awaited<T>> {
-    return await this.#shared.gathering.within({ target, store: this.#otherStore }, work)
+  async inBatch<T>(target: PushTarget, work: () => T): Promise<Awaited<T>> {
+    return await this.#shared.batch.within({ target, store: this.#otherStore }, work)
   }
 
   /** Sends all later pushes to `store`, except those that name another store. */

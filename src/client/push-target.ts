@@ -11,6 +11,7 @@ import type { OnConflict } from '../job/unique.ts'
 import {
   type BatchPush,
   type BatchReader,
+  type BatchRefusal,
   NOTHING_REFUSED,
   type OrderedPushes,
   type PushItem,
@@ -134,8 +135,8 @@ export abstract class DirectTarget implements PushTarget {
   abstract put(job: PreparedPush): Promise<readonly RefusedPush[]>
   abstract putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]>
   abstract putOrdered(push: PreparedOrderedPush): Promise<void>
-  /** Stores batches with their jobs. Resolves with the bid of a batch that takes no more jobs; then nothing is stored. */
-  abstract putBatch(push: BatchPush): Promise<string | null>
+  /** Stores batches with their jobs. Resolves with why they are refused; then nothing is stored. */
+  abstract putBatch(push: BatchPush): Promise<BatchRefusal | null>
   /**
    * Gives the job that has the lock the arguments of a refused push, if it waits. Resolves with false when it has changed,
    * moved or ended meanwhile.

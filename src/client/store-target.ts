@@ -8,6 +8,7 @@ import { readPayload } from '../job/payload.ts'
 import { inSteps } from '../job/push-steps.ts'
 import {
   type BatchPush,
+  type BatchRefusal,
   NOTHING_REFUSED,
   type PushItem,
   type RefusedPush,
@@ -81,7 +82,7 @@ export class StoreTarget extends DirectTarget {
     return refused
   }
 
-  async putBatch(push: BatchPush): Promise<string | null> {
+  async putBatch(push: BatchPush): Promise<BatchRefusal | null> {
     const put = () => this.#store().batches.push(push, this.#now())
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) {
@@ -93,7 +94,7 @@ export class StoreTarget extends DirectTarget {
     try {
       // A repeated creation is harmless.
       const answer = await (push.batches.length > 0 ? resend(put) : put())
-      return answer === null || answer === 'exists' ? null : answer.ended
+      return answer === 'exists' ? null : answer
     } catch (thrown) {
       if (!(thrown instanceof PushError)) throw thrown
       const jids = push.members.flatMap(({ id, item }) => (item ? [id] : []))

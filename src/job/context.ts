@@ -44,7 +44,7 @@ export interface BatchOfJob {
   bid: string
   /**
    * Adds the jobs that `work` pushes. When it throws, nothing is added. An attempt that runs again adds them again.
-   * @throws BATCH_ENDED, INVALID_OPTION, PushError, and what `work` throws
+   * @throws BATCH_ENDED, UNKNOWN_BATCH, INVALID_OPTION, PushError, and what `work` throws
    */
   add(work: () => unknown): Promise<void>
 }

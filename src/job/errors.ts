@@ -62,7 +62,7 @@ const STATUS = {
   EMPTY_QUEUE: 404,
   /** No task has that id. */
   UNKNOWN_TASK: 404,
-  /** There is no such batch (any more). */
+  /** There is no such batch (any more). `details.bid` names it. */
   UNKNOWN_BATCH: 404,
   /** All jobs of the batch have ended: no job can be added. `details.bid` is the batch. */
   BATCH_ENDED: 409,

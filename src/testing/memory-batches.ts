@@ -5,12 +5,11 @@ import {
   type BatchNote,
   type BatchPush,
   type BatchReader,
+  type BatchRefusal,
   type BatchState,
   type BatchTables,
   type Effect,
-  idsByBatch,
   type MemberState,
-  newBatch,
 } from '../store/contract.ts'
 
 export class MemoryBatches implements BatchTables, BatchReader {
@@ -26,18 +25,9 @@ export class MemoryBatches implements BatchTables, BatchReader {
     this.#now = now
   }
 
-  /** Returns the bid of a batch that takes no more jobs; null: the batches are stored. */
-  store({ batches, members }: BatchPush): string | null {
-    const ids = idsByBatch(members)
-    const isNew = new Set(batches.map(({ bid }) => bid))
-    for (const bid of ids.keys()) if (!isNew.has(bid) && !this.load(bid)?.pending) return bid
-    for (const spec of batches) {
-      const batch = newBatch(spec, this.#now())
-      this.#batches.set(spec.bid, { batch, members: new Map(), notes: new Map() })
-    }
-    for (const [bid, some] of ids) this.#ledger.add(bid, some)
-    for (const { bid } of batches.toReversed()) this.#ledger.open(bid)
-    return null
+  /** Returns why the push is refused; null: the batches are stored. */
+  store(push: BatchPush): BatchRefusal | null {
+    return this.#ledger.push(push)
   }
 
   apply(effects: readonly Effect[] = []): void {
@@ -67,6 +57,10 @@ export class MemoryBatches implements BatchTables, BatchReader {
 
   load(bid: string): BatchState | undefined {
     return this.#batches.get(bid)?.batch
+  }
+
+  create(batch: BatchState): void {
+    this.#batches.set(batch.bid, { batch, members: new Map(), notes: new Map() })
   }
 
   save(): void {}

@@ -7,7 +7,13 @@ import type { JobContext } from '../job/context.ts'
 import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'
-import { type BatchPush, type BatchReader, NOTHING_REFUSED, type RefusedPush } from '../store/contract.ts'
+import {
+  type BatchPush,
+  type BatchReader,
+  type BatchRefusal,
+  NOTHING_REFUSED,
+  type RefusedPush,
+} from '../store/contract.ts'
 import { MemoryBatches } from './memory-batches.ts'
 
 /** A test mode. It ends with `using`, or with `dispose()`. */
@@ -51,9 +57,9 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   /** Keeps a job, or runs it. */
   protected abstract accept(payload: Payload): Promise<void>
 
-  async putBatch(push: BatchPush): Promise<string | null> {
-    const ended = this.#batches.store(push)
-    if (ended !== null) return ended
+  async putBatch(push: BatchPush): Promise<BatchRefusal | null> {
+    const refusal = this.#batches.store(push)
+    if (refusal) return refusal
     for (const { item } of push.members) {
       if (item) await this.accept(arrived(this.app, { destination: item }))
     }

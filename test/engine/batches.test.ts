@@ -191,6 +191,43 @@ test('a job adds jobs to its batch, and a batch that has ended takes none', asyn
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', total: 3, succeeded: 3 })
   const late = t.hq.batches.add(bid, () => Work.performAsync('z'))
   await expect(late).rejects.toMatchObject({ code: 'BATCH_ENDED', details: { bid } })
+  const unknown = t.hq.batches.add('0'.repeat(16), () => Work.performAsync('z'))
+  await expect(unknown).rejects.toMatchObject({ code: 'UNKNOWN_BATCH', details: { bid: '0'.repeat(16) } })
+})
+
+test('a jid that comes twice in a batch is refused, and so is a push that names a batch itself', async () => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  const own = Work.set({ jid: 'mine', unique: false })
+  const twice = t.hq.batch(all, async () => {
+    await own.performAsync('a')
+    await own.performAsync('b')
+  })
+  await expect(twice).rejects.toThrow(/^job mine would be in batch [0-9a-f]{16} twice/)
+  expect(await t.queue()).toEqual([])
+  const bid = await t.hq.batch(all, () => own.performAsync('a'))
+  await expect(t.hq.batches.add(bid, () => own.performAsync('b'))).rejects.toThrow(/mine would be in batch/)
+  const forged = { class: 'Work', args: ['b'], jid: 'mine', bid }
+  const refused = { code: 'INVALID_JOB', message: expect.stringMatching(/hq\.batches\.add/) }
+  await expect(t.hq.push(forged)).rejects.toMatchObject(refused)
+  await expect(Work.set({ bid }).performAsync('b')).rejects.toMatchObject(refused)
+  expect(await t.queue()).toHaveLength(1)
+})
+
+test('batches and flows can be nested 500 levels deep', async () => {
+  const t = bench()
+  const { Work } = jobs(t)
+  const levels = (depth: number): { job: typeof Work; args: [string]; children?: never[] } => {
+    let node: object = { job: Work, args: ['leaf'] }
+    for (let n = 0; n < depth; n++) node = { job: Work, args: [`${n}`], children: [node] }
+    return node as never
+  }
+  const tooDeep = { code: 'INVALID_OPTION', message: expect.stringMatching(/at most 500 levels deep/) }
+  await expect(t.hq.flow(levels(501))).rejects.toMatchObject(tooDeep)
+  await expect(t.hq.batch({}, () => t.hq.flow(levels(500)))).rejects.toMatchObject(tooDeep)
+  expect(await t.queue()).toEqual([])
+  await t.hq.batch({}, () => t.hq.flow(levels(499)))
+  expect(await t.queue()).toMatchObject([{ args: ['leaf'] }])
 })
 
 test('the callbacks of a nested batch belong to the batch around it, and add the next step to it', async () => {

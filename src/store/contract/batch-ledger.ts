@@ -1,7 +1,17 @@
 /** What follows from a change of a batch: counts, callbacks, the waiting job, and the batch around it. Stores share it. */
 
 import { completeBatchJob } from '../../job/payload.ts'
-import type { BatchJob, BatchRecord, BatchSpec, MemberState, ParentJob } from './batches.ts'
+import {
+  type BatchJob,
+  type BatchPush,
+  type BatchRecord,
+  type BatchRefusal,
+  type BatchSpec,
+  idsByBatch,
+  type MemberState,
+  MOST_NESTED,
+  type ParentJob,
+} from './batches.ts'
 import type { BatchEffect, BatchNote, MemberChange } from './effects.ts'
 
 /** A batch as it is stored. A callback is null once it was pushed. */
@@ -13,6 +23,8 @@ export interface BatchState extends BatchRecord, BatchSpec {
 /** Where a ledger reads and writes. All changes of one call must be one atomic step. */
 export interface BatchTables {
   load(bid: string): BatchState | undefined
+  /** Stores a new batch. */
+  create(batch: BatchState): void
   save(batch: BatchState): void
   /** Adds members that wait, and returns how many were new. */
   addMembers(bid: string, ids: readonly string[]): number
@@ -26,11 +38,8 @@ export interface BatchTables {
   addToDead(text: string, now: number): void
 }
 
-/** Returns a new batch without members. */
-export function newBatch(spec: BatchSpec, now: number): BatchState {
-  const counts = { total: 0, pending: 0, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
-  return { ...spec, ...counts, progressAt: now, completedAt: null, succeededAt: null, diedAt: null, expiresAt: null }
-}
+/** A change of a member that follows from another change. */
+type Change = Omit<BatchEffect, 'kind'>
 
 export class BatchLedger {
   readonly #tables: BatchTables
@@ -41,8 +50,44 @@ export class BatchLedger {
     this.#now = now
   }
 
-  /** Adds members to a batch. */
-  add(bid: string, ids: readonly string[]): void {
+  /** Creates batches, and adds members. Returns why that is refused; then nothing has changed. */
+  push({ batches, members }: BatchPush): BatchRefusal | null {
+    const ids = idsByBatch(members)
+    const depths = new Map<string, number>()
+    for (const { bid, parent } of batches) {
+      const around = parent === null ? 0 : (depths.get(parent) ?? this.#tables.load(parent)?.depth ?? 0)
+      if (around >= MOST_NESTED) return { reason: 'too-deep', bid }
+      depths.set(bid, around + 1)
+    }
+    for (const [bid, some] of ids) {
+      const refusal = this.#refusalOf(bid, some, depths.has(bid))
+      if (refusal) return refusal
+    }
+    const none = { total: 0, pending: 0, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
+    const never = { completedAt: null, succeededAt: null, diedAt: null, expiresAt: null }
+    for (const spec of batches) {
+      this.#tables.create({ ...spec, ...none, ...never, depth: depths.get(spec.bid) as number, progressAt: this.#now })
+    }
+    for (const [bid, some] of ids) this.#add(bid, some)
+    // An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
+    for (const { bid } of batches.toReversed()) this.#open(bid)
+    return null
+  }
+
+  #refusalOf(bid: string, ids: readonly string[], isNew: boolean): BatchRefusal | undefined {
+    const batch = isNew ? undefined : this.#tables.load(bid)
+    if (!isNew && !batch?.pending) return { reason: batch ? 'ended' : 'unknown', bid }
+    const seen = new Set<string>()
+    for (const member of ids) {
+      if (seen.has(member) || (batch && this.#tables.member(bid, member) !== undefined)) {
+        return { reason: 'repeated', bid, member }
+      }
+      seen.add(member)
+    }
+    return undefined
+  }
+
+  #add(bid: string, ids: readonly string[]): void {
     const batch = this.#tables.load(bid)
     if (!batch) return
     const added = this.#tables.addMembers(bid, ids)
@@ -53,16 +98,24 @@ export class BatchLedger {
   }
 
   /** Notices that a new batch has no members. */
-  open(bid: string): void {
+  #open(bid: string): void {
     const batch = this.#tables.load(bid)
-    if (batch && batch.total === 0) this.#advance(batch)
+    const next = batch && batch.total === 0 ? this.#advance(batch) : undefined
+    if (next) this.change(next)
   }
 
-  change({ bid, member, change, note }: Omit<BatchEffect, 'kind'>): void {
+  /** Changes a member, and then the batches around its batch. */
+  change(change: Change): void {
+    let next: Change | undefined = change
+    while (next) next = this.#changeOne(next)
+  }
+
+  /** Returns the change of the batch around this one that follows. */
+  #changeOne({ bid, member, change, note }: Change): Change | undefined {
     const old = this.#tables.member(bid, member)
     const state = stateAfter(change)
     const batch = old === undefined || old === state ? undefined : this.#tables.load(bid)
-    if (!batch) return
+    if (!batch) return undefined
     this.#tables.setMember(bid, member, state)
     if (old === 'dead') batch.dead--
     else batch.pending--
@@ -75,7 +128,7 @@ export class BatchLedger {
     batch.progressAt = this.#now
     if (note) this.#tables.note(bid, note)
     if (change === 'dead' || change === 'died') this.#die(batch)
-    this.#advance(batch)
+    return this.#advance(batch)
   }
 
   /** Pushes the callbacks for a death, also those of the batches around this one. */
@@ -89,7 +142,8 @@ export class BatchLedger {
     }
   }
 
-  #advance(batch: BatchState): void {
+  /** Returns the change of the batch around this one that follows. */
+  #advance(batch: BatchState): Change | undefined {
     const isComplete = batch.pending === 0
     const isOver = isComplete && batch.dead === 0
     const wasComplete = batch.completedAt !== null
@@ -106,8 +160,11 @@ export class BatchLedger {
     const fate = job && fateOf(job, batch)
     if (fate) batch.job = null
     this.#tables.save(batch)
-    if (job && fate) this.#release(batch, job, fate)
-    else if (!job && batch.parent !== null && (isComplete || wasComplete)) this.#tell(batch, batch.parent)
+    if (job && fate) return this.#release(batch, job, fate)
+    const { parent, pending, dead, failed } = batch
+    if (job || parent === null || !(isComplete || wasComplete)) return undefined
+    const ended = dead > 0 ? 'dead' : failed > 0 ? 'failed' : 'succeeded'
+    return { bid: parent, member: batch.bid, change: pending > 0 ? 'waiting' : ended }
   }
 
   /** Pushes a callback once. It becomes a member of the batch around this one. */
@@ -115,23 +172,22 @@ export class BatchLedger {
     const job: BatchJob | null = batch[which]
     if (!job) return
     batch[which] = null
-    if (batch.parent !== null) this.add(batch.parent, [job.jid])
+    if (batch.parent !== null) this.#add(batch.parent, [job.jid])
     this.#tables.push(job.queue, completeBatchJob(job.text, this.#now))
   }
 
-  #release({ parent }: BatchState, { jid, queue, text, failure, note }: ParentJob, fate: 'queue' | 'dead'): void {
+  /** Returns the change of the batch around this one that follows. */
+  #release(
+    { parent }: BatchState,
+    { jid, queue, text, failure, note }: ParentJob,
+    fate: 'queue' | 'dead',
+  ): Change | undefined {
     if (fate === 'queue') {
       this.#tables.push(queue, completeBatchJob(text, this.#now))
-      return
+      return undefined
     }
     this.#tables.addToDead(completeBatchJob(text, this.#now, failure), this.#now)
-    if (parent !== null) this.change({ bid: parent, member: jid, change: 'dead', note })
-  }
-
-  /** Changes a batch as a member of the one around it. */
-  #tell({ bid, pending, dead, failed }: BatchState, parent: string): void {
-    const ended = dead > 0 ? 'dead' : failed > 0 ? 'failed' : 'succeeded'
-    this.change({ bid: parent, member: bid, change: pending > 0 ? 'waiting' : ended })
+    return parent === null ? undefined : { bid: parent, member: jid, change: 'dead', note }
   }
 }
 

@@ -55,6 +55,8 @@ export interface BatchSpec {
 }
 
 export interface BatchRecord extends Pick<BatchSpec, 'bid' | 'parent' | 'meta' | 'keep' | 'createdAt'> {
+  /** The number of batches around this one, and this one; at most MOST_NESTED. */
+  depth: number
   /** The waiting job; null when it is not waiting. */
   job: ParentJob | null
   /** All members: pending, dead, failed and succeeded ones. */
@@ -97,6 +99,20 @@ export interface BatchPush {
   members: readonly NewMember[]
 }
 
+/** The most batches inside each other. */
+export const MOST_NESTED = 500
+
+/**
+ * Why a push of batches was refused. `unknown`, `ended`: the batch `bid`, which is to get members, is not there, or has no
+ * pending member. `repeated`: the batch would have the open member `member` twice. `too-deep`: the new batch `bid` would be
+ * inside MOST_NESTED others.
+ */
+export interface BatchRefusal {
+  reason: 'unknown' | 'ended' | 'repeated' | 'too-deep'
+  bid: string
+  member?: string | undefined
+}
+
 /** Reads batches. */
 export interface BatchReader {
   find(bid: string): Promise<BatchRecord | null>
@@ -118,11 +134,10 @@ export interface BatchStore extends BatchReader {
   /**
    * Creates batches with their first members, adds members to earlier batches, and stores jobs: all of it or nothing. A new
    * batch without members has succeeded at once. `exists`: the first of the batches exists, and nothing changed, so a
-   * repeated creation is harmless. Else resolves with the bid of an earlier batch that has no pending member or is
-   * unknown; then nothing changed. null: done.
+   * repeated creation is harmless. A refusal: nothing changed. null: done.
    * @throws PushError, as `jobs.push`
    */
-  push(push: BatchPush, now: number): Promise<'exists' | { ended: string } | null>
+  push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | null>
   /** Applies effects without a job, for members whose jobs are nowhere. */
   apply(effects: readonly BatchEffect[], now: number): Promise<void>
   /** Returns batches with open members and no progress since `before`, by (progressAt, bid) from behind `after`. */

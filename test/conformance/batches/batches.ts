@@ -79,7 +79,7 @@ export const batches: Case[] = [
       expect(await t.waiting('q')).toHaveLength(2)
       const counts = { total: 2, pending: 2, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
       const times = { createdAt: NOW, progressAt: NOW, completedAt: null, succeededAt: null, diedAt: null }
-      const about = { bid: idOf(1), parent: null, meta: '{"é":1}', keep: DAY, job: null }
+      const about = { bid: idOf(1), parent: null, depth: 1, meta: '{"é":1}', keep: DAY, job: null }
       expect(await find(t, 1)).toEqual({ ...about, ...counts, ...times })
       expect(await open(t, 1)).toEqual({ a: 'waiting', b: 'waiting' })
       expect(await t.store.batches.find(idOf(2))).toBe(null)
@@ -175,14 +175,56 @@ export const batches: Case[] = [
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
       expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toBe(null)
-      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toBe(null)
       expect(await find(t, 1)).toMatchObject({ total: 2, pending: 2 })
       await change(t, [1, 'a', 'succeeded'], [1, 'b', 'dead'])
       const late = { batches: [batch(2)], members: [member(t, 2, 'x'), member(t, 1, 'c')] }
-      expect(await t.store.batches.push(late, NOW)).toEqual({ ended: idOf(1) })
+      expect(await t.store.batches.push(late, NOW)).toEqual({ reason: 'ended', bid: idOf(1) })
       expect(await t.store.batches.find(idOf(2))).toBe(null)
-      expect(await t.store.batches.push({ batches: [], members: [member(t, 9, 'c')] }, NOW)).toEqual({ ended: idOf(9) })
+      const unknown = { batches: [], members: [member(t, 9, 'c')] }
+      expect(await t.store.batches.push(unknown, NOW)).toEqual({ reason: 'unknown', bid: idOf(9) })
+      expect(await t.waiting('q')).toHaveLength(2)
+    },
+  },
+  {
+    name: 'a batch refuses a member that it has, and one that comes twice in a push',
+    async run(t) {
+      const push = (...members: NewMember[]) => t.store.batches.push({ batches: [], members }, NOW)
+      const twice = [member(t, 1, 'a'), member(t, 1, 'b'), member(t, 1, 'a')]
+      const refused = { reason: 'repeated', bid: idOf(1), member: 'a' }
+      expect(await t.store.batches.push({ batches: [batch(1, ALL)], members: twice }, NOW)).toEqual(refused)
+      expect(await t.store.batches.find(idOf(1))).toBe(null)
+      const members = [member(t, 1, 'a'), member(t, 1, 'b'), member(t, 2, 'a')]
+      expect(await t.store.batches.push({ batches: [batch(1, ALL), batch(2)], members }, NOW)).toBe(null)
+      expect(await push(member(t, 1, 'c'), member(t, 1, 'a'))).toEqual(refused)
       expect(await t.waiting('q')).toHaveLength(3)
+      await change(t, [1, 'a', 'dead'])
+      expect(await push(member(t, 1, 'a'))).toEqual(refused)
+      expect(await find(t, 1)).toMatchObject({ total: 2, pending: 1, dead: 1 })
+      await change(t, [1, 'a', 'succeeded'])
+      expect(await push(member(t, 1, 'a'))).toBe(null)
+      expect(await find(t, 1)).toMatchObject({ total: 3, pending: 2, succeeded: 1 })
+    },
+  },
+  {
+    name: 'five hundred batches inside each other end together, and one more is refused',
+    seconds: 30,
+    async run(t) {
+      const nested = (n: number) => batch(n, n === 1 ? ALL : { parent: idOf(n - 1) })
+      const inner = (n: number): NewMember => ({ bid: idOf(n), id: idOf(n + 1), item: null })
+      const specs = Array.from({ length: 501 }, (_, i) => nested(i + 1))
+      const nestings = Array.from({ length: 500 }, (_, i) => inner(i + 1))
+      const tooDeep = { reason: 'too-deep', bid: idOf(501) }
+      const last = member(t, 501, 'a')
+      expect(await t.store.batches.push({ batches: specs, members: [...nestings, last] }, NOW)).toEqual(tooDeep)
+      expect(await t.store.batches.find(idOf(1))).toBe(null)
+      const members = [...nestings.slice(0, 499), member(t, 500, 'a')]
+      expect(await t.store.batches.push({ batches: specs.slice(0, 500), members }, NOW)).toBe(null)
+      expect((await find(t, 500)).depth).toBe(500)
+      const more = { batches: [nested(501)], members: [inner(500), last] }
+      expect(await t.store.batches.push(more, NOW)).toEqual(tooDeep)
+      await change(t, [500, 'a', 'succeeded'])
+      expect(await find(t, 1)).toMatchObject({ pending: 0, succeeded: 1, succeededAt: NOW + 1 })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
     },
   },
   {

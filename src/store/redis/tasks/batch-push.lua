@@ -1,13 +1,13 @@
 -- Creates batches with their first members, adds members to earlier ones, and stores jobs: all of it or nothing.
 --
 -- KEYS  1 is queues, 2 is the set of all batches; then the keys that items name.
--- ARGV  begin as in moves-open.lua; then come number of new batches, and of each: bid, createdAt, parent or "", number of
+-- ARGV  begin as in moves-open.lua; then come most batches inside each other, number of new batches, and of each: bid, createdAt, parent or "", number of
 --       further values, these values as field, value; number of batches that get members, and of each: bid, number of members,
 --       members; number of jobs, and the item (moves.lua) of each.
--- Returns "exists" when the first new batch exists; "ended" and the bid of an earlier batch without pending members; or "ok".
+-- Returns "ok"; "exists" when the first new batch exists; or the reason of a refusal, the bid, and for "repeated" the member.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
 
-local new, isNew = {}, {}
+local new, depths, mostNested = {}, {}, number()
 refuse(wrong(KEYS[2], 'zset'))
 for i = 1, number() do
   local one = { bid = text(), createdAt = text(), parent = text(), values = {} }
@@ -19,17 +19,27 @@ for i = 1, number() do
     end
   end
   if i == 1 and redis.call('EXISTS', batchKey('hk:batch:' .. one.bid)) == 1 then return { 'exists' } end
-  new[i], isNew[one.bid] = one, true
+  local around = one.parent ~= '' and (depths[one.parent] or depthOf(one.parent)) or 0
+  if around >= mostNested then return { 'too-deep', one.bid } end
+  new[i], depths[one.bid] = one, around + 1
 end
 
 local grown = {}
 for i = 1, number() do
   local one = { bid = text(), members = {} }
   for j = 1, number() do one.members[j] = text() end
-  if not isNew[one.bid] then
+  if not depths[one.bid] then
     refuse(wrongBatch(one.bid))
     local batch = batchOf(one.bid)
-    if not batch or batch.pending == 0 then return { 'ended', one.bid } end
+    if not batch then return { 'unknown', one.bid } end
+    if batch.pending == 0 then return { 'ended', one.bid } end
+  end
+  local seen = {}
+  for _, member in ipairs(one.members) do
+    if seen[member] or redis.call('HEXISTS', batchKey('hk:batch:' .. one.bid .. ':members'), member) == 1 then
+      return { 'repeated', one.bid, member }
+    end
+    seen[member] = true
   end
   grown[i] = one
 end
@@ -44,7 +54,7 @@ end
 local isEmpty = {}
 for i, one in ipairs(new) do
   redis.call('HSET', batchKey('hk:batch:' .. one.bid), 'pending', 0, 'retrying', 0, 'dead', 0, 'failed', 0, 'succeeded', 0,
-    'total', 0, 'createdAt', one.createdAt, 'progressAt', string.format('%d', now), unpack(one.values))
+    'total', 0, 'depth', depths[one.bid], 'createdAt', one.createdAt, 'progressAt', string.format('%d', now), unpack(one.values))
   if one.parent ~= '' then redis.call('HSET', batchKey('hk:batch:' .. one.bid), 'parent', one.parent) end
   redis.call('ZADD', KEYS[2], one.createdAt, one.bid)
   isEmpty[one.bid] = true

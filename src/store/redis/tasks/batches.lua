@@ -40,8 +40,12 @@ local function saveBatch(batch)
   end
 end
 
--- Batches inside each other: more are a sign that another program has written them.
-local MOST_DEEP = 1000
+-- A push refuses more batches inside each other.
+local MOST_WALKED = 1000
+
+local function depthOf(bid)
+  return tonumber(redis.call('HGET', batchKey('hk:batch:' .. bid), 'depth') or 1)
+end
 
 -- Returns the first key of the batch, and of those around it, that has the wrong type. Ends the script with an error for a
 -- batch that no store has written.
@@ -56,7 +60,7 @@ local function wrongBatch(bid)
       key = key or job and wrong(batchKey('queue:' .. cjson.decode(job).queue), 'list')
     end
     bid, depth = redis.call('HGET', own, 'parent'), depth + 1
-    if depth > MOST_DEEP then error('the batch ' .. own .. ' is inside itself', 0) end
+    if depth > MOST_WALKED then error('the batch ' .. own .. ' is inside itself', 0) end
   end
   return key
 end

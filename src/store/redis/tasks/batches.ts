@@ -5,11 +5,13 @@ import {
   type BatchMember,
   type BatchPush,
   type BatchRecord,
+  type BatchRefusal,
   type BatchSpec,
   type BatchStore,
   idsByBatch,
   MEMBER_STATES,
   type MemberState,
+  MOST_NESTED,
 } from '../../contract.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { lua } from '../lua.generated.ts'
@@ -31,14 +33,14 @@ export class Batches extends StorePart implements BatchStore {
 
   async push(push: BatchPush, now: number): ReturnType<BatchStore['push']> {
     const items = push.members.flatMap(({ item }) => (item ? [item] : []))
-    let answer: [string, string?] = ['ok']
+    let answer: ['ok' | 'exists' | BatchRefusal['reason'], string?, string?] = ['ok']
     const put = async () => {
-      answer = (await this.#put(push, now)) as [string, string?]
+      answer = (await this.#put(push, now)) as typeof answer
     }
     await storedInSteps(this.server, [{ items, put }])
-    const [word, bid = ''] = answer
-    if (word === 'exists') return 'exists'
-    if (word === 'ended') return { ended: bid }
+    const [word, bid = '', member] = answer
+    if (word === 'exists') return word
+    if (word !== 'ok') return { reason: word, bid, ...(member === undefined ? {} : { member }) }
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
     this.#priorities.pushed(
       items.flatMap((one) => (one.to === 'queue' && isPriorityName(one.queue) ? [one.queue] : [])),
@@ -91,7 +93,7 @@ export class Batches extends StorePart implements BatchStore {
   #put({ batches, members }: BatchPush, now: number) {
     const grown = idsByBatch(members)
     return this.server.runCall(lua.batchPush, now, [this.keys.batches], [], (call) => {
-      call.add(batches.length)
+      call.add(MOST_NESTED, batches.length)
       for (const batch of batches) {
         const values = fieldsOf(batch)
         call.add(batch.bid, batch.createdAt, batch.parent ?? '', values.length, ...values)
@@ -135,12 +137,20 @@ function fieldsOf({ meta, keep, onComplete, onSuccess, onDeath, job }: BatchSpec
 }
 
 function recordOf(bid: string, fields: Record<string, string>): BatchRecord | undefined {
-  const { parent = null, meta = '{}', job, completedAt, succeededAt, diedAt } = fields
+  const { parent = null, depth = 1, meta = '{}', job, completedAt, succeededAt, diedAt } = fields
   if (fields.pending === undefined) return undefined
   const n = (name: string) => Number(fields[name] ?? 0)
   const time = (text: string | undefined) => (text === undefined ? null : Number(text))
   return {
-    ...{ bid, parent, meta, keep: n('keep'), createdAt: n('createdAt'), progressAt: n('progressAt') },
+    ...{
+      bid,
+      parent,
+      depth: Number(depth),
+      meta,
+      keep: n('keep'),
+      createdAt: n('createdAt'),
+      progressAt: n('progressAt'),
+    },
     job: job === undefined ? null : JSON.parse(job),
     ...{ total: n('total'), pending: n('pending'), retrying: n('retrying'), dead: n('dead') },
     ...{ failed: n('failed'), succeeded: n('succeeded') },

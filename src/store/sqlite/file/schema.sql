@@ -261,11 +261,13 @@ CREATE TABLE secret (
   text TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Batches. parent: the batch of which this one, or its job, is a member. on_…: jobs that it pushes, as JSON; null: it has none,
--- or has pushed it. job: the job that waits for the members. expires_at: when it is deleted; null: a member is open.
+-- Batches. parent: the batch of which this one, or its job, is a member. depth: the number of batches around it, and it. on_…:
+-- jobs that it pushes, as JSON; null: it has none, or has pushed it. job: the job that waits for the members. expires_at: when
+-- it is deleted; null: a member is open.
 CREATE TABLE batch (
   bid          TEXT PRIMARY KEY,
   parent       TEXT,
+  depth        INTEGER NOT NULL DEFAULT 1,
   meta         TEXT NOT NULL,
   on_complete  TEXT,
   on_success   TEXT,
@@ -290,8 +292,8 @@ CREATE INDEX batch_by_age ON batch (created_at, bid);
 CREATE INDEX open_batch ON batch (progress_at, bid) WHERE pending + dead > 0;
 CREATE INDEX expiring_batch ON batch (expires_at) WHERE expires_at IS NOT NULL;
 -- A batch under the names that the code uses.
-CREATE VIEW batch_record AS SELECT bid, parent, meta, on_complete AS onComplete, on_success AS onSuccess, on_death AS onDeath, job, keep,
-  created_at AS createdAt, total, pending, retrying, dead, failed, succeeded, progress_at AS progressAt,
+CREATE VIEW batch_record AS SELECT bid, parent, depth, meta, on_complete AS onComplete, on_success AS onSuccess, on_death AS onDeath,
+  job, keep, created_at AS createdAt, total, pending, retrying, dead, failed, succeeded, progress_at AS progressAt,
   completed_at AS completedAt, succeeded_at AS succeededAt, died_at AS diedAt, expires_at AS expiresAt FROM batch;
 
 -- The open members of batches: jobs and nested batches. state: 0 waiting, 1 retrying, 2 dead.

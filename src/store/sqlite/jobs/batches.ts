@@ -6,10 +6,8 @@ import {
   type BatchPush,
   type BatchRecord,
   type BatchStore,
-  idsByBatch,
   MEMBER_STATES,
   type MemberState,
-  newBatch,
   type PushItem,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
@@ -79,23 +77,17 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
 }
 
 /** @throws STORE_FULL */
-function store(db: Database, { batches, members }: BatchPush, now: number): Awaited<ReturnType<BatchStore['push']>> {
+function store(db: Database, push: BatchPush, now: number): Awaited<ReturnType<BatchStore['push']>> {
   const tables = db.get(Batches)
-  const ledger = new BatchLedger(tables, now)
-  const [first] = batches
+  const [first] = push.batches
   if (first && tables.load(first.bid)) return 'exists'
-  const isNew = new Set(batches.map(({ bid }) => bid))
-  const ids = idsByBatch(members)
-  for (const bid of ids.keys()) if (!isNew.has(bid) && !tables.load(bid)?.pending) return { ended: bid }
-  for (const spec of batches) tables.create(newBatch(spec, now))
-  for (const [bid, some] of ids) ledger.add(bid, some)
+  const refusal = new BatchLedger(tables, now).push(push)
+  if (refusal) return refusal
   pushAll(
     db,
-    members.flatMap(({ item }): PushItem[] => (item ? [item] : [])),
+    push.members.flatMap(({ item }): PushItem[] => (item ? [item] : [])),
     now,
   )
-  // An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
-  for (const { bid } of batches.toReversed()) ledger.open(bid)
   return null
 }
 

@@ -2,8 +2,8 @@
 SELECT * FROM batch_record WHERE bid = ?;
 
 -- create: creates a batch. No change: it exists.
-INSERT INTO batch (bid, parent, meta, on_complete, on_success, on_death, job, keep, created_at, progress_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO batch (bid, parent, depth, meta, on_complete, on_success, on_death, job, keep, created_at, progress_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- addMembers: adds members, waiting.
 INSERT INTO batch_member (bid, id, state) SELECT ?, value, 0 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING;

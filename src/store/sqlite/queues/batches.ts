@@ -34,9 +34,10 @@ export class Batches extends Tables implements BatchTables {
     )
   }
 
-  create({ bid, parent, meta, onComplete, onSuccess, onDeath, job, keep, createdAt, progressAt }: BatchState): void {
+  create(batch: BatchState): void {
+    const { bid, parent, depth, meta, onComplete, onSuccess, onDeath, job, keep, createdAt, progressAt } = batch
     const jobs = [onComplete, onSuccess, onDeath, job].map(written)
-    this.db.run(sql.batch.create, bid, parent, meta.toWellFormed(), ...jobs, keep, createdAt, progressAt)
+    this.db.run(sql.batch.create, bid, parent, depth, meta.toWellFormed(), ...jobs, keep, createdAt, progressAt)
   }
 
   addMembers(bid: string, ids: readonly string[]): number {
