@@ -147,17 +147,13 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       const lines = await child.writes(/^event loop blocked/, 2)
       expect(child.all('ended')).toEqual([])
       expect(child.all('warned')).toEqual([])
+      const message = expect.stringMatching(new RegExp(`^event loop blocked \\d+ s in job ${jid} of class Stuck$`))
       expect(lines).toMatchObject([
-        {
-          level: 40,
-          pid: child.process.pid,
-          blockedSeconds: expect.any(Number),
-          jid,
-          class: 'Stuck',
-          msg: `event loop blocked 1 s in job ${jid} of class Stuck`,
-        },
-        { jid, msg: `event loop blocked 2 s in job ${jid} of class Stuck` },
+        { level: 40, pid: child.process.pid, jid, class: 'Stuck', msg: message },
+        { jid, msg: message },
       ])
+      const [first = {}, second = {}] = lines
+      expect(second.blockedSeconds).toBeGreaterThan(first.blockedSeconds as number)
       child.release()
       const [warned] = await child.tells('warned')
       expect(warned).toMatchObject({ jid, class: 'Stuck' })
@@ -179,7 +175,7 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
           { jid: stuck, class: 'StuckLater' },
         ]),
       )
-      expect(line?.msg).toMatch(/^event loop blocked 1 s, most likely in one of the 2 running jobs: /)
+      expect(line?.msg).toMatch(/^event loop blocked \d+ s, most likely in one of the 2 running jobs: /)
     })
 
     test('a worker that blocks longer than maxBlockSeconds loses its jobs: they run on other workers, and its late settlement is refused and reported', async () => {
