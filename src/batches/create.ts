@@ -143,7 +143,9 @@ async function callbackOf(
   jid: string,
   parent: string | null,
 ): Promise<BatchJob | null> {
-  const payload = client.normalise({ ...(job as Job<[string]>).request([bid]), jid, track: false, unique: false })
+  const request = (job as Job<[string]>).request([bid])
+  client.refuseUnique(request, 'a callback of a batch')
+  const payload = client.normalise({ ...request, jid, track: false, unique: false })
   refuseDelay(payload, 'a callback of a batch')
   if (parent !== null) payload.bid = parent
   const passed = await client.pass(payload)

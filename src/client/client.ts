@@ -22,6 +22,7 @@ import { Override } from './override.ts'
 import type { Conflict, DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
 import {
   conflictOf,
+  isUnique,
   type PushOptions,
   type PushRequest,
   payloadOf,
@@ -307,6 +308,13 @@ export class Client implements Pusher, PushPipe {
 
   conflict(request: PushRequest): OnConflict {
     return conflictOf(request, this.#options)
+  }
+
+  /** @throws INVALID_OPTION for a unique job, which `what` can't be */
+  refuseUnique(request: PushRequest, what: string): void {
+    if (!isUnique(request, this.#options)) return
+    const name = request.wrapped ?? request.class
+    throw invalidOption(`${name}: ${what} can't be unique: give ${name}.set({ unique: false }) instead`)
   }
 
   replaceHolder(store: Store, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {

@@ -200,6 +200,13 @@ function argsOf({ args, wrapped }: Payload): unknown[] {
   return Array.isArray(own) ? own : args
 }
 
+/** Whether a push of this request needs a lock of its class. */
+export function isUnique(request: PushRequest, context: RequestContext): boolean {
+  const { unique, unique_for: limit } = request
+  const { unique: own } = optionsOf(request.class, request.wrapped, context)
+  return Boolean(unique ?? (limit === undefined ? own : limit))
+}
+
 /** Returns what happens to a refused push. */
 export function conflictOf(request: PushRequest, context: RequestContext): OnConflict {
   if (isDuplicate(request)) return 'raise'

@@ -2,6 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
+import { uniqueConflict } from '../client/push-target.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { newJid } from '../job/payload.ts'
 import type { CronRecord } from '../store/contract.ts'
@@ -59,10 +60,26 @@ export class Crons {
   define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
     const entry = entryOf(name, spec, job, options, this.#app.now())
     if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
+    this.#checkJob(`cron ${name}`, job)
     const { args } = entry
     if (Array.isArray(args)) this.#app.client.check({ class: job.name, args, jid: '' })
     this.entries.set(name, entry)
     return this.get(name)
+  }
+
+  /** @throws INVALID_OPTION for a job that an entry can't push */
+  #checkJob(where: string, job: Job<unknown[]>): void {
+    const request = job.request([])
+    if (request.track ?? job.definition.options.track) {
+      throw invalidOption(
+        `${where}: ${job.name} is tracked, and a job of a cron entry can't be: give ${job.name}.set({ track: false }), or create a task in its handler`,
+      )
+    }
+    const conflict = this.#app.client.conflict(request)
+    if (conflict === 'drop' || conflict === 'raise') return
+    throw invalidOption(
+      `${where}: onConflict of ${job.name} must be 'drop' or 'raise' (got '${conflict}'): a tick is skipped while another job has its lock, and changes no job`,
+    )
   }
 
   get(name: string): Cron {
@@ -113,8 +130,8 @@ export class Cron {
 
   /**
    * Pushes the job of the entry now, also while the entry is paused. Its ticks do not change.
-   * @returns the job's id; null when client middleware stopped it
-   * @throws UNKNOWN_CRON; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; errors of a push
+   * @returns the job's id; of a unique job the id of the job that has its lock; null when client middleware stopped it
+   * @throws UNKNOWN_CRON; UNIQUE_CONFLICT with `onConflict: 'raise'`; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; errors of a push
    */
   async runNow(): Promise<string | null> {
     const { client, now } = this.#app
@@ -122,11 +139,15 @@ export class Cron {
     const jid = newJid()
     for (let tries = 0; tries < TRIES; tries++) {
       const { text, tick } = await this.#record()
-      const push = await runOf(client, this.#entries.get(this.name) ?? this.#asShown(text), now(), jid, now())
+      const run = this.#entries.get(this.name) ?? this.#asShown(text)
+      const push = await runOf(client, run, now(), jid, now())
       if (!push) return null
       const answer = await store.crons.tick(this.name, { text, from: tick, to: tick, push }, now())
       if (answer === 'ok') return push.jid
       if (answer !== 'gone') {
+        const request = run.request([])
+        if (answer.isUnique && client.conflict(request) === 'raise') throw uniqueConflict(request.class, answer.holder)
+        if (answer.isUnique) return answer.holder
         throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`)
       }
     }

@@ -36,8 +36,7 @@ export async function runOf(
       ...run.request(typeof args === 'function' ? await args(new Date(tick)) : args),
       ...given(shown, ['queue', 'priority']),
       jid,
-      // The option `overlap` of the entry says whether two of its runs may overlap.
-      unique: false,
+      hk_unique: undefined,
       hk_cron: name,
       hk_tick: tick,
       ...(lock === undefined ? {} : { hk_lock: lock }),

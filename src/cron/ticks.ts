@@ -81,13 +81,14 @@ export class Ticks {
     if (answer === 'ok' && push) log.debug({ ...about, jid: push.jid }, 'pushed')
     if (answer === 'ok' || answer === 'gone') return answer === 'ok'
 
-    const { holder } = answer
-    const isGone = await this.#isGone(name, holder, pushedAt ?? 0)
+    const { holder, isUnique } = answer
+    const isGone = !isUnique && (await this.#isGone(name, holder, pushedAt ?? 0))
     if (isGone) {
       log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run is nowhere any more`)
       await store.crons.releaseLock(lockOf(name), holder)
     } else {
-      log.info({ ...about, jid: holder }, `cron ${name}: skipped, for its last run has not ended`)
+      const why = isUnique ? `job ${holder} has the lock of its unique job` : 'its last run has not ended'
+      log.info({ ...about, jid: holder }, `cron ${name}: skipped, for ${why}`)
     }
     return (await store.crons.tick(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
   }

@@ -179,12 +179,9 @@ function rowsOf(app: AppPort, record: TaskRecord, job: Job<never[]>, producer: s
 
 function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | undefined): Payload {
   const options = { ...job.defaults, ...(queue === undefined ? {} : { queue }) }
-  const payload = app.client.normalise({ ...options, class: job.name, args: [] })
-  if (payload.hk_unique !== undefined) {
-    throw invalidOption(
-      `${job.name}: rows of a task can't be unique: give it to the task as ${job.name}.set({ unique: false })`,
-    )
-  }
+  const request = { ...options, class: job.name, args: [] }
+  app.client.refuseUnique(request, 'rows of a task')
+  const payload = app.client.normalise(request)
   if (payload.at !== undefined) {
     throw invalidOption(`${job.name}: rows of a task can't be scheduled: schedule a job that creates the task`)
   }
@@ -223,10 +220,10 @@ async function callbackOf(
   job: Job<[task: string, run: number]>,
   task: string,
 ): Promise<Callback | null> {
+  const request = job.request([task, 1])
+  client.refuseUnique(request, 'a callback of a task')
   // Its arguments are no secret, and the store writes them.
-  const payload = await client.pass(
-    client.normalise({ ...job.request([task, 1]), track: false, unique: false, encrypt: false }),
-  )
+  const payload = await client.pass(client.normalise({ ...request, track: false, unique: false, encrypt: false }))
   return payload && { queue: payload.queue, template: templateOf(client, payload) }
 }
 

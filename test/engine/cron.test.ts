@@ -500,6 +500,46 @@ describe("overlap: 'skip'", () => {
   })
 })
 
+describe('a unique job', () => {
+  test('a tick is skipped while another job has its lock; run now answers that job, or throws with raise', async () => {
+    const t = cronBench()
+    const began = new Heard<() => void>()
+    const Slow = t.hq.job('Slow', { unique: true }, async () => {
+      const { opened, open } = gate()
+      began.say(open)
+      await opened
+    })
+    onTestFinished(() => {
+      for (const open of began.all) open()
+    })
+    const jid = await Slow.performAsync()
+    t.hq.cron('c', '* * * * *', Slow)
+    t.hq.cron('raising', '@daily', Slow.set({ unique: { onConflict: 'raise' } }))
+    t.hq.cron('free', '* * * * *', t.Tell.set({ unique: false }))
+    await t.work({ concurrency: 3 })
+    await began.atLeast(1)
+    await entered(t)
+    await entered(t, 'raising')
+    t.clock.at = NOON + MINUTE
+    await decided(t, NOON + MINUTE)
+    await t.ran.atLeast(1)
+    expect(t.log.lines.map(({ message }) => message)).toContain(
+      `cron c: skipped, for job ${jid} has the lock of its unique job`,
+    )
+    expect(await t.hq.cron('c').runNow()).toBe(jid)
+    await expect(t.hq.cron('raising').runNow()).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT', details: { jid } })
+    expect(began.all).toHaveLength(1)
+    began.all[0]?.()
+    await t.settled()
+    t.clock.at = NOON + 2 * MINUTE
+    await began.atLeast(2)
+    expect((await infoOf(t)).lastJid).toBe((await t.hq.uniqueLocks.of(Slow))?.jid)
+    began.all[1]?.()
+    await t.settled()
+    expect(await t.hq.uniqueLocks.of(Slow)).toBe(null)
+  })
+})
+
 describe('another definition', () => {
   test('another schedule counts from the deploy; missed ticks of the old one are made up', async () => {
     const before = cronBench()
@@ -761,5 +801,12 @@ describe('a wrong definition is refused with the fault', () => {
     expect(() => t.hq.cron('c', '* * * * *', 'Nobody')).toThrow(/no job is named "Nobody"; defined here: Tell/)
     expect(() => t.hq.cron('c', '* * * * *', cronBench().Tell)).toThrow(/Tell is one of another app/)
     expect(() => t.hq.cron('c', '* * * * *', undefined as never)).toThrow(/no job is named/)
+    expect(() => t.hq.cron('c', '* * * * *', t.Tell.set({ track: true }))).toThrow(
+      /cron c: Tell is tracked, and a job of a cron entry can't be: give Tell.set\({ track: false }\)/,
+    )
+    const Replacing = t.hq.job('Replacing', { unique: { onConflict: 'replace' } }, () => {})
+    expect(() => t.hq.cron('c', '* * * * *', Replacing)).toThrow(
+      /onConflict of Replacing must be 'drop' or 'raise' \(got 'replace'\)/,
+    )
   })
 })

@@ -145,4 +145,15 @@ test('wrong options, tracked jobs and tasks are refused', async () => {
   const { Slow } = slowJob(t, true)
   await expect(Slow.set({ track: true }).performAsync(1)).rejects.toThrow(/a tracked job can't be unique/)
   await expect(t.hq.tasks.create(Slow, [[1]])).rejects.toThrow(/rows of a task can't be unique/)
+  const Told = t.hq.job('Told', { unique: { by: (user: { id: number }) => user.id } }, (_ctx, _user: object) => {})
+  await expect(t.hq.tasks.create(Told, [[{ id: 1 }]])).rejects.toThrow(
+    "Told: rows of a task can't be unique: give Told.set({ unique: false }) instead",
+  )
+  const Row = t.hq.job('Row', () => {})
+  const onDone = Told as never
+  await expect(t.hq.tasks.create(Row, [[]], { onDone })).rejects.toThrow(/Told: a callback of a task can't be unique/)
+  await expect(t.hq.batch({ onSuccess: onDone }, () => Row.performAsync())).rejects.toThrow(
+    /Told: a callback of a batch can't be unique/,
+  )
+  expect(await t.queue()).toEqual([])
 })

@@ -35,14 +35,18 @@ export interface CronTick {
   from: number
   /** The tick that is decided. If it equals `from`, the job is pushed off schedule, also while the entry is paused. */
   to: number
-  /** null: the tick is skipped. With a `lock`, the job is pushed only if the lock is free, and holds it from then on. */
+  /**
+   * null: the tick is skipped. With a `lock`, the job is pushed only if the lock is free, and holds it from then on. The same
+   * holds for the locks of a unique item.
+   */
   push: { jid: string; item: PushItem; lock?: string } | null
 }
 
 /**
- * `gone`: another process was faster, or the entry is paused, changed or removed. `holder`: the job that holds the lock.
+ * `gone`: another process was faster, or the entry is paused, changed or removed. `holder`: the job that holds the lock, or
+ * with `isUnique` a lock of the unique item; then nothing has changed.
  */
-export type CronTickAnswer = 'ok' | 'gone' | { holder: string }
+export type CronTickAnswer = 'ok' | 'gone' | { holder: string; isUnique?: true }
 
 export interface CronStore {
   /** Returns the named entries, or all of them, in the order of their names. */

@@ -207,6 +207,39 @@ export const crons: Case[] = [
     },
   },
   {
+    name: 'a tick whose unique job needs a lock that another job has changes nothing, else it acquires the lock',
+    async run(t) {
+      await entry(t)
+      const unique = (n: number, more: Parameters<typeof tick>[2] = {}) => {
+        const { push, ...rest } = tick(t, n, more)
+        const { jid, item, ...lock } = sure(push)
+        return {
+          ...rest,
+          push: { jid, item: { ...item, unique: { jid, claims: [{ key: 'k' }, { key: 'm' }] } }, ...lock },
+        }
+      }
+      expect(
+        await t.store.jobs.push([{ ...toQueue('q', t.job(0)), unique: { jid: 'x', claims: [{ key: 'm' }] } }], NOW),
+      ).toEqual([])
+      const before = await record(t)
+      const first = unique(1, { lock: 'l' })
+      expect(await t.store.crons.tick('a', first, NOW)).toEqual({ holder: 'x', isUnique: true })
+      expect(await record(t)).toEqual(before)
+      expect(await t.store.unique.find(['k'], NOW)).toEqual([null])
+      await t.store.unique.release([{ key: 'm', holder: 'x' }])
+      expect(await t.store.crons.tick('a', first, NOW)).toBe('ok')
+      expect(await t.store.crons.tick('a', first, NOW)).toBe('gone')
+      expect((await t.store.unique.find(['k', 'm'], NOW)).map((one) => one?.holder)).toEqual(['jid-1', 'jid-1'])
+      expect(await t.waiting('q')).toEqual([t.job(0), t.job(1)])
+      // The lock of the entry decides first, and a refused tick does not acquire it.
+      const second = unique(2, { from: NOW + HOUR, lock: 'l' })
+      expect(await t.store.crons.tick('a', second, NOW)).toEqual({ holder: 'jid-1' })
+      await t.store.crons.releaseLock('l', 'jid-1')
+      expect(await t.store.crons.tick('a', second, NOW)).toEqual({ holder: 'jid-1', isUnique: true })
+      expect(await t.store.crons.tick('a', tick(t, 3, { from: NOW + HOUR, lock: 'l' }), NOW)).toBe('ok')
+    },
+  },
+  {
     name: 'a lock is released with a settlement, a swap or a rescue, and by its holder alone',
     async run(t) {
       await entry(t)

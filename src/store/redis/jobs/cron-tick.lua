@@ -1,15 +1,17 @@
 -- Decides a tick of an unchanged cron entry, and pushes its job.
 --
--- KEYS  1 is queues, 2 is the entry; then the keys that ARGV names.
+-- KEYS  1 is queues, 2 is the entry, 3 is the locks of unique jobs; then the keys that ARGV names.
 -- ARGV  begin as in moves-open.lua; then come number of the lock's key or 0, text, from, to, jid or "" (the tick is
---       skipped), item (moves.lua).
--- Returns "ok", "gone", or "held" and the holder.
+--       skipped), due or "", number of locks of the unique job, and of each lock its name, end or "", suspicion (unique.lua),
+--       item (moves.lua).
+-- Returns "ok", "gone", or "held" or "refused" and the holder of the lock.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
 
-local entry, lock = KEYS[2], KEYS[number()]
-local expected, from, to, jid = text(), text(), text(), text()
+local entry, locks, lock = KEYS[2], KEYS[3], KEYS[number()]
+local expected, from, to, jid, due = text(), text(), text(), text(), text()
+local claims = readClaims()
 local item = readItem()
-local key = wrong(entry, 'hash') or (lock and wrong(lock, 'string'))
+local key = wrong(entry, 'hash') or (lock and wrong(lock, 'string')) or (claims[1] and wrong(locks, 'hash'))
 local problem = key and unusable(key) or obstacle(item)
 if problem then return redis.error_reply(problem) end
 
@@ -21,6 +23,8 @@ if jid == '' then
 end
 local holder = lock and redis.call('GET', lock)
 if holder and holder ~= jid then return { 'held', holder } end
+local owner = holderOf(locks, claims, now)
+if owner and owner ~= jid then return { 'refused', owner } end
 
 -- A server at its memory limit refuses this first write, and then nothing has changed.
 redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', now))
@@ -30,5 +34,6 @@ if not ok then
   return redis.error_reply(messageOf(err))
 end
 if lock then redis.call('SET', lock, jid) end
+if not owner then acquireLocks(locks, claims, jid, due) end
 finish(channel)
 return { 'ok' }

@@ -33,12 +33,14 @@ export class Crons extends StorePart implements CronStore {
     const { keys } = this
     try {
       const items = push ? [push.item] : []
-      const answer = await this.server.runCall(lua.cronTick, now, [keys.cron(name)], items, (call) => {
+      const answer = await this.server.runCall(lua.cronTick, now, [keys.cron(name), keys.unique], items, (call) => {
         call.add(push?.lock === undefined ? 0 : call.key(keys.lock(push.lock)))
         call.add(text, from, to, push?.jid ?? '')
+        call.claims(push?.item)
         call.item(push?.item ?? null, push?.item.effects)
       })
       const [word, holder = ''] = answer as [string, string?]
+      if (word === 'refused') return { holder, isUnique: true }
       return word === 'held' ? { holder } : (word as 'ok' | 'gone')
     } catch (thrown) {
       throw pushError(thrown, push ? [push.jid] : [])

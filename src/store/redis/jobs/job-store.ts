@@ -195,9 +195,9 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       }
       call.add(ONCE_SECONDS, HIGHEST_PRIORITY + 1, items.length)
       for (const item of items) {
-        const { unique: { jid, claims } = { jid: '', claims: [] }, once, maxLength = 0 } = item
-        call.add(jid, item.to === 'schedule' ? item.score : '', claims.length)
-        for (const { key, ends = '', outlives } of claims) call.add(key, ends, outlives ? '-' : '')
+        const { unique, once, maxLength = 0 } = item
+        call.add(unique?.jid ?? '')
+        call.claims(item)
         call.add(once === undefined ? 0 : call.key(this.keys.once(once)))
         call.add((item.to === 'queue' && firstLists.get(baseQueue(item.queue))) || 0, maxLength)
         call.item(item, item.effects)

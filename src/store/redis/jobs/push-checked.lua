@@ -30,8 +30,7 @@ local function isFull(one)
 end
 
 for i = 1, number() do
-  local one = { jid = text(), due = text(), claims = {} }
-  for n = 1, number() do one.claims[n] = { key = text(), ends = text(), suspicion = text() } end
+  local one = { jid = text(), due = text(), claims = readClaims() }
   one.once, one.first, one.most, one.item = KEYS[number()], number(), number(), readItem()
   local key = one.once and wrong(one.once, 'string') or one.first > 0 and wrongList(one.first)
   local problem = key and unusable(key) or obstacle(one.item)
@@ -39,23 +38,16 @@ for i = 1, number() do
   all[i] = one
 end
 
-local function holderOf(claims)
-  for _, claim in ipairs(claims) do
-    local holder, _, _, due = findLock(locks, claim.key, now)
-    if holder then return holder, due end
-  end
-end
-
 local holders = {}
 for i, one in ipairs(all) do
   holders[2 * i - 1], holders[2 * i] = '', ''
   if not one.once or redis.call('EXISTS', one.once) == 0 then
-    local holder, due = holderOf(one.claims)
+    local holder, due = holderOf(locks, one.claims, now)
     if not holder and isFull(one) then
       holders[2 * i - 1] = 0
     elseif not holder then
       -- A server at its memory limit refuses this first write, and then nothing has changed.
-      for _, claim in ipairs(one.claims) do writeLock(locks, claim.key, one.jid, claim.ends, claim.suspicion, one.due) end
+      acquireLocks(locks, one.claims, one.jid, one.due)
       if one.once then redis.call('SET', one.once, '', 'EX', seconds) end
       apply(one.item)
     elseif holder ~= one.jid then

@@ -1,7 +1,15 @@
 /** Collects the keys of a script, each once, and its arguments, which name keys by their number. See moves.lua. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import { type Branch, type Effect, EVENT_STATUSES, type EventStatus, type Limit, type Pull } from '../../contract.ts'
+import {
+  type Branch,
+  type Effect,
+  EVENT_STATUSES,
+  type EventStatus,
+  type Limit,
+  type Pull,
+  type PushItem,
+} from '../../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
 import type { Texts } from './texts.ts'
@@ -87,6 +95,13 @@ export class Call {
       this.args.push(isNeverDue ? 'k' : 'z', this.key(this.#names.set(to.to)), to.score, text)
     }
     this.effects(effects)
+  }
+
+  /** Adds when a job is due, and the locks that its push needs. */
+  claims(item: PushItem | undefined): void {
+    const claims = item?.unique?.claims ?? []
+    this.args.push(item?.to === 'schedule' ? item.score : '', claims.length)
+    for (const { key, ends = '', outlives } of claims) this.args.push(key, ends, outlives ? '-' : '')
   }
 
   /** Adds the jobs that a job is split into. */

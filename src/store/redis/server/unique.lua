@@ -16,6 +16,25 @@ local function writeLock(locks, key, holder, ends, suspicion, due)
   redis.call('HSET', locks, key, ends .. ':' .. suspicion .. ':' .. due .. ':' .. holder)
 end
 
+-- Reads the locks of a push from ARGV: their number, and of each lock its name, end or "", suspicion.
+local function readClaims()
+  local claims = {}
+  for i = 1, number() do claims[i] = { key = text(), ends = text(), suspicion = text() } end
+  return claims
+end
+
+-- Returns the job that has the first of the locks that is held, and its due; nothing if all are free.
+local function holderOf(locks, claims, time)
+  for _, claim in ipairs(claims) do
+    local holder, _, _, due = findLock(locks, claim.key, time)
+    if holder then return holder, due end
+  end
+end
+
+local function acquireLocks(locks, claims, holder, due)
+  for _, claim in ipairs(claims) do writeLock(locks, claim.key, holder, claim.ends, claim.suspicion, due) end
+end
+
 local function releaseLock(locks, key, holder, time)
   if findLock(locks, key, time) == holder then redis.call('HDEL', locks, key) end
 end

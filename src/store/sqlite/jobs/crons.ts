@@ -4,6 +4,7 @@ import { bootId, endIn, isPast } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
+import { acquireUnique } from '../queues/unique.ts'
 import { sql } from '../sql.generated.ts'
 import { move } from './moves.ts'
 
@@ -70,8 +71,10 @@ function decideTick(db: Database, name: string, { text, from, to, push }: CronTi
   if (lock !== undefined) {
     const { holder = jid } = db.first<{ holder: string }>(sql.lock.holder, lock) ?? {}
     if (holder !== jid) return { holder }
-    db.run(sql.lock.acquire, lock, jid)
   }
+  const { holder = jid } = acquireUnique(db, item, now) ?? {}
+  if (holder !== jid) return { holder, isUnique: true }
+  if (lock !== undefined) db.run(sql.lock.acquire, lock, jid)
   db.run(sql.cron.push, to, jid, now, name)
   withLedgers(db, now, (ledgers) => move(db, ledgers, item, item.effects))
   db.checkRoom()
