@@ -38,10 +38,12 @@ async function moveJobs({ store, now }: Mover, set: LimitedSet, room: number, pa
   const swaps: Swap[] = []
   let after: Entry | undefined
   for (let page = 0; page < MOST_PAGES && swaps.length < room; page++) {
-    const entries = await store.jobSets.page(set, { ...(after ? { after } : {}), limit: LIMIT_BATCH })
+    // It reads further entries only when jobs of paused queues come first.
+    const limit = page === 0 ? room : LIMIT_BATCH
+    const entries = await store.jobSets.page(set, { ...(after ? { after } : {}), limit })
     for (const entry of entries) if (swaps.length < room) swaps.push(...moved(entry, now(), paused))
     after = entries.at(-1)
-    if (entries.length < LIMIT_BATCH) break
+    if (entries.length < limit) break
   }
   // The job that goes to the front last comes first.
   if (swaps.length > 0) await store.jobSets.swap(set, swaps.toReversed(), now())

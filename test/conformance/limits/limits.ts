@@ -91,6 +91,34 @@ export const limits: Case[] = [
     },
   },
   {
+    name: 'the room that a job was called for goes to the next one when that job ends without taking it',
+    async run(t) {
+      await join(t, 'o')
+      for (const limit of [{ ...slots, max: 1 }, rate(1, { name: 'hourly' })]) {
+        for (const n of [1, 2]) await wait(t, 'o', limit, n, n)
+        const room = [{ name: limit.name, room: 1 }]
+        expect((await t.store.limits.due(9)).limits).toEqual(room)
+        expect((await t.store.limits.due(9)).limits).toEqual([])
+        await settle(t, 'o', await fetched(t, 'o'), null, [{ ...release('o', 'dropped'), limit: limit.name }])
+        expect((await t.store.limits.due(9)).limits).toEqual(room)
+      }
+    },
+  },
+  {
+    name: 'limits are checked in the order in which they had room, so that none starves',
+    async run(t) {
+      await join(t, 'o')
+      const all = ['a', 'b', 'c'].map((name): Limit => ({ ...slots, name, max: 1 }))
+      for (const [n, limit] of all.entries()) {
+        await acquire(t, 'o', '1', limit)
+        await wait(t, 'o', limit, n, n)
+      }
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      for (const limit of ['c', 'a', 'b']) await t.store.limits.release({ limit, owner: 'o', ticket: '1' })
+      for (const name of ['c', 'a', 'b']) expect((await t.store.limits.due(1)).limits).toEqual([{ name, room: 1 }])
+    },
+  },
+  {
     name: 'a smooth rate spaces the starts evenly, gives them out a little ahead, and says when it has room',
     async run(t) {
       await join(t, 'o')

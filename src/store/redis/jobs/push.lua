@@ -2,7 +2,7 @@
 --
 -- KEYS  1 is queues; then the keys that items name.
 -- ARGV  begin as in moves-open.lua; then come number of jobs, and the item (moves.lua) of each.
--- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
 local items = {}
 for i = 1, number() do

@@ -3,7 +3,7 @@
 -- KEYS  1 is queues, 2 is the set; then the keys that items name.
 -- ARGV  begin as in moves-open.lua; then come number of entries; of each: text, score, item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, e error), and the problems as lines.
--- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
 local set = KEYS[2]
 refuse(wrong(set, 'zset'))

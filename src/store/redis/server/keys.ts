@@ -20,7 +20,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     set: (set: SetName) => prefix + (set === 'finished' || set.startsWith('limited:') ? `hk:${set}` : set),
     /** Hash: each limit with used slots or waiting jobs → its numbers; see rates.lua. */
     limits: `${prefix}hk:limits`,
-    /** Sorted set: each limit with waiting jobs → when they may have room (microseconds by the server); 0: now. */
+    /** Sorted set: each limit with waiting jobs → when they may have room (microseconds by the server). */
     limitChecks: `${prefix}hk:limit-checks`,
     /** Sorted set of the used slots of a limit: owner, a space, and the ticket of the attempt → 0. */
     slots: (limit: string) => `${prefix}hk:slots:${limit}`,

@@ -1,19 +1,19 @@
 -- Reads items from ARGV and applies them: where a job goes, and the effects that change with it.
 --
 -- An item in ARGV begins with its kind. "-": the job goes nowhere, it is done. "z": then come the number of a set's
--- key, score, text. "k" (a finished job, or one that waits for a limit): the same. "f" or "b" (front or back of a queue): then
--- come the number of the queue's key, its name, text. "s" (the job stays in its place, with another text): the same. Behind
--- that come the number of its effects, and each effect.
+-- key, score, text. "k" (a finished job, or one that waits for room in its limit): the same. "f" or "b" (front or back of a
+-- queue): then come the number of the queue's key, its name, text. "s" (the job stays in its place, with another text): the
+-- same. Behind that come the number of its effects, and each effect.
 --
 -- An effect begins with its kind, too. "e" (event): base of its task, index, run, attempt, status (number), at,
 -- startedAt or "", window (keep, leave or enter), code or "", result or "", number of messages, messages. "i"
 -- (iteration): number of its key, executions (0: it ends), cursor, runtime. "u" (withdraw a cancellation): number of
 -- the key of cancellations and of the job's iteration, job, "1" (dropped) or "0". "l" (release a lock): number of the
--- lock's key, holder. "q" (release the lock of a unique job): number of the key of these locks, lock, holder. "k" (keep it):
--- the same, end or "", due or "", "1" (acquire it if it is free) or "0". "s" (free a slot): numbers of the
--- keys of limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for a limit): numbers of the keys of
--- limits and of their next checks, limit, its numbers. "r" (record an event): number of the first key of record.lua, event. "b" (change a
--- member of a batch): batch, member, change, key of a note or "", note.
+-- lock's key, holder. "q" (release the lock of a unique job): number of the key of these locks, lock, holder. "k" (keep
+-- it): the same, end or "", due or "", "1" (acquire it if it is free) or "0". "s" (free a slot): numbers of the keys of
+-- limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for room in a limit): numbers of the
+-- keys of limits and of their next checks, limit, its numbers. "r" (record an event): number of the first key of
+-- record.lua, event. "b" (change a member of a batch): batch, member, change, key of a note or "", note.
 
 -- Seconds: an entry of a set that is due within this time wakes the processes that wait for due jobs.
 local SOON = 2
@@ -101,18 +101,12 @@ local function applyEffect(effect)
     return true
   end
   if effect.slots then
-    if redis.call('ZREM', effect.slots, effect.holder) == 0 then return true end
-    if redis.call('ZSCORE', effect.checks, effect.limit) then
-      redis.call('ZADD', effect.checks, 0, effect.limit)
-      woken = true
-    elseif redis.call('ZCARD', effect.slots) == 0 then
-      redis.call('HDEL', effect.limits, effect.limit)
-    end
+    woken = releaseSlot(effect.limits, effect.checks, effect.slots, effect.limit, effect.holder) or woken
     return true
   end
   if effect.limits then
     redis.call('HSET', effect.limits, effect.limit, effect.spec)
-    if redis.call('ZADD', effect.checks, 'NX', 0, effect.limit) == 1 then woken = true end
+    if redis.call('ZADD', effect.checks, 'NX', microsNow(), effect.limit) == 1 then woken = true end
     return true
   end
   if effect.base then return change(effect) end

@@ -5,7 +5,7 @@
 --       further values, these values as field, value; number of batches that get members, and of each: bid, number of members,
 --       members; number of jobs, and the item (moves.lua) of each.
 -- Returns "ok"; "exists" when the first new batch exists; or the reason of a refusal, the bid, and for "repeated" the member.
--- include: arguments ledger backlog closing iteration cancellations record unique batches moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
 local new, depths, mostNested = {}, {}, number()
 refuse(wrong(KEYS[2], 'zset'))

@@ -5,7 +5,7 @@
 --       numbers (rates.lua); the number of attempts, and of each its ticket, the number of its limits, and their positions.
 -- Returns of each attempt the position of the limit that has no room, or 0, and the microseconds until its start, or until there
 -- is room. A call that was voided, or whose owner has no lease, takes nothing.
--- include: arguments rates
+-- include: arguments slots rates
 
 local channel, owner, call = text(), text(), number()
 expect('zset', 'hash', 'hash', 'zset')
@@ -22,19 +22,12 @@ local isValid = stamp and stamp >= 0 and call > tonumber(redis.call('HGET', KEYS
 
 removeNothing('ZREM', KEYS[4])
 
--- Checks a limit at once if jobs wait for it.
-local function checkNow(limit)
-  if not redis.call('ZSCORE', KEYS[4], limit.name) then return end
-  redis.call('ZADD', KEYS[4], 0, limit.name)
-  called = true
-end
-
 -- A deploy may have changed a limit that jobs wait for.
 for _, limit in ipairs(limits) do
   local known = isValid and redis.call('HGET', KEYS[3], limit.name)
   if known and known ~= limit.spec then
     redis.call('HSET', KEYS[3], limit.name, limit.spec)
-    checkNow(limit)
+    called = checkNow(KEYS[4], limit.name) or called
   end
 end
 
@@ -71,7 +64,7 @@ for i = 1, number() do
   elseif isValid then
     -- If this job was called because another of its limits had room, the next one that waits there may have the room.
     for j, limit in ipairs(own) do
-      if j ~= over then checkNow(limit) end
+      if j ~= over then called = checkNow(KEYS[4], limit.name) or called end
     end
   end
   answers[2 * i - 1], answers[2 * i] = over, math.ceil(time)

@@ -3,7 +3,7 @@
 -- KEYS  1 is leases, 2 is limits, 3 is limit-checks.
 -- ARGV  are the most limits, and the beginnings of the keys of slots, of rates and of waiting jobs.
 -- Returns the microseconds until the next check, or "" when no job waits; then of each limit its name and its room.
--- include: arguments rates
+-- include: arguments slots rates
 
 local most, slotsOf, rateOf, waitingOf = number(), text(), text(), text()
 expect('zset', 'hash', 'zset')

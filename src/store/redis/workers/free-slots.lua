@@ -1,10 +1,10 @@
 -- Frees slots. If their call had no answer, it is voided: it takes nothing when it runs later.
 --
 -- KEYS  1 is leases, 2 is the owner, 3 is limits, 4 is limit-checks; then the slots of each limit.
--- ARGV  are the channel for due jobs, the owner, the number of the call to void (0: none), the number of limits, and their names; the number of
---       attempts, and their tickets.
+-- ARGV  are the channel for due jobs, the owner, the number of the call to void (0: none), the number of limits, and their
+--       names; the number of attempts, and their tickets.
 -- Returns 1.
--- include: arguments
+-- include: arguments slots
 
 local channel, owner, call = text(), text(), number()
 expect('zset', 'hash', 'hash', 'zset')
@@ -21,14 +21,7 @@ if call > tonumber(redis.call('HGET', KEYS[2], 'voided') or 0) then redis.call('
 for _ = 1, number() do
   local holder = owner .. ' ' .. text()
   for i, name in ipairs(names) do
-    if redis.call('ZREM', KEYS[4 + i], holder) == 1 then
-      if redis.call('ZSCORE', KEYS[4], name) then
-        redis.call('ZADD', KEYS[4], 0, name)
-        called = true
-      elseif redis.call('ZCARD', KEYS[4 + i]) == 0 then
-        redis.call('HDEL', KEYS[3], name)
-      end
-    end
+    called = releaseSlot(KEYS[3], KEYS[4], KEYS[4 + i], name, holder) or called
   end
 end
 if called then redis.pcall('PUBLISH', channel, '') end

@@ -25,10 +25,7 @@ local function freeSlots(limit, leases)
   limit.free = limit.free or limit.max - redis.call('ZCARD', limit.slots)
   if limit.free <= 0 and not limit.swept then
     limit.swept = true
-    for _, holder in ipairs(redis.call('ZRANGE', limit.slots, 0, -1)) do
-      local stamp = tonumber(redis.call('ZSCORE', leases, string.match(holder, '^(.*) ') or '') or nil)
-      if not stamp or stamp < 0 then limit.free = limit.free + redis.call('ZREM', limit.slots, holder) end
-    end
+    limit.free = limit.free + releaseOrphanedSlots(limit.slots, leases)
   end
   return math.max(limit.free, 0)
 end

@@ -13,7 +13,7 @@
 -- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
 -- problems as lines; the version of cancellations; what `fetch` returns; the answers for started jobs as one text (o ok,
 -- s superseded); and those for groups of done rows and other settlements (o ok, g gone, e error).
--- include: arguments step ledger backlog closing iteration cancellations record unique batches moves finished-rows
+-- include: arguments step ledger backlog closing iteration cancellations record unique batches slots moves finished-rows
 
 -- Seconds: a request that is delayed for longer does nothing, because its connection is gone.
 local SETTLED_SECONDS = 3600

@@ -2,11 +2,11 @@
 INSERT INTO job_limit (name, spec) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec = excluded.spec;
 
 -- await: stores a limit that gets a waiting job. A row: it had none, so it is checked now.
-INSERT INTO job_limit (name, spec, next_check) VALUES (?1, ?2, 0)
-ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, next_check = 0 WHERE next_check IS NULL RETURNING name;
+INSERT INTO job_limit (name, spec, next_check) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, next_check = excluded.next_check WHERE next_check IS NULL RETURNING name;
 
 -- change: changes a limit that jobs wait for, and checks it at once.
-UPDATE job_limit SET spec = ?2, next_check = 0 WHERE name = ?1 AND next_check IS NOT NULL AND spec <> ?2;
+UPDATE job_limit SET spec = ?2, next_check = min(next_check, ?3) WHERE name = ?1 AND next_check IS NOT NULL AND spec <> ?2;
 
 -- take: takes a slot.
 INSERT INTO job_slot (job_limit, holder, owner) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
@@ -23,8 +23,8 @@ DELETE FROM job_slot WHERE job_limit = ? AND holder = ?;
 -- dropOrphaned: frees the slots of owners without a lease.
 DELETE FROM job_slot WHERE job_limit = ? AND owner NOT IN (SELECT id FROM owner WHERE claimed = 0);
 
--- checkNow: checks a limit with waiting jobs at once.
-UPDATE job_limit SET next_check = 0 WHERE name = ? AND next_check IS NOT NULL;
+-- checkNow: checks a limit with waiting jobs now. A limit that is due already keeps its turn.
+UPDATE job_limit SET next_check = min(next_check, ?) WHERE name = ? AND next_check IS NOT NULL;
 
 -- checkAt: checks a limit with waiting jobs at a time.
 UPDATE job_limit SET next_check = ? WHERE name = ? AND next_check IS NOT NULL;

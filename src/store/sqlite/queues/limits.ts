@@ -56,7 +56,10 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
     })
 }
 
-/** Frees a slot. If jobs wait for it, their limit is checked now. */
+/**
+ * Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
+ * leaves this room to the next job.
+ */
 export function releaseSlot(db: Database, { limit, owner, ticket }: Omit<ReleaseSlotEffect, 'kind'>): void {
   db.run(sql.limit.release, limit, holderOf(owner, ticket))
   if (!checkNow(db, limit)) db.run(sql.limit.dropIfUnused, limit)
@@ -64,14 +67,14 @@ export function releaseSlot(db: Database, { limit, owner, ticket }: Omit<Release
 
 /** Checks a limit at once. Returns false when no job waits for it. */
 function checkNow(db: Database, limit: string): boolean {
-  const isAwaited = db.run(sql.limit.checkNow, limit) > 0
+  const isAwaited = db.run(sql.limit.checkNow, monotonicMicros(), limit) > 0
   if (isAwaited) db.notify(DUE_CHANNEL)
   return isAwaited
 }
 
 /** Notes that a job waits for a limit. If it is the first one, the limit is checked now. */
 export function awaitLimit(db: Database, { limit }: AwaitLimitEffect): void {
-  if (db.first(sql.limit.await, limit.name, JSON.stringify(limit))) db.notify(DUE_CHANNEL)
+  if (db.first(sql.limit.await, limit.name, JSON.stringify(limit), monotonicMicros())) db.notify(DUE_CHANNEL)
 }
 
 function holderOf(owner: string, ticket: string): string {
@@ -162,7 +165,7 @@ class LimitCall {
   #noteSpec(limit: Limit): void {
     if (this.#seen.has(limit.name)) return
     this.#seen.add(limit.name)
-    this.#db.run(sql.limit.change, limit.name, JSON.stringify(limit))
+    this.#db.run(sql.limit.change, limit.name, JSON.stringify(limit), this.now)
   }
 
   /** Returns 0 when the limit has room for an attempt. */

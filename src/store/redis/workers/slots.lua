@@ -1,0 +1,33 @@
+-- Slots of limits: how they are released, and how a limit that jobs wait for is checked at once.
+
+-- Returns the server's time in microseconds, as the score of a check.
+local function microsNow()
+  local time = redis.call('TIME')
+  return time[1] .. string.format('%06d', time[2])
+end
+
+-- Checks a limit now if jobs wait for it. A limit that is due already keeps its turn. Returns false when no job waits.
+local function checkNow(checks, limit)
+  if not redis.call('ZSCORE', checks, limit) then return false end
+  redis.call('ZADD', checks, 'LT', microsNow(), limit)
+  return true
+end
+
+-- Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
+-- leaves this room to the next job. Returns false when no job waits.
+local function releaseSlot(limits, checks, slots, limit, holder)
+  redis.call('ZREM', slots, holder)
+  if checkNow(checks, limit) then return true end
+  if redis.call('ZCARD', slots) == 0 then redis.call('HDEL', limits, limit) end
+  return false
+end
+
+-- Releases the slots of owners without a lease, and returns their number.
+local function releaseOrphanedSlots(slots, leases)
+  local released = 0
+  for _, holder in ipairs(redis.call('ZRANGE', slots, 0, -1)) do
+    local stamp = tonumber(redis.call('ZSCORE', leases, string.match(holder, '^(.*) ') or '') or nil)
+    if not stamp or stamp < 0 then released = released + redis.call('ZREM', slots, holder) end
+  end
+  return released
+end
