@@ -296,3 +296,45 @@ test('a job that waits for a limit is cancelled at once, and never runs', async 
   expect((await ended.atLeast(2)).sort()).toEqual([1, 3])
   expect((await t.hq.find(waiting)).state).toBe('unknown')
 })
+
+test('a job that expires while it waits for a limit leaves its turn to the next one at once', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const ran = new Heard<number>()
+  const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
+    ran.say(n)
+    await opened
+  })
+  await t.work({ concurrency: 2 })
+  await Limited.performAsync(1)
+  await ran.atLeast(1)
+  for (let n = 0; n < 30; n++) await Limited.set({ expiresIn: 60 }).performAsync(0)
+  await Limited.performAsync(2)
+  await until(async () => (await t.hq.store.jobSets.size('limited:Limited')) === 31)
+  t.clock.ahead = 100
+  open()
+  expect(await ran.atLeast(2)).toEqual([1, 2])
+})
+
+test('many jobs of one key cost few calls of the store before the first job of another key starts', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const others = new Heard<string>()
+  const limit = { concurrency: 1, by: (key: string) => key }
+  const Keyed = t.hq.job('Keyed', { limit }, async (_ctx, key: string) => {
+    if (key === 'a') await opened
+    else others.say(key)
+  })
+  await Keyed.performBulk([...Array.from({ length: 1000 }, () => ['a'] as [string]), ['b']])
+  let calls = 0
+  const { limits } = t.hq.store
+  const { acquire } = limits
+  limits.acquire = (...request) => {
+    calls++
+    return acquire.call(limits, ...request)
+  }
+  await t.work({ concurrency: 2 })
+  await others.atLeast(1)
+  expect(calls).toBeLessThan(200)
+  open()
+})

@@ -1,9 +1,10 @@
 /** Asks the store whether limited jobs may start, with one call for all that were fetched together. */
 
-import type { Limit, LimitAnswer } from '../../store/contract.ts'
+import type { FetchedJob, Limit, LimitAnswer, ReleaseSlotEffect } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
-import type { Attempt } from '../run/attempt.ts'
-import { limitsOf } from '../run/limit.ts'
+import { type Attempt, openAttempt } from '../run/attempt.ts'
+import { limitsOf, mayBeLimited } from '../run/limit.ts'
+import type { Prefetch } from './prefetch.ts'
 
 /** When an attempt has not started this long after its time, the store is asked again. */
 const STALE_MS = 1000
@@ -11,10 +12,13 @@ const STALE_MS = 1000
 export interface LimitChecksOptions {
   /** Returns the owner of the fetched jobs. */
   owner: () => string
+  prefetch: Prefetch
   /** Returns whether the attempt still has its slot of the worker. */
   isCurrent: (attempt: Attempt) => boolean
+  /** Returns whether an attempt with room would start, and not be dropped. */
+  mayStart: (attempt: Attempt) => boolean
   start: (attempt: Attempt) => void
-  /** Called for an attempt whose limit has no room. */
+  /** Called for an attempt whose limit has no room; it may be of a job that was fetched ahead. */
   onOver: (attempt: Attempt, limit: Limit) => void
   /** Called when a limit has no key for the job. */
   onError: (attempt: Attempt, thrown: unknown) => void
@@ -32,6 +36,8 @@ interface Check {
 export class LimitChecks {
   readonly #engine: Engine
   readonly #options: LimitChecksOptions
+  /** The limits of jobs that were fetched ahead. */
+  readonly #limitsAhead = new WeakMap<FetchedJob, readonly Limit[]>()
   #checks: Check[] = []
 
   constructor(engine: Engine, options: LimitChecksOptions) {
@@ -52,31 +58,77 @@ export class LimitChecks {
     else this.#options.start(attempt)
   }
 
-  #plan(attempt: Attempt, limits: readonly Limit[], hasSlots = false): void {
-    const { ticket } = attempt.fetched
+  /** Leaves the room that a job was called for to the next one: the step that settles the attempt checks its limits. */
+  passRoomOn(attempt: Attempt): void {
+    if (!mayBeLimited(this.#engine, attempt)) return
+    try {
+      attempt.slotReleases = this.#releasesOf(attempt, limitsOf(this.#engine, attempt))
+    } catch {
+      // `by` throws: the job waited for none of its limits.
+    }
+  }
+
+  #releasesOf({ fetched: { ticket } }: Attempt, limits: readonly Limit[]): ReleaseSlotEffect[] {
     const owner = this.#options.owner()
-    attempt.slotReleases = limits
-      .filter(({ max }) => max > 0)
-      .map(({ name }) => ({ kind: 'release-slot', limit: name, owner, ticket }))
+    return limits.map(({ name }) => ({ kind: 'release-slot', limit: name, owner, ticket }))
+  }
+
+  #plan(attempt: Attempt, limits: readonly Limit[], hasSlots = false): void {
+    const withSlots = limits.filter(({ max }) => max > 0)
+    attempt.slotReleases = this.#releasesOf(attempt, withSlots)
     // The jobs of one answer are added in one turn of the event loop.
     if (this.#checks.push({ attempt, limits, hasSlots }) === 1) setImmediate(() => void this.#ask())
   }
 
   async #ask(): Promise<void> {
-    const { owner, isCurrent, requeue } = this.#options
+    const { owner, prefetch, isCurrent, requeue } = this.#options
     const checks = this.#checks.filter(({ attempt }) => isCurrent(attempt))
     this.#checks = []
     if (checks.length === 0) return
     const asked = performance.now()
+    const ahead = new Set(prefetch.jobs)
     const requests = checks.map(({ attempt, limits }) => ({ ticket: attempt.fetched.ticket, limits }))
     try {
       const answers = await this.#engine.store.limits.acquire(owner(), requests)
       for (const [i, check] of checks.entries()) this.#apply(check, answers[i] as LimitAnswer, asked)
+      const over = answers.flatMap((answer, i) => (answer.over === null ? [] : [checks[i]?.limits[answer.over]?.name]))
+      if (over.length > 0 && ahead.size > 0) this.#applyAhead(ahead, new Set(over))
     } catch (thrown) {
       const jids = checks.map(({ attempt }) => attempt.payload.jid)
       this.#engine.report(thrown, { during: 'asking for room in a limit', jids })
       for (const { attempt } of checks) if (isCurrent(attempt)) requeue(attempt)
     }
+  }
+
+  /**
+   * The answer for a limit without room holds for all jobs that were fetched before the store was asked. If each of them took
+   * a slot of the worker to ask, many jobs of one key would delay those of others.
+   */
+  #applyAhead(ahead: ReadonlySet<FetchedJob>, over: ReadonlySet<string | undefined>): void {
+    const attempts: [Attempt, Limit][] = []
+    this.#options.prefetch.remove((job) => {
+      const limits = ahead.has(job) ? this.#limitsOfAhead(job) : []
+      const limit = limits.find(({ name }) => over.has(name))
+      const attempt = limit && openAttempt(this.#engine, job)
+      if (!attempt || !this.#options.mayStart(attempt)) return false
+      attempts.push([attempt, limit])
+      return true
+    })
+    for (const [attempt, limit] of attempts) this.#options.onOver(attempt, limit)
+  }
+
+  /** Returns the limits of a job; none if it would fail or be dropped at its start. */
+  #limitsOfAhead(job: FetchedJob): readonly Limit[] {
+    let limits = this.#limitsAhead.get(job)
+    if (limits) return limits
+    try {
+      const attempt = openAttempt(this.#engine, job)
+      limits = attempt && mayBeLimited(this.#engine, attempt) ? limitsOf(this.#engine, attempt) : []
+    } catch {
+      limits = []
+    }
+    this.#limitsAhead.set(job, limits)
+    return limits
   }
 
   #apply(check: Check, { over, ms }: LimitAnswer, asked: number): void {

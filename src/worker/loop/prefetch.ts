@@ -103,9 +103,25 @@ export class Prefetch {
     return job
   }
 
+  /** The jobs, the oldest first. */
+  get jobs(): readonly FetchedJob[] {
+    return this.#jobs.slice(this.#first)
+  }
+
+  /** Removes the jobs for which a function returns true. */
+  remove(isRemoved: (job: FetchedJob) => boolean): void {
+    const watched = this.jobs.slice(0, Math.max(this.#watched, 0))
+    const others = this.jobs.slice(watched.length)
+    const isKept = (job: FetchedJob) => !isRemoved(job)
+    const left = watched.filter(isKept)
+    this.#watched -= watched.length - left.length
+    this.#jobs = [...left, ...others.filter(isKept)]
+    this.#first = 0
+  }
+
   /** Removes and returns all jobs, in their order. The capsule fetches ahead again after a further measurement. */
   drain(): FetchedJob[] {
-    const jobs = this.#jobs.slice(this.#first)
+    const jobs = [...this.jobs]
     this.#clear()
     this.#limit = 0
     this.#ended = 0

@@ -59,13 +59,18 @@ export class Slots {
     this.#buffer = buffer
     this.#limitChecks = new LimitChecks(engine, {
       owner: options.owner,
+      prefetch: this.prefetch,
       isCurrent: (attempt) => this.#isCurrent(attempt),
+      mayStart: ({ payload, fetched }) => !this.#mayBeCancelled(payload) && !this.#isLate(payload, fetched.text),
       start: (attempt) => {
         this.#start(attempt)
         wake()
       },
       onError: (attempt, thrown) => void this.#failBeforeStart(attempt, thrown),
-      onOver: (attempt, limit) => this.#end(attempt, awaitsLimit(engine, attempt, limit, { kind: 'not-started' })),
+      onOver: (attempt, limit) => {
+        this.#running.set(attempt.fetched.ticket, attempt)
+        this.#end(attempt, awaitsLimit(engine, attempt, limit, { kind: 'not-started' }))
+      },
       requeue: (attempt) => this.#end(attempt, requeue(engine, attempt, { kind: 'not-started' })),
     })
     this.#requeues = new RequeueBuffer(({ settlement, attempt }) => {
@@ -204,8 +209,7 @@ export class Slots {
 
   #admit(attempt: Attempt): void {
     const { payload } = attempt
-    const { text } = attempt.fetched
-    if (payload.expires_in !== undefined && isLate(payload, text, this.#engine.now())) {
+    if (this.#isLate(payload, attempt.fetched.text)) {
       this.#drop(attempt, { kind: 'expired' })
       return
     }
@@ -217,6 +221,10 @@ export class Slots {
     }
     if (mayBeLimited(this.#engine, attempt)) this.#limitChecks.add(attempt)
     else this.#start(attempt)
+  }
+
+  #isLate(payload: Payload, text: string): boolean {
+    return payload.expires_in !== undefined && isLate(payload, text, this.#engine.now())
   }
 
   /** Ends the attempt as if its handler had thrown. */
@@ -289,6 +297,7 @@ export class Slots {
   }
 
   #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
+    this.#limitChecks.passRoomOn(attempt)
     this.#endWithResult(attempt, dropped(this.#engine, attempt, outcome))
   }
 
