@@ -1,170 +1,167 @@
 /**
  * Deletes old batches, and makes sure that every batch ends: it changes members whose jobs another program has run, deleted,
- * killed or retried. One worker at a time does this. A walk through queues and sets may take long, so the pause after it is a
- * hundred times as long.
+ * killed or retried. One worker at a time does this.
+ *
+ * A member is changed when two walks in a row did not find its job where the batch says, and the batch had no progress
+ * meanwhile. Each step of Highkiq that moves a job against the order of a walk is progress of its batch (`moved`), so a job
+ * that exists during both walks is found in one of them.
  */
 
-import { pages } from '../inspect/walk.ts'
+import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { isBid, readPayload } from '../job/payload.ts'
-import type { BatchEffect, BatchRecord, MemberChange, MemberState, Scan, ScanPage, SetName } from '../store/contract.ts'
-import { LeaderLock, Periodic } from '../worker/background-service.ts'
+import type { BatchEffect, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
+import { Maintenance, WalkPace } from '../worker/maintenance.ts'
+import type { BatchMeta } from './batches.ts'
 
-const LOCK_SECONDS = 60
-const LOCK_RENEWAL_MS = 20_000
 const MIN_INTERVAL_SECONDS = 0.2
 /** A batch without progress for this long is checked. */
 const LOST_AFTER_MS = 3_600_000
-const WALKING_PART = 0.01
-const LONGEST_PAUSE_MS = 3_600_000
-/** The number of batches that one walk through queues and sets checks. */
-const BATCHES_PER_WALK = 1000
+/** A walk counts as this long at least: without an idle batch nothing is searched. */
+const SHORTEST_WALK_MS = 600
+const BATCH_PAGE = 1000
+/** The number of members that one walk through queues and sets looks for; a batch with more has a walk of its own. */
+const MEMBERS_PER_WALK = 100_000
 const PAGE = 500
 const PRUNED_AT_ONCE = 1000
 
-/** Where jobs of batches are, by batch and jid. */
-type Locations = Map<string, Map<string, 'waiting' | 'dead'>>
+/** An open member, and what seems to have happened to it; null: it is where its batch says. */
+interface Member {
+  state: MemberState
+  change: MemberChange | null
+}
 
-export class BatchMaintenance extends Periodic {
+/** Open members by batch and id. */
+type Members = Map<string, Map<string, Member>>
+
+export class BatchMaintenance extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
-  readonly #lock: LeaderLock
   readonly #lostAfterMs: number
-  readonly #walkingPart: number
+  readonly #pace: WalkPace
   /** The changes that the last walk found due, by batch and member, with the progress of the batch. */
   #suspects = new Map<string, number>()
-  /** When this process walks again, on the monotonic clock. */
-  #walkAgainAt = 0
 
   constructor(
     app: Pick<Engine, 'store' | 'now' | 'report'>,
     options: { everySeconds: number; lostAfterMs?: number; walkingPart?: number },
   ) {
-    const { everySeconds, lostAfterMs = LOST_AFTER_MS, walkingPart = WALKING_PART } = options
-    const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
-    const lock = new LeaderLock(() => app.store, 'batches', times)
-    super(app.report, {
-      during: 'batch maintenance',
-      everyMs: Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000,
-      lock,
-    })
+    const { everySeconds, lostAfterMs = LOST_AFTER_MS, walkingPart } = options
+    const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
+    super(app, 'batches', { during: 'batch maintenance', everyMs })
     this.#app = app
-    this.#lock = lock
     this.#lostAfterMs = lostAfterMs
-    this.#walkingPart = walkingPart
+    this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
   }
 
   /** Runs one round, unless another process holds the lock. */
   public override async run(): Promise<void> {
     const { store, now } = this.#app
-    if (this.isStopping || !(await this.#lock.acquire())) return
+    if (!(await this.isLeader())) return
     await store.batches.prune(now(), PRUNED_AT_ONCE)
-    if (performance.now() < this.#walkAgainAt) return
-    const began = performance.now()
-    await this.#walk()
-    const tookMs = performance.now() - began
-    // Without an idle batch nothing was searched, and the next call is as cheap.
-    const pause = Math.max(tookMs / this.#walkingPart, this.#lostAfterMs / 60)
-    this.#walkAgainAt = performance.now() + Math.min(pause, LONGEST_PAUSE_MS)
+    if (this.#pace.isDue) await this.#pace.run(() => this.#walk())
   }
 
-  async #walk(): Promise<void> {
+  async #walk(): Promise<'done' | 'stopped'> {
+    const suspects = new Map<string, number>()
+    for await (const batches of this.#idle()) {
+      const members = await this.#locate(batches)
+      for (const batch of batches) {
+        if (!(await this.isLeader())) return 'stopped'
+        await this.#check(batch, members.get(batch.bid) ?? new Map(), suspects)
+      }
+    }
+    this.#suspects = suspects
+    return 'done'
+  }
+
+  /** Yields the batches without progress, as many at a time as one walk looks for. */
+  async *#idle(): AsyncGenerator<BatchRecord[]> {
     const { store, now } = this.#app
     const before = now() - this.#lostAfterMs
-    const suspects = new Map<string, number>()
+    let batches: BatchRecord[] = []
+    let members = 0
     let after: BatchRecord | undefined
     do {
-      const idle = await store.batches.idle(before, { after, limit: BATCHES_PER_WALK })
-      const locations = idle.length > 0 ? await this.#locate(idle) : new Map()
-      for (const batch of idle) {
-        if (this.isStopping || !(await this.#lock.acquire())) return
-        await this.#check(batch, locations.get(batch.bid) ?? new Map(), suspects)
+      const page = await store.batches.idle(before, { after, limit: BATCH_PAGE })
+      for (const batch of page) {
+        const open = batch.pending + batch.dead
+        if (batches.length > 0 && members + open > MEMBERS_PER_WALK) {
+          yield batches
+          batches = []
+          members = 0
+        }
+        batches.push(batch)
+        members += open
       }
-      after = idle.length < BATCHES_PER_WALK ? undefined : idle.at(-1)
+      after = page.length < BATCH_PAGE ? undefined : page.at(-1)
     } while (after)
-    this.#suspects = suspects
+    if (batches.length > 0) yield batches
   }
 
-  /** Changes the members that two walks found somewhere else than the batch says, while nothing in the batch changed. */
-  async #check(
-    batch: BatchRecord,
-    locations: Map<string, 'waiting' | 'dead'>,
-    suspects: Map<string, number>,
-  ): Promise<void> {
-    const { store, now } = this.#app
-    const effects: BatchEffect[] = []
-    let after: string | undefined
-    do {
-      const { items, next } = await store.batches.members(batch.bid, { after, limit: PAGE })
-      for (const { id, state } of items) {
-        const change = changeOf(state, locations.get(id))
-        if (!change || (await this.#waitsInside(id, batch))) continue
-        const key = `${batch.bid} ${id} ${change}`
-        suspects.set(key, batch.progressAt)
-        if (this.#suspects.get(key) === batch.progressAt) effects.push(effectOf(batch, id, change))
+  /** Finds the jobs of open members, and returns all members. */
+  async #locate(batches: readonly BatchRecord[]): Promise<Members> {
+    const { store } = this.#app
+    const all: Members = new Map()
+    for (const { bid } of batches) {
+      const own = new Map<string, Member>()
+      for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
+        for (const { id, state } of items) own.set(id, { state, change: 'failed' })
       }
-      after = next ?? undefined
-    } while (after !== undefined)
+      all.set(bid, own)
+    }
+    const needle = all.size === 1 ? `"${batches[0]?.bid}"` : '"bid"'
+    for await (const { items } of jobsInOrder(store, needle)) {
+      for (const member of membersOf(items, all)) member.change = member.state === 'dead' ? 'waiting' : null
+      if (!(await this.isLeader())) return all
+    }
+    for await (const { items } of pages((after) => store.search.scanSet('dead', needle, { after, limit: PAGE }))) {
+      for (const member of membersOf(items, all)) member.change = member.state === 'dead' ? null : 'dead'
+    }
+    return all
+  }
+
+  /** Changes the members that two walks found changed in the same way, while nothing in the batch changed. */
+  async #check(batch: BatchRecord, members: ReadonlyMap<string, Member>, suspects: Map<string, number>): Promise<void> {
+    const { store, now } = this.#app
+    const { bid, progressAt } = batch
+    const { children = [] } = JSON.parse(batch.meta) as BatchMeta
+    const effects: BatchEffect[] = []
+    for (const [id, { change }] of members) {
+      if (!change || (await this.#waitsInside(id, children))) continue
+      const key = `${bid} ${id} ${change}`
+      suspects.set(key, progressAt)
+      if (this.#suspects.get(key) === progressAt) effects.push(effectOf(bid, children, id, change))
+    }
     if (effects.length === 0) return
-    const current = await store.batches.find(batch.bid)
-    if (current?.progressAt === batch.progressAt) await store.batches.apply(effects, now())
+    const current = await store.batches.find(bid)
+    if (current?.progressAt === progressAt) await store.batches.apply(effects, now())
   }
 
   /** Returns whether a member is a nested batch, or a job that waits in one: those change only with that batch. */
-  async #waitsInside(id: string, { meta }: BatchRecord): Promise<boolean> {
+  async #waitsInside(id: string, children: NonNullable<BatchMeta['children']>): Promise<boolean> {
     const { store } = this.#app
     if (isBid(id)) return (await store.batches.find(id)) !== null
-    const { children = [] } = JSON.parse(meta) as { children?: { jid: string; bid?: string }[] }
     const inner = children.find(({ jid }) => jid === id)?.bid
     return inner !== undefined && (await store.batches.find(inner))?.job?.jid === id
   }
+}
 
-  /** Finds the jobs of batches, in the order in which a job moves. */
-  async #locate(batches: readonly BatchRecord[]): Promise<Locations> {
-    const { store } = this.#app
-    const locations: Locations = new Map(batches.map(({ bid }) => [bid, new Map()]))
-    const [only, ...others] = locations.keys()
-    const needle = others.length === 0 ? `"${only}"` : '"bid"'
-    const inSet = (set: SetName, place: 'waiting' | 'dead' = 'waiting') =>
-      note(locations, place, (page) => store.search.scanSet(set, needle, page))
-    for (const { name } of await store.jobs.queues()) {
-      await note(locations, 'waiting', (page) => store.search.scanQueue(name, needle, page))
-    }
-    await note(locations, 'waiting', (page) => store.workers.fetched(page))
-    for (const { text } of await store.workers.running()) noteJob(locations, 'waiting', text)
-    await inSet('schedule')
-    await inSet('retry')
-    for (const { name } of await store.limits.list()) await inSet(`limited:${name}`)
-    await inSet('dead', 'dead')
-    return locations
+function* membersOf(items: readonly { text: string }[], all: Members): Generator<Member> {
+  for (const { text } of items) {
+    const payload = text.includes('"bid"') ? readPayload(text) : undefined
+    const member = payload && isBid(payload.bid) ? all.get(payload.bid)?.get(payload.jid) : undefined
+    if (member) yield member
   }
 }
 
-/** Returns what has happened to a member that is somewhere, or nowhere; undefined: the batch knows it. */
-function changeOf(state: MemberState, place: 'waiting' | 'dead' | undefined): MemberChange | undefined {
-  if (place === undefined) return 'failed'
-  if (place === 'dead') return state === 'dead' ? undefined : 'dead'
-  return state === 'dead' ? 'waiting' : undefined
-}
-
-function effectOf({ bid, meta }: BatchRecord, member: string, change: MemberChange): BatchEffect {
-  const { children = [] } = JSON.parse(meta) as { children?: { jid: string }[] }
+function effectOf(
+  bid: string,
+  children: NonNullable<BatchMeta['children']>,
+  member: string,
+  change: MemberChange,
+): BatchEffect {
   const place = children.findIndex(({ jid }) => jid === member)
   const text = JSON.stringify({ failed: { message: 'the job was not found any more' } })
   const isNoted = change === 'failed' && place >= 0
   return { kind: 'batch', bid, member, change, note: isNoted ? { key: String(place), text } : undefined }
-}
-
-function noteJob(locations: Locations, place: 'waiting' | 'dead', text: string): void {
-  const payload = text.includes('"bid"') ? readPayload(text) : undefined
-  if (payload && isBid(payload.bid)) locations.get(payload.bid)?.set(payload.jid, place)
-}
-
-async function note(
-  locations: Locations,
-  place: 'waiting' | 'dead',
-  read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>,
-): Promise<void> {
-  for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
-    for (const { text } of items) noteJob(locations, place, text)
-  }
 }

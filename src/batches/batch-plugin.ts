@@ -36,6 +36,14 @@ function changeOf(outcome: Outcome): MemberChange | undefined {
       return 'failed'
     case 'added-to-queue':
       return 'waiting'
+    case 'snoozed':
+    case 'released':
+    case 'paused':
+    case 'interrupted':
+    case 'not-started':
+    case 'rescued':
+    case 'changed':
+      return 'moved'
     default:
       return undefined
   }
@@ -43,7 +51,7 @@ function changeOf(outcome: Outcome): MemberChange | undefined {
 
 /** Returns what the parent in a flow reads about this child. */
 function noteOf({ hk_child }: Payload, outcome: Outcome, change: MemberChange): BatchNote | undefined {
-  if (hk_child === undefined || change === 'retrying' || change === 'waiting') return undefined
+  if (hk_child === undefined || change === 'retrying' || change === 'waiting' || change === 'moved') return undefined
   return { key: String(hk_child), text: textOf(outcome) }
 }
 

@@ -1,6 +1,6 @@
 /** Reads queues and job sets page by page. */
 
-import type { LimitedSet, Scan, ScanPage, Store } from '../store/contract.ts'
+import type { Entry, LimitedSet, Scan, ScanPage, SetName, Store, WaitingJob } from '../store/contract.ts'
 import type { Search } from './pattern.ts'
 
 /** One page of a list. Pass `next` as `after` to get the next page; it is null at the end. */
@@ -86,4 +86,30 @@ export async function scanFor<Item extends { text: string }, Job>(
 export async function limitedSets(store: Store): Promise<LimitedSet[]> {
   const limits = await store.limits.list()
   return limits.flatMap(({ name, waiting }): LimitedSet[] => (waiting > 0 ? [`limited:${name}`] : []))
+}
+
+/** A page of jobs. With `set` or `queue` they wait there; else workers have them. */
+export type JobPage =
+  | { set: SetName; items: readonly Entry[] }
+  | { queue: string; items: readonly WaitingJob[] }
+  | { items: readonly { text: string }[] }
+
+const WALK_PAGE = 500
+
+/**
+ * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues and to
+ * workers. A walk may miss only a job that moves against this order meanwhile: one that fails, snoozes or is put back. The
+ * jobs that wait contain `needle`. Without `queues` it walks through all queues.
+ */
+export async function* jobsInOrder(store: Store, needle: string, queues?: Iterable<string>): AsyncGenerator<JobPage> {
+  const paged = <Item>(read: (page: ScanPage) => Promise<Found<Item>>) =>
+    pages((after) => read({ after, limit: WALK_PAGE }))
+  for (const set of ['schedule', 'retry', ...(await limitedSets(store))] as const) {
+    for await (const { items } of paged((page) => store.search.scanSet(set, needle, page))) yield { set, items }
+  }
+  for (const queue of queues ?? (await store.jobs.queues()).map(({ name }) => name)) {
+    for await (const { items } of paged((page) => store.search.scanQueue(queue, needle, page))) yield { queue, items }
+  }
+  for await (const { items } of paged((page) => store.workers.fetched(page))) yield { items }
+  yield { items: await store.workers.running() }
 }

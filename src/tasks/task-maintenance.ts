@@ -1,22 +1,19 @@
 /**
  * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, ends deferred
  * rows whose deadline is over, frees window places of jobs that a program without tasks fetched, ends rows that are nowhere,
- * and deletes old tasks. A walk through queues and sets may take long, so the pause after it is a hundred times as long.
+ * and deletes old tasks.
  */
 
-import { pages } from '../inspect/walk.ts'
+import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
-import type { EventRecord, Scan, ScanPage, SetName, Store, TaskRecord } from '../store/contract.ts'
-import { LeaderLock, Periodic } from '../worker/background-service.ts'
+import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
+import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 import { OverdueRows } from './deferred.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
 
-const LOCK_SECONDS = 60
-/** Milliseconds between two attempts to acquire or renew the lock. */
-const LOCK_RENEWAL_MS = 20_000
 const MIN_INTERVAL_SECONDS = 0.2
 /** A task without progress for this long is idle. */
 const IDLE_MS = 10_000
@@ -25,9 +22,6 @@ const TASKS_AT_ONCE = 100
 const TASK_PAGE = 1000
 /** The number of tasks whose rows one walk through queues and sets looks for. */
 const TASKS_PER_WALK = 10_000
-/** The largest part of the time that walks may take. */
-const WALKING_PART = 0.01
-const LONGEST_PAUSE_MS = 3_600_000
 /** A walk counts as this long at least, although the store answers at once when no task is idle. */
 const SHORTEST_WALK_MS = 50
 const PAGE = 500
@@ -41,16 +35,13 @@ interface MissingRow {
 /** The indexes of the rows whose jobs were seen, by the id of the task. */
 type Seen = Map<string, Set<number>>
 
-export class TaskMaintenance extends Periodic {
+export class TaskMaintenance extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
-  readonly #lock: LeaderLock
   readonly #overdue: OverdueRows
   readonly #idleMs: number
-  readonly #walkingPart: number
+  readonly #pace: WalkPace
   /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
   #missing = new Map<string, string>()
-  /** When this process walks again, on the monotonic clock. */
-  #walkAgainAt = 0
 
   /**
    * `everySeconds` is the time between two rounds, at least MIN_INTERVAL_SECONDS; `walkingPart` is the largest part of the
@@ -60,25 +51,19 @@ export class TaskMaintenance extends Periodic {
     app: Pick<Engine, 'store' | 'now' | 'report'>,
     options: { everySeconds: number; idleMs?: number; walkingPart?: number },
   ) {
-    const { everySeconds, idleMs = IDLE_MS, walkingPart = WALKING_PART } = options
-    const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
-    const lock = new LeaderLock(() => app.store, 'tasks', times)
-    super(app.report, {
-      during: 'task maintenance',
-      everyMs: Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000,
-      lock,
-    })
+    const { everySeconds, idleMs = IDLE_MS, walkingPart } = options
+    const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
+    super(app, 'tasks', { during: 'task maintenance', everyMs })
     this.#app = app
-    this.#lock = lock
     this.#overdue = new OverdueRows(app)
     this.#idleMs = idleMs
-    this.#walkingPart = walkingPart
+    this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
   }
 
   /** Runs one round, unless another process holds the lock. */
   public override async run(): Promise<void> {
     const store = this.#app.store
-    if (!(await this.#isLeader())) return
+    if (!(await this.isLeader())) return
     const now = this.#app.now()
     await this.#overdue.endSome()
     const [cancelling, expired] = await Promise.all([
@@ -86,34 +71,25 @@ export class TaskMaintenance extends Periodic {
       store.tasks.expired(now, TASKS_AT_ONCE),
     ])
     for (const id of cancelling) {
-      if (!(await this.#isLeader())) return
+      if (!(await this.isLeader())) return
       await cancelRows(this.#app, id)
     }
     for (const id of expired) {
-      if (!(await this.#isLeader())) return
+      if (!(await this.isLeader())) return
       await removeTask(this.#app, id)
     }
-    if (performance.now() < this.#walkAgainAt) return
-    const began = performance.now()
-    await this.#walk(store, now - this.#idleMs)
-    const tookMs = Math.max(performance.now() - began, SHORTEST_WALK_MS)
-    this.#walkAgainAt = performance.now() + Math.min(tookMs / this.#walkingPart, LONGEST_PAUSE_MS)
-  }
-
-  /** Returns whether this process holds the lock and is not stopping. */
-  async #isLeader(): Promise<boolean> {
-    return !this.isStopping && (await this.#lock.acquire())
+    if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs))
   }
 
   /** Looks for the rows of all idle tasks. */
-  async #walk(store: Store, before: number): Promise<void> {
+  async #walk(store: Store, before: number): Promise<'done' | 'stopped'> {
     const missing = new Map<string, string>()
     for await (const tasks of this.#idle(store, before)) {
-      if (!(await this.#isLeader())) return
+      if (!(await this.isLeader())) return 'stopped'
       const seen = await this.#jobsSeen(store, tasks)
       const suspects: MissingRow[] = []
       for (const task of tasks) {
-        if (!(await this.#isLeader())) return
+        if (!(await this.isLeader())) return 'stopped'
         const away = await this.#recount(store, task, seen)
         // Before that time the row only frees its place in the window.
         if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
@@ -126,6 +102,7 @@ export class TaskMaintenance extends Periodic {
       if (suspects.length > 0) await this.#endLostRows(store, suspects)
     }
     this.#missing = missing
+    return 'done'
   }
 
   /** Lists all idle tasks, as many at a time as one walk looks for. */
@@ -174,8 +151,9 @@ export class TaskMaintenance extends Periodic {
     const own = new Set(tasks.map(({ queue }) => queue))
     const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
     const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
-    for (const queue of others) await this.#addQueue(store, elsewhere, queue)
-    await this.#addSet(store, dead, 'dead')
+    for await (const { items } of jobsInOrder(store, needleOf(elsewhere), others)) addJobs(elsewhere, items)
+    const search = pages((after) => store.search.scanSet('dead', needleOf(dead), { after, limit: PAGE }))
+    for await (const { items } of search) addJobs(dead, items)
     const moved = new Set<string>()
     for (const task of tasks) if (await this.#hasMoved(store, task)) moved.add(task.id)
     const lost = suspects.filter(
@@ -194,21 +172,9 @@ export class TaskMaintenance extends Periodic {
    */
   async #jobsSeen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
     const seen = emptyFor(tasks)
-    for (const queue of new Set(tasks.map((task) => task.queue))) await this.#addQueue(store, seen, queue)
-    await addJobs(seen, (page) => store.workers.fetched(page))
-    for (const { text } of await store.workers.running()) addJob(seen, text)
-    await this.#addSet(store, seen, 'schedule')
-    await this.#addSet(store, seen, 'retry')
-    for (const { name } of await store.limits.list()) await this.#addSet(store, seen, `limited:${name}`)
+    const queues = new Set(tasks.map(({ queue }) => queue))
+    for await (const { items } of jobsInOrder(store, needleOf(seen), queues)) addJobs(seen, items)
     return seen
-  }
-
-  #addQueue(store: Store, seen: Seen, queue: string): Promise<void> {
-    return addJobs(seen, (page) => store.search.scanQueue(queue, needleOf(seen), page))
-  }
-
-  #addSet(store: Store, seen: Seen, set: SetName): Promise<void> {
-    return addJobs(seen, (page) => store.search.scanSet(set, needleOf(seen), page))
   }
 
   /** Returns the open rows that are neither in the backlog nor parked, and were not seen. */
@@ -262,17 +228,10 @@ function needleOf(seen: Seen): string {
   return others.length === 0 ? `"${id}"` : '"hk_task"'
 }
 
-function addJob(seen: Seen, job: string): void {
-  const payload = job.includes('"hk_task"') ? readPayload(job) : undefined
-  const indexes = payload?.hk_task === undefined ? undefined : seen.get(payload.hk_task)
-  if (payload && indexes) for (const jid of jidsOf(payload)) indexes.add(splitTaskJid(jid).index)
-}
-
-async function addJobs(
-  seen: Seen,
-  read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>,
-): Promise<void> {
-  for await (const { items } of pages((after) => read({ after, limit: PAGE }))) {
-    for (const { text } of items) addJob(seen, text)
+function addJobs(seen: Seen, items: readonly { text: string }[]): void {
+  for (const { text } of items) {
+    const payload = text.includes('"hk_task"') ? readPayload(text) : undefined
+    const indexes = payload?.hk_task === undefined ? undefined : seen.get(payload.hk_task)
+    if (payload && indexes) for (const jid of jidsOf(payload)) indexes.add(splitTaskJid(jid).index)
   }
 }

@@ -9,32 +9,25 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { pages } from '../inspect/walk.ts'
+import { jobsInOrder } from '../inspect/walk.ts'
 import { readPayload } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'
-import type { Scan, ScanPage, Store, UniqueLock } from '../store/contract.ts'
-import { LeaderLock, Periodic } from '../worker/background-service.ts'
+import type { UniqueLock } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
+import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 
 const EVERY_MS = 30_000
 const GONE_MS = 60_000
-/** The largest part of the time that walks may take. */
-const WALKING_PART = 0.01
-const LONGEST_PAUSE_MS = 3_600_000
-const LOCK_SECONDS = 60
-const LOCK_RENEWAL_MS = 20_000
 const PAGE = 500
 /** The number of locks whose jobs one walk looks for. */
 const LOCKS_PER_WALK = 100_000
 
-export class OrphanedLocks extends Periodic {
+export class OrphanedLocks extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now'>
-  readonly #lock: LeaderLock
   readonly #goneMs: number
-  readonly #walkingPart: number
+  readonly #pace: WalkPace
   /** When each walk ended whose suspicions are stored, on the monotonic clock. */
   #walks = new Map<string, number>()
-  #walkAgainAt = 0
 
   /**
    * `goneMs` is the shortest time between the two walks that do not find a job; `walkingPart` is the largest part of the time
@@ -42,29 +35,32 @@ export class OrphanedLocks extends Periodic {
    */
   constructor(
     app: Pick<Engine, 'store' | 'now' | 'report'>,
-    { goneMs = GONE_MS, walkingPart = WALKING_PART }: { goneMs?: number; walkingPart?: number } = {},
+    { goneMs = GONE_MS, walkingPart }: { goneMs?: number; walkingPart?: number } = {},
   ) {
-    const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
-    const lock = new LeaderLock(() => app.store, 'unique-locks', times)
-    super(app.report, { during: 'releasing locks of jobs that are gone', everyMs: EVERY_MS, first: 'later', lock })
+    const during = 'releasing locks of jobs that are gone'
+    super(app, 'unique-locks', { during, everyMs: EVERY_MS, first: 'later' })
     this.#app = app
-    this.#lock = lock
     this.#goneMs = goneMs
-    this.#walkingPart = walkingPart
+    this.#pace = new WalkPace(walkingPart)
   }
 
   /** Runs one round, unless another process holds the leader lock or the last walk was a short while ago. */
   public override async run(): Promise<void> {
-    if (performance.now() < this.#walkAgainAt) return
+    if (!this.#pace.isDue) return
     const { store, now } = this.#app
     const first = await store.unique.list({ limit: 1 }, now())
-    if ((first.locks.length === 0 && first.next === null) || !(await this.#isLeader())) return
+    if ((first.locks.length === 0 && first.next === null) || !(await this.isLeader())) return
+    await this.#pace.run(() => this.#walk())
+  }
+
+  async #walk(): Promise<'done' | 'stopped'> {
+    const { store } = this.#app
     const began = performance.now()
     const walk = randomUUID()
     const walks = new Map<string, number>()
     for await (const locks of this.#locks()) {
       const gone = await this.#withoutJobs(locks)
-      if (!gone) return
+      if (!gone) return 'stopped'
       const overdue: (UniqueLock & { suspicion: string })[] = []
       const fresh: UniqueLock[] = []
       for (const lock of gone) {
@@ -77,11 +73,7 @@ export class OrphanedLocks extends Periodic {
       if (fresh.length > 0) await store.unique.suspect(fresh, walk)
     }
     this.#walks = walks.set(walk, performance.now())
-    this.#walkAgainAt = performance.now() + Math.min((performance.now() - began) / this.#walkingPart, LONGEST_PAUSE_MS)
-  }
-
-  async #isLeader(): Promise<boolean> {
-    return !this.isStopping && (await this.#lock.acquire())
+    return 'done'
   }
 
   /** Yields the locks that must not outlive their jobs, as many at a time as one walk looks for. */
@@ -101,39 +93,16 @@ export class OrphanedLocks extends Periodic {
   /** Returns the locks whose jobs are nowhere; undefined when this process is no longer the leader. */
   async #withoutJobs(locks: readonly UniqueLock[]): Promise<UniqueLock[] | undefined> {
     const missing = new Map(locks.map((lock) => [`${lock.key} ${lock.holder}`, lock]))
-    for await (const texts of textsOfJobs(this.#app.store)) {
-      for (const text of texts) {
+    for await (const { items } of jobsInOrder(this.#app.store, NEEDLE)) {
+      for (const { text } of items) {
         const payload = text.includes(NEEDLE) ? readPayload(text) : undefined
         for (const { key } of payload ? readUnique(payload) : []) missing.delete(`${key} ${payload?.jid}`)
       }
-      if (missing.size === 0 || !(await this.#isLeader())) break
+      if (missing.size === 0 || !(await this.isLeader())) break
     }
-    return (await this.#isLeader()) ? [...missing.values()] : undefined
+    return (await this.isLeader()) ? [...missing.values()] : undefined
   }
 }
 
 /** The text of each job with a lock contains it. */
 const NEEDLE = '"hk_unique"'
-
-/** Yields the texts of all unique jobs that wait or run, in the order in which a job moves without an effect. */
-async function* textsOfJobs(store: Store): AsyncGenerator<string[]> {
-  const limits = (await store.limits.list()).map(({ name }) => `limited:${name}` as const)
-  for (const set of ['schedule', 'retry', ...limits] as const) {
-    yield* textsOf((page) => store.search.scanSet(set, NEEDLE, page))
-  }
-  for (const { name } of await store.jobs.queues()) {
-    yield* textsOf((page) => store.search.scanQueue(name, NEEDLE, page))
-  }
-  yield* textsOf((page) => store.workers.fetched(page))
-  yield textsIn(await store.workers.running())
-}
-
-async function* textsOf(
-  read: (page: ScanPage) => Promise<Pick<Scan<{ text: string }>, 'items' | 'next'>>,
-): AsyncGenerator<string[]> {
-  for await (const { items } of pages((after) => read({ after, limit: PAGE }))) yield textsIn(items)
-}
-
-function textsIn(items: readonly { text: string }[]): string[] {
-  return items.map(({ text }) => text)
-}

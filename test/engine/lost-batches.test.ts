@@ -1,7 +1,7 @@
-import type { JobContext } from 'highkiq'
+import { type JobContext, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
-import { type Bench, bench } from './bench.ts'
+import { type Bench, bench, until } from './bench.ts'
 
 /** Maintenance that changes a member in its second walk, and walks again at once. */
 function checkOf({ hq, clock }: Bench): () => Promise<void> {
@@ -82,4 +82,39 @@ test('a batch is deleted when its time is over', async () => {
   t.clock.ahead = 100
   await check()
   expect(await t.hq.batches.get(bid)).toBe(null)
+})
+
+test('a job that is due while a walk goes on is not lost', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', () => {})
+  const bid = await t.hq.batch({}, () => Work.performIn(1e6))
+  const { jobSets, search } = t.hq.store
+  const [entry] = await jobSets.page('schedule', { limit: 1 })
+  if (!entry) throw new Error('nothing is scheduled')
+  const { text, score } = entry
+  const { scanSet } = search
+  search.scanSet = async (set, ...rest) => {
+    const due = { text, score, to: { to: 'queue', queue: 'default', text, end: 'back' } } as const
+    if (set === 'schedule') expect(await jobSets.swap('schedule', [due], t.clock.now())).toEqual(['ok'])
+    return scanSet.call(search, set, ...rest)
+  }
+  const check = checkOf(t)
+  for (let i = 0; i < 3; i++) {
+    await check()
+    await search.pull('default', [{ text, to: { to: 'schedule', text, score } }], t.clock.now())
+  }
+  expect(await t.hq.batches.get(bid)).toMatchObject({ pending: 1, failed: 0 })
+})
+
+test('a job that snoozes is progress of its batch, and the batch is not idle', async () => {
+  const t = bench()
+  const Poll = t.hq.job('Poll', () => {
+    throw new Snooze(1e6)
+  })
+  const bid = await t.hq.batch({}, () => Poll.performAsync())
+  const { progressAt } = (await t.hq.store.batches.find(bid)) ?? {}
+  t.clock.ahead = 100
+  await t.work()
+  await until(async () => (await t.set('schedule')).length === 1)
+  expect((await t.hq.store.batches.find(bid))?.progressAt).toBeGreaterThan((progressAt as number) + 99_000)
 })

@@ -116,6 +116,11 @@ export class BatchLedger {
     const state = stateAfter(change)
     const batch = old === undefined || old === state ? undefined : this.#tables.load(bid)
     if (!batch) return undefined
+    if (change === 'moved') {
+      batch.progressAt = this.#now
+      this.#tables.save(batch)
+      return undefined
+    }
     this.#tables.setMember(bid, member, state)
     if (old === 'dead') batch.dead--
     else batch.pending--

@@ -123,6 +123,8 @@ export interface RecordEffect {
 /** How a member of a batch goes on, or how it has ended. */
 export type MemberChange =
   | 'waiting'
+  /** It goes on waiting, in another place. This counts as progress of the batch, and changes nothing else. */
+  | 'moved'
   /** Its attempt failed, and it runs again. */
   | 'retrying'
   /** It is in the dead set. */

@@ -322,13 +322,18 @@ export const batches: Case[] = [
     },
   },
   {
-    name: 'a job that waits again, or is moved, keeps its batch as it is',
+    name: 'a job that waits again keeps its batch as it is, and one that is moved is its progress',
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
       const owner = await t.owner()
       const [a] = await t.fetch(owner, 'q')
       await t.settleAndFetch(owner, { settlements: [release(a, { effects: [effect(1, 'a', 'waiting')] })] })
       expect(await find(t, 1)).toMatchObject({ pending: 1, progressAt: NOW })
+      await change(t, [1, 'a', 'retrying'])
+      const [again] = await t.fetch(owner, 'q')
+      const moved = [effect(1, 'a', 'moved'), effect(1, 'b', 'moved')]
+      await t.settleAndFetch(owner, { settlements: [release(again, { effects: moved })], now: NOW + 5 })
+      expect(await find(t, 1)).toMatchObject({ pending: 1, retrying: 1, progressAt: NOW + 5, completedAt: null })
     },
   },
   {

@@ -149,6 +149,7 @@ function changeMember(bid, member, change, note)
   local old, state = redis.call('HGET', members, member), MEMBER_AFTER[change]
   local batch = old and old ~= state and batchOf(bid)
   if not batch then return end
+  if change == 'moved' then return saveBatch(batch) end
   if state then redis.call('HSET', members, member, state) else redis.call('HDEL', members, member) end
   local function add(name, n) batch[name] = batch[name] + n end
   add(old == DEAD_MEMBER and 'dead' or 'pending', -1)
