@@ -124,12 +124,14 @@ writeFileSync(
 )
 
 // The reference of errors, from the table of codes.
-const errors = readFileSync(new URL('../src/job/errors.ts', import.meta.url), 'utf8')
+const errors = readFileSync(new URL('../src/job/error-codes.ts', import.meta.url), 'utf8')
 const table = /const STATUS = \{\n(.*?)\n\} as const/s.exec(errors)?.[1] ?? ''
 const rows = [...table.matchAll(/\/\*\* (.*?) \*\/\s+(\w+): (\d+),/g)].map(
   ([, meaning, code, status]) => `| \`${code}\` | ${meaning} | ${status} |`,
 )
-if (rows.length !== table.split('\n').length / 2) throw new Error('errors.ts: each code needs a comment of one line')
+if (rows.length !== table.split('\n').length / 2) {
+  throw new Error('error-codes.ts: each code needs a comment of one line')
+}
 const intro = `# Errors
 
 Highkiq throws \`HighkiqError\`s. A push that could not be stored throws a \`PushError\`, which also has \`jids\`, \`maybePushed\`, \`notPushed\` and \`pushed\`.
@@ -143,7 +145,7 @@ Highkiq throws \`HighkiqError\`s. A push that could not be stored throws a \`Pus
 
 The codes of rows that failed are in [tasks.md](tasks.md#why-a-row-is-error).
 
-This page is generated from \`src/job/errors.ts\`.
+This page is generated from \`src/job/error-codes.ts\`.
 
 | code | meaning | status |
 |---|---|---|

@@ -1,23 +1,13 @@
-import { checkArgs, checkReadable } from '../job/args.ts'
+import { checkReadable } from '../job/args.ts'
 import { Chain, type Middleware } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
-import type { Logger } from '../job/logger.ts'
-import {
-  editPayload,
-  floatsOf,
-  newJid,
-  type Payload,
-  readPayload,
-  timeOf,
-  type Wire,
-  writePayload,
-} from '../job/payload.ts'
-import { baseQueue } from '../job/priority.ts'
-import { type JobLock, type OnConflict, readUnique } from '../job/unique.ts'
-import type { PushItem, Store, UniqueClaim } from '../store/contract.ts'
+import { editPayload, type Payload, readPayload, timeOf, type Wire } from '../job/payload.ts'
+import type { OnConflict } from '../job/unique.ts'
+import type { Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
+import { JobWriter, type JobWriterOptions } from './job-writer.ts'
 import { Override } from './override.ts'
 import type { Conflict, DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
 import {
@@ -30,10 +20,9 @@ import {
   refuseOrdered,
 } from './request.ts'
 import { StoreTarget } from './store-target.ts'
-import { type Template, type TemplateCache, templateOf } from './template.ts'
-import { trackOf } from './track.ts'
+import { type TemplateCache, templateOf } from './template.ts'
 
-export interface ClientOptions extends RequestContext {
+export interface ClientOptions extends JobWriterOptions, Omit<RequestContext, 'strictArgs'> {
   store: () => Store
   /** Opens another store. @throws UNKNOWN_STORE, INVALID_OPTION */
   open: (url: string) => Store
@@ -42,11 +31,6 @@ export interface ClientOptions extends RequestContext {
   replaceHolder: (store: Store, payload: Payload, conflict: Conflict) => Promise<boolean>
   /** Runs `work` with the values that came with a payload. */
   within: (payload: Payload, work: () => unknown) => unknown
-  log: Logger
-  strictArgs: 'raise' | 'warn' | false
-  maxArgsBytes: { warn: number; refuse: number }
-  /** The most jobs of queues, by name. */
-  maxLengths: ReadonlyMap<string, number>
 }
 
 /** A bulk push: jobs of one class that share all options. */
@@ -117,6 +101,7 @@ interface Shared {
 
 /** Pushing: a request becomes a payload, passes the client middleware, is checked, and goes to its target. */
 export class Client implements Pusher, PushPipe {
+  readonly writer: JobWriter
   readonly #options: ClientOptions
   readonly #shared: Shared
   /** The other store to which this client pushes. */
@@ -129,6 +114,7 @@ export class Client implements Pusher, PushPipe {
     from?: { shared: Shared; other?: StoreTarget; inner?: Chain<Payload, Payload | null> },
   ) {
     this.#options = options
+    this.writer = new JobWriter(options)
     this.#other = from?.other
     this.#inner = from?.inner
     this.#shared = from?.shared ?? {
@@ -295,13 +281,15 @@ export class Client implements Pusher, PushPipe {
     if (!this.isPlain) return this.#passed(request)
     const now = this.#options.now()
     const isRepeated = cache?.now === now && this.#options.strictArgs === 'raise'
-    if (isRepeated && cache.template) return this.#fill(cache.template, request.args)
+    if (isRepeated && cache.template) return this.writer.fill(cache.template, request.args)
     const payload = this.normalise(request)
     const prepared = this.write(payload, request.idempotent)
     if (cache && request.jid === undefined) {
       cache.now = now
       // A single push needs no template.
-      cache.template = isRepeated ? templateOf(payload, prepared.destination, this.#json(payload.args)) : undefined
+      cache.template = isRepeated
+        ? templateOf(payload, prepared.destination, this.writer.json(payload.args))
+        : undefined
     }
     return prepared
   }
@@ -318,7 +306,7 @@ export class Client implements Pusher, PushPipe {
   }
 
   replaceHolder(store: Store, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {
-    const payload = this.opened(readPayload(prepared.destination.text) as Payload)
+    const payload = this.writer.opened(readPayload(prepared.destination.text) as Payload)
     return this.#options.replaceHolder(store, payload, conflict)
   }
 
@@ -351,74 +339,8 @@ export class Client implements Pusher, PushPipe {
   }
 
   write(payload: Payload, once = false): PreparedPush {
-    this.check(payload)
-    const { jid, queue, at } = payload
-    const now = this.#options.now()
-    // The object may belong to middleware, so it is copied before it changes.
-    const job = this.isPlain ? payload : { ...payload }
-    if (at !== undefined) delete job.at
-    let destination: PushItem
-    if (typeof at === 'number' && at * 1000 > now) {
-      delete job.enqueued_at
-      destination = { to: 'schedule', text: this.#write(job), score: at }
-    } else {
-      job.enqueued_at = timeOf(now, this.wire)
-      destination = { to: 'queue', queue, text: this.#write(job), end: 'back' }
-    }
-    if (once) destination.once = jid
-    const locks = payload.hk_unique === undefined ? [] : readUnique(payload)
-    if (locks.length > 0) destination.unique = { jid, claims: locks.map(claimOf) }
-    const track = trackOf(payload, now)
-    const { maxLengths } = this.#options
-    // Rows, jobs of batches and runs of cron entries are never refused.
-    const isOwn = !track && payload.hk_cron === undefined && payload.bid === undefined
-    const most = maxLengths.size > 0 && isOwn && maxLengths.get(baseQueue(queue))
-    if (most) destination.maxLength = most
-    return track ? { jid, destination, payload, track } : { jid, destination, payload }
-  }
-
-  /** Checks that the arguments survive JSON. @throws INVALID_ARGS */
-  check(payload: Pick<Payload, 'class' | 'args' | 'jid' | 'wrapped'>): void {
-    const { strictArgs, log } = this.#options
-    if (!strictArgs) return
-    try {
-      checkArgs(payload.args, payload.wrapped ?? payload.class)
-    } catch (thrown) {
-      if (strictArgs === 'raise') throw thrown
-      log.warn({ jid: payload.jid }, (thrown as Error).message)
-    }
-  }
-
-  /** Returns the payload as it is stored: with `encrypt` its last argument is encrypted. @throws INVALID_ARGS, INVALID_OPTION */
-  sealed<P extends Payload>(payload: P): P {
-    const { encryption, wire } = this.#options
-    if (!payload.encrypt) return payload
-    if (encryption) return { ...payload, args: encryption.seal(payload, floatsOf(wire)) }
-    throw invalidOption(
-      `${payload.class}: encrypt needs keys: new Highkiq({ encryption: { keys: { 1: key }, active: 1 } })`,
-    )
-  }
-
-  /** Returns a stored payload with its arguments in plain text. @throws DECRYPTION_FAILED, INVALID_OPTION */
-  opened(payload: Payload): Payload {
-    const { encryption } = this.#options
-    if (!payload.encrypt) return payload
-    if (encryption) return { ...payload, args: encryption.open(payload) }
-    throw invalidOption(`${payload.class}: its last argument is encrypted, and this app has no option encryption`)
-  }
-
-  /** Warns about large jobs. @throws ARGS_TOO_LARGE */
-  weigh(job: string, text: string): void {
-    const { maxArgsBytes, log } = this.#options
-    if (text.length <= maxArgsBytes.warn) return
-    const bytes = Buffer.byteLength(text)
-    if (bytes > maxArgsBytes.refuse) {
-      throw new HighkiqError(
-        'ARGS_TOO_LARGE',
-        `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
-      )
-    }
-    log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
+    // The object may belong to middleware.
+    return this.writer.prepare(this.isPlain ? payload : { ...payload }, once)
   }
 
   /**
@@ -436,9 +358,9 @@ export class Client implements Pusher, PushPipe {
     const passing = this.#options.within(before, () => this.pass({ ...before, queue }))
     const passed = (await passing) as Payload | null
     if (!passed) return null
-    this.check(passed)
+    this.writer.check(passed)
     // Middleware may have replaced the encrypted argument. Otherwise it stays, also if another program encrypted it.
-    const after = passed.encrypt && stringifyJson(passed.args.at(-1)) !== last ? this.sealed(passed) : passed
+    const after = passed.encrypt && stringifyJson(passed.args.at(-1)) !== last ? this.writer.sealed(passed) : passed
     const ours: Partial<Payload> = { enqueued_at, at: undefined }
     // Without a prototype, so that a field may have any name.
     const changes: Partial<Payload> = Object.assign(Object.create(null), ours)
@@ -463,28 +385,4 @@ export class Client implements Pusher, PushPipe {
     const passed = await this.pass(this.normalise(request))
     return passed && this.write(passed, request.idempotent)
   }
-
-  #fill({ payload, queue, head, middle, tail }: Template, args: unknown[]): PreparedPush {
-    checkArgs(args, payload.wrapped ?? payload.class)
-    const jid = newJid()
-    const text = head + this.#json(args) + middle + jid + tail
-    checkReadable(text, payload.class)
-    this.weigh(payload.class, text)
-    return { jid, destination: { to: 'queue', queue, text, end: 'back' }, payload }
-  }
-
-  #json(args: unknown[]): string {
-    return stringifyJson(args, floatsOf(this.wire))
-  }
-
-  #write(payload: Payload): string {
-    const text = writePayload(this.sealed(payload), this.wire)
-    checkReadable(text, payload.class)
-    this.weigh(payload.class, text)
-    return text
-  }
-}
-
-function claimOf({ key, until, ends }: JobLock): UniqueClaim {
-  return { key, ...(ends === undefined ? {} : { ends }), ...(until === 'time' ? { outlives: true } : {}) }
 }

@@ -103,7 +103,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   async performInline(...args: Args): Promise<Result> {
     const payload = await this.#client.pass(this.#client.normalise(this.request(args)))
     if (!payload) return null as Result
-    this.#client.check(payload)
+    this.#client.writer.check(payload)
     return (await this.#app.run(readPayload(writePayload(payload)) as Payload)) as Result
   }
 

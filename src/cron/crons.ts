@@ -62,7 +62,7 @@ export class Crons {
     if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
     this.#checkJob(`cron ${name}`, job)
     const { args } = entry
-    if (Array.isArray(args)) this.#app.client.check({ class: job.name, args, jid: '' })
+    if (Array.isArray(args)) this.#app.client.writer.check({ class: job.name, args, jid: '' })
     this.entries.set(name, entry)
     return this.get(name)
   }

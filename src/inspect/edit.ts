@@ -60,7 +60,7 @@ export async function duplicateJob(app: AppPort, ref: WaitingRef): Promise<strin
   if (job.hk_task !== undefined && !isTracked) {
     throw invalid(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`)
   }
-  const { class: name, args, ...rest } = app.client.opened(job)
+  const { class: name, args, ...rest } = app.client.writer.opened(job)
   const members = Object.entries(rest).filter(
     ([member]) => !OWN.has(member) && (member === 'hk_context' || !member.startsWith('hk_')),
   )
@@ -97,10 +97,10 @@ function editedText({ client }: AppPort, text: string, args: unknown[]): string 
   if (job.wrapped !== undefined) throw invalid(`${nameOf(text)} belongs to Active Job: change it in Rails`)
   checkArgs(args, job.class)
   const isKept = job.encrypt === true && args.length >= 2 && args.at(-1) === HIDDEN
-  const stored = isKept ? [...args.slice(0, -1), job.args.at(-1)] : client.sealed({ ...job, args }).args
+  const stored = isKept ? [...args.slice(0, -1), job.args.at(-1)] : client.writer.sealed({ ...job, args }).args
   const edited = editPayload(text, { args: stored }, client.wire)
   checkReadable(edited, job.class)
-  client.weigh(job.class, edited)
+  client.writer.weigh(job.class, edited)
   return edited
 }
 

@@ -295,7 +295,7 @@ function writeNew(job: NewEntry, client: AppPort['client']): string {
   const { at: _, enqueued_at: __, ...rest } = { queue: 'default', jid: newJid(), ...job } as Payload
   checkQueueName(rest.queue)
   const isPlain = Array.isArray(rest.args) && !isSealed(rest.args.at(-1))
-  return writePayload(isPlain ? client.sealed(rest as Payload) : rest, client.wire)
+  return writePayload(isPlain ? client.writer.sealed(rest as Payload) : rest, client.wire)
 }
 
 /** Returns a short cursor for the position between two entries. */

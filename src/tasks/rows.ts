@@ -103,7 +103,7 @@ export class RowWriter {
 
   #keep(row: Row, stored: NewRow): void {
     this.#last = row
-    this.#app.client.weigh(this.#target.payload.class, stored.args)
+    this.#app.client.writer.weigh(this.#target.payload.class, stored.args)
     this.#chunk.push(stored)
     this.#characters += stored.args.length + (stored.source?.length ?? 0)
   }
@@ -166,8 +166,8 @@ export class RowWriter {
       if (fitsTemplate) return { args: bare, ...about, rejected }
       return { args: this.#textWithout({ ...payload, args }, ['jid']), ...about, job: payload.class, rejected }
     }
-    client.check(after)
-    const sealed = client.sealed(after)
+    client.writer.check(after)
+    const sealed = client.writer.sealed(after)
     if (after.queue !== payload.queue) {
       throw invalid(
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,

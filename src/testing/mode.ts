@@ -85,7 +85,7 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
 
   async #drainPushed(): Promise<void> {
     for (const text of this.#batches.drainPushed()) {
-      await this.accept(this.app.client.opened(readPayload(text) as Payload))
+      await this.accept(this.app.client.writer.opened(readPayload(text) as Payload))
     }
   }
 
@@ -145,7 +145,7 @@ export class Inline extends TestTarget {
 
 /** Returns a job as a worker would read it, its arguments in plain text; a scheduled one has its time in `at`. */
 export function arrived(app: AppPort, { destination }: Pick<PreparedPush, 'destination'>): Payload {
-  const payload = app.client.opened(readPayload(destination.text) as Payload)
+  const payload = app.client.writer.opened(readPayload(destination.text) as Payload)
   if (destination.to !== 'queue') payload.at = destination.score
   return payload
 }

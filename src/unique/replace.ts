@@ -30,8 +30,8 @@ export async function replaceHolder(
   if (!job) return readUnique(refused).every(({ until }) => KEPT.has(until)) && isRunning(store, conflict.holder)
   const { args } = refused
   const payload = readPayload(job.text) as Payload
-  const text = editPayload(job.text, { args: app.client.sealed({ ...payload, args }).args }, app.client.wire)
-  app.client.weigh(payload.class, text)
+  const text = editPayload(job.text, { args: app.client.writer.sealed({ ...payload, args }).args }, app.client.wire)
+  app.client.writer.weigh(payload.class, text)
   const [answer] = await swap(app, store, job, text, conflict)
   if (answer === 'error') {
     throw new HighkiqError('STORE_UNUSABLE', `the store can't change job ${job.jid}: does a key hold something else?`)
