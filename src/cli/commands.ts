@@ -43,6 +43,7 @@ const GROUPS = {
     queues.registerResume,
     processes.registerQuiet,
     processes.registerStop,
+    processes.registerConcurrency,
     batches.register,
     cron.register,
     locks.register,

@@ -1,6 +1,7 @@
 import type { AppPort } from '../app/port.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
+import { checkSlots, type SlotOptions } from '../job/slots.ts'
 import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
 
 /** All processes send a heartbeat every 10 seconds, Sidekiq's too. */
@@ -97,14 +98,29 @@ export class Process {
     return this.#send('TTIN')
   }
 
+  /**
+   * Changes how many jobs one of its capsules runs at the same time, until it ends. Resolves with false if the process is
+   * gone.
+   *
+   * @example await process.set({ concurrency: 20 })
+   * @throws INVALID_OPTION, also for a process of Sidekiq; EMBEDDED_PROCESS
+   */
+  async set(options: SlotOptions): Promise<boolean> {
+    if (!this.ours) {
+      throw invalidOption(`${this.identity} is a process of Sidekiq, which can't change its concurrency while it runs`)
+    }
+    const { concurrency, capsule } = checkSlots(this.identity, options, Object.keys(this.capsules))
+    return this.#send(`CONCURRENCY ${concurrency} ${capsule}`, 'call worker.set there')
+  }
+
   toJSON(): Record<string, unknown> {
     const { isQuiet, ...rest } = this
     return { ...rest, quiet: isQuiet }
   }
 
-  #send(signal: Signal): Promise<boolean> {
+  #send(signal: Signal, instead = 'quiet or stop it there'): Promise<boolean> {
     if (!this.embedded) return this.#store.workers.signal(this.identity, signal)
-    throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: quiet or stop it there`)
+    throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: ${instead}`)
   }
 }
 

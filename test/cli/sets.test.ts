@@ -111,6 +111,16 @@ test('a worker is quieted and stopped by its identity; an unknown identity lists
   const unknown = await folder.run(['stop', 'nobody'])
   expect(unknown).toMatchObject({ code: 1 })
   expect(unknown.stderr).toContain(identity)
+  expect(await folder.run(['concurrency', identity, '20'])).toMatchObject({
+    code: 0,
+    stdout: `${identity} runs 20 jobs at the same time from its next heartbeat on\n`,
+  })
+  const noCapsule = await folder.run(['concurrency', identity, '20', '--capsule', 'mail'])
+  expect(noCapsule).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${identity}: there is no capsule "mail"`),
+  })
+  expect(await folder.run(['concurrency', identity, '0'])).toMatchObject({ code: 2 })
   expect(await folder.run(['quiet', identity])).toMatchObject({ code: 0 })
   expect(await folder.run(['stop', identity])).toMatchObject({ code: 0 })
   // It hears of each with a beat of its own, ten seconds apart.

@@ -66,3 +66,33 @@ test('a capsule is resized by its name, before the start, too; wrong values are 
   expect(JSON.parse(process?.info ?? '{}')).toMatchObject({ concurrency: 9, capsules: { mail: { concurrency: 7 } } })
   await worker.stop()
 })
+
+test('a signal through the store changes the concurrency of a running worker; a wrong one changes nothing', async () => {
+  const t = bench()
+  const began = new Heard<number>()
+  const doors = gate()
+  t.hq.job('J', async (_, n: number) => {
+    began.say(n)
+    await doors.opened
+  })
+  const reported = new Heard<string>()
+  t.hq.onError((error) => reported.say((error as Error).message))
+  for (let n = 0; n < 3; n++) await t.hq.push({ class: 'J', args: [n] })
+  const worker = await t.work({ concurrency: 1, capsules: { mail: { concurrency: 1, queues: ['mail'] } } })
+  await began.atLeast(1)
+  const { workers } = t.another().hq.store
+  await workers.signal(worker.identity, 'CONCURRENCY 3 default')
+  // Its next beat comes with this.
+  await worker.set({ concurrency: 2, capsule: 'mail' })
+  await began.atLeast(3)
+  const process = () => t.hq.processes().find(worker.identity)
+  await until(async () => (await t.hq.processes().totals()).concurrency === 5)
+  expect((await process())?.capsules).toMatchObject({ default: { concurrency: 3 }, mail: { concurrency: 2 } })
+
+  await workers.signal(worker.identity, 'CONCURRENCY 9 post')
+  await worker.set({ concurrency: 1, capsule: 'mail' })
+  expect(await reported.atLeast(1)).toEqual(['worker.set: there is no capsule "post"; there are default, mail'])
+  expect(worker.concurrency).toBe(4)
+  doors.open()
+  await t.settled()
+})

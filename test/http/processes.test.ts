@@ -28,7 +28,7 @@ test('processes are listed with their heartbeat data, and receive signals', asyn
       'embedded',
       'busy',
     ],
-    ...['concurrency', 'orderedConcurrency', 'rss', 'quiet', 'leader', 'startedAt', 'beat', 'state'],
+    ...['concurrency', 'orderedConcurrency', 'capsules', 'rss', 'quiet', 'leader', 'startedAt', 'beat', 'state'],
   ])
   const other = items.find(({ ours }: { ours: boolean }) => !ours)
   expect(other).toMatchObject({ identity: 'ruby:1:abc', state: 'silent', busy: 1, rss: 9 })
@@ -44,6 +44,31 @@ test('processes are listed with their heartbeat data, and receive signals', asyn
     const beat = await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: '{}', ...old }, 60)
     expect(beat.signal).toBe(signal)
   }
+
+  const set = (identity: string, json: object) =>
+    t.call('PATCH', `/api/v1/processes/${encodeURIComponent(identity)}`, { json })
+  const about = { highkiq: '0.2.0', capsules: { default: { concurrency: 2 } } }
+  const info = JSON.stringify(about)
+  await t.hq.store.workers.heartbeat({ identity: 'other:1:a', info, ...old }, 60)
+  const changed = await set('other:1:a', { concurrency: 7 })
+  expect([changed.status, changed.body.capsules]).toEqual([202, [{ name: 'default', concurrency: 2 }]])
+  expect((await t.hq.store.workers.heartbeat({ identity: 'other:1:a', info, ...old }, 60)).signal).toBe(
+    'CONCURRENCY 7 default',
+  )
+  const refused = [
+    await set('other:1:a', { concurrency: 0 }),
+    await set('other:1:a', { concurrency: 3, capsule: 'mail' }),
+    await set('ruby:1:abc', { concurrency: 3 }),
+    await set(ours.identity, { concurrency: 3 }),
+    await set('nobody', { concurrency: 3 }),
+  ]
+  expect(refused.map(({ status, body }) => [status, body.error.code])).toEqual([
+    [400, 'INVALID_REQUEST'],
+    [400, 'INVALID_OPTION'],
+    [400, 'INVALID_OPTION'],
+    [409, 'EMBEDDED_PROCESS'],
+    [404, 'UNKNOWN_PROCESS'],
+  ])
 })
 
 test('running jobs are listed, longest first, with their progress', async () => {

@@ -32,6 +32,41 @@ test('an embedded process obeys no signals through the store', async () => {
   await expect(process.stop()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
 })
 
+test('the concurrency of a process is changed through the store, if it can obey and the value is right', async () => {
+  const t = bench()
+  const capsules = { default: { concurrency: 5 }, 'my mail': { concurrency: 2 } }
+  const about = { highkiq: '0.2.0', version: '0.2.0', capsules }
+  const beat = async (identity: string, info: object) =>
+    (await t.hq.store.workers.heartbeat({ identity, info: JSON.stringify(info), ...record }, 60)).signal
+  await beat('host:1:a', about)
+  const process = await t.hq.processes().find('host:1:a')
+  expect(await process?.set({ concurrency: 20 })).toBe(true)
+  expect(await process?.set({ concurrency: 1, capsule: 'my mail' })).toBe(true)
+  expect([await beat('host:1:a', about), await beat('host:1:a', about), await beat('host:1:a', about)]).toEqual([
+    'CONCURRENCY 20 default',
+    'CONCURRENCY 1 my mail',
+    null,
+  ])
+  await expect(process?.set({ concurrency: 1.5 })).rejects.toThrow(
+    'host:1:a: concurrency must be a whole number above 0 (got 1.5)',
+  )
+  await expect(process?.set({ concurrency: 2, capsule: 'post' })).rejects.toThrow(
+    'host:1:a: there is no capsule "post"; there are default, my mail',
+  )
+  expect(await beat('host:1:a', about)).toBe(null)
+
+  await beat('host:2:a', { ...about, embedded: true })
+  await expect((await t.hq.processes().find('host:2:a'))?.set({ concurrency: 2 })).rejects.toMatchObject({
+    code: 'EMBEDDED_PROCESS',
+    message: 'host:2:a is part of another program: call worker.set there',
+  })
+  await beat('ruby:1:a', { version: '8.1.0' })
+  await expect((await t.hq.processes().find('ruby:1:a'))?.set({ concurrency: 2 })).rejects.toThrow(
+    'ruby:1:a is a process of Sidekiq',
+  )
+  expect([await beat('host:2:a', about), await beat('ruby:1:a', {})]).toEqual([null, null])
+})
+
 test('processes are totalled and found by identity, and running jobs are found by jid', async () => {
   const t = bench()
   const processes = t.hq.processes()

@@ -1,12 +1,14 @@
-/** `highkiq processes | quiet | stop` list, quiet and stop the running workers. */
+/** `highkiq processes | quiet | stop | concurrency` list and change the running workers. */
 
 import type { Command } from 'commander'
 import type { Highkiq, Process } from '../../index.ts'
 import { all } from '../../job/json.ts'
+import { given } from '../../job/options.ts'
+import { plural } from '../../job/plural.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
-import { CliError } from '../usage.ts'
+import { CliError, wholeNumber } from '../usage.ts'
 
 const since = (date: Date) => duration(Math.max(Math.round((Date.now() - date.getTime()) / 1000), 0))
 
@@ -52,6 +54,28 @@ export function registerStop(program: Command): void {
   })
 }
 
+const CONCURRENCY_EXAMPLES = `
+The change holds until the worker ends. With fewer slots, running jobs go on. The worker receives this with its next
+heartbeat, within 10 seconds. highkiq processes lists the identities.
+
+Examples:
+  highkiq concurrency web-1:4711:0f3a6c1e9b2d 20
+  highkiq concurrency web-1:4711:0f3a6c1e9b2d 4 --capsule mail
+`
+
+export function registerConcurrency(program: Command): void {
+  withAppOptions(program.command('concurrency <identity>').argument('<n>', 'jobs', wholeNumber))
+    .description('Change how many jobs a running worker runs at the same time.')
+    .option('--capsule <name>', "the queues that get these slots (default: the worker's own, default)")
+    .addHelpText('after', CONCURRENCY_EXAMPLES)
+    .action((identity: string, concurrency: number, { capsule, ...options }: AppOptions & { capsule?: string }) =>
+      signal(identity, options, {
+        send: (process) => process.set({ concurrency, ...given({ capsule }) }),
+        effect: `runs ${plural(concurrency, 'job')} at the same time from its next heartbeat on`,
+      }),
+    )
+}
+
 interface Signal {
   send: (process: Process) => Promise<boolean>
   /** The text about the signalled process, behind its identity. */
@@ -65,14 +89,16 @@ function registerSignal(program: Command, name: string, description: string, { s
       'after',
       '\nThe worker receives this with its next heartbeat, within 10 seconds. highkiq processes lists the identities.\n',
     )
-    .action((identity: string, options: AppOptions) =>
-      withExistingStore(options, async (hq) => {
-        if (!(await send(await processOf(hq, identity)))) {
-          throw new CliError(`${identity} ended before it received the signal`)
-        }
-        print(`${identity} ${effect}`)
-      }),
-    )
+    .action((identity: string, options: AppOptions) => signal(identity, options, { send, effect }))
+}
+
+function signal(identity: string, options: AppOptions, { send, effect }: Signal): Promise<void> {
+  return withExistingStore(options, async (hq) => {
+    if (!(await send(await processOf(hq, identity)))) {
+      throw new CliError(`${identity} ended before it received the signal`)
+    }
+    print(`${identity} ${effect}`)
+  })
 }
 
 async function processOf(hq: Highkiq, identity: string): Promise<Process> {

@@ -4,14 +4,16 @@ import type { Process, Running } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { all } from '../../job/json.ts'
 import type { Redaction } from '../access/redact.ts'
+import { ProcessSettings } from '../schemas/jobs.ts'
 import { json } from '../server/answer.ts'
 import { integer } from '../server/parameter.ts'
-import { answer, get, ok, post, type Route } from '../server/route.ts'
+import { answer, type Call, get, ok, patch, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
 import { cut, summaryOf, timeOf } from './job-summary.ts'
 
 function processOf(process: Process, now: number) {
   const { identity, hostname, pid, tag, labels, queues, definedQueues, version, ours, embedded } = process
-  const { busy, concurrency, orderedConcurrency, rss, isQuiet, leader, startedAt, beat } = process
+  const { busy, concurrency, orderedConcurrency, capsules, rss, isQuiet, leader, startedAt, beat } = process
   return {
     identity,
     hostname,
@@ -26,6 +28,7 @@ function processOf(process: Process, now: number) {
     busy,
     concurrency,
     orderedConcurrency,
+    capsules: Object.entries(capsules).map(([name, { concurrency }]) => ({ name, concurrency })),
     rss,
     quiet: isQuiet,
     leader,
@@ -35,16 +38,20 @@ function processOf(process: Process, now: number) {
   }
 }
 
+const SIGNALLED = { 202: answer('Process', 'The process receives the signal with its next heartbeat') }
+
+async function send({ hq, path }: Call, signal: (process: Process) => Promise<boolean>): Promise<Response> {
+  const process = await hq.processes().find(path.identity ?? '')
+  if (process && (await signal(process))) return json(processOf(process, hq.now()), 202)
+  throw new HighkiqError('UNKNOWN_PROCESS', `no live process has the identity ${path.identity}`)
+}
+
 /** Makes a route that sends a signal to a process. */
-function signal(name: string, summary: string, send: (process: Process) => Promise<boolean>): Route {
+function signalRoute(name: string, summary: string, signal: (process: Process) => Promise<boolean>): Route {
   return post(`/api/v1/processes/{identity}/${name}`, {
     summary,
-    answers: { 202: answer('Process', 'The process receives the signal with its next heartbeat') },
-    async run({ hq, path }) {
-      const process = await hq.processes().find(path.identity ?? '')
-      if (process && (await send(process))) return json(processOf(process, hq.now()), 202)
-      throw new HighkiqError('UNKNOWN_PROCESS', `no live process has the identity ${path.identity}`)
-    },
+    answers: SIGNALLED,
+    run: (call) => send(call, signal),
   })
 }
 
@@ -70,11 +77,22 @@ export const PROCESS_ROUTES: Route[] = [
       return json({ items, next: null })
     },
   }),
-  signal('quiet', 'The process fetches no more jobs; running jobs finish', (process) => process.quiet()),
-  signal('stop', 'The process stops gracefully, like SIGTERM: jobs that exceed the timeout are requeued', (process) =>
-    process.stop(),
+  signalRoute('quiet', 'The process fetches no more jobs; running jobs finish', (process) => process.quiet()),
+  signalRoute(
+    'stop',
+    'The process stops gracefully, like SIGTERM: jobs that exceed the timeout are requeued',
+    (process) => process.stop(),
   ),
-  signal('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
+  signalRoute('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
+  patch('/api/v1/processes/{identity}', {
+    summary: 'Changes how many jobs a capsule of the process runs at the same time, until the process ends',
+    body: { content: { 'application/json': 'ProcessSettings' } },
+    answers: SIGNALLED,
+    async run(call) {
+      const settings = await bodyOf(call, ProcessSettings, 'a process')
+      return send(call, (process) => process.set(settings))
+    },
+  }),
   get('/api/v1/running', {
     summary: 'Lists the running jobs, longest first, as of the last heartbeats',
     query: { limit: integer(1, MOST, STANDARD, 'the most items') },

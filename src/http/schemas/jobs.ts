@@ -205,12 +205,17 @@ export const Process = s.object({
   busy: s.count,
   concurrency: s.described(s.count, 'the most jobs and ordered batches at the same time'),
   orderedConcurrency: s.described(s.count, 'the part of it for ordered batches'),
+  capsules: s.described(s.list(s.object({ name: s.text, concurrency: s.count })), 'its queues with slots of their own'),
   rss: s.described(s.count, 'kB'),
   quiet: s.boolean,
   leader: s.boolean,
   startedAt: s.time,
   beat: s.described(s.time, 'time of its last heartbeat'),
   state: s.oneOf(['live', 'quiet', 'silent']),
+})
+export const ProcessSettings = s.object({
+  concurrency: s.must(s.positive, 'a whole number above 0'),
+  capsule: s.optional(s.must(s.text, 'a string')),
 })
 export const ProcessList = s.pageOf(Process)
 

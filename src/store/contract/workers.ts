@@ -3,6 +3,7 @@
 import type { Effect } from './effects.ts'
 import type { SwapAnswer } from './job-sets.ts'
 import type { Destination, Move } from './jobs.ts'
+import type { Signal } from './signals.ts'
 
 /** A job that an owner has fetched. It belongs to this owner until it is settled or rescued. */
 export interface FetchedJob {
@@ -150,8 +151,6 @@ export interface BeatAnswer {
 
 /** A job that an owner has fetched, for display. */
 export type OwnedJob = Omit<OrphanedJob, 'ticket'>
-
-export type Signal = 'TSTP' | 'TERM' | 'TTIN'
 
 export interface WorkerStore {
   /**

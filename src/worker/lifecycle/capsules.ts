@@ -4,7 +4,7 @@
  */
 
 import { invalidOption } from '../../job/errors.ts'
-import { shown } from '../../job/options.ts'
+import { checkSlots, type SlotOptions } from '../../job/slots.ts'
 import type { Engine } from '../engine.ts'
 import type { Executor, WorkerHandle } from '../executor.ts'
 import { Fetcher } from '../loop/fetcher.ts'
@@ -92,15 +92,12 @@ export class Capsules implements Executor {
     return this.#fetchers.flatMap((fetcher) => fetcher.attempts)
   }
 
-  /** Changes the number of slots of a capsule. @throws INVALID_OPTION for an unknown capsule */
-  resize(name: string, concurrency: number): void {
-    const i = this.plan.findIndex((capsule) => capsule.name === name)
-    const capsule = this.plan[i]
-    if (!capsule) {
-      const names = this.plan.map((one) => one.name).join(', ')
-      throw invalidOption(`worker.set: there is no capsule ${shown(name)}; there are ${names}`)
-    }
-    capsule.concurrency = concurrency
+  /** Changes the number of slots of a capsule. @throws INVALID_OPTION */
+  resize(where: string, options: SlotOptions): void {
+    const names = this.plan.map(({ name }) => name)
+    const { concurrency, capsule } = checkSlots(where, options, names)
+    const i = names.indexOf(capsule)
+    Object.assign(this.plan[i] as Capsule, { concurrency })
     this.#fetchers[i]?.resize(concurrency)
   }
 

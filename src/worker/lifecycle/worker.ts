@@ -5,9 +5,10 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../../job/context.ts'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
-import { checkOptions } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
+import type { SlotOptions } from '../../job/slots.ts'
 import { within } from '../../job/wait.ts'
+import { readConcurrency, type Signal } from '../../store/contract.ts'
 import type { BackgroundService } from '../background-service.ts'
 import type { Engine, WorkerAbout } from '../engine.ts'
 import type { Executor, Running, WorkerHandle } from '../executor.ts'
@@ -220,11 +221,8 @@ export class Worker {
    * @example await worker.set({ concurrency: 20 })
    * @throws INVALID_OPTION
    */
-  async set(options: { concurrency: number; capsule?: string }): Promise<void> {
-    checkOptions('worker.set', options, { concurrency: 'count', capsule: 'text' })
-    const { concurrency, capsule = 'default' } = options
-    if (concurrency === undefined) throw invalidOption('worker.set: concurrency is missing, as in { concurrency: 20 }')
-    this.#capsules.resize(capsule, concurrency)
+  async set(options: SlotOptions): Promise<void> {
+    this.#capsules.resize('worker.set', options)
     await this.#heartbeat.changed()
   }
 
@@ -426,8 +424,14 @@ export class Worker {
   }
 
   /** Obeys an order that came as a signal to the process or through the store. */
-  #obey(order: Order): void {
-    const { emit, log } = this.#engine
+  #obey(order: Order | Signal): void {
+    const { emit, log, report } = this.#engine
+    const slots = readConcurrency(order)
+    if (slots) {
+      log.info(slots, `capsule ${slots.capsule}: ${plural(slots.concurrency, 'job')} at the same time from now on`)
+      this.set(slots).catch((thrown) => report(thrown, { during: 'changing the concurrency from outside' }))
+      return
+    }
     if (order === 'TSTP') {
       if (this.#state === 'running') log.info({}, 'quiet: fetching no more jobs, running jobs continue')
       void this.quiet()

@@ -52,12 +52,12 @@ export const processes: Case[] = [
     async run(t) {
       await t.store.workers.heartbeat(record('host:1'), 60)
       await t.store.workers.heartbeat(record('host:2'), 60)
-      for (const signal of ['TTIN', 'TSTP', 'TERM'] as const)
-        expect(await t.store.workers.signal('host:1', signal)).toBe(true)
+      const signals = ['TTIN', 'CONCURRENCY 20 default', 'TSTP', 'CONCURRENCY 1 my mail', 'TERM'] as const
+      for (const signal of signals) expect(await t.store.workers.signal('host:1', signal)).toBe(true)
       expect(await t.store.workers.heartbeat(record('host:2'), 60)).toMatchObject({ signal: null })
       const heard = []
-      for (let i = 0; i < 4; i++) heard.push((await t.store.workers.heartbeat(record('host:1'), 60)).signal)
-      expect(heard).toEqual(['TTIN', 'TSTP', 'TERM', null])
+      for (let i = 0; i < 6; i++) heard.push((await t.store.workers.heartbeat(record('host:1'), 60)).signal)
+      expect(heard).toEqual([...signals, null])
     },
   },
   {

@@ -167,7 +167,7 @@ CREATE TABLE running (
 CREATE TABLE signal (
   id       INTEGER PRIMARY KEY,
   identity TEXT NOT NULL,
-  name     TEXT NOT NULL CHECK (name IN ('TSTP', 'TERM', 'TTIN'))
+  name     TEXT NOT NULL CHECK (name IN ('TSTP', 'TERM', 'TTIN') OR name GLOB 'CONCURRENCY [1-9]* ?*')
 ) STRICT;
 CREATE INDEX signal_of_process ON signal (identity, id);
 
