@@ -32,6 +32,8 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   /** The queues of owners that lost their lease. */
   readonly #lastQueues = new Map<string, ReadonlySet<string>>()
   #connection: Connection | undefined
+  /** Resolves when the last step may be sent. */
+  #preparing: Promise<unknown> = Promise.resolve()
 
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses, priorities: PriorityQueues) {
     super(server)
@@ -49,9 +51,9 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   }
 
   async settleAndFetch(name: string, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    await this.#priorities.update()
-    const queues = this.#priorities.listsOf(step.fetch.queues)
-    const owner = await this.#ownerIn(name, queues)
+    const preparing = this.#prepare(name, step, this.#preparing)
+    this.#preparing = preparing.catch(() => {})
+    const { owner, queues } = await preparing
     if (!owner) return fencedAnswer(step)
     const { version } = owner
     try {
@@ -63,6 +65,21 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       this.#lost()
       throw thrown
     }
+  }
+
+  /**
+   * Reads what must be known before a step is sent. Resolves after `before`: a step must not overtake an earlier one, which
+   * may carry the starts of its jobs.
+   */
+  async #prepare(name: string, step: SettleAndFetch, before: Promise<unknown>) {
+    const owning = this.#priorities.update().then(async () => {
+      const queues = this.#priorities.listsOf(step.fetch.queues)
+      return { owner: await this.#ownerIn(name, queues), queues }
+    })
+    const reading = Promise.all([owning, this.#script.prepare(step)])
+    await Promise.allSettled([reading, before])
+    const [owned] = await reading
+    return owned
   }
 
   async waitForJobs(
@@ -224,7 +241,10 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       failed: 0 as const,
     }))
     const step = { now: Date.now(), started: [], settlements, fetch: { queues: [], n: 0 } }
-    const answer = await this.#script.run(owner, step).catch(() => undefined)
+    const answer = await this.#script
+      .prepare(step)
+      .then(() => this.#script.run(owner, step))
+      .catch(() => undefined)
     const back = new Set(asked.filter((_, i) => answer && answer.settled[i] !== 'error'))
     owner.requeued = owner.requeued.filter((job) => !back.has(job))
     if (owner.requeued.length > 0 && !owner.left) this.#after(REQUEUE_MS, () => this.#requeue(owner))

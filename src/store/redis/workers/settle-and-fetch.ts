@@ -43,16 +43,20 @@ export class SettleAndFetchScript {
     this.#pauses = pauses
   }
 
-  /** `owner` may hold jobs of all queues of the step. */
-  async run(owner: Owner, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    const { fetch, settlements, started } = step
+  /** Connects, and reads the tasks that a step names. */
+  async prepare({ settlements, started }: SettleAndFetch): Promise<void> {
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
     const others = settlements.filter((settlement) => !isPlain(settlement))
-    if (started.length + others.length > 0) {
-      const branches = others.flatMap(({ also = [] }) => also)
-      await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
-    }
+    if (started.length + others.length === 0) return
+    const branches = others.flatMap(({ also = [] }) => also)
+    await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
+  }
+
+  /** Sends a step that was prepared. `owner` may hold jobs of all queues of the step. */
+  async run(owner: Owner, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const { fetch, settlements, started } = step
+    const connection = this.#connection()
     const answer: SettleAndFetchAnswer = {
       fenced: false,
       started: started.map(() => 'ok'),
