@@ -66,6 +66,15 @@ onRedis('limits on Redis', () => {
     expect(await t.acquire('1')).toEqual([{ over: null, ms: 0 }])
   })
 
+  test('the slots of a dead owner, and their limit, are deleted when no job uses the limit any more', async () => {
+    const t = await opened()
+    await t.acquire('1')
+    await t.store.workers.claim('A', null)
+    expect(await t.redis.exists('hk:slots:api')).toBe(1)
+    await t.store.limits.tidy()
+    expect(await t.redis.exists('hk:slots:api', 'hk:limits')).toBe(0)
+  })
+
   test('a key of a rate costs less than 200 bytes, and vanishes when it is idle', async () => {
     const t = await opened()
     const used = async () => Number(/used_memory:(\d+)/.exec(await t.redis.info('memory'))?.[1])

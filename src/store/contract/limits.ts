@@ -73,12 +73,13 @@ export interface LimitStore {
   release(slot: { limit: string; owner: string; ticket: string }): Promise<void>
   /**
    * Returns at most `n` limits whose waiting jobs have room. It expects that the caller moves these jobs to their queues: a
-   * limit is not returned again before they had time to start. It frees the slots of owners without a lease, and forgets
-   * rates that are not in use.
+   * limit is not returned again before they had time to start. It forgets rates that are not in use.
    */
   due(n: number): Promise<DueLimits>
   /** Does not return these limits from `due` for the next `ms`, unless a slot is freed. */
   postpone(names: readonly string[], ms: number): Promise<void>
+  /** Frees the slots of owners without a lease. */
+  tidy(): Promise<void>
   /** Returns the limits with used slots or waiting jobs, by name. Slots of owners without a lease do not count. */
   list(): Promise<LimitState[]>
 }

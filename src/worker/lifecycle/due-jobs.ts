@@ -28,7 +28,7 @@ const MAX_DELAY = 3600
 const ACQUIRE_MS = 500
 /** The worker remembers the delays of at most this many jobs. */
 const REMEMBERED_DELAYS = 10_000
-/** The interval at which the dead set is pruned. */
+/** The interval at which the dead set is pruned, and the slots of dead owners are freed. */
 const PRUNE_MS = 10_000
 
 export class DueJobs extends Periodic {
@@ -55,7 +55,7 @@ export class DueJobs extends Periodic {
   protected override async run(): Promise<void> {
     if (!(await this.#lock.acquire())) return
     const next = await this.#moveAll()
-    await this.#pruneDead()
+    await this.#prune()
     const limitedMs = await moveLimitedJobs(this.#engine)
     if (limitedMs !== null) this.runWithin(Math.max(limitedMs, 1))
     if (next !== null) this.runWithin(Math.max(next * 1000 - this.#engine.now(), 1))
@@ -87,11 +87,12 @@ export class DueJobs extends Periodic {
     return nexts.length > 0 ? Math.min(...nexts) : null
   }
 
-  async #pruneDead(): Promise<void> {
+  async #prune(): Promise<void> {
     const { store, limits, now } = this.#engine
     if (now() < this.#pruneAt) return
     this.#pruneAt = now() + PRUNE_MS
     await store.jobSets.prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
+    await store.limits.tidy()
   }
 
   /** Resolves with false when none of the entries could be moved. */

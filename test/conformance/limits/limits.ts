@@ -53,6 +53,21 @@ export const limits: Case[] = [
     },
   },
   {
+    name: 'the slots of an owner without a lease are freed, and a job that waits for one has room',
+    async run(t) {
+      for (const owner of ['o', 'p']) await join(t, owner)
+      await acquire(t, 'o', '12', slots)
+      await acquire(t, 'o', '3', { ...slots, name: 'idle' })
+      await wait(t, 'p', slots, 1, 1)
+      await t.store.limits.tidy()
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      await t.store.workers.claim('o', null)
+      await t.store.limits.tidy()
+      expect((await t.store.limits.due(9)).limits).toEqual([{ name: base.name, room: 1 }])
+      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 1 }])
+    },
+  },
+  {
     name: 'a job that waits for a limit is in its set, by score, and keeps the limit listed',
     async run(t) {
       await join(t, 'o')

@@ -8,6 +8,8 @@ import { StorePart } from '../server/server.ts'
 
 /** The time between two attempts to void a call whose answer was lost. */
 const VOID_AGAIN_MS = 1000
+/** The number of limits, about, whose slots one call looks at. */
+const TIDY_AT_ONCE = 500
 
 export class Limits extends StorePart implements LimitStore {
   #calls = 0
@@ -53,14 +55,23 @@ export class Limits extends StorePart implements LimitStore {
     await this.server.call((client) => client.zadd(this.keys.limitChecks, 'XX', ...names.flatMap((name) => [at, name])))
   }
 
+  async tidy(): Promise<void> {
+    const { leases, limits, limitChecks, dueChannel, slots } = this.keys
+    let cursor = '0'
+    do {
+      const [next, fields] = await this.server.call((client) => client.hscan(limits, cursor, 'COUNT', TIDY_AT_ONCE))
+      const names = fields.filter((_, i) => i % 2 === 0)
+      const keys = [leases, limits, limitChecks, ...names.map(slots)]
+      if (names.length > 0) await this.server.run(lua.tidyLimits, keys, [dueChannel, ...names])
+      cursor = next
+    } while (cursor !== '0')
+  }
+
   async list(): Promise<LimitState[]> {
-    const { leases, limits, limitChecks, limitPrefixes } = this.keys
+    await this.tidy()
+    const { limits, limitPrefixes } = this.keys
     type Row = [name: string, spec: string, used: number, waiting: number]
-    const rows = (await this.server.run(
-      lua.listLimits,
-      [leases, limits, limitChecks],
-      limitPrefixes,
-    )) as unknown as Row[]
+    const rows = (await this.server.run(lua.listLimits, [limits], limitPrefixes)) as unknown as Row[]
     const states = rows.map(([name, spec, used, waiting]) => ({ name, ...readSpec(spec), used, waiting }))
     return states.sort((a, b) => (a.name < b.name ? -1 : 1))
   }

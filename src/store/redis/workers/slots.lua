@@ -13,13 +13,18 @@ local function checkNow(checks, limit)
   return true
 end
 
--- Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
--- leaves this room to the next job. Returns false when no job waits.
-local function releaseSlot(limits, checks, slots, limit, holder)
-  redis.call('ZREM', slots, holder)
+-- Checks a limit from which slots were released, or forgets it when no job has or awaits a slot. Returns whether jobs wait.
+local function checkOrForget(limits, checks, slots, limit)
   if checkNow(checks, limit) then return true end
   if redis.call('ZCARD', slots) == 0 then redis.call('HDEL', limits, limit) end
   return false
+end
+
+-- Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
+-- leaves this room to the next job. Returns whether jobs wait.
+local function releaseSlot(limits, checks, slots, limit, holder)
+  redis.call('ZREM', slots, holder)
+  return checkOrForget(limits, checks, slots, limit)
 end
 
 -- Releases the slots of owners without a lease, and returns their number.

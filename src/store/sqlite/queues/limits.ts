@@ -48,6 +48,14 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
       for (const name of names) db.run(sql.limit.checkAt, at, name)
     })
 
+  readonly tidy: LimitStore['tidy'] = async () => {
+    if (!(await this.file.read((db) => db.first(sql.limit.hasOrphaned)))) return
+    await this.file.write((db) => {
+      const freed = db.all<{ name: string }>(sql.limit.dropAllOrphaned)
+      for (const name of new Set(freed.map((slot) => slot.name))) checkOrForget(db, name)
+    })
+  }
+
   readonly list: LimitStore['list'] = () =>
     this.file.read((db) => {
       const rows = db.all<{ spec: string; used: number; waiting: number }>(sql.limit.list)
@@ -62,6 +70,10 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
  */
 export function releaseSlot(db: Database, { limit, owner, ticket }: Omit<ReleaseSlotEffect, 'kind'>): void {
   db.run(sql.limit.release, limit, holderOf(owner, ticket))
+  checkOrForget(db, limit)
+}
+
+function checkOrForget(db: Database, limit: string): void {
   if (!checkNow(db, limit)) db.run(sql.limit.dropIfUnused, limit)
 }
 

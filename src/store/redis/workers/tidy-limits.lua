@@ -1,0 +1,18 @@
+-- Releases the slots of owners without a lease.
+--
+-- KEYS  1 is leases, 2 is limits, 3 is limit-checks; then the slots of each limit.
+-- ARGV  are the channel for due jobs, and the names of the limits.
+-- Returns 1.
+-- include: arguments slots
+
+expect('zset', 'hash', 'zset')
+local called = false
+removeNothing('ZREM', KEYS[3])
+for i = 4, #KEYS do
+  local limit, slots = ARGV[i - 2], KEYS[i]
+  if not wrong(slots, 'zset') and (releaseOrphanedSlots(slots, KEYS[1]) > 0 or redis.call('EXISTS', slots) == 0) then
+    called = checkOrForget(KEYS[2], KEYS[3], slots, limit) or called
+  end
+end
+if called then redis.pcall('PUBLISH', ARGV[1], '') end
+return 1
