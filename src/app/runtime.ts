@@ -260,9 +260,9 @@ export class Runtime implements AppPort {
   /** The limits of all jobs and of queues; undefined without any. */
   #sharedLimits(): Engine['sharedLimits'] {
     const { limit, queues = {} } = this.setup.options
-    const all = limit ? [{ name: 'all jobs', options: limit }] : []
+    const all = limit ? [{ kind: 'app' as const, name: 'all jobs', options: limit }] : []
     const ofQueues = Object.entries(queues).flatMap(([queue, { limit: options }]) =>
-      options ? [{ name: `queue ${queue}`, options, queue }] : [],
+      options ? [{ kind: 'queue' as const, name: queue, options, queue }] : [],
     )
     return all.length + ofQueues.length > 0 ? [...ofQueues, ...all] : undefined
   }

@@ -1,10 +1,15 @@
 /** The limits that are in use, for display. */
 
+import { type LimitKind, parseStoredName } from '../job/limit.ts'
 import type { Store } from '../store/contract.ts'
 
 export interface LimitInfo {
-  /** The name of the limit, and behind a colon its key if it has keys. */
+  /** `job`: the limit of one job. `shared`: one of `hq.limit`. `queue`: that of a queue. `app`: that of all jobs. */
+  kind: LimitKind
+  /** The name of the job, of the limit or of the queue. The limits of a job have a number from the second one on. */
   name: string
+  /** Null when the limit has no keys. */
+  key: string | null
   /** The jobs that run at the same time at most; null without such a limit. */
   concurrency: number | null
   /** The jobs that start within `per` seconds at most; null without such a limit. */
@@ -22,7 +27,7 @@ export interface LimitInfo {
 export async function limitInfos(store: Store): Promise<LimitInfo[]> {
   const states = await store.limits.list()
   return states.map(({ name, max, count, per, burst, window, used, waiting }) => ({
-    name,
+    ...parseStoredName(name),
     concurrency: max || null,
     rate: count || null,
     per: count ? per / 1000 : null,

@@ -44,6 +44,7 @@ export type RunWithin = <Result>(
 
 /** A limit that several jobs share, and that handlers can use for a part of their work. `hq.limit` makes it. */
 export class NamedLimit {
+  readonly kind = 'shared'
   readonly name: string
   readonly options: LimitOptions
   readonly #run: RunWithin
@@ -111,22 +112,44 @@ export function checkJobLimit(job: string, limit: JobLimit): void {
   const all = limitsIn(limit)
   if (all.length === 0) throw invalidOption(`${job}: limit must not be an empty list`)
   for (const one of all) if (!(one instanceof NamedLimit)) checkLimit(job, one)
-  const names = limitRules(job, limit).map(({ name }) => name)
-  const twice = names.find((name, i) => names.indexOf(name) !== i)
-  if (twice !== undefined) throw invalidOption(`${job}: limit names ${twice} twice`)
+  const names = limitRules(job, limit).map((rule) => storedName(rule))
+  const twice = names.findIndex((name, i) => names.indexOf(name) !== i)
+  if (twice >= 0) throw invalidOption(`${job}: limit names ${limitRules(job, limit)[twice]?.name} twice`)
 }
 
 /** A limit with its name, before its key is known. */
 export interface LimitRule {
+  readonly kind: LimitKind
   readonly name: string
+  /** The position of a limit among those of its job; 1 if absent. */
+  readonly position?: number
   readonly options: LimitOptions
 }
 
-/** Returns the limits of a job. Its own ones have its name, with a number from the second place on. */
+/** To what a limit belongs: to a job, to all jobs that name it (`hq.limit`), to a queue, or to the app. */
+export type LimitKind = 'job' | 'shared' | 'queue' | 'app'
+
+/** Returns the limits of a job. */
 export function limitRules(job: string, limit: JobLimit): LimitRule[] {
   return limitsIn(limit).map((one, i) =>
-    one instanceof NamedLimit ? one : { name: i === 0 ? job : `${job} ${i + 1}`, options: one },
+    one instanceof NamedLimit ? one : { kind: 'job', name: job, position: i + 1, options: one },
   )
+}
+
+/**
+ * Returns the name of a limit in the store: `KIND:NAME` or `KIND:NAME:KEY`. Limits of different kinds may have the same name. A
+ * colon in the name is escaped.
+ */
+export function storedName({ kind, name, position = 1 }: Omit<LimitRule, 'options'>, key?: string): string {
+  const own = `${kind}:${name.replace(/[%: ]/g, encodeURIComponent)}${position > 1 ? ` ${position}` : ''}`
+  return key === undefined ? own : `${own}:${key}`
+}
+
+/** Reads what `storedName` returned. */
+export function parseStoredName(stored: string): { kind: LimitKind; name: string; key: string | null } {
+  const [, kind = 'shared', name = stored, key = null] =
+    /^(job|shared|queue|app):([^:]*)(?::(.*))?$/s.exec(stored) ?? []
+  return { kind: kind as LimitKind, name: name.replace(/%(25|3A|20)/g, decodeURIComponent), key }
 }
 
 function limitsIn(limit: JobLimit): readonly (LimitOptions | NamedLimit)[] {

@@ -106,7 +106,7 @@ test('10,000 jobs of one customer do not hold up another one', async () => {
   await t.work({ concurrency: 10 })
   await until(() => heard.all.includes('small'))
   expect([...heard.all].sort()).toEqual(['large', 'large', 'small'])
-  expect((await t.hq.limits())[0]).toMatchObject({ name: 'Export:large', used: 2 })
+  expect((await t.hq.limits())[0]).toMatchObject({ name: 'Export', key: 'large', used: 2 })
   open()
   await heard.atLeast(20)
 }, 180_000)

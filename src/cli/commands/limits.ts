@@ -5,8 +5,11 @@ import type { LimitInfo } from '../../index.ts'
 import { type Column, count, duration, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
+const LABELS = { job: 'job ', shared: 'limit ', queue: 'queue ', app: '' }
+
 const COLUMNS: Column<LimitInfo>[] = [
-  { title: 'LIMIT', of: ({ name }) => name },
+  { title: 'LIMIT', of: ({ kind, name }) => `${LABELS[kind]}${name}` },
+  { title: 'KEY', of: ({ key }) => key ?? '' },
   { title: 'USED', of: ({ used, concurrency }) => (concurrency === null ? '' : count(used)), right: true },
   { title: 'MAX', of: ({ concurrency }) => (concurrency === null ? '' : count(concurrency)), right: true },
   {

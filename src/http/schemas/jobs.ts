@@ -271,7 +271,9 @@ export const CronEntry = s.object({
 export const CronEntryList = s.pageOf(CronEntry)
 
 export const LimitInfo = s.object({
-  name: s.described(s.text, 'with its key behind a colon, if it has keys'),
+  kind: s.described(s.oneOf(['job', 'shared', 'queue', 'app']), 'shared: a limit of hq.limit; app: that of all jobs'),
+  name: s.described(s.text, 'of the job, of the limit or of the queue'),
+  key: s.described(s.orNull(s.text), 'null: the limit has no keys'),
   concurrency: s.described(s.orNull(s.positive), 'the jobs that run at the same time at most'),
   rate: s.described(s.orNull(s.positive), 'the jobs that start within `per` at most'),
   per: s.described(s.orNull(s.amount), 'seconds'),
