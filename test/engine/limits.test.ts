@@ -40,7 +40,7 @@ test('a job that waits for a slot holds no slot of the worker and burns no retry
   await began.atLeast(1)
   const waiting = [await Limited.performAsync('a'), await Limited.performAsync('a')] as [string, string]
   await until(async () => (await t.hq.find(waiting[1])).state === 'limited')
-  expect(await t.hq.store.limits.list()).toMatchObject([{ name: 'Limited:a', max: 1, used: 1, waiting: 2 }])
+  expect(await t.hq.store.limits.list()).toMatchObject([{ name: 'job:Limited:a', max: 1, used: 1, waiting: 2 }])
   await Limited.performAsync('b')
   await ended.atLeast(1)
   expect(ended.all).toEqual([['b', 1]])
@@ -102,11 +102,11 @@ test('the slot of a worker is free once its lease was claimed, and the jobs that
   const ran = new Heard<number>()
   t.hq.job('Long', { limit: { concurrency: 1 } }, async (_, n: number) => ran.say(n))
   await t.hq.store.workers.join('lost', { queues: ['other'], seconds: 1, host: 'elsewhere\n1\n1' })
-  const limits = [{ name: 'Long', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' }] as const
+  const limits = [{ name: 'job:Long', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' }] as const
   expect(await t.hq.store.limits.acquire('lost', [{ ticket: '1', limits }])).toEqual([{ over: null, ms: 0 }])
   for (const n of [1, 2]) await t.hq.push({ class: 'Long', args: [n] })
   await t.work({ leaseSeconds: 1 })
-  await until(async () => (await t.hq.store.jobSets.size('limited:Long')) === 2)
+  await until(async () => (await t.hq.store.jobSets.size('limited:job:Long')) === 2)
   expect(ran.all).toEqual([])
   expect(await ran.atLeast(2)).toEqual([1, 2])
   await until(async () => (await t.hq.store.limits.list()).length === 0)
@@ -123,7 +123,7 @@ test('a rate spaces its jobs on two workers, and a job over it waits in the stor
   for (let n = 0; n < 8; n++) await t.hq.push({ class: 'Spaced', args: [] })
   const began = performance.now()
   await Promise.all([t.work({ concurrency: 2 }), other.work({ concurrency: 2 })])
-  await until(async () => (await t.hq.store.jobSets.size('limited:Spaced')) > 0)
+  await until(async () => (await t.hq.store.jobSets.size('limited:job:Spaced')) > 0)
   // A start may be late, but no job starts before its time.
   for (const [i, time] of (await starts.atLeast(8)).entries()) expect(time - began).toBeGreaterThan(i * 100 - 2)
   await until(async () => (await t.hq.store.metrics.totals()).processed === 8)
@@ -152,12 +152,12 @@ test('jobs that wait for a limit are not moved into a paused queue', async () =>
   })
   for (const n of [0, 1, 2]) await t.hq.push({ class: 'Limited', args: [n] })
   await t.work()
-  await until(async () => (await t.hq.store.jobSets.size('limited:Limited')) === 2)
+  await until(async () => (await t.hq.store.jobSets.size('limited:job:Limited')) === 2)
   await t.hq.queue('default').pause()
   open()
   await until(async () => (await t.hq.store.limits.list())[0]?.used === 0)
   await until(async () => ((await t.hq.store.limits.due(1)).nextMs ?? 0) > 500)
-  expect(await t.hq.store.jobSets.size('limited:Limited')).toBe(2)
+  expect(await t.hq.store.jobSets.size('limited:job:Limited')).toBe(2)
   await t.hq.queue('default').resume()
   expect(await ran.atLeast(3)).toEqual([0, 1, 2])
 })
@@ -180,14 +180,14 @@ test('jobs share a named limit, and a job needs room in all of its limits', asyn
   await until(async () => (await t.hq.limits()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
   expect(began.all).toEqual(['Narrow', 'Wide'])
   expect(await t.hq.limits()).toEqual([
-    { ...INFO, name: 'Narrow', concurrency: 1, used: 1, waiting: 1 },
-    { ...INFO, name: 'api', concurrency: 2, used: 2, waiting: 1 },
+    { ...INFO, kind: 'job', name: 'Narrow', concurrency: 1, used: 1, waiting: 1 },
+    { ...INFO, kind: 'shared', name: 'api', concurrency: 2, used: 2, waiting: 1 },
   ])
   open()
   expect([...(await ended.atLeast(4))].sort()).toEqual(['Narrow', 'Narrow', 'Wide', 'Wide'])
 })
 
-const INFO = { concurrency: null, rate: null, per: null, burst: null, window: null, used: 0, waiting: 0 }
+const INFO = { key: null, concurrency: null, rate: null, per: null, burst: null, window: null, used: 0, waiting: 0 }
 
 test('a queue and all workers together have limits, also for classes that this app does not define', async () => {
   const t = bench({ limit: { concurrency: 3 }, queues: { mail: { limit: { concurrency: 1 } } } })
@@ -204,7 +204,7 @@ test('a queue and all workers together have limits, also for classes that this a
   await until(async () => (await t.hq.limits()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
   expect(began.all).toHaveLength(3)
   expect(began.all.filter((queue) => queue === 'mail').length).toBeLessThan(2)
-  expect((await t.hq.limits())[0]).toMatchObject({ name: 'all jobs', used: 3 })
+  expect((await t.hq.limits())[0]).toMatchObject({ kind: 'app', name: 'all jobs', used: 3 })
   open()
   await began.atLeast(5)
 })
@@ -310,7 +310,7 @@ test('a job that expires while it waits for a limit leaves its turn to the next 
   await ran.atLeast(1)
   for (let n = 0; n < 30; n++) await Limited.set({ expiresIn: 60 }).performAsync(0)
   await Limited.performAsync(2)
-  await until(async () => (await t.hq.store.jobSets.size('limited:Limited')) === 31)
+  await until(async () => (await t.hq.store.jobSets.size('limited:job:Limited')) === 31)
   t.clock.ahead = 100
   open()
   expect(await ran.atLeast(2)).toEqual([1, 2])
@@ -337,4 +337,52 @@ test('many jobs of one key cost few calls of the store before the first job of a
   await others.atLeast(1)
   expect(calls).toBeLessThan(200)
   open()
+})
+
+test('limits of a job, of hq.limit and of a queue with the same name do not know of each other', async () => {
+  const t = bench({ queues: { Same: { limit: { concurrency: 3 } } } })
+  const { opened, open } = gate()
+  const began = new Heard<string>()
+  const named = t.hq.limit('Same', { concurrency: 2, by: (key: string) => key })
+  t.hq.job('Same', { limit: [{ concurrency: 1 }, { concurrency: 4 }, named], queue: 'Same' }, async ({ jid }) => {
+    began.say(jid)
+    await opened
+  })
+  t.hq.job('Same 2', { limit: { concurrency: 5 }, queue: 'Same' }, async ({ jid }) => {
+    began.say(jid)
+    await opened
+  })
+  await t.hq.push({ class: 'Same', args: ['a:b'] })
+  await t.hq.push({ class: 'Same 2', args: [] })
+  await t.work({ queues: ['Same'] })
+  await began.atLeast(2)
+  expect(
+    (await t.hq.limits()).map(({ kind, name, key, used, concurrency }) => [kind, name, key, used, concurrency]),
+  ).toEqual([
+    ['job', 'Same', null, 1, 1],
+    ['job', 'Same 2', null, 1, 4],
+    ['job', 'Same 2', null, 1, 5],
+    ['queue', 'Same', null, 2, 3],
+    ['shared', 'Same', 'a:b', 1, 2],
+  ])
+  open()
+})
+
+test('a job that uses a limit which it has already fails with what to do, and does not start again for ever', async () => {
+  const t = bench()
+  const deaths = new Heard<string>()
+  t.hq.onDeath((_, error) => deaths.say((error as Error).message))
+  const [own, one] = [t.hq.limit('own', { rate: 1, per: 1 }), t.hq.limit('one', { concurrency: 1 })]
+  t.hq.job('Own', { limit: own, retry: 0 }, async (ctx) => {
+    await own.within(ctx, () => {})
+  })
+  t.hq.job('Nested', { retry: 0 }, async (ctx) => {
+    await one.within(ctx, () => one.within(ctx, () => {}))
+  })
+  await t.hq.push({ class: 'Own', args: [] })
+  await t.work()
+  expect((await deaths.atLeast(1))[0]).toMatch('limit own: the job Own has this limit already, by its option limit')
+  await t.hq.push({ class: 'Nested', args: [] })
+  expect((await deaths.atLeast(2))[1]).toMatch('limit one: this job has all of its slots (1) already')
+  await until(async () => (await t.hq.limits()).length === 0)
 })

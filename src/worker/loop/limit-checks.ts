@@ -76,6 +76,7 @@ export class LimitChecks {
   #plan(attempt: Attempt, limits: readonly Limit[], hasSlots = false): void {
     const withSlots = limits.filter(({ max }) => max > 0)
     attempt.slotReleases = this.#releasesOf(attempt, withSlots)
+    attempt.limitNames = limits.map(({ name }) => name)
     // The jobs of one answer are added in one turn of the event loop.
     if (this.#checks.push({ attempt, limits, hasSlots }) === 1) setImmediate(() => void this.#ask())
   }

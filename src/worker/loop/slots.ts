@@ -280,7 +280,7 @@ export class Slots {
       else if (left.length === isSuperseded.length) this.#run(attempt)
       else {
         const narrowed = openAttempt(this.#engine, { ...fetched, text: someRows(text, payload, left) }, attempt.slot)
-        Object.assign(narrowed as Attempt, given(attempt, ['slotReleases']))
+        Object.assign(narrowed as Attempt, given(attempt, ['slotReleases', 'limitNames']))
         this.#running.set(ticket, narrowed as Attempt)
         this.#run(narrowed as Attempt)
       }

@@ -24,6 +24,8 @@ export interface Attempt {
   outcome: Outcome | undefined
   /** Frees the slots that the attempt may have taken of its limits. */
   slotReleases?: readonly ReleaseSlotEffect[]
+  /** The names of the limits that let the attempt start. */
+  limitNames?: readonly string[]
   /** When the attempt ended, if its end may be recorded as an event. */
   endedAt?: number
   /** Whether the event of its start was sent, or waits to be sent. */

@@ -1,6 +1,7 @@
 /** Runs a part of a handler when a limit has room for it. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { invalidOption } from '../../job/errors.ts'
 import { type NamedLimit, OverLimit, type WithinOptions } from '../../job/limit.ts'
 import type { LimitAnswer, ReleaseSlotEffect, Store } from '../../store/contract.ts'
 import type { Attempt } from './attempt.ts'
@@ -11,7 +12,10 @@ const SLOT_ASK_MS = 100
 
 let uses = 0
 
-/** @throws OverLimit when the limit has no room for `wait` seconds */
+/** The releases of slots that handlers have. */
+const held = new WeakSet<ReleaseSlotEffect>()
+
+/** @throws OverLimit when the limit has no room for `wait` seconds; INVALID_OPTION when it can never have room for this job */
 export async function runWithin<Result>(
   store: Store,
   { attempt, owner }: { attempt: Attempt; owner: string },
@@ -21,6 +25,11 @@ export async function runWithin<Result>(
 ): Promise<Result> {
   const { ctx, fetched } = attempt
   const limit = limitFor(named, () => key ?? named.options.by?.(...ctx.args))
+  if (attempt.limitNames?.includes(limit.name)) {
+    throw invalidOption(
+      `limit ${named.name}: the job ${ctx.payload.class} has this limit already, by its option limit; remove it there or call no within, because the job could wait for itself for ever`,
+    )
+  }
   // The handler may use the limit several times at once, and the job may have a slot of it besides.
   const ticket = `${fetched.ticket}+${++uses}`
   const release: ReleaseSlotEffect = { kind: 'release-slot', limit: limit.name, owner, ticket }
@@ -29,8 +38,15 @@ export async function runWithin<Result>(
   if (limit.max > 0) attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
   for (;;) {
     const [{ over, ms }] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
+    if (over === null) held.add(release)
     const pause = over !== null && limit.max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
-    if (over !== null && performance.now() + pause > until) throw new OverLimit(limit)
+    if (over !== null && performance.now() + pause > until) {
+      const own = attempt.slotReleases?.filter((one) => one.limit === limit.name && held.has(one)) ?? []
+      if (limit.max === 0 || own.length < limit.max) throw new OverLimit(limit)
+      throw invalidOption(
+        `limit ${named.name}: this job has all of its slots (${limit.max}) already, in other calls of within that have not ended; end them first, or give this call a longer wait`,
+      )
+    }
     if (pause > 0) await sleep(Math.ceil(pause), undefined, { signal: ctx.signal })
     if (over === null) break
   }
