@@ -82,7 +82,14 @@ async function waiting(app: AppPort, ref: WaitingRef): Promise<SetEntry | Queued
   throw new HighkiqError('UNKNOWN_JID', message)
 }
 
-const WAITING: ReadonlySet<JobState> = new Set<JobState>(['queued', 'scheduled', 'retry', 'dead', 'succeeded'])
+const WAITING: ReadonlySet<JobState> = new Set<JobState>([
+  'queued',
+  'limited',
+  'scheduled',
+  'retry',
+  'dead',
+  'succeeded',
+])
 
 /** @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE, INVALID_OPTION */
 function editedText({ client }: AppPort, text: string, args: unknown[]): string {

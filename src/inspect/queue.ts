@@ -2,12 +2,15 @@ import type { AppPort } from '../app/port.ts'
 import { checkKnownQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
+import { readPayload } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import type { QueueInfo, Scan, ScanPage, Store, WaitingJob } from '../store/contract.ts'
 import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { processesOf, serves } from './process.ts'
 import { JobRecord, latencyOf } from './record.ts'
-import { findByJid, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
+import { JobSet } from './set.ts'
+import { findByJid, limitedSets, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 
@@ -154,7 +157,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
-   * Deletes the jobs that wait, and perhaps some that are pushed while it runs. The backlog of a task is not in the queue
+   * Deletes the jobs that wait, also those that wait for room in their limits, and perhaps some that are pushed while it runs. The backlog of a task is not in the queue
    * yet: its rows enter as rows are deleted, unless the task is cancelled.
    * @returns the number of deleted jobs
    */
@@ -169,8 +172,19 @@ export class Queue implements AsyncIterable<QueuedJob> {
       left -= dropped
       // Clear once more when the last jobs were rows, so that the name of an empty queue is removed, too.
       const isOver = cleared.kept.length === 0 && (cleared.done || left <= 0)
-      if (isOver || dropped === 0) return removed
+      if (isOver || dropped === 0) return removed + (await this.#clearLimited())
     }
+  }
+
+  async #clearLimited(): Promise<number> {
+    let removed = 0
+    const where = ({ text }: { text: string }) => baseQueue(readPayload(text)?.queue ?? '') === this.name
+    for (const set of await limitedSets(this.#app.store)) {
+      const { done, error } = await new JobSet(this.#app, set).deleteAll({ where })
+      if (error) throw error
+      removed += done
+    }
+    return removed
   }
 
   async #setPaused(isPaused: boolean): Promise<void> {

@@ -13,6 +13,8 @@ export interface Stats {
   enqueued: number
   /** Rows that wait inside their tasks. */
   backlog: number
+  /** Jobs that wait for room in their limits. */
+  limited: number
   scheduled: number
   retries: number
   dead: number

@@ -386,3 +386,30 @@ test('a job that uses a limit which it has already fails with what to do, and do
   expect((await deaths.atLeast(2))[1]).toMatch('limit one: this job has all of its slots (1) already')
   await until(async () => (await t.hq.limits()).length === 0)
 })
+
+test('a job that waits for room in its limit is counted, edited, duplicated and cleared with its queue', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const ran = new Heard<number>()
+  const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
+    ran.say(n)
+    await opened
+  })
+  await t.work({ queues: ['default', 'other'], concurrency: 2 })
+  await Limited.performAsync(1)
+  await ran.atLeast(1)
+  const jids = [await Limited.performAsync(2), await Limited.set({ queue: 'other' }).performAsync(3)] as [
+    string,
+    string,
+  ]
+  await until(async () => (await t.hq.stats()).limited === 2)
+  expect(await t.hq.stats()).toMatchObject({ enqueued: 0, busy: 1 })
+  expect(await t.hq.edit(jids[0], [20])).toBe(true)
+  expect(await t.hq.duplicate(jids[1])).toMatch(/./)
+  await until(async () => (await t.hq.stats()).limited === 3)
+  expect((await t.hq.find(jids[0])).payload?.args).toEqual([20])
+  expect(await t.hq.queue('other').clear()).toBe(2)
+  expect((await t.hq.stats()).limited).toBe(1)
+  open()
+  expect(await ran.atLeast(2)).toEqual([1, 20])
+})

@@ -31,6 +31,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures, options: ShowOptio
       ['busy', count(stats.busy)],
       ['enqueued', count(stats.enqueued)],
       ['task backlog', count(stats.backlog)],
+      ['limited', count(stats.limited)],
       ['scheduled', count(stats.scheduled)],
       ['retries', count(stats.retries)],
       ['dead', count(stats.dead)],
@@ -40,7 +41,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures, options: ShowOptio
     ],
     { right: true },
   )
-  const waiting = stats.enqueued + stats.backlog + stats.scheduled + stats.retries + total.length
+  const waiting = stats.enqueued + stats.backlog + stats.limited + stats.scheduled + stats.retries + total.length
   if (stats.processes === 0 && waiting > 0) {
     const work = workCommand(unservedQueues, options)
     return `${table}\nno worker is running, and ${plural(waiting, 'job waits', 'jobs wait')}: start one with \`${work}\``

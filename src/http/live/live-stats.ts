@@ -44,7 +44,8 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
     const roundTrip = performance.now() - began
     const [stats, findings, crons] = await Promise.all([hq.stats(), alerts.find(), countCrons()])
     const at = hq.now()
-    const { processed, failed, busy, enqueued, backlog, scheduled, retries, dead, defaultLatency, ordered } = stats
+    const { processed, failed, busy, enqueued, backlog, limited, scheduled, retries, dead, defaultLatency, ordered } =
+      stats
     history.add({ at, processed, failed, busy, enqueued, retries, dead })
     const rates = history.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
@@ -58,6 +59,7 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
         busy,
         enqueued,
         backlog,
+        limited,
         scheduled,
         retries,
         dead,

@@ -46,6 +46,7 @@ const figures = {
   busy: s.count,
   enqueued: s.count,
   backlog: s.described(s.count, 'rows in the backlogs of tasks'),
+  limited: s.described(s.count, 'jobs that wait for room in their limits'),
   scheduled: s.count,
   retries: s.count,
   dead: s.count,

@@ -60,6 +60,8 @@ export interface StoreStats {
   enqueued: number
   /** Rows in the backlogs of tasks, not counted in `enqueued`. */
   backlog: number
+  /** Jobs that wait for room in their limits, not counted in `enqueued`. */
+  limited: number
   /** Jobs that workers have fetched and not yet settled. */
   fetched: number
   scheduled: number

@@ -13,6 +13,7 @@ export const counters: Case[] = [
         failed: 0,
         enqueued: 0,
         backlog: 0,
+        limited: 0,
         fetched: 0,
         scheduled: 0,
         retries: 0,

@@ -15,8 +15,9 @@ export class Totals extends StorePart implements Partial<MetricStore> {
 
   /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
   async totals(): Promise<StoreStats> {
-    const [queues = [], ours = []] = (await this.server.all((pipeline) =>
-      pipeline.smembers(this.keys.queues).smembers(this.keys.taskQueues),
+    const { queues: names, taskQueues, limitChecks } = this.keys
+    const [queues = [], ours = [], limits = []] = (await this.server.all((pipeline) =>
+      pipeline.smembers(names).smembers(taskQueues).zrange(limitChecks, '0', '-1'),
     )) as string[][]
     const owners = await this.#leases.ownedQueues()
     const counted: (readonly [command: string, key: string])[] = [
@@ -25,6 +26,7 @@ export class Totals extends StorePart implements Partial<MetricStore> {
       ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', this.keys.set(set)] as const),
       ...queues.map((queue) => ['LLEN', this.keys.queue(queue)] as const),
       ...ours.map((queue) => ['GET', this.keys.backlog(queue)] as const),
+      ...limits.map((name) => ['ZCARD', this.keys.set(`limited:${name}`)] as const),
       ...owners.flatMap(
         ({ owner, queue }) =>
           [
@@ -41,12 +43,14 @@ export class Totals extends StorePart implements Partial<MetricStore> {
     const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
     const sum = (from: number, to?: number) => counts.slice(from, to).reduce((total, count) => total + count, 0)
     const [afterQueues, afterBacklogs] = [5 + queues.length, 5 + queues.length + ours.length]
+    const afterLimits = afterBacklogs + limits.length
     return {
       processed,
       failed,
       enqueued: sum(5, afterQueues),
       backlog: sum(afterQueues, afterBacklogs),
-      fetched: sum(afterBacklogs),
+      limited: sum(afterBacklogs, afterLimits),
+      fetched: sum(afterLimits),
       scheduled,
       retries,
       dead,
