@@ -1,15 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { Highkiq } from 'highkiq'
+import { Highkiq, type Payload } from 'highkiq'
 import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
 import { chance } from '../conformance/chance.js'
+import { FORMS } from './unique-forms.js'
 
 const PROGRAM = fileURLToPath(new URL('unique-worker.js', import.meta.url))
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const PROCESSES = 2
-const KILLS = 2
+const KILLS = 1
 
 export interface UniqueOutcome {
   /** What was wrong in the moments at which no process ran. */
@@ -33,13 +35,20 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
   const report = (thrown: unknown) => void outcome.wrong.push(String(thrown))
   const check = new OrphanedLocks({ store, now: Date.now, report }, { goneMs: 0, walkingPart: 1e9 })
   const crew = new Set<ChildProcess>()
+  /** By key: the jids that pushes of a job with a duration answered. */
+  const holders = new Map<string, Set<string>>()
   let isOver = false
   const start = async () => {
     const child = spawn(process.execPath, [PROGRAM, url, String(Math.floor(random() * 2 ** 31))], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     crew.add(child)
-    await once(child.stdout as NodeJS.ReadableStream, 'data')
+    const lines = createInterface(child.stdout)
+    await once(lines, 'line')
+    lines.on('line', (line) => {
+      const [, key, jid] = /^(\d+) ([0-9a-f]{24})$/.exec(line) ?? []
+      if (key && jid) holders.set(key, (holders.get(key) ?? new Set()).add(jid))
+    })
   }
   const kill = async (child: ChildProcess) => {
     crew.delete(child)
@@ -74,10 +83,14 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
     await others
     await Promise.all(Array.from(crew, kill))
     outcome.wrong.push(...(await faultsOf(hq)))
+    for (const [key, jids] of holders) if (jids.size > 1) outcome.wrong.push(`${jids.size} jobs had lock ${key} for 2h`)
     outcome.ran = (await store.metrics.totals()).processed
     await endAll(hq)
     for (let n = 0; n < 3; n++) await check.run()
-    outcome.left = (await store.unique.list({ limit: 1000 }, Date.now())).locks.length
+    const { locks } = await store.unique.list({ limit: 1000 }, Date.now())
+    outcome.left = locks.filter(({ outlives }) => !outlives).length
+    const kept = new Set(locks.filter(({ outlives }) => outlives).map(({ holder }) => holder))
+    for (const [key, [jid]] of holders) if (!kept.has(jid as string)) outcome.wrong.push(`lock ${key} ended before 2h`)
     return outcome
   } finally {
     isOver = true
@@ -87,25 +100,45 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
   }
 }
 
-/** While nothing moves: each job has its lock, so no two jobs have one lock. */
+/**
+ * While nothing moves: each job has its lock that has not started, or that keeps its lock when it starts. So no two of them
+ * have one lock.
+ */
 async function faultsOf({ store }: Highkiq): Promise<string[]> {
-  const scans = await Promise.all([
-    store.search.scanQueue('default', '', { limit: 1000 }),
-    store.search.scanSet('schedule', '', { limit: 1000 }),
-    store.search.scanSet('retry', '', { limit: 1000 }),
-    store.workers.fetched({ limit: 1000 }),
+  const [waiting, started] = await Promise.all([
+    Promise.all([
+      store.search.scanQueue('default', '', { limit: 1000 }),
+      store.search.scanSet('schedule', '', { limit: 1000 }),
+    ]),
+    Promise.all([store.search.scanSet('retry', '', { limit: 1000 }), store.workers.fetched({ limit: 1000 })]),
   ])
-  const jobs = scans.flatMap(({ items }) => items.map(({ text }) => JSON.parse(text) as Record<string, string>))
-  const keys = jobs.map(({ hk_unique: lock = '' }) => lock.slice('success:'.length))
-  const locks = await store.unique.find(keys, Date.now())
-  return jobs.flatMap(({ jid }, i) => {
+  const jobsOf = (scans: { items: { text: string }[] }[]) =>
+    scans.flatMap(({ items }) => items.map(({ text }) => JSON.parse(text) as Payload))
+  const jobs = [
+    ...jobsOf(waiting).filter((job) => isFresh(job) || keepsLock(job)),
+    ...jobsOf(started).filter(keepsLock),
+  ]
+  const locks = await store.unique.find(
+    jobs.map(({ hk_unique: lock = '' }) => lock.replace(/^.*:/, '')),
+    Date.now(),
+  )
+  return jobs.flatMap(({ jid, class: name }, i) => {
     const holder = locks[i]?.holder ?? 'nobody'
-    return holder === jid ? [] : [`job ${jid} does not have its lock: ${holder} has it`]
+    return holder === jid ? [] : [`${name} ${jid} does not have its lock: ${holder} has it`]
   })
 }
 
+/** Whether no attempt of a waiting job has ended, also not by a crash. */
+function isFresh({ retry_count, hk_crashes }: Payload): boolean {
+  return retry_count === undefined && hk_crashes === undefined
+}
+
+function keepsLock({ hk_unique: lock = '' }: Payload): boolean {
+  return /^(success|time):/.test(lock)
+}
+
 async function endAll(hq: Highkiq): Promise<void> {
-  hq.job('Unique', () => {})
+  for (const name of Object.keys(FORMS)) hq.job(name, () => {})
   // Scheduled jobs may be due long after the end of the test, because of the stepped clocks.
   await hq.scheduled.addAllToQueue()
   await hq.retries.addAllToQueue()
