@@ -1,11 +1,12 @@
 /** The options of batches and flows. */
 
 import type { Job } from '../client/job.ts'
+import { JOB } from '../client/job-rule.ts'
 import type { PushRequest } from '../client/request.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
-import { checkOptions, type OptionKind, type OptionRule, refuseUnknown, shown } from '../job/options.ts'
+import { checkOptions, type OptionKind, refuseUnknown, shown } from '../job/options.ts'
 import { CHILD_FAILURES, type ChildFailure, MOST_NESTED } from '../store/contract.ts'
 
 /** A job of `onSuccess`, `onComplete` and `onDeath`. */
@@ -49,8 +50,6 @@ export interface FlowJob {
 
 const KEEP_MS = 7 * 86_400_000
 const MAX_DATA = 16_384
-const isJob = (job: unknown) => typeof (job as Job | null)?.request === 'function'
-const JOB: OptionRule = [isJob, 'a job, as returned by hq.job(…)']
 
 const BATCH_OPTIONS: Record<keyof BatchOptions, OptionKind> = {
   description: 'text',
@@ -92,7 +91,7 @@ export const TOO_DEEP = `batches and flows can be nested at most ${MOST_NESTED} 
 export function checkFlow(node: FlowJob, path = 'hq.flow', depth = 1): void {
   if (!isObject(node)) throw invalidOption(`${path} must be an object { job, args, children } (got ${shown(node)})`)
   refuseUnknown(path, node, Object.keys(FLOW_OPTIONS))
-  if (!isJob(node.job)) throw invalidOption(`${path}: job must be ${JOB[1]} (got ${shown(node.job)})`)
+  if (!JOB[0](node.job)) throw invalidOption(`${path}: job must be ${JOB[1]} (got ${shown(node.job)})`)
   checkOptions(path, node, FLOW_OPTIONS)
   if (depth > MOST_NESTED && node.children?.length) throw invalidOption(`hq.flow: ${TOO_DEEP}`)
   for (const [i, child] of (node.children ?? []).entries()) checkFlow(child, `${path}.children[${i}]`, depth + 1)

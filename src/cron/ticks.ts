@@ -1,7 +1,7 @@
 /** Decides which ticks of a cron entry are due, which were missed, and which runs overlap. */
 
 import type { AppPort } from '../app/port.ts'
-import { findJob, type JobState } from '../inspect/find.ts'
+import { ENDED_STATES, findJob } from '../inspect/find.ts'
 import type { CronRecord } from '../store/contract.ts'
 import type { Entry, Missed } from './entry.ts'
 import { lockOf, runOf, tickJid } from './run.ts'
@@ -17,8 +17,6 @@ const FAR_AHEAD_MS = 86_400_000
 const HELD_MS = 60_000
 /** The largest part of the time that searches may take. */
 const SEARCH_SHARE = 0.01
-
-const OVER: ReadonlySet<JobState> = new Set(['dead', 'succeeded', 'ended', 'unknown'])
 
 export class Ticks {
   readonly #app: AppPort
@@ -100,7 +98,7 @@ export class Ticks {
     const { state } = await findJob(this.#app, jid)
     const took = performance.now() - began
     this.#searchOn.set(name, performance.now() + took / SEARCH_SHARE)
-    return OVER.has(state)
+    return ENDED_STATES.has(state)
   }
 
   /**

@@ -27,6 +27,9 @@ export type JobState =
   | 'ended'
   | 'unknown'
 
+/** The states of a job that will not run again unless a person says so. */
+export const ENDED_STATES: ReadonlySet<JobState> = new Set(['dead', 'succeeded', 'ended', 'unknown'])
+
 export interface Found {
   state: JobState
   /** null when the job is not in the store. */

@@ -1,8 +1,9 @@
 /** Rows whose end comes from outside: a handler defers its row, and a webhook or another system ends it later. */
 
 import type { AppPort } from '../app/port.ts'
+import { checkValue } from '../job/args.ts'
 import type { DeferOptions } from '../job/context.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { HighkiqError, invalidOption, messageOf } from '../job/errors.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
@@ -57,13 +58,24 @@ function refusalOf({ registry }: AppPort, payload: Payload): string | undefined 
 
 /** @throws UNKNOWN_TASK, NOT_DEFERRED, INVALID_OPTION */
 export function finishRow(app: StoreOfTasks, jid: string, result: unknown): Promise<EndedRow> {
+  if (result !== undefined) checkResult(result)
   const { text, problem } = resultText(result)
   if (problem !== undefined) throw invalidOption(`tasks.finish: the result must be JSON of at most 16 kB: ${problem}`)
   return endRow(app, 'tasks.finish', { jid, status: 'finished', ...(text === undefined ? {} : { result: text }) })
 }
 
+/** Refuses what JSON would change or leave out. @throws INVALID_OPTION */
+function checkResult(result: unknown): void {
+  try {
+    checkValue(result, 'result', 'tasks.finish')
+  } catch (thrown) {
+    throw invalidOption(messageOf(thrown))
+  }
+}
+
 /** @throws UNKNOWN_TASK, NOT_DEFERRED, INVALID_OPTION */
 export function failRow(app: StoreOfTasks, jid: string, message: string, code?: string): Promise<EndedRow> {
+  checkText('tasks.fail: the message, which says why the row failed,', message)
   checkOptions('tasks.fail', { message, code }, { message: 'text', code: 'text' })
   const messages = [appMessage(app.now(), message)]
   return endRow(app, 'tasks.fail', { jid, status: 'failed', messages, ...(code === undefined ? {} : { code }) })

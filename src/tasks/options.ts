@@ -1,10 +1,10 @@
 /** The options of tasks. */
 
 import type { Job } from '../client/job.ts'
+import { JOB } from '../client/job-rule.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
-import { invalidOption } from '../job/errors.ts'
-import { checkOptions, given, type OptionKind, type OptionRule, shown } from '../job/options.ts'
+import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
 import { kindsOf, NEW_TASK_OPTIONS } from './import-options.ts'
@@ -50,10 +50,6 @@ export interface TaskOptions {
   maxRows?: number
 }
 
-const JOB: OptionRule = [
-  (job) => typeof (job as CallbackJob | null)?.request === 'function',
-  'a job, as returned by hq.job(…)',
-]
 const TIME: OptionRule = [(time) => millisecondsOf(time) > 0, "a time above 0, in seconds or a string such as '30d'"]
 
 /** The checks of the options. The compiler refuses this table when an option is missing. */
@@ -81,12 +77,6 @@ export function checkTaskOptions(
   checkOptions(where, options, { ...TASK_OPTIONS, ...more })
   if (options.queue !== undefined) checkQueueName(options.queue)
   if (options.meta !== undefined) checkMeta(where, options.meta)
-}
-
-/** @throws INVALID_OPTION */
-export function checkJob(where: string, job: unknown): void {
-  if (JOB[0](job)) return
-  throw invalidOption(`${where}: the first argument must be ${JOB[1]} (got ${shown(job)})`)
 }
 
 /** Returns the limits and times of checked options for the store. */

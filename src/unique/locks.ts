@@ -2,6 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
+import { checkJob } from '../client/job-rule.ts'
 import { invalidOption } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { readUnique } from '../job/unique.ts'
@@ -44,11 +45,12 @@ export class UniqueLocks implements AsyncIterable<UniqueLockInfo> {
 
   /**
    * Returns the lock that refuses this push now; null: it would be stored.
-   * @throws INVALID_OPTION when the job is not unique
+   * @throws INVALID_OPTION when it is no job, or not unique
    * @example const lock = await hq.uniqueLocks.of(Reindex, 7)
    */
   async of<Args extends unknown[]>(job: Job<Args>, ...args: Args): Promise<UniqueLockInfo | null> {
     const { client, store, now } = this.#app
+    checkJob('hq.uniqueLocks.of', job)
     const keys = readUnique(client.normalise(job.request(args))).map(({ key }) => key)
     if (keys.length === 0) throw invalidOption(`hq.uniqueLocks.of: ${job.name} is not unique, so a push needs no lock`)
     const lock = (await store.unique.find(keys, now())).find((one) => one !== null)

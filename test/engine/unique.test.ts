@@ -134,6 +134,16 @@ test('an Active Job is unique by its own arguments', async () => {
   expect(await Mail.performAsync(8)).not.toBe(jid)
 })
 
+test('a lock is looked for by a unique job, not by its name', async () => {
+  const { hq } = bench()
+  await expect(hq.uniqueLocks.of('Slow' as never)).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: 'hq.uniqueLocks.of: the first argument must be a job, as returned by hq.job(…) (got "Slow")',
+  })
+  const Plain = hq.job('Plain', () => {})
+  await expect(hq.uniqueLocks.of(Plain)).rejects.toThrow(/Plain is not unique/)
+})
+
 test('wrong options, tracked jobs and tasks are refused', async () => {
   const t = bench()
   const define = (unique: unknown) => t.hq.job('Wrong', { unique: unique as boolean }, () => {})

@@ -230,6 +230,15 @@ test('what can not be deferred or ended is refused, with the reason', async () =
   await expect(tasks.finish(`${task.id}000000ff`)).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
   await expect(tasks.finish('x')).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
   await expect(tasks.finish(jid, 'x'.repeat(20_000))).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await expect(tasks.finish(jid, { receipt() {} })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: 'tasks.finish: result.receipt is a function: pass its result, or a name that the job can look up',
+  })
+  await expect(tasks.finish(jid, () => 'r-7')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await expect((tasks.fail as (jid: string) => Promise<unknown>).call(tasks, jid)).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: 'tasks.fail: the message, which says why the row failed, must be a string (got undefined)',
+  })
   await expect(tasks.fail(jid, 5 as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   await expect(tasks.fail(jid, 'x', '')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   const open = await t.hq.tasks.create(

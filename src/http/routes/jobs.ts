@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../../app.ts'
 import { SetEntry } from '../../inspect/entry.ts'
+import { ENDED_STATES } from '../../inspect/find.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { codeOf, HighkiqError, hasCode } from '../../job/errors.ts'
@@ -186,7 +187,6 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
 
 // Reading ------------------------------------------------------------------------------------------------------
 
-const OVER = new Set(['dead', 'succeeded', 'ended', 'unknown'])
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 2000
 
@@ -201,7 +201,7 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
   )
   const polled = async () => {
     for (let pause = FIRST_POLL_MS; performance.now() < end; pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
-      if (OVER.has((await hq.find(jid, { signal })).state)) return
+      if (ENDED_STATES.has((await hq.find(jid, { signal })).state)) return
       await sleep(Math.min(pause, Math.max(end - performance.now(), 0)), undefined, { signal })
     }
   }

@@ -18,11 +18,10 @@ export class UniqueLocks extends StorePart implements UniqueStore {
 
   async find(keys: readonly string[], now: number): Promise<(UniqueLock | null)[]> {
     if (keys.length === 0) return []
-    const values = await this.server.call((client) => client.hmget(this.keys.unique, ...keys))
-    return values.map((value, i) => {
-      const [, ends, suspicion, holder] = /^(\d*):([^:]*):[^:]*:(.*)$/s.exec(value ?? '') ?? []
-      const lock = holder === undefined ? null : lockOf([keys[i], holder, ends, suspicion] as string[])
-      return lock && (lock.ends === null || lock.ends > now) ? lock : null
+    const found = (await this.server.run(lua.findUnique, [this.keys.unique], [now, keys.length, ...keys])) as string[]
+    return keys.map((key, i) => {
+      const about = found.slice(3 * i, 3 * i + 3)
+      return about[0] === '' ? null : lockOf([key, ...about])
     })
   }
 
