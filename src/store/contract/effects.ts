@@ -120,6 +120,18 @@ export interface RecordEffect {
   text: string
 }
 
+/** Returns the events that are recorded with some items. */
+export function recordTextsOf(items: readonly { effects?: readonly Effect[] | undefined }[]): string[] {
+  const texts: string[] = []
+  for (const { effects = [] } of items) for (const one of effects) if (one.kind === 'record') texts.push(one.text)
+  return texts
+}
+
+/** Returns whether nothing changes but the record of events. */
+export function hasOnlyRecords({ effects }: { effects?: readonly Effect[] | undefined }): boolean {
+  return effects?.every(({ kind }) => kind === 'record') ?? true
+}
+
 /** How a member of a batch goes on, or how it has ended. */
 export type MemberChange =
   | 'waiting'

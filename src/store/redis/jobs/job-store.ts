@@ -4,6 +4,7 @@ import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { baseQueue, HIGHEST_PRIORITY, isPriorityName, priorityName } from '../../../job/priority.ts'
 import type { PushStep } from '../../../job/push-steps.ts'
 import {
+  hasOnlyRecords,
   type IterationRecord,
   type IterationState,
   type JobStore,
@@ -12,16 +13,19 @@ import {
   type PushItem,
   type QueueInfo,
   type RefusedPush,
+  recordTextsOf,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { storedInSteps } from '../server/confirmed-push.ts'
-import { maybeDone } from '../server/connection.ts'
+import { type Argument, maybeDone } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { PriorityQueues } from './priority-queues.ts'
 
 /** The most jobs that one script stores. */
 const MAX_SCRIPT_JOBS = 100
+/** The same for the short script of jobs that have only their events with them. */
+const MAX_RECORDED_JOBS = 500
 
 /** Whether the store may refuse the item. */
 function isChecked({ unique, maxLength }: PushItem): boolean {
@@ -29,6 +33,7 @@ function isChecked({ unique, maxLength }: PushItem): boolean {
 }
 
 type Scored = Extract<PushItem, { score: number }>
+type QueueItem = Extract<PushItem, { to: 'queue' }>
 
 export class RedisJobStore extends StorePart implements Partial<JobStore> {
   readonly #priorities: PriorityQueues
@@ -43,20 +48,29 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     if (items.length === 0) return NOTHING_REFUSED
     // A script tells the workers of a new priority in the same step.
     const isScripted = (item: PushItem) => item.to === 'queue' && isPriorityName(item.queue)
-    const plain = items.filter((item) => !item.effects?.length && !item.once && !isChecked(item) && !isScripted(item))
-    const withEffects = items.filter(
-      (item) => !isChecked(item) && !item.once && (item.effects?.length || isScripted(item)),
-    )
+    const plain: PushItem[] = []
+    const recorded: QueueItem[] = []
+    const withEffects: PushItem[] = []
+    for (const item of items) {
+      if (isChecked(item) || item.once) continue
+      if (isScripted(item)) withEffects.push(item)
+      else if (!item.effects?.length) plain.push(item)
+      else if (item.to === 'queue' && hasOnlyRecords(item)) recorded.push(item)
+      else withEffects.push(item)
+    }
     const idempotent = items.filter((item) => item.once && !isChecked(item))
     let refused = NOTHING_REFUSED
     const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
+    for (const some of chunksOf(recorded, ({ text }) => text.length, MAX_RECORDED_JOBS)) {
+      steps.push({ items: some, put: () => this.#pushRecorded(some, now) })
+    }
     for (const some of chunksOf(withEffects, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushWithEffects(some, now) })
     }
     for (const some of chunksOf(idempotent, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
       steps.push({ items: some, put: () => this.#pushOnce(some, now) })
     }
-    if (plain.length + withEffects.length + idempotent.length < items.length) {
+    if (plain.length + recorded.length + withEffects.length + idempotent.length < items.length) {
       for (const some of chunksOf(items.filter(isChecked), ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
         const put = async () => {
           refused = [...refused, ...(await this.#pushChecked(some, now))]
@@ -66,7 +80,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     }
     await storedInSteps(this.server, steps)
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
-    if (plain.length === items.length) return refused
+    if (plain.length + recorded.length === items.length) return refused
     this.#priorities.pushed(items.flatMap((item) => (isScripted(item) ? [(item as { queue: string }).queue] : [])))
     return refused
   }
@@ -166,6 +180,25 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     }
     const cause = new HighkiqError(error.code, error.message, undefined, { cause: error.cause })
     throw new PushError(error.message, [], parts.refused.size < items.length, { cause, parts })
+  }
+
+  async #pushRecorded(items: readonly QueueItem[], now: number): Promise<void> {
+    const groups = new Map<string, QueueItem[]>()
+    for (const item of items) {
+      const group = groups.get(item.end + item.queue)
+      if (group) group.push(item)
+      else groups.set(item.end + item.queue, [item])
+    }
+    const records = recordTextsOf(items)
+    const args: Argument[] = [now, records.length, records.join()]
+    const keys = [this.keys.queues, ...this.keys.recording]
+    for (const some of groups.values()) {
+      const [{ end, queue }] = some as [QueueItem]
+      keys.push(this.keys.queue(queue))
+      args.push(end === 'front' ? 'RPUSH' : 'LPUSH', queue, some.length)
+      for (const { text } of some) args.push(this.server.texts.write(text))
+    }
+    await this.server.run(lua.pushRecorded, keys, args)
   }
 
   async #pushWithEffects(items: readonly PushItem[], now: number): Promise<void> {
