@@ -5,7 +5,16 @@ import type { AppPort } from '../app/port.ts'
 import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { RecordedEvent } from '../store/contract.ts'
-import { JOB_EVENT_KINDS, type JobEvent, type JobEventKind, readEvent } from './job-event.ts'
+import {
+  checkOf,
+  JOB_EVENT_KINDS,
+  type JobEvent,
+  type JobEventKind,
+  type Position,
+  readEvents,
+  readPosition,
+  writePosition,
+} from './job-event.ts'
 import { EXTEND_MS, FRESH_MS } from './recording.ts'
 
 export interface JobEventsOptions {
@@ -21,7 +30,7 @@ export interface JobEventsOptions {
   after?: string
 }
 
-const isId = (value: unknown) => typeof value === 'string' && /^\d{1,16}$/.test(value)
+const isId = (value: unknown) => typeof value === 'string' && readPosition(value) !== undefined
 const isKinds = (value: unknown) =>
   Array.isArray(value) && value.every((one) => JOB_EVENT_KINDS.includes(one as JobEventKind))
 
@@ -46,8 +55,8 @@ export class JobEvents implements AsyncIterable<JobEvent> {
   readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #options: JobEventsOptions
   readonly #signal: AbortSignal
-  #position: number | undefined
-  #beginning: Promise<number> | undefined
+  #position: Position | undefined
+  #beginning: Promise<Position> | undefined
   /** When the recording is extended next, on the monotonic clock. */
   #extendAt = 0
 
@@ -64,20 +73,23 @@ export class JobEvents implements AsyncIterable<JobEvent> {
    * resolves with where the loop will begin: from then on the loop misses no event.
    */
   async position(): Promise<string> {
-    return String(this.#position ?? (await this.#begin()))
+    return writePosition(this.#position ?? (await this.#begin()))
   }
 
-  /** @throws EVENTS_TRIMMED when the next event is not kept any more */
+  /** @throws EVENTS_TRIMMED when the next event is not kept any more, or the store has lost events */
   async *[Symbol.asyncIterator](): AsyncGenerator<JobEvent, void> {
     if (this.#signal.aborted) return
     await this.#begin()
     while (!this.#signal.aborted) {
       for (const one of await this.#next()) {
-        this.#position = one.number
-        const event = readEvent(one)
-        if (!this.#isWanted(event)) continue
-        yield event
-        if (this.#signal.aborted) return
+        const passed = this.#position as Position
+        const isInside = passed.part > 0 && one.number === passed.number
+        for (const { event, position } of readEvents(one).slice(isInside ? passed.part : 0)) {
+          this.#position = position
+          if (!this.#isWanted(event)) continue
+          yield event
+          if (this.#signal.aborted) return
+        }
       }
     }
   }
@@ -89,21 +101,27 @@ export class JobEvents implements AsyncIterable<JobEvent> {
 
   async #next(): Promise<RecordedEvent[]> {
     const { store, now } = this.#app
-    const after = this.#position as number
+    const { number, part, check } = this.#position as Position
+    const isRead = (event: unknown) => checkOf(event) === check
+    // The rest of an event that was passed in part comes with the whole event.
+    const after = part > 0 ? number - 1 : number
+    const isLast = check && part === 0 ? isRead : undefined
     const page = await this.#patiently(async () => {
       if (performance.now() >= this.#extendAt) await this.#record()
-      return store.events.read(after, { limit: PAGE, ms: WAIT_MS, signal: this.#signal }, now)
+      return store.events.read(after, { limit: PAGE, ms: WAIT_MS, signal: this.#signal, isLast }, now)
     })
-    if (page) return page
     if (page === undefined) return []
+    const isSame = part === 0 || page?.[0] === undefined || isRead(page[0].event)
+    if (page && isSame) return page
+    const position = writePosition({ number, part, check })
     throw new HighkiqError(
       'EVENTS_TRIMMED',
-      `the events after ${after} are not kept any more: leave out \`after\` to begin with new events, and read from the store what has become of your jobs`,
-      { after: String(after) },
+      `the events after ${position} are not kept any more: leave out \`after\` to begin with new events, and read from the store what has become of your jobs`,
+      { after: position },
     )
   }
 
-  #begin(): Promise<number> {
+  #begin(): Promise<Position> {
     this.#beginning ??= this.#start().catch((thrown) => {
       this.#beginning = undefined
       throw thrown
@@ -111,20 +129,33 @@ export class JobEvents implements AsyncIterable<JobEvent> {
     return this.#beginning
   }
 
-  async #start(): Promise<number> {
+  async #start(): Promise<Position> {
     const { store, now } = this.#app
     const { after } = this.#options
     const { newest, isConfirmed } = await this.#record()
-    if (after !== undefined || isConfirmed) {
-      this.#position ??= after === undefined ? newest : Number(after)
-      return this.#position
+    const isAfter = after === undefined ? undefined : readPosition(after)
+    let number: number | null = newest
+    if (!isAfter && !isConfirmed) {
+      // Until now other processes may believe that nothing is recorded.
+      await sleep(2 * FRESH_MS, undefined, { signal: this.#signal }).catch(() => {})
+      if (!this.#signal.aborted) number = await store.events.confirm(now())
+      if (number === null) return this.#start()
     }
-    // Until now other processes may believe that nothing is recorded.
-    await sleep(2 * FRESH_MS, undefined, { signal: this.#signal }).catch(() => {})
-    const confirmed = this.#signal.aborted ? newest : await store.events.confirm(now())
-    if (confirmed === null) return this.#start()
-    this.#position ??= confirmed
+    const position = isAfter ?? (await this.#positionOf(number))
+    this.#position ??= position
     return this.#position
+  }
+
+  /** Returns the position behind an event. */
+  async #positionOf(number: number): Promise<Position> {
+    const { store, now } = this.#app
+    let check = ''
+    const isLast = (event: unknown) => {
+      check = checkOf(event)
+      return true
+    }
+    await store.events.read(number, { limit: 1, ms: 0, signal: this.#signal, isLast }, now)
+    return { number, part: 0, check }
   }
 
   #record() {

@@ -44,9 +44,12 @@ export interface JobEvent {
 /** An error message has at most this many characters. */
 const MOST_CHARACTERS = 1000
 
-type Details = Pick<JobEvent, 'progress' | 'error' | 'reason'> & { due?: number | undefined }
+type Details = Pick<JobEvent, 'progress' | 'error' | 'reason'> & { due?: number; began?: number }
 
-/** An event as it is stored. It is short, because each job has several. `attempt` is 0 without one. */
+/**
+ * A record of an event as it is stored. It is short, because each job has several. `attempt` is 0 without one. With `began`
+ * it also holds the event `started` of the same attempt, before the other: most jobs start and end between two calls.
+ */
 type Stored = [kind: JobEventKind, jid: string, job: string, queue: string, at: number, attempt: number, more?: Details]
 
 /** Returns the effect that records an event. `queue` is where the job was, or goes. */
@@ -60,9 +63,9 @@ export function recordOf(
 ): RecordEffect {
   const job = typeof wrapped === 'string' ? wrapped : name
   const base = typeof queue === 'string' ? baseQueue(queue) : 'default'
-  const stored: Stored = [kind, jid, job, base, at, attempt]
-  if (more) stored.push(more)
-  return { kind: 'record', text: JSON.stringify(stored) }
+  const details = more ? `,${JSON.stringify(more)}` : ''
+  const names = `${JSON.stringify(jid)},${JSON.stringify(job)},${JSON.stringify(base)}`
+  return { kind: 'record', text: `["${kind}",${names},${at},${attempt}${details}]` }
 }
 
 /** Whether a job records events. The rows of tasks and single tracked jobs do not: their tasks have their events. */
@@ -70,15 +73,24 @@ export function isRecorded({ hk_task }: Payload): boolean {
   return hk_task === undefined
 }
 
-/** Returns the effects that record how an attempt ended, or what happened to a job that did not run. */
+/**
+ * Returns the effects that record how an attempt ended, or what happened to a job that did not run. `began` is when the
+ * attempt started, if that is to be recorded with it.
+ */
 export function recordsOf(
   outcome: Outcome,
   payload: Payload,
   queue: string,
   at: number,
   attempt?: number,
+  began?: number,
 ): RecordEffect[] {
-  const of = (kind: JobEventKind, more?: Details) => recordOf(kind, payload, queue, at, attempt, more)
+  let first = began === undefined ? undefined : { began }
+  const of = (kind: JobEventKind, more?: Details) => {
+    const record = recordOf(kind, payload, queue, at, attempt, first ? { ...first, ...more } : more)
+    first = undefined
+    return record
+  }
   switch (outcome.kind) {
     case 'done':
       return [of('succeeded')]
@@ -114,13 +126,42 @@ function errorOf(error: unknown): { class: string; message: string } {
   return { class: classOf(error), message: messageOf(error).slice(0, MOST_CHARACTERS) }
 }
 
-/** Returns an event that another process may have recorded. */
-export function readEvent({ number, event }: RecordedEvent): JobEvent {
-  const [kind, jid, job, queue, at, attempt, { due, ...more } = {}] = event as Stored
-  return {
-    ...{ id: String(number), kind, jid, job, queue, at: new Date(at) },
-    ...(attempt > 0 ? { attempt } : {}),
-    ...(due === undefined ? {} : { due: new Date(due) }),
-    ...more,
+/** A place in the record: behind the event with this number, or behind its first `part` events. */
+export interface Position {
+  number: number
+  part: number
+  /** The check of the event with this number; '' if it is not known. */
+  check: string
+}
+
+/** The text of a position, such as 1763912345678901-1x2y3z, or 1763912345678901.1-1x2y3z inside an event. */
+const POSITION = /^(\d{1,16})(?:\.(\d))?(?:-([0-9a-z]{1,7}))?$/
+
+export function readPosition(text: string): Position | undefined {
+  const [, number, part = '0', check = ''] = POSITION.exec(text) ?? []
+  return number === undefined ? undefined : { number: Number(number), part: Number(part), check }
+}
+
+export function writePosition({ number, part, check }: Position): string {
+  return `${number}${part > 0 ? `.${part}` : ''}${check && `-${check}`}`
+}
+
+/** Returns a short text that most other events do not have: a store that lost data may give a number twice. */
+export function checkOf(event: unknown): string {
+  let hash = 0x811c9dc5
+  for (const byte of Buffer.from(JSON.stringify(event))) hash = Math.imul(hash ^ byte, 0x01000193)
+  return (hash >>> 0).toString(36)
+}
+
+/** Returns the events of a record that another process may have stored, with the position behind each. */
+export function readEvents({ number, event }: RecordedEvent): { event: JobEvent; position: Position }[] {
+  const [kind, jid, job, queue, at, attempt, { due, began, ...more } = {}] = event as Stored
+  const check = checkOf(event)
+  const of = (part: number, one: Pick<JobEvent, 'kind' | 'at'>, others?: Partial<JobEvent>) => {
+    const position = { number, part, check }
+    const about = { jid, job, queue, at: one.at, ...(attempt > 0 ? { attempt } : {}) }
+    return { position, event: { id: writePosition(position), kind: one.kind, ...about, ...others } }
   }
+  const last = of(0, { kind, at: new Date(at) }, { ...(due === undefined ? {} : { due: new Date(due) }), ...more })
+  return began === undefined ? [last] : [of(1, { kind: 'started', at: new Date(began) }), last]
 }

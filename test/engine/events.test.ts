@@ -37,7 +37,7 @@ test('a reader gets all events of a job, in order, with what belongs to each', a
   await t.work()
   const events = await heard.atLeast(3)
   expect(events).toEqual([
-    { id: expect.stringMatching(/^\d+$/), kind: 'pushed', jid, job: 'J', queue: 'default', at: expect.any(Date) },
+    { id: expect.stringMatching(/^\d+-\w+$/), kind: 'pushed', jid, job: 'J', queue: 'default', at: expect.any(Date) },
     { id: expect.any(String), kind: 'started', jid, job: 'J', queue: 'default', at: expect.any(Date), attempt: 1 },
     { id: expect.any(String), kind: 'succeeded', jid, job: 'J', queue: 'default', at: expect.any(Date), attempt: 1 },
   ])
@@ -170,10 +170,59 @@ test('a position in a recording that has ended, or that is not kept any more, is
   const t = bench()
   await recorded(t)
   const after = await t.hq.events().position()
-  for (const wrong of [String(Number(after) - 1), String(Number(after) + 1), '0']) {
+  const [number = '', check] = after.split('-')
+  for (const wrong of [`${Number(number) - 1}`, `${Number(number) + 1}`, '0', `${number}-1`, `9-${check}`]) {
     const next = t.hq.events({ after: wrong })[Symbol.asyncIterator]().next()
     await expect(next).rejects.toMatchObject({ code: 'EVENTS_TRIMMED', details: { after: wrong } })
   }
+})
+
+test('a store that has lost events and gives their numbers to others is found out, also inside an event', async () => {
+  const t = bench()
+  await recorded(t)
+  const first = await t.hq.events().position()
+  await t.hq.store.events.append([JSON.stringify(['pushed', 'lost', 'J', 'default', 1, 0])], t.hq.now())
+  const lost: string[] = []
+  const both = JSON.stringify(['succeeded', 'lost', 'J', 'default', 2, 1, { began: 1 }])
+  await t.hq.store.events.append([both], t.hq.now())
+  for await (const { id } of t.hq.events({ after: first })) if (lost.push(id) === 3) break
+  expect(lost[1]).toMatch(/\.1-/)
+  // Another store with the same numbers, as after the restore of an older backup.
+  const other = bench()
+  await recorded(other)
+  await other.work()
+  const position = await other.hq.events().position()
+  const moved = (id: string | undefined) => {
+    const [number, part = '', check] = (id as string).split(/(\.1)?-/)
+    const distance = Number(number) - Number(first.split('-')[0])
+    return `${Number(position.split('-')[0]) + distance}${part}-${check}`
+  }
+  const heard = await reading(other)
+  for (let n = 0; n < 3; n++) await other.hq.push({ class: 'J', args: [n] })
+  await heard.atLeast(3)
+  for (const id of lost) {
+    const next = other.hq
+      .events({ after: moved(id) })
+      [Symbol.asyncIterator]()
+      .next()
+    await expect(next).rejects.toMatchObject({ code: 'EVENTS_TRIMMED' })
+  }
+})
+
+test('a reader that stops between the start and the end of a job continues with its end', async () => {
+  const t = bench()
+  await recorded(t)
+  const after = await t.hq.events().position()
+  t.hq.job('J', async () => {})
+  await t.hq.push({ class: 'J', args: [] })
+  const ids: string[] = []
+  await t.work()
+  for await (const { id } of t.hq.events({ after })) if (ids.push(id) === 3) break
+  const kindAfter = async (id: string) => {
+    for await (const { kind } of t.hq.events({ after: id })) return kind
+    return undefined
+  }
+  expect(await Promise.all([after, ...ids.slice(0, 2)].map(kindAfter))).toEqual(['pushed', 'started', 'succeeded'])
 })
 
 test('filters choose jobs, queues and kinds', async () => {

@@ -1,7 +1,10 @@
 /**
  * The record of events of jobs, for readers in any process. Events are recorded while the store has a recording. Their
  * numbers grow by 1 within a recording; a later recording begins with a greater number, also after the store was emptied.
+ * A recording begins with a random text as its first event, which nobody reads: with it a reader recognizes its recording.
  */
+
+import { randomUUID } from 'node:crypto'
 
 /** A recording ends when it was not extended for this long, and its events are deleted. */
 export const RECORDING_SECONDS = 3600
@@ -19,20 +22,43 @@ export interface RecordedEvent {
 /** The events of one step, with the number of the last of them. */
 export type EventEntry = [newest: number, events: readonly unknown[]]
 
-/** Returns the events after a number; null when one of them is missing. `newest` is that of the recording. */
-export function eventsAfter(after: number, entries: readonly EventEntry[], newest: number): RecordedEvent[] | null {
+/** Returns the JSON text of the event with which a recording begins. */
+export function firstEvent(): string {
+  return JSON.stringify(randomUUID())
+}
+
+function isFirst(event: unknown): boolean {
+  return typeof event === 'string'
+}
+
+export type IsLast = (event: unknown) => boolean
+
+/**
+ * Returns the events after a number; null when one of them is missing, or when the event with that number is not the one
+ * that `isLast` recognizes. `newest` is that of the recording.
+ */
+export function eventsAfter(
+  after: number,
+  entries: readonly EventEntry[],
+  newest: number,
+  isLast?: IsLast,
+): RecordedEvent[] | null {
   const all = entries.flatMap(([last, events]) =>
     events.map((event, i) => ({ number: last - events.length + 1 + i, event })),
   )
+  if (isLast && !all.some(({ number, event }) => number === after && isLast(event))) return null
   const wanted = all.filter(({ number }) => number > after)
-  const isWhole = wanted.length === 0 ? newest === after : wanted.every(({ number }, i) => number === after + 1 + i)
+  const isWhole =
+    wanted.length === 0
+      ? newest === after
+      : wanted.every(({ number, event }, i) => number === after + 1 + i && !isFirst(event))
   return isWhole ? wanted : null
 }
 
 export interface JobEventStore {
   /**
    * Starts a recording, or extends it to RECORDING_SECONDS from now on. `keep`: how many of the newest events it keeps
-   * from now on; null: as before. Also deletes old events.
+   * from now on; null: as before. Also deletes old events, except the newest.
    */
   record(keep: number | null, now: number): Promise<Recording>
   /** Marks the recording as known to all processes, and returns its newest number; null: it has ended. */
@@ -43,11 +69,12 @@ export interface JobEventStore {
   append(texts: readonly string[], now: number): Promise<void>
   /**
    * Returns the events after a number, oldest first: about `limit`, at most `limit` if each was recorded on its own. Waits
-   * for one at most `ms`, or until `signal` aborts. null: the next event is not kept any more, or the recording has ended.
+   * for one at most `ms`, or until `signal` aborts. null: the next event is not kept any more, or the recording has ended, or
+   * the event with that number is not the one that `isLast` recognizes: the store has lost data since the caller read it.
    */
   read(
     after: number,
-    options: { limit: number; ms: number; signal: AbortSignal },
+    options: { limit: number; ms: number; signal: AbortSignal; isLast?: IsLast | undefined },
     now: () => number,
   ): Promise<RecordedEvent[] | null>
 }

@@ -25,18 +25,28 @@ export function eventsOfEnd(attempt: Attempt, now: number): RecordEffect[] {
   const { ctx, payload, outcome, began, isStartRecorded, recordedProgress, endedAt = now } = attempt
   if (!isRecorded(payload)) return []
   const { attempt: number, progressed: progress } = ctx
-  const records: RecordEffect[] = began > 0 && !isStartRecorded ? [startOf(attempt)] : []
-  if (progress && progress !== recordedProgress) {
-    records.push(recordOf('progress', payload, ctx.queue, endedAt, number, { progress }))
+  const hasStarted = began > 0
+  const recordsStart = hasStarted && !isStartRecorded
+  const hasProgress = progress !== undefined && progress !== recordedProgress
+  const attemptNumber = hasStarted ? number : undefined
+  const end = (startedAt?: number) =>
+    outcome ? recordsOf(outcome, payload, ctx.queue, endedAt, attemptNumber, startedAt) : []
+  if (recordsStart && !hasProgress) {
+    const records = end(attempt.startedAt)
+    if (records.length > 0) return records
   }
-  if (outcome) records.push(...recordsOf(outcome, payload, ctx.queue, endedAt, began > 0 ? number : undefined))
-  return records
+  return [
+    ...(recordsStart ? [startOf(attempt)] : []),
+    ...(hasProgress ? [recordOf('progress', payload, ctx.queue, endedAt, number, { progress })] : []),
+    ...end(),
+  ]
 }
 
 /** Returns a settlement that also records the events of its attempt's end. */
 export function withEvents(settlement: Settlement, attempt: Attempt | undefined, now: number): Settlement {
   const records = attempt ? eventsOfEnd(attempt, now) : []
-  return records.length > 0 ? { ...settlement, effects: [...(settlement.effects ?? []), ...records] } : settlement
+  if (records.length === 0) return settlement
+  return { ...settlement, effects: settlement.effects ? [...settlement.effects, ...records] : records }
 }
 
 function startOf({ ctx, payload, startedAt }: Attempt): RecordEffect {

@@ -99,7 +99,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   recordProgress(): void {
-    this.#slots.recordProgress()
+    this.#slots.recorder.recordProgress()
   }
 
   async idle(): Promise<void> {
@@ -172,11 +172,12 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     sent.isRecorded = recording.mayBeOn()
     const started = [...starts.values()].flat()
     if (records.length > 0) started.push({ queue: '', ticket: '', effects: [...records] })
+    const at = now()
     const settlements = ended.map(({ settlement, attempt }) =>
-      sent.isRecorded ? withEvents(settlement, attempt, now()) : settlement,
+      sent.isRecorded ? withEvents(settlement, attempt, at) : settlement,
     )
     const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
-    return store.workers.settleAndFetch(owner, { now: now(), started, settlements, fetch })
+    return store.workers.settleAndFetch(owner, { now: at, started, settlements, fetch })
   }
 
   protected override restore(sent: Sent): boolean {

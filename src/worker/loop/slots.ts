@@ -5,7 +5,7 @@ import { given } from '../../job/options.ts'
 import type { Payload } from '../../job/payload.ts'
 import { isPriorityName } from '../../job/priority.ts'
 import { allAmong, jidsOf, someRows } from '../../job/rows.ts'
-import type { Effect, FetchedJob, RecordEffect, Settlement } from '../../store/contract.ts'
+import type { Effect, FetchedJob, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { EventLoopRecord } from '../executor.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
@@ -14,7 +14,7 @@ import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { callHandler, settleError, settleResult } from '../run/runner.ts'
 import { awaitsLimit, dropped, requeue, superseded, unrunnable, withSlotRelease } from '../run/settlements.ts'
-import { progressToRecord, startToRecord } from './attempt-events.ts'
+import { AttemptRecorder } from './attempt-recorder.ts'
 import { LimitChecks } from './limit-checks.ts'
 import { Prefetch } from './prefetch.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
@@ -35,9 +35,6 @@ export interface SlotsOptions {
   wake: () => void
 }
 
-/** The event of a start waits at most this long for a call that settles or fetches jobs. */
-const RECORD_MS = 20
-
 export class Slots {
   readonly #engine: Engine
   readonly #options: SlotsOptions
@@ -46,8 +43,8 @@ export class Slots {
   readonly #requeues: RequeueBuffer
   readonly #limitChecks: LimitChecks
   readonly prefetch: Prefetch
+  readonly recorder: AttemptRecorder
   #whenEmpty: (() => void)[] = []
-  #recordTimer: NodeJS.Timeout | undefined
   /** `quiet`: the capsule fetches no more jobs. `stopping`: every settlement is sent at once. */
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
@@ -57,6 +54,7 @@ export class Slots {
     this.prefetch = new Prefetch(concurrency, requeuePrefetched)
     this.#options = options
     this.#buffer = buffer
+    this.recorder = new AttemptRecorder(engine, buffer, this.#running, wake)
     this.#limitChecks = new LimitChecks(engine, {
       owner: options.owner,
       prefetch: this.prefetch,
@@ -322,7 +320,7 @@ export class Slots {
       return
     }
     attempt.began = now
-    if (this.#engine.recording.mayBeOn(now)) this.#recordStart(attempt)
+    this.recorder.started(attempt, now)
     const { payload, definition } = attempt
     const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
     const running = callHandler(this.#engine, attempt)
@@ -333,26 +331,6 @@ export class Slots {
       (result) => this.#concluded(attempt, id, settleResult(this.#engine, attempt, result)),
       (thrown) => this.#concluded(attempt, id, settleError(this.#engine, attempt, thrown)),
     )
-  }
-
-  #recordStart(attempt: Attempt): void {
-    const { recording } = this.#engine
-    if (!recording.isOn) void recording.refreshed()?.then(() => recording.isOn && this.#recordStart(attempt))
-    else if (this.#running.get(attempt.fetched.ticket) === attempt) this.#record(startToRecord(attempt))
-  }
-
-  recordProgress(): void {
-    for (const attempt of this.#running.values()) this.#record(progressToRecord(attempt, this.#engine.now()))
-  }
-
-  #record(event: RecordEffect | undefined): void {
-    if (!event) return
-    this.#buffer.addRecord(event)
-    this.#recordTimer ??= setTimeout(() => {
-      this.#recordTimer = undefined
-      this.#buffer.recordsDue()
-      this.#options.wake()
-    }, RECORD_MS)
   }
 
   /** Ends an attempt. `id` is its number in the record of the event loop. */
@@ -394,7 +372,7 @@ export class Slots {
     }
     this.#running.delete(ticket)
     this.prefetch.ended()
-    if (this.#engine.recording.mayBeOn()) attempt.endedAt = this.#engine.now()
+    this.recorder.ended(attempt)
     if (this.#buffer.withdrawStart(ticket)) {
       // The start was not sent yet: the settlement carries it.
       for (const effect of settlement.effects ?? []) {

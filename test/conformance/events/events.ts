@@ -16,6 +16,15 @@ async function began(t: Bench, keep: number | null = null): Promise<number> {
   return (await t.store.events.record(keep, NOW)).newest
 }
 
+const DAY = 86_400_000
+
+/** Starts a recording more than a day ago, and extends it until now. Returns the number of its first event. */
+async function beganLongAgo({ store }: Bench): Promise<number> {
+  const { newest } = await store.events.record(null, NOW - DAY - 5)
+  for (let at = NOW - DAY; at < NOW; at += 3_000_000) await store.events.record(null, at)
+  return newest
+}
+
 /** The record of events of jobs: an event is recorded in the step that moves its job. */
 export const jobEvents: Case[] = [
   {
@@ -166,14 +175,43 @@ export const jobEvents: Case[] = [
       const kept = await read(t.store, from + 3500)
       expect(kept).toHaveLength(500)
       expect(await read(t.store, from + 4000)).toEqual([])
-      expect((await read(t.store, from + 3500, { limit: 2 }))?.length).toBe(200)
+      expect((await read(t.store, from + 3600, { limit: 2 }))?.length).toBe(200)
+    },
+  },
+  {
+    name: 'a reader learns that the event which it has read last is another one by now, or is not kept any more',
+    async run(t) {
+      const from = await began(t, 500)
+      await t.store.events.append(['{"name":"a"}', '{"name":"b"}', '{"name":"c"}'], NOW)
+      const after = async (number: number, isLast: (event: unknown) => boolean) => {
+        const options = { limit: 9, ms: 0, signal: NEVER, isLast }
+        return namesOf((await t.store.events.read(number, options, () => NOW)) ?? [{ number, event: { name: 'none' } }])
+      }
+      const isNamed = (name: string) => (event: unknown) => (event as { name: string }).name === name
+      expect(await after(from + 1, isNamed('a'))).toEqual(['b', 'c'])
+      expect(await after(from + 3, isNamed('c'))).toEqual([])
+      expect(await after(from + 1, isNamed('b'))).toEqual(['none'])
+      expect(await after(from + 3, isNamed('b'))).toEqual(['none'])
+      expect(await after(from, (event) => typeof event === 'string')).toEqual(['a', 'b', 'c'])
+      expect(await after(from - 1, () => true)).toEqual(['none'])
+      expect(await read(t.store, from - 1)).toBeNull()
+    },
+  },
+  {
+    name: 'an old event is kept while it is the newest, so that a reader finds its place',
+    async run(t) {
+      const from = await beganLongAgo(t)
+      await t.store.events.append(['{"name":"old"}'], NOW - DAY - 2)
+      await t.store.events.record(null, NOW)
+      const options = { limit: 9, ms: 0, signal: NEVER, isLast: () => true }
+      expect(await t.store.events.read(from + 1, options, () => NOW)).toEqual([])
+      expect(await t.store.events.read(from, options, () => NOW)).toBeNull()
     },
   },
   {
     name: 'events that are too old are deleted when the recording is extended',
     async run(t) {
-      const from = await began(t)
-      const DAY = 86_400_000
+      const from = await beganLongAgo(t)
       for (const [n, at] of [NOW - DAY - 2, NOW - DAY - 1, NOW].entries())
         await t.store.events.append([`{"name":${n}}`], at)
       await t.store.events.record(null, NOW)

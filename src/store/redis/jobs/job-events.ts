@@ -5,6 +5,8 @@ import {
   EVENT_LIFE_MS,
   type EventEntry,
   eventsAfter,
+  firstEvent,
+  type IsLast,
   type JobEventStore,
   KEPT_EVENTS,
   RECORDING_SECONDS,
@@ -32,7 +34,7 @@ export class JobEvents extends StorePart implements JobEventStore {
   }
 
   async record(keep: number | null, now: number): Promise<Recording> {
-    const args = [now, keep ?? '', KEPT_EVENTS, RECORDING_SECONDS, EVENT_LIFE_MS]
+    const args = [now, keep ?? '', KEPT_EVENTS, RECORDING_SECONDS, EVENT_LIFE_MS, firstEvent()]
     const [newest, confirmed] = (await this.server.run(lua.recordEvents, this.keys.recording, args)) as string[]
     return { newest: Number(newest), isConfirmed: confirmed === '1' }
   }
@@ -55,15 +57,15 @@ export class JobEvents extends StorePart implements JobEventStore {
 
   async read(
     after: number,
-    { limit, ms, signal }: { limit: number; ms: number; signal: AbortSignal },
+    { limit, ms, signal, isLast }: { limit: number; ms: number; signal: AbortSignal; isLast?: IsLast | undefined },
   ): Promise<RecordedEvent[] | null> {
     const end = performance.now() + ms
     for (;;) {
-      const answer = await this.server.run(lua.readEvents, this.keys.recording, [after, limit])
+      const answer = await this.server.run(lua.readEvents, this.keys.recording, [after, limit + 1])
       if (answer === null) return null
       const [newest, entries] = answer as [string, [id: string, fields: string[]][]]
       const read = entries.map(([id, [, json = '[]']]): EventEntry => [Number.parseInt(id, 10), JSON.parse(json)])
-      const events = eventsAfter(after, read, Number(newest))
+      const events = eventsAfter(after, read, Number(newest), isLast)
       const left = end - performance.now()
       if (events?.length !== 0 || left <= 0 || signal.aborted || this.server.isClosed) return events
       await this.#wait(after, Math.ceil(Math.min(left, MAX_WAIT_MS)), signal)

@@ -1,11 +1,11 @@
 -- Reads events.
 --
 -- KEYS  1 to 3 are the keys of record.lua.
--- ARGV  are a number, after which it reads, and the most entries.
+-- ARGV  are a number, from which on it reads, and the most entries.
 -- Returns the newest number as a text, and the entries; or nil without a recording.
 -- include: arguments
 
-local after, most = text(), text()
+local first, most = text(), text()
 expect('hash', 'stream', 'string')
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
-return { redis.call('GET', KEYS[3]), redis.call('XRANGE', KEYS[2], '(' .. after .. '-0', '+', 'COUNT', most) }
+return { redis.call('GET', KEYS[3]), redis.call('XRANGE', KEYS[2], first .. '-0', '+', 'COUNT', most) }

@@ -1,7 +1,15 @@
 /** Sorts the settlements of a worker's step by what a script has to do for them. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import type { Destination, Entry, EventEffect, SettleAndFetch, Settlement } from '../../contract.ts'
+import {
+  type Destination,
+  type Entry,
+  type EventEffect,
+  hasOnlyRecords,
+  recordTextsOf,
+  type SettleAndFetch,
+  type Settlement,
+} from '../../contract.ts'
 import type { HeldJob, Owner } from './owner.ts'
 
 /** One script settles or fetches at most this many jobs. */
@@ -104,7 +112,7 @@ export function contentOf(
     const isCertain = job.arrival === undefined && !wasUncertain
     if (isCertain && isDone(settlement) && hasOnlyRecords(settlement)) {
       // Such a job is still the owner's, unless the server has lost data.
-      if (settlement.effects) records.push(...recordTextsOf(settlement))
+      if (settlement.effects) records.push(...recordTextsOf([settlement]))
       queue.done.push(job)
       queue.indexes.push(at)
       continue
@@ -122,7 +130,7 @@ export function contentOf(
     part.started.length + groups.length + others.length === 0 && all.every(({ arrivals }) => arrivals.length === 0)
   for (const { queue, end } of kept) {
     if (isPlainPart) {
-      records.push(...recordTextsOf(end.settlement))
+      records.push(...recordTextsOf([end.settlement]))
       queue.done.push(end.job)
       queue.indexes.push(end.at)
       queue.finished.push(end.settlement.move as Entry & Destination)
@@ -170,16 +178,6 @@ export function isPlain(settlement: Settlement): boolean {
 /** Returns whether the job is done and goes to the set of finished jobs, and nothing else changes but the record of events. */
 function isKept(settlement: Settlement): boolean {
   return settlement.move?.to === 'finished' && isSuccess(settlement) && hasOnlyRecords(settlement)
-}
-
-/** Returns whether nothing changes but the record of events. */
-export function hasOnlyRecords({ effects = [] }: Pick<Settlement, 'effects'>): boolean {
-  return effects.every(({ kind }) => kind === 'record')
-}
-
-/** Returns the events to record. */
-export function recordTextsOf({ effects = [] }: Pick<Settlement, 'effects'>): string[] {
-  return effects.flatMap((effect) => (effect.kind === 'record' ? [effect.text] : []))
 }
 
 /** Returns the effect of a row that finished without messages, when it is the only effect. */

@@ -6,7 +6,14 @@
 
 import { isAscii } from 'node:buffer'
 import { baseQueue } from '../../../job/priority.ts'
-import type { SettleAndFetch, SettleAndFetchAnswer, Settlement, Started } from '../../contract.ts'
+import {
+  hasOnlyRecords,
+  recordTextsOf,
+  type SettleAndFetch,
+  type SettleAndFetchAnswer,
+  type Settlement,
+  type Started,
+} from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { type Call, tasksOf } from '../server/call.ts'
@@ -17,14 +24,12 @@ import type { Texts } from '../server/texts.ts'
 import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket } from './owner.ts'
 import {
   contentOf,
-  hasOnlyRecords,
   isPlain,
   MAX_ITEMS,
   type Part,
   type PartContent,
   type PartQueue,
   type Pending,
-  recordTextsOf,
 } from './part-content.ts'
 
 /** One script settles or fetches at most this many bytes of jobs. */
@@ -92,7 +97,7 @@ export class SettleAndFetchScript {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
     const endings = [...chunksOf([...settlements.keys()], lengthOf, MAX_ITEMS)]
     const begun = [...started.keys()].filter((i) => !hasOnlyRecords(started[i] as Started))
-    let records = started.flatMap((one) => (hasOnlyRecords(one) ? recordTextsOf(one) : []))
+    let records = recordTextsOf(started.filter(hasOnlyRecords))
     const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
     const next = () => {
       const part = { started: beginnings.shift() ?? [], settlements: endings.shift() ?? [], records }

@@ -7,6 +7,7 @@ import { queueFull } from '../../../job/queue-full.ts'
 import {
   type Destination,
   type Effect,
+  hasOnlyRecords,
   NOTHING_REFUSED,
   ONCE_SECONDS,
   type PushItem,
@@ -109,7 +110,7 @@ export function pushAll(db: Database, items: readonly PushItem[], now: number): 
         const length = lengths.get(queue)
         if (length !== undefined) lengths.set(queue, length + 1)
       }
-      if (item.to === 'queue' && item.end === 'back' && !item.effects?.some(({ kind }) => kind !== 'record')) {
+      if (item.to === 'queue' && item.end === 'back' && hasOnlyRecords(item)) {
         ledgers.apply(item.effects)
         const texts = back.get(item.queue)
         if (texts) texts.push(item.text)

@@ -24,13 +24,13 @@ INSERT INTO job_event (newest, at, texts) VALUES (?, ?, ?);
 -- trim: deletes events up to a number.
 DELETE FROM job_event WHERE newest <= ?;
 
--- deleteOld: deletes events before a time.
-DELETE FROM job_event WHERE at < ?;
+-- deleteOld: deletes events before a time, except the newest.
+DELETE FROM job_event WHERE at < ? AND newest < (SELECT newest FROM recording);
 
 -- deleteAll: deletes all events.
 DELETE FROM job_event;
 
--- read: returns the recording, and the events after a number as a JSON array of [number of the last, events].
+-- read: returns the recording, and the events from a number on as a JSON array of [number of the last, events].
 SELECT newest, ends, (SELECT json_group_array(json_array(newest, json(texts)))
-  FROM (SELECT newest, texts FROM job_event WHERE newest > ?1 ORDER BY newest LIMIT ?2)) AS entries
+  FROM (SELECT newest, texts FROM job_event WHERE newest >= ?1 ORDER BY newest LIMIT ?2)) AS entries
 FROM recording;

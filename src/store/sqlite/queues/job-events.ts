@@ -1,7 +1,14 @@
 /** The record of events of jobs. The events of one step are one row, so that a step inserts one row. */
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { EVENT_LIFE_MS, eventsAfter, type JobEventStore, KEPT_EVENTS, RECORDING_SECONDS } from '../../contract.ts'
+import {
+  EVENT_LIFE_MS,
+  eventsAfter,
+  firstEvent,
+  type JobEventStore,
+  KEPT_EVENTS,
+  RECORDING_SECONDS,
+} from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
@@ -16,10 +23,12 @@ const TRIM_EVERY = 1000
 export class SqliteJobEventStore extends SqliteArea implements JobEventStore {
   readonly record: JobEventStore['record'] = (keep, now) =>
     this.file.write((db) => {
-      if (!hasRecording(db, now)) db.run(sql.jobEvent.deleteAll)
+      const isNew = !hasRecording(db, now)
+      if (isNew) db.run(sql.jobEvent.deleteAll)
       const ends = now + RECORDING_SECONDS * 1000
       type Row = { newest: number; confirmed: number }
       const { newest, confirmed } = db.first<Row>(sql.jobEvent.start, now, ends, keep, KEPT_EVENTS) as Row
+      if (isNew) db.run(sql.jobEvent.add, newest, now, `[${firstEvent()}]`)
       db.run(sql.jobEvent.deleteOld, now - EVENT_LIFE_MS)
       return { newest, isConfirmed: confirmed === 1 }
     }, ANSWER_SECONDS)
@@ -39,13 +48,13 @@ export class SqliteJobEventStore extends SqliteArea implements JobEventStore {
   readonly append: JobEventStore['append'] = (texts, now) =>
     this.file.write((db) => appendEvents(db, texts, now), ANSWER_SECONDS)
 
-  readonly read: JobEventStore['read'] = async (after, { limit, ms, signal }, now) => {
+  readonly read: JobEventStore['read'] = async (after, { limit, ms, signal, isLast }, now) => {
     const end = performance.now() + ms
     for (;;) {
       type Row = { newest: number; ends: number; entries: string }
-      const row = await this.file.read((db) => db.first<Row>(sql.jobEvent.read, after, limit) as Row)
+      const row = await this.file.read((db) => db.first<Row>(sql.jobEvent.read, after, limit + 1) as Row)
       if (row.ends <= now()) return null
-      const wanted = eventsAfter(after, JSON.parse(row.entries), row.newest)
+      const wanted = eventsAfter(after, JSON.parse(row.entries), row.newest, isLast)
       if (!wanted) return null
       const left = end - performance.now()
       if (wanted.length > 0 || left <= 0 || this.file.isClosed || signal.aborted) return wanted

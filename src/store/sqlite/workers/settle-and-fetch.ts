@@ -1,6 +1,13 @@
 /** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
-import type { Entry, SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
+import {
+  type Entry,
+  hasOnlyRecords,
+  type SettleAndFetch,
+  type SettleAndFetchAnswer,
+  type SettleAnswer,
+  type Settlement,
+} from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { move } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
@@ -79,7 +86,12 @@ function settle(
   }
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
-  const ended = settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))
+  const ended = settlements.filter((one, i) => {
+    if (!isOwn[i]) return false
+    if (one.move || one.also || !hasOnlyRecords(one)) return true
+    ledgers.apply(one.effects)
+    return false
+  })
   const finished: Entry[] = []
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = ledgers.advance(effects)
