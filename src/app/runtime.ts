@@ -287,6 +287,17 @@ export class Runtime implements AppPort {
     })
   }
 
+  #cancellerOf({ store, now, report }: Engine) {
+    const effects = (payload: Payload, outcome: Outcome) => this.effects(payload, outcome)
+    return {
+      store,
+      now,
+      report,
+      effects,
+      keepEnd: (payload: Payload, outcome: Outcome) => this.keepEnd(payload, outcome),
+    }
+  }
+
   /** The background services that features add to a worker. */
   #services(engine: Engine, { pollInterval: pollSeconds = 1, leaseSeconds = 15 }: WorkerOptions): BackgroundService[] {
     const { store, now, report } = engine
@@ -294,7 +305,7 @@ export class Runtime implements AppPort {
     const clocks = this.setup.isDraining ? [] : [clock]
     const metrics = new MetricsFlusher(report, () => this.#collector.flush(store, now))
     const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds })
-    const batches = new BatchMaintenance(engine, { everySeconds: pollSeconds })
+    const batches = new BatchMaintenance(this.#cancellerOf(engine), { everySeconds: pollSeconds })
     const trimmers = engine.finished ? [new FinishedTrimmer(engine, engine.finished)] : []
     return [startChecks(engine), metrics, ...clocks, maintenance, batches, new OrphanedLocks(engine), ...trimmers]
   }

@@ -1,5 +1,5 @@
 /**
- * Deletes old batches, and makes sure that every batch ends: it changes members whose jobs another program has run, deleted,
+ * Deletes old batches, goes on with cancelling, and makes sure that every batch ends: it changes members whose jobs another program has run, deleted,
  * killed or retried. One worker at a time does this.
  *
  * A member is changed when two walks in a row did not find its job where the batch says, and the batch had no progress
@@ -13,6 +13,8 @@ import type { BatchEffect, BatchRecord, MemberChange, MemberState } from '../sto
 import type { Engine } from '../worker/engine.ts'
 import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
+import { type Canceller, continueCancelling } from './cancel.ts'
+import { innerBatch } from './jids.ts'
 
 const MIN_INTERVAL_SECONDS = 0.2
 /** A batch without progress for this long is checked. */
@@ -35,14 +37,15 @@ interface Member {
 type Members = Map<string, Map<string, Member>>
 
 export class BatchMaintenance extends Maintenance {
-  readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
+  readonly #app: Canceller
   readonly #lostAfterMs: number
   readonly #pace: WalkPace
+  readonly #cancellingPace: WalkPace
   /** The changes that the last walk found due, by batch and member, with the progress of the batch. */
   #suspects = new Map<string, number>()
 
   constructor(
-    app: Pick<Engine, 'store' | 'now' | 'report'>,
+    app: Canceller & Pick<Engine, 'report'>,
     options: { everySeconds: number; lostAfterMs?: number; walkingPart?: number },
   ) {
     const { everySeconds, lostAfterMs = LOST_AFTER_MS, walkingPart } = options
@@ -51,6 +54,7 @@ export class BatchMaintenance extends Maintenance {
     this.#app = app
     this.#lostAfterMs = lostAfterMs
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
+    this.#cancellingPace = new WalkPace(walkingPart)
   }
 
   /** Runs one round, unless another process holds the lock. */
@@ -58,7 +62,14 @@ export class BatchMaintenance extends Maintenance {
     const { store, now } = this.#app
     if (!(await this.isLeader())) return
     await store.batches.prune(now(), PRUNED_AT_ONCE)
+    if (this.#cancellingPace.isDue) await this.#cancellingPace.run(() => this.#continueCancelling())
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk())
+  }
+
+  async #continueCancelling(): Promise<'done' | 'stopped'> {
+    const bids = await this.#app.store.batches.cancelling(BATCH_PAGE)
+    if (bids.length > 0) await continueCancelling(this.#app, bids, () => this.isLeader())
+    return this.isStopping ? 'stopped' : 'done'
   }
 
   async #walk(): Promise<'done' | 'stopped'> {
@@ -127,7 +138,8 @@ export class BatchMaintenance extends Maintenance {
     const { children = [] } = JSON.parse(batch.meta) as BatchMeta
     const effects: BatchEffect[] = []
     for (const [id, { change }] of members) {
-      if (!change || (await this.#waitsInside(id, children))) continue
+      // A nested batch, or a job that waits in one, changes only with that batch.
+      if (!change || (await innerBatch(store, id)) !== undefined) continue
       const key = `${bid} ${id} ${change}`
       suspects.set(key, progressAt)
       if (this.#suspects.get(key) === progressAt) effects.push(effectOf(bid, children, id, change))
@@ -135,14 +147,6 @@ export class BatchMaintenance extends Maintenance {
     if (effects.length === 0) return
     const current = await store.batches.find(bid)
     if (current?.progressAt === progressAt) await store.batches.apply(effects, now())
-  }
-
-  /** Returns whether a member is a nested batch, or a job that waits in one: those change only with that batch. */
-  async #waitsInside(id: string, children: NonNullable<BatchMeta['children']>): Promise<boolean> {
-    const { store } = this.#app
-    if (isBid(id)) return (await store.batches.find(id)) !== null
-    const inner = children.find(({ jid }) => jid === id)?.bid
-    return inner !== undefined && (await store.batches.find(inner))?.job?.jid === id
   }
 }
 

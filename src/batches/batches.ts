@@ -4,8 +4,8 @@ import type { AppPort } from '../app/port.ts'
 import type { BatchAccess, ChildResult } from '../job/context.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
-import { isBid } from '../job/payload.ts'
 import type { BatchMember, BatchReader, BatchRecord, ChildFailure } from '../store/contract.ts'
+import { cancelBatch } from './cancel.ts'
 import { addToBatch, unknownBatch } from './create.ts'
 
 /**
@@ -17,7 +17,10 @@ export type BatchState = (typeof BATCH_STATES)[number]
 
 /** A batch. Its members are jobs and nested batches. */
 export interface Batch
-  extends Pick<BatchRecord, 'bid' | 'parent' | 'total' | 'pending' | 'retrying' | 'dead' | 'failed' | 'succeeded'> {
+  extends Pick<
+    BatchRecord,
+    'bid' | 'parent' | 'total' | 'pending' | 'retrying' | 'dead' | 'failed' | 'succeeded' | 'cancelling'
+  > {
   state: BatchState
   description: string | null
   /** The option `data`; null without it. */
@@ -104,30 +107,13 @@ export class Batches {
   }
 
   /**
-   * Requests that no pending job of a batch, and of the batches in it, runs (any more). Workers drop waiting jobs when they
-   * fetch them. @returns how many jobs were cancelled; @throws UNKNOWN_BATCH
+   * Cancels the pending jobs of a batch, and of the batches in it. Waiting jobs are removed: within a call of a few seconds, or
+   * soon after by a worker. Jobs that run are told to stop. The batch takes no more jobs, and ends with its last job.
+   * @returns how many jobs were pending; @throws UNKNOWN_BATCH
    */
   async cancel(bid: string): Promise<number> {
     checkText('hq.batches.cancel: a bid', bid)
-    const { store, now } = this.#app
-    const record = await store.batches.find(bid)
-    if (!record) throw unknownBatch(bid)
-    let cancelled = 0
-    if (record.job) {
-      await store.cancellations.request(record.job.jid, now())
-      cancelled++
-    }
-    for (const { bid: inner } of (parseJson(record.meta) as BatchMeta).children ?? []) {
-      if (inner !== undefined && (await store.batches.find(inner))) cancelled += await this.cancel(inner)
-    }
-    for await (const { id, state } of this.members(bid)) {
-      if (isBid(id) && (await store.batches.find(id))) cancelled += await this.cancel(id)
-      else if (state !== 'dead') {
-        await store.cancellations.request(id, now())
-        cancelled++
-      }
-    }
-    return cancelled
+    return cancelBatch(this.#app, bid)
   }
 }
 
@@ -137,11 +123,11 @@ function readerOf({ client, store }: AppPort): BatchReader {
 }
 
 export function batchOf(record: BatchRecord): Batch {
-  const { bid, parent, job, total, pending, retrying, dead, failed, succeeded } = record
+  const { bid, parent, job, total, pending, retrying, dead, failed, succeeded, cancelling } = record
   const { description = null, data = null } = parseJson(record.meta) as BatchMeta
   const date = (ms: number | null) => (ms === null ? null : new Date(ms))
   return {
-    ...{ bid, parent, description, data, state: stateOf(record) },
+    ...{ bid, parent, description, data, state: stateOf(record), cancelling },
     ...{ total, pending, retrying, dead, failed, succeeded },
     waiting: job && { jid: job.jid, queue: job.queue, onChildFailure: job.onChildFailure },
     createdAt: new Date(record.createdAt),

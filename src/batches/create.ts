@@ -6,6 +6,7 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { batchJobText, newTaskId, type Payload } from '../job/payload.ts'
 import type { BatchJob, BatchRefusal, ParentJob } from '../store/contract.ts'
 import { BatchTarget, refuseSpecial } from './batch-target.ts'
+import { batchJid } from './jids.ts'
 import {
   type BatchCallback,
   type BatchOptions,
@@ -18,9 +19,6 @@ import {
 
 /** How a job went to the dead set, as its payload and its parent's notes say. */
 const CHILD_FAILED = { class: 'ChildFailed', message: 'a child of this job is dead, or ended without success' }
-/** The last digits of the jid of a callback. Its first 16 are the bid. */
-const DIGITS = { onComplete: 'fc000001', onSuccess: 'fc000002', onDeath: 'fc000003' } as const
-
 /** The batch whose function runs. */
 export interface OpenBatch {
   readonly bid: string
@@ -42,10 +40,13 @@ export async function createBatch(
     const [onComplete, onSuccess, onDeath] = await Promise.all(
       (['onComplete', 'onSuccess', 'onDeath'] as const).map((which) => {
         const job = options[which]
-        return job ? callbackOf(app, job, bid, bid + DIGITS[which], parent) : null
+        return job ? callbackOf(app, job, bid, batchJid(bid, which), parent) : null
       }),
     )
-    const callbacks = { onComplete, onSuccess, onDeath } as Record<keyof typeof DIGITS, BatchJob | null>
+    const callbacks = { onComplete, onSuccess, onDeath } as Record<
+      'onComplete' | 'onSuccess' | 'onDeath',
+      BatchJob | null
+    >
     own.batches.push({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
     if (outer) outer.add({ bid: outer.bid, id: bid, item: null })
     await app.client.inBatch(own, () => work({ bid }))
@@ -120,6 +121,8 @@ function refused({ reason, bid, member }: BatchRefusal): HighkiqError {
         `batch ${bid} takes no more jobs, because all of its jobs have ended: add jobs from a job of the batch that is running`,
         { bid },
       )
+    case 'cancelled':
+      return new HighkiqError('BATCH_ENDED', `batch ${bid} takes no more jobs, because it was cancelled`, { bid })
     case 'repeated':
       return invalidOption(
         `job ${member} would be in batch ${bid} twice, and its first end would count for both: leave out jid, or push it once`,
@@ -176,9 +179,13 @@ class Flow {
   async add(node: FlowJob, bid?: string, place?: number): Promise<PushedFlow | null> {
     const { client, now } = this.#app
     const { job, args = [], children = [], onChildFailure = 'fail' } = node
-    const payload = client.normalise(job.request(args as never))
-    refuseSpecial(payload)
     const own = children.length > 0 ? newTaskId() : undefined
+    const request = job.request(args as never)
+    if (own !== undefined && request.jid !== undefined) {
+      throw invalidOption(`${job.name}: a job with children gets a jid of its own: leave jid out`)
+    }
+    const payload = client.normalise(own === undefined ? request : { ...request, jid: batchJid(own, 'job') })
+    refuseSpecial(payload)
     if (own !== undefined) refuseDelay(payload, 'a job with children')
     Object.assign(payload, bid === undefined ? {} : { bid }, place === undefined ? {} : { hk_child: place })
     if (own !== undefined) payload.hk_children = own

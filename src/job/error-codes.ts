@@ -54,7 +54,7 @@ export const STATUS = {
   UNKNOWN_TASK: 404,
   /** There is no such batch (any more). `details.bid` names it. */
   UNKNOWN_BATCH: 404,
-  /** All jobs of the batch have ended: no job can be added. `details.bid` is the batch. */
+  /** All jobs of the batch have ended, or it was cancelled: no job can be added. `details.bid` is the batch. */
   BATCH_ENDED: 409,
   /** The task has ended or was cancelled: no row can be added. */
   TASK_ENDED: 409,

@@ -2,6 +2,8 @@ import { BusinessFailure, Discard, type HighkiqError, type JobContext, Kill } fr
 import { expect, test } from 'vitest'
 import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
+const codeOf = (thrown: unknown) => (thrown as HighkiqError).code
+
 /** Jobs that tell the test which of them ran. */
 function jobs({ hq }: Bench) {
   const heard = new Heard<string>()
@@ -158,6 +160,68 @@ test.each([
   expect(await t.hq.batches.get(bid)).toMatchObject({ failed: 1, pending: 0, completedAt: expect.any(Date) })
 })
 
+test('a cancelled batch ends at once: waiting jobs are removed wherever they are, also from batches in it', async () => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  let inner = ''
+  let flow = ''
+  const bid = await t.hq.batch(all, async () => {
+    await Work.performAsync('queued')
+    await Work.set({ queue: 'other' }).performAsync('elsewhere')
+    await Work.performIn(1e6, 'scheduled')
+    inner = await t.hq.batch(all, () => Work.performIn(1e6, 'nested'))
+    flow = (await t.hq.flow({ job: Work, args: ['parent'], children: [{ job: Work, args: ['child'] }] }))?.bid ?? ''
+  })
+  await Work.performAsync('outside')
+  await Work.performAsync('outside, too')
+  expect(await t.hq.batches.cancel(bid)).toBe(6)
+  for (const one of [bid, inner, flow]) {
+    expect(await t.hq.batches.get(one)).toMatchObject({ state: 'failed', pending: 0, cancelling: false, waiting: null })
+  }
+  expect(await t.set('schedule')).toEqual([])
+  expect(await t.set('dead')).toEqual([])
+  expect((await t.queue()).map(({ args }) => args)).toEqual([['outside'], ['outside, too'], [bid]])
+  expect(await t.hq.store.cancellations.since(0)).toMatchObject({ jids: [] })
+})
+
+test('a cancelled batch stops the jobs that run, takes no more, and removes those that wait for a retry', async () => {
+  const t = bench()
+  const { all } = jobs(t)
+  const began = new Heard<string>()
+  const Ill = t.hq.job('Ill', { retryIn: 1e6 }, () => {
+    throw new Error('no')
+  })
+  const late = new Heard<unknown>()
+  const Long = t.hq.job('Long', async (ctx: JobContext) => {
+    began.say('')
+    await until(() => ctx.signal.aborted)
+    late.say(await ctx.batch?.add(() => Ill.performAsync()).catch(codeOf))
+    ctx.signal.throwIfAborted()
+  })
+  const bid = await t.hq.batch(all, async () => {
+    await Ill.performAsync()
+    await Long.performAsync()
+  })
+  await t.work()
+  await began.atLeast(1)
+  await until(async () => (await t.set('retry')).length === 1)
+  expect(await t.hq.batches.cancel(bid)).toBe(2)
+  expect(await t.set('retry')).toEqual([])
+  expect(await late.atLeast(1)).toEqual(['BATCH_ENDED'])
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'failed')
+})
+
+test('a worker goes on with a batch whose cancelling was broken off', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, () => Work.performIn(1e6, 'a'))
+  await t.hq.store.batches.cancel(bid, t.clock.now())
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'running', cancelling: true })
+  await t.work()
+  expect(await heard.atLeast(1)).toEqual([`complete ${bid}`])
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1, cancelling: false })
+})
+
 test.each(['deleted', 'cleared'])('a dead job that is %s by hand has failed in its batch', async (how) => {
   const t = bench()
   const { Work, all } = jobs(t)
@@ -303,8 +367,6 @@ test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {
   await t.settled()
   expect(t.errors).toEqual([])
 })
-
-const codeOf = (thrown: unknown) => (thrown as HighkiqError).code
 
 test('a flow runs the children first, and their parent reads the results', async () => {
   const t = bench()

@@ -8,8 +8,9 @@ function checkOf({ hq, clock }: Bench): () => Promise<void> {
   const report = (thrown: unknown) => {
     throw thrown
   }
+  const unused = { effects: () => undefined, keepEnd: async () => {} }
   const options = { everySeconds: 1, lostAfterMs: 0, walkingPart: 1e9 }
-  const maintenance = new BatchMaintenance({ store: hq.store, now: clock.now, report }, options)
+  const maintenance = new BatchMaintenance({ store: hq.store, now: clock.now, report, ...unused }, options)
   onTestFinished(() => maintenance.stop())
   clock.ahead = 10
   return () => maintenance.run()
@@ -117,4 +118,15 @@ test('a job that snoozes is progress of its batch, and the batch is not idle', a
   await t.work()
   await until(async () => (await t.set('schedule')).length === 1)
   expect((await t.hq.store.batches.find(bid))?.progressAt).toBeGreaterThan((progressAt as number) + 99_000)
+})
+
+test('a flow in a batch is not lost while its children run', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', (_ctx: JobContext, _name: string) => {})
+  const flow = { job: Work, args: ['root'], children: [{ job: Work, args: ['child'] }] }
+  const bid = await t.hq.batch({}, () => t.hq.flow(flow))
+  const check = checkOf(t)
+  for (let i = 0; i < 3; i++) await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ pending: 1, failed: 0 })
+  await expect(t.hq.flow({ ...flow, job: Work.set({ jid: 'mine', unique: false }) })).rejects.toThrow(/leave jid out/)
 })

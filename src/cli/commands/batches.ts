@@ -32,7 +32,12 @@ export function register(program: Command): void {
   withShowOptions(batches.command('show').description('show the counts and times of a batch').argument('<bid>')).action(
     (bid: string, options: ShowOptions) => show(options, { get: (hq) => found(hq, bid), text: textOf }),
   )
-  withAppOptions(batches.command('cancel').description('cancel the pending jobs of a batch').argument('<bid>'))
+  withAppOptions(
+    batches
+      .command('cancel')
+      .description('cancel the pending jobs of a batch: remove the waiting ones, and stop those that run')
+      .argument('<bid>'),
+  )
     .option('--json', 'as JSON')
     .action((bid: string, options: AppOptions & { json?: boolean }) =>
       withExistingStore(options, async (hq) => {

@@ -231,6 +231,7 @@ export const Batch = s.object({
   dead: s.count,
   failed: s.described(s.count, 'members that ended without success'),
   succeeded: s.count,
+  cancelling: s.described(s.boolean, 'whether it was cancelled and has pending jobs'),
   waiting: s.described(
     s.orNull(s.object({ jid: s.text, queue: s.text, onChildFailure: s.oneOf(['fail', 'ignore', 'wait']) })),
     'the job of a flow that waits for the members',

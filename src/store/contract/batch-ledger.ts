@@ -66,7 +66,8 @@ export class BatchLedger {
     const none = { total: 0, pending: 0, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
     const never = { completedAt: null, succeededAt: null, diedAt: null, expiresAt: null }
     for (const spec of batches) {
-      this.#tables.create({ ...spec, ...none, ...never, depth: depths.get(spec.bid) as number, progressAt: this.#now })
+      const about = { depth: depths.get(spec.bid) as number, cancelling: false, progressAt: this.#now }
+      this.#tables.create({ ...spec, ...none, ...never, ...about })
     }
     for (const [bid, some] of ids) this.#add(bid, some)
     // An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
@@ -77,6 +78,7 @@ export class BatchLedger {
   #refusalOf(bid: string, ids: readonly string[], isNew: boolean): BatchRefusal | undefined {
     const batch = isNew ? undefined : this.#tables.load(bid)
     if (!isNew && !batch?.pending) return { reason: batch ? 'ended' : 'unknown', bid }
+    if (batch?.cancelling) return { reason: 'cancelled', bid }
     const seen = new Set<string>()
     for (const member of ids) {
       if (seen.has(member) || (batch && this.#tables.member(bid, member) !== undefined)) {
@@ -102,6 +104,17 @@ export class BatchLedger {
     const batch = this.#tables.load(bid)
     const next = batch && batch.total === 0 ? this.#advance(batch) : undefined
     if (next) this.change(next)
+  }
+
+  /** See `BatchStore.cancel`. */
+  cancel(bid: string): void {
+    const batch = this.#tables.load(bid)
+    if (!batch) return
+    const { job, parent } = batch
+    batch.job = null
+    batch.cancelling = batch.pending > 0
+    this.#tables.save(batch)
+    if (job && parent !== null) this.change({ bid: parent, member: job.jid, change: 'failed', note: job.note })
   }
 
   /** Changes a member, and then the batches around its batch. */
@@ -152,6 +165,7 @@ export class BatchLedger {
     const isComplete = batch.pending === 0
     const isOver = isComplete && batch.dead === 0
     const wasComplete = batch.completedAt !== null
+    if (isComplete) batch.cancelling = false
     if (isComplete && !wasComplete) {
       batch.completedAt = this.#now
       this.#call(batch, 'onComplete')
@@ -172,12 +186,15 @@ export class BatchLedger {
     return { bid: parent, member: batch.bid, change: pending > 0 ? 'waiting' : ended }
   }
 
-  /** Pushes a callback once. It becomes a member of the batch around this one. */
+  /** Pushes a callback once. It becomes a member of the batch around this one, and is dropped when that is being cancelled. */
   #call(batch: BatchState, which: 'onComplete' | 'onSuccess' | 'onDeath'): void {
     const job: BatchJob | null = batch[which]
     if (!job) return
     batch[which] = null
-    if (batch.parent !== null) this.#add(batch.parent, [job.jid])
+    if (batch.parent !== null) {
+      if (this.#tables.load(batch.parent)?.cancelling) return
+      this.#add(batch.parent, [job.jid])
+    }
     this.#tables.push(job.queue, completeBatchJob(job.text, this.#now))
   }
 

@@ -57,6 +57,8 @@ export interface BatchSpec {
 export interface BatchRecord extends Pick<BatchSpec, 'bid' | 'parent' | 'meta' | 'keep' | 'createdAt'> {
   /** The number of batches around this one, and this one; at most MOST_NESTED. */
   depth: number
+  /** Whether it was cancelled and has pending members. */
+  cancelling: boolean
   /** The waiting job; null when it is not waiting. */
   job: ParentJob | null
   /** All members: pending, dead, failed and succeeded ones. */
@@ -104,11 +106,11 @@ export const MOST_NESTED = 500
 
 /**
  * Why a push of batches was refused. `unknown`, `ended`: the batch `bid`, which is to get members, is not there, or has no
- * pending member. `repeated`: the batch would have the open member `member` twice. `too-deep`: the new batch `bid` would be
+ * pending member. `cancelled`: it is being cancelled. `repeated`: the batch would have the open member `member` twice. `too-deep`: the new batch `bid` would be
  * inside MOST_NESTED others.
  */
 export interface BatchRefusal {
-  reason: 'unknown' | 'ended' | 'repeated' | 'too-deep'
+  reason: 'unknown' | 'ended' | 'cancelled' | 'repeated' | 'too-deep'
   bid: string
   member?: string | undefined
 }
@@ -138,6 +140,14 @@ export interface BatchStore extends BatchReader {
    * @throws PushError, as `jobs.push`
    */
   push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | null>
+  /**
+   * Drops the waiting job of a batch, which has then failed in the batch around it. A batch with pending members is being
+   * cancelled until it has none: it takes no members, and a callback of a batch inside it is dropped instead of pushed. An
+   * unknown batch changes nothing.
+   */
+  cancel(bid: string, now: number): Promise<void>
+  /** Returns batches that are being cancelled, at most `limit`. */
+  cancelling(limit: number): Promise<string[]>
   /** Applies effects without a job, for members whose jobs are nowhere. */
   apply(effects: readonly BatchEffect[], now: number): Promise<void>
   /** Returns batches with open members and no progress since `before`, by (progressAt, bid) from behind `after`. */

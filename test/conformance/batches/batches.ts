@@ -79,7 +79,7 @@ export const batches: Case[] = [
       expect(await t.waiting('q')).toHaveLength(2)
       const counts = { total: 2, pending: 2, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
       const times = { createdAt: NOW, progressAt: NOW, completedAt: null, succeededAt: null, diedAt: null }
-      const about = { bid: idOf(1), parent: null, depth: 1, meta: '{"é":1}', keep: DAY, job: null }
+      const about = { bid: idOf(1), parent: null, depth: 1, cancelling: false, meta: '{"é":1}', keep: DAY, job: null }
       expect(await find(t, 1)).toEqual({ ...about, ...counts, ...times })
       expect(await open(t, 1)).toEqual({ a: 'waiting', b: 'waiting' })
       expect(await t.store.batches.find(idOf(2))).toBe(null)
@@ -319,6 +319,34 @@ export const batches: Case[] = [
       expect(await find(t, 1)).toMatchObject({ pending: 0, dead: 1, diedAt: NOW + 1 })
       expect(await t.store.batches.notes(idOf(1))).toEqual({ '0': 'why' })
       expect(await pushed(t)).toEqual({ parent: 1 })
+    },
+  },
+  {
+    name: 'a cancelled batch takes no members, its waiting job is dropped, and so are callbacks of the batches in it',
+    async run(t) {
+      const flow = batch(3, { parent: idOf(1), job: { ...waiting('fail'), jid: 'p', note: { key: '0', text: 'why' } } })
+      const specs = [batch(1, ALL), batch(2, { parent: idOf(1), onComplete: callback('inner') }), flow]
+      const inside = ['p', idOf(2)].map((id) => ({ bid: idOf(1), id, item: null }))
+      const members = [...inside, member(t, 1, 'a'), member(t, 2, 'b'), member(t, 3, 'c')]
+      await t.store.batches.push({ batches: specs, members }, NOW)
+      await t.store.batches.cancel(idOf(9), NOW + 1)
+      for (const n of [3, 1, 1]) await t.store.batches.cancel(idOf(n), NOW + 1)
+      expect((await t.store.batches.cancelling(9)).toSorted()).toEqual([idOf(1), idOf(3)])
+      expect(await t.store.batches.cancelling(1)).toHaveLength(1)
+      expect(await find(t, 3)).toMatchObject({ cancelling: true, job: null, pending: 1 })
+      expect(await find(t, 1)).toMatchObject({ cancelling: true, pending: 2, failed: 1 })
+      expect(await t.store.batches.notes(idOf(1))).toEqual({ '0': 'why' })
+      const late = await t.store.batches.push({ batches: [], members: [member(t, 1, 'd')] }, NOW)
+      expect(late).toEqual({ reason: 'cancelled', bid: idOf(1) })
+      await change(t, [2, 'b', 'failed'], [3, 'c', 'failed'])
+      expect(await pushed(t)).toEqual({})
+      expect(await open(t, 1)).toEqual({ a: 'waiting' })
+      await change(t, [1, 'a', 'dead'])
+      expect(await pushed(t)).toEqual({ complete: 1, death: 1 })
+      expect(await t.store.batches.cancelling(9)).toEqual([])
+      await change(t, [1, 'a', 'waiting'])
+      expect(await find(t, 1)).toMatchObject({ cancelling: false, pending: 1 })
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'd')] }, NOW)).toBe(null)
     },
   },
   {

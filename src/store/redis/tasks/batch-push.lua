@@ -33,6 +33,7 @@ for i = 1, number() do
     local batch = batchOf(one.bid)
     if not batch then return { 'unknown', one.bid } end
     if batch.pending == 0 then return { 'ended', one.bid } end
+    if batch.cancelling then return { 'cancelled', one.bid } end
   end
   local seen = {}
   for _, member in ipairs(one.members) do

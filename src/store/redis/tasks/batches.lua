@@ -2,9 +2,10 @@
 --
 -- A batch has three keys hk:batch:BID… of its own: a hash with its fields; `:members` (hash: open member → 0 waiting, 1
 -- retrying, 2 dead); `:notes` (hash). Three sorted sets have the bids: hk:batches by their creation, hk:batches:open of
--- those with open members by their last progress, hk:batches:ended by the end of their time. A batch names others, and the
--- queues of its jobs, so a script computes these keys from that of the names of queues. The fields onComplete, onSuccess and
--- onDeath are JSON, and removed when the job is pushed; so is `job`, the job that waits for the members.
+-- those with open members by their last progress, hk:batches:ended by the end of their time. hk:batches:cancelling has
+-- those that are being cancelled, which have a field of that name. A batch names others, and the queues of its jobs, so a script
+-- computes these keys from that of the names of queues. The fields onComplete, onSuccess and onDeath are JSON, and removed when
+-- the job is pushed; so is `job`, the job that waits for the members.
 
 local DEAD_MEMBER = '2'
 -- The state of a member after a change; any other change ends it.
@@ -16,13 +17,14 @@ end
 
 local function batchOf(bid)
   local values = redis.call('HMGET', batchKey('hk:batch:' .. bid), 'pending', 'retrying', 'dead', 'failed', 'succeeded',
-    'total', 'parent', 'keep', 'completedAt', 'succeededAt', 'diedAt', 'job')
+    'total', 'parent', 'keep', 'completedAt', 'succeededAt', 'diedAt', 'job', 'cancelling')
   if not values[1] then return end
   local batch = { bid = bid, key = batchKey('hk:batch:' .. bid), parent = values[7], keep = tonumber(values[8]) }
   for i, name in ipairs({ 'pending', 'retrying', 'dead', 'failed', 'succeeded', 'total' }) do
     batch[name] = tonumber(values[i])
   end
   batch.completedAt, batch.succeededAt, batch.diedAt, batch.job = values[9], values[10], values[11], values[12]
+  batch.cancelling = values[13]
   return batch
 end
 
@@ -38,6 +40,10 @@ local function saveBatch(batch)
     redis.call('ZREM', batchKey('hk:batches:open'), batch.bid)
     redis.call('ZADD', batchKey('hk:batches:ended'), string.format('%d', now + batch.keep), batch.bid)
   end
+  if batch.cancelling and batch.pending == 0 then
+    redis.call('HDEL', batch.key, 'cancelling')
+    redis.call('ZREM', batchKey('hk:batches:cancelling'), batch.bid)
+  end
 end
 
 -- A push refuses more batches inside each other.
@@ -51,6 +57,7 @@ end
 -- batch that no store has written.
 local function wrongBatch(bid)
   local depth, sets = 0, wrong(batchKey('hk:batches:open'), 'zset') or wrong(batchKey('hk:batches:ended'), 'zset')
+  sets = sets or wrong(batchKey('hk:batches:cancelling'), 'zset')
   local key = sets or wrong(batchKey('dead'), 'zset') or wrong(QUEUES, 'set')
   while bid and not key do
     local own = batchKey('hk:batch:' .. bid)
@@ -78,7 +85,7 @@ local function pushFromBatch(job)
   redis.call('LPUSH', batchKey('queue:' .. job.queue), opening(template) .. '"enqueued_at":' .. time .. '}')
 end
 
--- Pushes a job once. It becomes a member of the batch around this one.
+-- Pushes a job once. It becomes a member of the batch around this one, and is dropped when that is being cancelled.
 local function callBack(batch, which)
   local text = redis.call('HGET', batch.key, which)
   if not text then return end
@@ -86,6 +93,7 @@ local function callBack(batch, which)
   local job = cjson.decode(text)
   local parent = batch.parent and batchOf(batch.parent)
   if parent then
+    if parent.cancelling then return end
     addMember(parent, job.jid)
     saveBatch(parent)
   end

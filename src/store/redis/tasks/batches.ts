@@ -76,6 +76,14 @@ export class Batches extends StorePart implements BatchStore {
     await this.server.runCall(lua.batchApply, now, [], [], (call) => call.effects(effects))
   }
 
+  async cancel(bid: string, now: number): Promise<void> {
+    await this.server.runCall(lua.batchCancel, now, [], [], (call) => call.add(bid))
+  }
+
+  cancelling(limit: number): Promise<string[]> {
+    return this.server.call((client) => client.zrange(this.keys.cancellingBatches, '0', String(limit - 1)))
+  }
+
   async idle(before: number, { after, limit }: Parameters<BatchStore['idle']>[1]): Promise<BatchRecord[]> {
     const found = await this.#entries(this.keys.openBatches, [
       '',
@@ -151,6 +159,7 @@ function recordOf(bid: string, fields: Record<string, string>): BatchRecord | un
       createdAt: n('createdAt'),
       progressAt: n('progressAt'),
     },
+    cancelling: fields.cancelling !== undefined,
     job: job === undefined ? null : JSON.parse(job),
     ...{ total: n('total'), pending: n('pending'), retrying: n('retrying'), dead: n('dead') },
     ...{ failed: n('failed'), succeeded: n('succeeded') },

@@ -263,7 +263,7 @@ CREATE TABLE secret (
 
 -- Batches. parent: the batch of which this one, or its job, is a member. depth: the number of batches around it, and it. on_…:
 -- jobs that it pushes, as JSON; null: it has none, or has pushed it. job: the job that waits for the members. expires_at: when
--- it is deleted; null: a member is open.
+-- it is deleted; null: a member is open. cancelling: whether it was cancelled and has pending members.
 CREATE TABLE batch (
   bid          TEXT PRIMARY KEY,
   parent       TEXT,
@@ -286,15 +286,18 @@ CREATE TABLE batch (
   succeeded_at INTEGER,
   died_at      INTEGER,
   expires_at   INTEGER,
+  cancelling   INTEGER NOT NULL DEFAULT 0,
   CHECK (pending + dead + failed + succeeded = total)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batch_by_age ON batch (created_at, bid);
 CREATE INDEX open_batch ON batch (progress_at, bid) WHERE pending + dead > 0;
 CREATE INDEX expiring_batch ON batch (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX cancelling_batch ON batch (progress_at) WHERE cancelling = 1;
 -- A batch under the names that the code uses.
 CREATE VIEW batch_record AS SELECT bid, parent, depth, meta, on_complete AS onComplete, on_success AS onSuccess, on_death AS onDeath,
   job, keep, created_at AS createdAt, total, pending, retrying, dead, failed, succeeded, progress_at AS progressAt,
-  completed_at AS completedAt, succeeded_at AS succeededAt, died_at AS diedAt, expires_at AS expiresAt FROM batch;
+  completed_at AS completedAt, succeeded_at AS succeededAt, died_at AS diedAt, expires_at AS expiresAt,
+  cancelling FROM batch;
 
 -- The open members of batches: jobs and nested batches. state: 0 waiting, 1 retrying, 2 dead.
 CREATE TABLE batch_member (

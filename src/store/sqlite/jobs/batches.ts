@@ -59,6 +59,12 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
       for (const effect of effects) ledger.change(effect)
     }, ANSWER_SECONDS)
 
+  readonly cancel: BatchStore['cancel'] = (bid, now) =>
+    this.file.write((db) => new BatchLedger(db.get(Batches), now).cancel(bid), ANSWER_SECONDS)
+
+  readonly cancelling: BatchStore['cancelling'] = (limit) =>
+    this.file.read((db) => db.all<{ bid: string }>(sql.batch.cancelling, limit).map(({ bid }) => bid))
+
   readonly idle: BatchStore['idle'] = (before, { after, limit }) =>
     this.file.read((db) => {
       const from = after ? [after.progressAt, after.bid] : [Number.MIN_SAFE_INTEGER, '']

@@ -22,7 +22,8 @@ INSERT INTO batch_note (bid, key, text) VALUES (?, ?, ?) ON CONFLICT (bid, key) 
 
 -- save: writes what changes in a batch.
 UPDATE batch SET on_complete = ?, on_success = ?, on_death = ?, job = ?, total = ?, pending = ?, retrying = ?, dead = ?,
-  failed = ?, succeeded = ?, progress_at = ?, completed_at = ?, succeeded_at = ?, died_at = ?, expires_at = ? WHERE bid = ?;
+  failed = ?, succeeded = ?, progress_at = ?, completed_at = ?, succeeded_at = ?, died_at = ?, expires_at = ?, cancelling = ?
+WHERE bid = ?;
 
 -- newest: returns the newest batches.
 SELECT * FROM batch_record ORDER BY createdAt DESC, bid DESC LIMIT ?;
@@ -39,6 +40,9 @@ SELECT key, text FROM batch_note WHERE bid = ?;
 -- idle: returns batches with open members that had no progress since a time, behind one.
 SELECT * FROM batch_record WHERE pending + dead > 0 AND progressAt < ? AND (progressAt, bid) > (?, ?)
 ORDER BY progressAt, bid LIMIT ?;
+
+-- cancelling: returns batches that are being cancelled.
+SELECT bid FROM batch WHERE cancelling = 1 ORDER BY progress_at LIMIT ?;
 
 -- someOpen: returns a row if any batch has open members.
 SELECT 1 FROM batch WHERE pending + dead > 0 LIMIT 1;

@@ -15,8 +15,8 @@ import { JobSets } from './job-sets.ts'
 import { Queues } from './queues.ts'
 
 /** A row of the table; the jobs are JSON. */
-export type BatchRow = Omit<BatchState, 'onComplete' | 'onSuccess' | 'onDeath' | 'job'> &
-  Record<'onComplete' | 'onSuccess' | 'onDeath' | 'job', string | null>
+export type BatchRow = Omit<BatchState, 'onComplete' | 'onSuccess' | 'onDeath' | 'job' | 'cancelling'> &
+  Record<'onComplete' | 'onSuccess' | 'onDeath' | 'job', string | null> & { cancelling: number }
 
 export class Batches extends Tables implements BatchTables {
   load(bid: string): BatchState | undefined {
@@ -29,7 +29,14 @@ export class Batches extends Tables implements BatchTables {
       sql.batch.save,
       ...[batch.onComplete, batch.onSuccess, batch.onDeath, batch.job].map(written),
       ...[batch.total, batch.pending, batch.retrying, batch.dead, batch.failed, batch.succeeded],
-      ...[batch.progressAt, batch.completedAt, batch.succeededAt, batch.diedAt, batch.expiresAt],
+      ...[
+        batch.progressAt,
+        batch.completedAt,
+        batch.succeededAt,
+        batch.diedAt,
+        batch.expiresAt,
+        Number(batch.cancelling),
+      ],
       batch.bid,
     )
   }
@@ -71,6 +78,7 @@ export function stateOf(row: BatchRow): BatchState {
   const { onComplete, onSuccess, onDeath, job } = row
   return {
     ...row,
+    cancelling: row.cancelling !== 0,
     onComplete: read<BatchJob>(onComplete),
     onSuccess: read<BatchJob>(onSuccess),
     onDeath: read<BatchJob>(onDeath),
