@@ -68,10 +68,19 @@ inBrowser('busy', (open) => {
     await other.getByText('quiet', { exact: true }).waitFor()
     expect(await other.getByRole('button', { name: 'Quiet' }).isDisabled()).toBe(true)
 
-    // One of ours ends when it is told so.
+    expect(await other.getByRole('button', { name: 'Slots…' }).count()).toBe(0)
+
+    // One of ours gets more slots with its next heartbeat.
     const child = new Child(t.another().url)
     await child.tells('heartbeat')
     const ours = processes.filter({ has: page.getByText(`:${child.process.pid}:`) })
+    await ours.getByRole('button', { name: 'Slots…' }).click()
+    await page.getByLabel('Jobs at the same time in the capsule default').fill('25')
+    await page.getByRole('dialog').getByRole('button', { name: 'Change the slots' }).click()
+    await page.getByText('changes its slots at its next heartbeat').waitFor()
+    await ours.getByText('0 of 25').waitFor()
+
+    // One of ours ends when it is told so.
     await ours.getByRole('button', { name: 'Stop…' }).click()
     await page.getByRole('button', { name: 'Keep running' }).click()
     await ours.getByRole('button', { name: 'Stop…' }).click()

@@ -88,7 +88,7 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
 }
 
 function ProcessActs({ process, reload }: { process: Process; reload(): Promise<void> }) {
-  const { identity, quiet, embedded, busy } = process
+  const { identity, quiet, embedded, busy, ours, capsules } = process
   if (embedded) return <span class="dim">{t('busy.embedded')}</span>
   const send = async (act: 'quiet' | 'stop' | 'trace') => {
     await doing(tell('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
@@ -103,8 +103,31 @@ function ProcessActs({ process, reload }: { process: Process; reload(): Promise<
     })
     if (yes) await send('stop')
   }
+  const resize = async () => {
+    const slots = new Map(capsules.map(({ name, concurrency }) => [name, concurrency]))
+    const yes = await confirm({
+      title: t('busy.resizeTitle', { identity }),
+      body: <SlotFields slots={slots} />,
+      act: t('busy.resize'),
+      keep: t('later.keep'),
+      isDangerous: false,
+    })
+    if (!yes) return
+    for (const { name: capsule, concurrency: before } of capsules) {
+      const concurrency = slots.get(capsule)
+      if (concurrency === before) continue
+      const sent = tell('PATCH', `/processes/${encoded(identity)}`, { concurrency, capsule })
+      await doing(sent, () => t('busy.did.resize', { identity }))
+    }
+    await reload()
+  }
   return (
     <span class="acts-cell">
+      {ours && (
+        <button type="button" class="btn s" onClick={() => void resize()}>
+          {t('busy.resizeAsk')}
+        </button>
+      )}
       <button type="button" class="btn s" disabled={quiet} onClick={() => void send('quiet')}>
         {t('busy.quiet')}
       </button>
@@ -115,5 +138,26 @@ function ProcessActs({ process, reload }: { process: Process; reload(): Promise<
         {t('busy.stopAsk')}
       </button>
     </span>
+  )
+}
+
+/** A field for the number of slots of each capsule; it changes `slots`. */
+function SlotFields({ slots }: { slots: Map<string, number> }) {
+  return (
+    <>
+      {[...slots].map(([capsule, concurrency]) => (
+        <label key={capsule} class="field">
+          {t('busy.resizeField', { capsule })}
+          <input
+            type="number"
+            required
+            min="1"
+            step="1"
+            defaultValue={String(concurrency)}
+            onInput={(event) => slots.set(capsule, event.currentTarget.valueAsNumber)}
+          />
+        </label>
+      ))}
+    </>
   )
 }
