@@ -120,6 +120,7 @@ const ROOMS = {
     'app',
     'events/job-event',
     'index',
+    'inspect/queue-trend',
     'http',
     'job',
     'store/redis/server',

@@ -1,4 +1,6 @@
+import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
+import { until } from '../engine/bench.ts'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
 
@@ -24,6 +26,28 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   // A Ruby program may have made a queue of such a name; none has no name.
   expect(await folder.run(['pause', 'a b'])).toMatchObject({ code: 0 })
   expect(await folder.run(['pause', ''])).toMatchObject({ code: 2, stderr: expect.stringContaining('queue name') })
+})
+
+test('queues says by how much a queue grows, and when it will be empty', { timeout: 60_000 }, async ({ folder }) => {
+  const url = folder.at('highkiq.db')
+  await folder.run(['enqueue', 'J'])
+  const watching = folder.start(['queues', '--watch'])
+  await until(() => /^default +1 /m.test(watching.stdout))
+  await folder.run(['enqueue', 'J'])
+  await until(() => /^default +2 .*growing by \d+ a minute$/m.test(watching.stdout))
+  expect(await folder.json('queues')).toMatchObject([{ size: 2, trend: { perMinute: 0, emptyIn: null } }])
+
+  const shrinking = folder.start(['queues', '--watch'])
+  await until(() => /^default +2 /m.test(shrinking.stdout))
+  const hq = new Highkiq({ url: `sqlite:${url}` })
+  for await (const job of hq.queue('default')) {
+    await job.delete()
+    break
+  }
+  await hq.close()
+  await until(() => /^default +1 .*empty in about \d+ s$/m.test(shrinking.stdout))
+  watching.kill('SIGINT')
+  shrinking.kill('SIGINT')
 })
 
 test('stats says that no worker is running while jobs wait, and names the command that starts one', {

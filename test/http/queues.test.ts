@@ -40,7 +40,7 @@ const jids = (lines: Progress[]) => lines.map(({ jid }) => jid)
 test('queues are listed with size, latency, and the processes that serve them', async () => {
   const t = api()
   await push(t, [textOf(1), textOf(2)])
-  const idle = { backlog: 0, ignoredBy: [], slots: 0, servedBy: [] }
+  const idle = { backlog: 0, ignoredBy: [], slots: 0, servedBy: [], trend: null }
   const { body } = await t.call('GET', '/api/v1/queues')
   expect(body).toEqual({
     items: [{ name: 'default', size: 2, latency: expect.any(Number), paused: false, ...idle }],

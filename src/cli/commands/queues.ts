@@ -1,26 +1,61 @@
 /** `highkiq queues | pause | resume` list, pause and resume queues. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { QueueSummary } from '../../index.ts'
+import type { Highkiq, QueueSummary } from '../../index.ts'
+import { type QueueTrend, QueueTrends } from '../../inspect/queue-trend.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, printJson, printResult, table } from '../output.ts'
 import { served } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError } from '../usage.ts'
 
-const COLUMNS: Column<QueueSummary>[] = [
+/** The sizes are compared with those of this time before. */
+const MEASURE_MS = 1000
+
+type Shown = QueueSummary & { trend: QueueTrend | null }
+
+const COLUMNS: Column<Shown>[] = [
   { title: 'QUEUE', of: ({ name }) => name },
   { title: 'SIZE', of: ({ size }) => count(size), right: true },
   { title: 'LATENCY', of: ({ latency }) => duration(latency), right: true },
-  { title: '', of: ({ paused }) => (paused ? 'paused' : '') },
+  { title: '', of: ({ paused, trend }) => [...(paused ? ['paused'] : []), ...trendText(trend)].join(', ') },
 ]
+
+function trendText(trend: QueueTrend | null): string[] {
+  if (trend === null || trend.perMinute === 0) return []
+  const { perMinute, emptyIn } = trend
+  if (emptyIn === null) return [`growing by ${count(perMinute)} a minute`]
+  return emptyIn > 0 ? [`empty in about ${duration(emptyIn)}`] : []
+}
+
+/** Returns a function that reads the queues with their trends since the call before; the first call measures for a second. */
+function queueReader(): (hq: Highkiq) => Promise<Shown[]> {
+  const trends = new QueueTrends()
+  const read = async (hq: Highkiq) => {
+    const queues = await hq.queueSummaries()
+    trends.add(performance.now(), queues)
+    return queues
+  }
+  return async (hq) => {
+    let queues = await read(hq)
+    if (queues.some(({ name, size }) => size > 0 && trends.of(name) === null)) {
+      await sleep(MEASURE_MS)
+      queues = await read(hq)
+    }
+    return queues.map((queue) => ({ ...queue, trend: trends.of(queue.name) }))
+  }
+}
 
 export function register(program: Command): void {
   withShowOptions(program.command('queues'))
-    .description('queues with their size and latency (how long the next job has waited)')
-    .addHelpText('after', '\nExamples:\n  highkiq queues\n  highkiq queues --json\n')
+    .description('queues with their size, latency (how long the next job has waited), and whether they grow')
+    .addHelpText(
+      'after',
+      '\nIt measures for a second whether queues grow or when they will be empty; --watch, for up to a minute.\n\nExamples:\n  highkiq queues\n  highkiq queues --json\n',
+    )
     .action((options: ShowOptions) =>
-      show(options, { get: (hq) => hq.queueSummaries(), text: (queues) => table(COLUMNS, queues, 'no queues') }),
+      show(options, { get: queueReader(), text: (queues) => table(COLUMNS, queues, 'no queues') }),
     )
 }
 

@@ -4,6 +4,7 @@ import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
 import { serves, unservedQueues } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
+import { QueueTrends } from '../../inspect/queue-trend.ts'
 import { all } from '../../job/json.ts'
 import { statusOf } from '../../tasks/task.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -36,6 +37,7 @@ const LAG_SECONDS = 10
 export function alertFinder(hq: Highkiq, redaction: Redaction) {
   const observer = new LeaseObserver()
   const growth = new QueueGrowth()
+  const trends = new QueueTrends()
   const causesOf = cached(CAUSES_MS, () => sharedErrors(hq, redaction))
   const tasks = cached(SLOW_MS, () => tasksOf(hq))
   const ordered = cached(SLOW_MS, () => orderedOf(hq))
@@ -60,7 +62,12 @@ export function alertFinder(hq: Highkiq, redaction: Redaction) {
 
   return {
     /** Records the sizes of the queues. To be called every ten seconds. */
-    sample: async () => growth.add(hq.now(), await hq.queueSummaries()),
+    async sample() {
+      const queues = await hq.queueSummaries()
+      growth.add(hq.now(), queues)
+      trends.add(hq.now(), queues)
+    },
+    trends,
     async find() {
       const [processes, leases, queues, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
         await Promise.all([

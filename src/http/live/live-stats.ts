@@ -1,6 +1,7 @@
 /** The live stats, computed once for all clients, and only while a client asks. */
 
 import type { Highkiq } from '../../app.ts'
+import type { QueueTrends } from '../../inspect/queue-trend.ts'
 import { hasCode } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
@@ -119,6 +120,11 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
   return {
     history,
     latest,
+    /** Returns the trends of queues, from samples of every ten seconds while clients ask. */
+    trends(): Pick<QueueTrends, 'of'> {
+      asked()
+      return alerts.trends
+    },
     /** Returns the stats of the same moment as the live stats, at most two seconds old. */
     async stats(): Promise<AppStats> {
       asked()

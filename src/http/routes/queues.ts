@@ -20,7 +20,8 @@ const TASK_PAGE = 200
 const MOST_TASKS = 5000
 
 /** Returns all queues, or one, which may be empty. */
-async function shownQueues(hq: Highkiq, name?: string) {
+async function shownQueues({ hq, server }: Pick<Call, 'hq' | 'server'>, name?: string) {
+  const trends = server.liveStats.trends()
   const [queues, processes, backlogs] = await Promise.all([
     name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one]),
     all(hq.processes()),
@@ -34,6 +35,7 @@ async function shownQueues(hq: Highkiq, name?: string) {
       ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
       slots: serving.reduce((sum, process) => sum + slotsFor(process, queue.name), 0),
       servedBy: serving.map(identityOf),
+      trend: trends.of(queue.name),
     }
   })
 }
@@ -71,15 +73,15 @@ function actionRoute(name: string, summary: string, run: (queue: Queue) => Promi
   return post(`${PATH}/${name}`, {
     summary,
     answers: ONE,
-    async run({ hq, path }) {
-      await run(hq.queue(path.name ?? ''))
-      return one(hq, path)
+    async run(call) {
+      await run(call.hq.queue(call.path.name ?? ''))
+      return one(call)
     },
   })
 }
 
-async function one(hq: Highkiq, { name = '' }: Call['path']): Promise<Response> {
-  const [queue] = await shownQueues(hq, name)
+async function one(call: Call): Promise<Response> {
+  const [queue] = await shownQueues(call, call.path.name ?? '')
   return json(queue)
 }
 
@@ -87,12 +89,12 @@ export const QUEUE_ROUTES: Route[] = [
   get('/api/v1/queues', {
     summary: 'Lists all queues by name',
     answers: ok('QueueList', 'All of them'),
-    run: async ({ hq }) => json({ items: await shownQueues(hq), next: null }),
+    run: async (call) => json({ items: await shownQueues(call), next: null }),
   }),
   get(PATH, {
     summary: 'Returns one queue, even when it is empty',
     answers: ONE,
-    run: ({ hq, path }) => one(hq, path),
+    run: one,
   }),
   get(`${PATH}/jobs`, {
     summary: 'Lists the jobs in a queue, newest first',

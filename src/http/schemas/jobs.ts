@@ -187,6 +187,15 @@ export const Queue = s.object({
   ignoredBy: s.described(s.list(s.text), 'identities of Sidekiq processes that serve it: they ignore a pause'),
   slots: s.described(s.count, 'the most jobs that its processes run at the same time'),
   servedBy: s.described(s.list(s.text), 'identities of the processes that serve it'),
+  trend: s.described(
+    s.orNull(
+      s.object({
+        perMinute: s.described(s.number, 'jobs by which it grows; below 0 when it shrinks'),
+        emptyIn: s.described(s.orNull(s.count), 'seconds until it is empty; null when it does not shrink'),
+      }),
+    ),
+    'its change in the last minute; null until the server has seen two samples, ten seconds apart',
+  ),
 })
 export const QueueList = s.pageOf(Queue)
 export const Cleared = s.object({ done: s.count })
