@@ -1,11 +1,17 @@
-// One worker process of the test of batches: batch-worker.js URL FILE. It writes what runs into the file.
+// One worker process of the test of batches: batch-worker.js URL FILE. It writes what runs into the file. Its clock is set
+// again and again.
 import { appendFileSync } from 'node:fs'
 import { Highkiq } from 'highkiq'
 
 const [url, file] = process.argv.slice(2)
+const STEP_MS = 4000
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 quiet.child = () => quiet
-export const hq = new Highkiq({ url, logger: quiet })
+let ahead = 0
+setInterval(() => {
+  ahead = (Math.random() - 0.5) * STEP_MS
+}, 40).unref()
+const hq = new Highkiq({ url, logger: quiet, clock: { now: () => Date.now() + ahead } })
 
 /** One line for each run; `crashes` tells a repeated run from a second push. */
 const note = (ctx, about) => {
@@ -29,8 +35,6 @@ hq.job('Join', { maxCrashes: 1000 }, async (ctx, name) => {
   return name
 })
 
-if (file !== 'none') {
-  const worker = hq.worker({ queues: ['default'], concurrency: 4, leaseSeconds: 1, pollInterval: 0.05 })
-  hq.on('heartbeat', () => process.stdout.write('ready\n'))
-  await worker.run()
-}
+const worker = hq.worker({ queues: ['default'], concurrency: 4, leaseSeconds: 1, pollInterval: 0.05 })
+hq.on('heartbeat', () => process.stdout.write('ready\n'))
+await worker.run()

@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type BatchOptions, Highkiq } from 'highkiq'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { chance } from '../conformance/chance.js'
 import { recorder } from '../engine/bench.ts'
+import { startServer } from '../redis/server.ts'
+import { onRedis } from '../redis/suite.ts'
 
 /** The nightly run: HIGHKIQ_BATCH_SEEDS=1000 */
 const seeds = Number(process.env.HIGHKIQ_BATCH_SEEDS ?? 20)
@@ -34,99 +36,115 @@ async function startWorker(url: string, file: string) {
 }
 
 const groups = Array.from({ length: Math.ceil(seeds / SEEDS_AT_ONCE) }, (_, n) => n * SEEDS_AT_ONCE + 1)
+const TITLE =
+  'seeds from %i on: while workers are killed and clocks are set, no batch or flow is stuck, and each callback is pushed once'
+const LIMITS = { timeout: 120_000 }
 
-test.each(groups)(
-  'seeds from %i on: with workers killed at random no batch or flow is stuck, and each callback is pushed once',
-  { timeout: 120_000 },
-  async (first) => {
-    const random = chance(first)
-    const folder = mkdtempSync(join(tmpdir(), 'highkiq-batches-'))
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-    const [url, file] = [`sqlite:${folder}/jobs.db`, join(folder, 'runs')]
-    writeFileSync(file, '')
-    const hq = new Highkiq({ url, logger: recorder() })
-    onTestFinished(() => hq.close())
-    const define = (name: string, retry: number | true) => hq.job(name, { retry }, (_ctx, ..._args: string[]) => {})
-    const Work = define('Work', 1)
-    const Join = define('Join', true)
-    const [onSuccess, onComplete, onDeath] = ['Success', 'Complete', 'Death'].map((name) => define(name, true))
-    const callbacks = { onSuccess, onComplete, onDeath } as unknown as BatchOptions
-    const workers = await Promise.all(Array.from({ length: PROCESSES }, () => startWorker(url, file)))
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-batches-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
 
-    // Each batch with whether a job of it dies; each flow with what becomes of its root.
-    const batches = new Map<string, boolean>()
-    const flows = new Map<string, 'runs' | 'dead'>()
-    const create = async (random: () => number) => {
-      for (let n = 0; n < 8; n++) {
-        const hows = Array.from({ length: 1 + Math.floor(random() * 6) }, () => {
-          const dice = random()
-          return dice < 0.1 ? 'dies' : dice < 0.3 ? 'retries' : dice < 0.4 ? 'grows' : 'ok'
+describe('batches on SQLite', () => {
+  test.each(groups)(TITLE, LIMITS, (first) => check(`sqlite:${newFolder()}/jobs.db`, first))
+})
+
+onRedis('batches on Redis', () => {
+  test.each(groups)(TITLE, LIMITS, async (first) => {
+    const server = await startServer()
+    onTestFinished(() => server.remove())
+    await check(server.url(), first)
+  })
+})
+
+/** Runs some seeds on an empty store. */
+async function check(url: string, first: number): Promise<void> {
+  const random = chance(first)
+  const file = join(newFolder(), 'runs')
+  writeFileSync(file, '')
+  const hq = new Highkiq({ url, logger: recorder() })
+  onTestFinished(() => hq.close())
+  const define = (name: string, retry: number | true) => hq.job(name, { retry }, (_ctx, ..._args: string[]) => {})
+  const Work = define('Work', 1)
+  const Join = define('Join', true)
+  const [onSuccess, onComplete, onDeath] = ['Success', 'Complete', 'Death'].map((name) => define(name, true))
+  const callbacks = { onSuccess, onComplete, onDeath } as unknown as BatchOptions
+  const workers = await Promise.all(Array.from({ length: PROCESSES }, () => startWorker(url, file)))
+
+  // Each batch with whether a job of it dies; each flow with what becomes of its root.
+  const batches = new Map<string, boolean>()
+  const flows = new Map<string, 'runs' | 'dead'>()
+  const create = async (random: () => number) => {
+    for (let n = 0; n < 8; n++) {
+      const hows = Array.from({ length: 1 + Math.floor(random() * 6) }, () => {
+        const dice = random()
+        return dice < 0.1 ? 'dies' : dice < 0.3 ? 'retries' : dice < 0.4 ? 'grows' : 'ok'
+      })
+      const dies = hows.includes('dies')
+      if (random() < 0.5) {
+        const bid = await hq.batch(callbacks, async () => {
+          for (const [i, how] of hows.entries()) await Work.performAsync(`${n}.${i}`, how)
+          const inner = await hq.batch(callbacks, () => Work.performAsync(`${n} inner`, 'ok'))
+          batches.set(inner, false)
         })
-        const dies = hows.includes('dies')
-        if (random() < 0.5) {
-          const bid = await hq.batch(callbacks, async () => {
-            for (const [i, how] of hows.entries()) await Work.performAsync(`${n}.${i}`, how)
-            const inner = await hq.batch(callbacks, () => Work.performAsync(`${n} inner`, 'ok'))
-            batches.set(inner, false)
-          })
-          batches.set(bid, dies)
-        } else {
-          const children = hows.map((how, i) => ({ job: Work, args: [`${n}.${i}`, how === 'grows' ? 'ok' : how] }))
-          const onChildFailure = random() < 0.5 ? ('ignore' as const) : ('fail' as const)
-          const nested = { job: Join, args: ['nested'], onChildFailure, children }
-          const flow = await hq.flow({
-            job: Join,
-            args: ['root'],
-            onChildFailure,
-            children: [nested, ...children.slice(0, 1)],
-          })
-          flows.set(flow?.jid as string, dies && onChildFailure === 'fail' ? 'dead' : 'runs')
-        }
-        await sleep(random() * 20)
+        batches.set(bid, dies)
+      } else {
+        const children = hows.map((how, i) => ({ job: Work, args: [`${n}.${i}`, how === 'grows' ? 'ok' : how] }))
+        const onChildFailure = random() < 0.5 ? ('ignore' as const) : ('fail' as const)
+        const nested = { job: Join, args: ['nested'], onChildFailure, children }
+        const flow = await hq.flow({
+          job: Join,
+          args: ['root'],
+          onChildFailure,
+          children: [nested, ...children.slice(0, 1)],
+        })
+        flows.set(flow?.jid as string, dies && onChildFailure === 'fail' ? 'dead' : 'runs')
       }
+      await sleep(random() * 20)
     }
-    const kill = async () => {
-      for (let n = 0; n < KILLS; n++) {
-        await sleep(random() * 300)
-        const at = Math.floor(random() * PROCESSES)
-        workers[at]?.kill('SIGKILL')
-        workers[at] = await startWorker(url, file)
-      }
+  }
+  const kill = async () => {
+    for (let n = 0; n < KILLS; n++) {
+      await sleep(random() * 300)
+      const at = Math.floor(random() * PROCESSES)
+      workers[at]?.kill('SIGKILL')
+      workers[at] = await startWorker(url, file)
     }
-    const some = Math.min(seeds - first + 1, SEEDS_AT_ONCE)
-    await Promise.all([kill(), ...Array.from({ length: some }, (_, n) => create(chance(first + n)))])
+  }
+  const some = Math.min(seeds - first + 1, SEEDS_AT_ONCE)
+  await Promise.all([kill(), ...Array.from({ length: some }, (_, n) => create(chance(first + n)))])
 
-    const runs = () =>
-      readFileSync(file, 'utf8')
-        .trim()
-        .split('\n')
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as Run)
-    const deadJids = async () => {
-      const jids = new Set<string>()
-      for await (const entry of hq.dead) jids.add(entry.jid)
-      return jids
-    }
-    const isOver = async () => {
-      for await (const batch of hq.batches.list()) if (batch.pending > 0) return false
-      const { enqueued, fetched } = await hq.store.metrics.totals()
-      return enqueued + fetched === 0
-    }
-    while (!(await isOver())) await sleep(50)
+  const runs = () =>
+    readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Run)
+  const deadJids = async () => {
+    const jids = new Set<string>()
+    for await (const entry of hq.dead) jids.add(entry.jid)
+    return jids
+  }
+  const isOver = async () => {
+    for await (const batch of hq.batches.list()) if (batch.pending > 0) return false
+    const { enqueued, fetched } = await hq.store.metrics.totals()
+    return enqueued + fetched === 0
+  }
+  while (!(await isOver())) await sleep(50)
 
-    const all = runs()
-    const firstRuns = new Map<string, number>()
-    for (const { jid, crashes } of all) if (crashes === 0) firstRuns.set(jid, (firstRuns.get(jid) ?? 0) + 1)
-    expect([...firstRuns].filter(([, n]) => n > 1)).toEqual([])
-    const calledBack = (name: string, bid: string) => all.some((run) => run.name === name && run.bid === bid)
-    for (const [bid, dies] of batches) {
-      const said = ['Success', 'Complete', 'Death'].filter((name) => calledBack(name, bid))
-      expect(said, bid).toEqual(dies ? ['Complete', 'Death'] : ['Success', 'Complete'])
-      expect(await hq.batches.get(bid)).toMatchObject({ state: dies ? 'dead' : 'succeeded', pending: 0 })
-    }
-    const dead = await deadJids()
-    for (const [jid, fate] of flows) {
-      expect([dead.has(jid), all.some((run) => run.jid === jid)], jid).toEqual([fate === 'dead', fate === 'runs'])
-    }
-  },
-)
+  const all = runs()
+  const firstRuns = new Map<string, number>()
+  for (const { jid, crashes } of all) if (crashes === 0) firstRuns.set(jid, (firstRuns.get(jid) ?? 0) + 1)
+  expect([...firstRuns].filter(([, n]) => n > 1)).toEqual([])
+  const calledBack = (name: string, bid: string) => all.some((run) => run.name === name && run.bid === bid)
+  for (const [bid, dies] of batches) {
+    const said = ['Success', 'Complete', 'Death'].filter((name) => calledBack(name, bid))
+    expect(said, bid).toEqual(dies ? ['Complete', 'Death'] : ['Success', 'Complete'])
+    expect(await hq.batches.get(bid)).toMatchObject({ state: dies ? 'dead' : 'succeeded', pending: 0 })
+  }
+  const dead = await deadJids()
+  for (const [jid, fate] of flows) {
+    expect([dead.has(jid), all.some((run) => run.jid === jid)], jid).toEqual([fate === 'dead', fate === 'runs'])
+  }
+}
