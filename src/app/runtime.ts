@@ -42,9 +42,10 @@ import { startChecks } from '../worker/lifecycle/start-checks.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { isSplitter, type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
+import { limitsOf } from '../worker/run/limit.ts'
 import { keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
-import { runWithin } from '../worker/run/within.ts'
+import { runWithin, runWithinInline } from '../worker/run/within.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
 import { Hooks } from './hooks.ts'
@@ -70,6 +71,8 @@ export class Runtime implements AppPort {
   readonly #contexts = new PushContexts()
   #hasContexts = false
   readonly #limits = new Map<string, NamedLimit>()
+  /** The names of the limits of jobs that no worker runs. */
+  readonly #inlineLimits = new WeakMap<JobContext, readonly string[]>()
   readonly #collector = new MetricsCollector()
   readonly #encryption: Encryption | undefined
   readonly #plugins: Plugin[]
@@ -182,7 +185,10 @@ export class Runtime implements AppPort {
   async run(payload: Payload, chain = this.server): Promise<unknown> {
     const engine = { ...this.engine(), chain }
     const ctx = new JobContext(payload, payload.queue, engine)
-    return runHandler(engine, ctx, definitionOf(engine, payload, payload.queue))
+    const definition = definitionOf(engine, payload, payload.queue)
+    const names = limitsOf(engine, { definition, payload, ctx }).map(({ name }) => name)
+    if (names.length > 0) this.#inlineLimits.set(ctx, names)
+    return runHandler(engine, ctx, definition)
   }
 
   effects(payload: Payload, outcome: Outcome): Effect[] | undefined {
@@ -247,7 +253,9 @@ export class Runtime implements AppPort {
     options: WithinOptions,
     work: () => Result | Promise<Result>,
   ): Promise<Result> {
-    if (ctx.isInline) return work()
+    if (ctx.isInline) {
+      return runWithinInline({ ctx, limitNames: this.#inlineLimits.get(ctx) }, limit, options, work)
+    }
     for (const worker of this.#workers) {
       const running = worker.attemptOf(ctx)
       if (running) return runWithin(this.store, running, limit, options, work)

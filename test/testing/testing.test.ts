@@ -357,3 +357,20 @@ test('inline refuses a unique job that a running job pushes with its own lock', 
   expect(pushed).toEqual([jid])
   expect(await Again.performAsync()).not.toBe(jid)
 })
+
+test('a limit delays no job in a test, and mistakes in it are found', async () => {
+  const hq = newApp()
+  using _ = fake(hq)
+  const ran: number[] = []
+  const [own, other] = [hq.limit('own', { rate: 1, per: '1h' }), hq.limit('other', { concurrency: 1 })]
+  const Good = hq.job('Good', { limit: [own, { concurrency: 1 }] }, async (ctx, n: number) => {
+    ran.push(await other.within(ctx, { key: n }, () => n))
+  })
+  const NoKey = hq.job('NoKey', { limit: { concurrency: 1, by: () => '' } }, async () => {})
+  const Own = hq.job('Own', { limit: own }, async (ctx) => own.within(ctx, () => {}))
+  await Good.performBulk([[1], [2], [3]])
+  await Good.drain()
+  expect(ran).toEqual([1, 2, 3])
+  await expect(NoKey.performInline()).rejects.toThrow('NoKey: limit.by must return a number or a string')
+  await expect(Own.performInline()).rejects.toThrow('limit own: the job Own has this limit already')
+})

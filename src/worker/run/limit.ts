@@ -12,7 +12,10 @@ export function mayBeLimited({ sharedLimits }: Engine, { definition }: Attempt):
 }
 
 /** Returns the limits of a job. @throws INVALID_OPTION when `by` returns no key; what `by` throws */
-export function limitsOf({ sharedLimits = [] }: Engine, { definition, payload, ctx }: Attempt): Limit[] {
+export function limitsOf(
+  { sharedLimits = [] }: Pick<Engine, 'sharedLimits'>,
+  { definition, payload, ctx }: Pick<Attempt, 'definition' | 'payload' | 'ctx'>,
+): Limit[] {
   const own = definition?.options.limit
   const shared = sharedLimits.filter(({ queue = ctx.queue }) => queue === ctx.queue)
   const rules = [...(own ? limitRules(definition.name, own) : []), ...shared]

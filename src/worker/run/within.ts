@@ -1,13 +1,14 @@
 /** Runs a part of a handler when a limit has room for it. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { JobContext } from '../../job/context.ts'
 import { invalidOption } from '../../job/errors.ts'
 import { type NamedLimit, OverLimit, type WithinOptions } from '../../job/limit.ts'
-import type { LimitAnswer, ReleaseSlotEffect, Store } from '../../store/contract.ts'
+import type { Limit, LimitAnswer, ReleaseSlotEffect, Store } from '../../store/contract.ts'
 import type { Attempt } from './attempt.ts'
 import { limitFor } from './limit.ts'
 
-/** A handler that waits for a slot asks again at this interval. */
+/** A handler that waits for room asks again at this interval. */
 const SLOT_ASK_MS = 100
 
 let uses = 0
@@ -24,12 +25,7 @@ export async function runWithin<Result>(
   work: () => Result | Promise<Result>,
 ): Promise<Result> {
   const { ctx, fetched } = attempt
-  const limit = limitFor(named, () => key ?? named.options.by?.(...ctx.args))
-  if (attempt.limitNames?.includes(limit.name)) {
-    throw invalidOption(
-      `limit ${named.name}: the job ${ctx.payload.class} has this limit already, by its option limit; remove it there or call no within, because the job could wait for itself for ever`,
-    )
-  }
+  const limit = limitWithin(ctx, attempt.limitNames, named, key)
   // The handler may use the limit several times at once, and the job may have a slot of it besides.
   const ticket = `${fetched.ticket}+${++uses}`
   const release: ReleaseSlotEffect = { kind: 'release-slot', limit: limit.name, owner, ticket }
@@ -57,6 +53,31 @@ export async function runWithin<Result>(
       attempt.slotReleases = attempt.slotReleases?.filter((one) => one !== release) ?? []
     }
   }
+}
+
+/** Runs a part of a handler of a job that no worker runs: the limit always has room. @throws INVALID_OPTION */
+export async function runWithinInline<Result>(
+  { ctx, limitNames }: { ctx: JobContext; limitNames: readonly string[] | undefined },
+  named: NamedLimit,
+  { key }: WithinOptions,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
+  limitWithin(ctx, limitNames, named, key)
+  return work()
+}
+
+/** Returns the limit of a part of a handler. @throws INVALID_OPTION when the job has it already, or the key is wrong */
+function limitWithin(
+  ctx: JobContext,
+  limitNames: readonly string[] | undefined,
+  named: NamedLimit,
+  key: WithinOptions['key'],
+): Limit {
+  const limit = limitFor(named, () => key ?? named.options.by?.(...ctx.args))
+  if (!limitNames?.includes(limit.name)) return limit
+  throw invalidOption(
+    `limit ${named.name}: the job ${ctx.payload.class} has this limit already, by its option limit; remove it there or call no within, because the job could wait for itself for ever`,
+  )
 }
 
 /** Frees a slot. Resolves with false when the store does not answer. */
