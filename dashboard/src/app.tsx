@@ -11,6 +11,7 @@ const Busy = lazy(() => import('./pages/busy/index.tsx'))
 const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
+const Limits = lazy(() => import('./pages/limits/index.tsx'))
 const Metrics = lazy(() => import('./pages/metrics/index.tsx'))
 const Ordered = lazy(() => import('./pages/ordered/index.tsx'))
 const Queue = lazy(() => import('./pages/queues/queue.tsx'))
@@ -47,6 +48,7 @@ function Pages() {
       <Route path={at('/metrics')} component={Metrics} />
       <Route path={at('/metrics/:name')} component={JobMetrics} />
       <Route path={at('/batches')} component={Batches} />
+      <Route path={at('/limits')} component={Limits} />
       <Route path={at('/cron')} component={Cron} />
       <Route path={at('/retries')} component={Sets} set="retries" />
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />

@@ -22,11 +22,13 @@ export interface LimitInfo {
   used: number
   /** The jobs that wait for room. */
   waiting: number
+  /** Seconds until a rate lets one more job start; null without a rate. */
+  nextStart: number | null
 }
 
 export async function limitInfos(store: Store): Promise<LimitInfo[]> {
   const states = await store.limits.list()
-  return states.map(({ name, max, count, per, burst, window, used, waiting }) => ({
+  return states.map(({ name, max, count, per, burst, window, used, waiting, roomMs }) => ({
     ...parseStoredName(name),
     concurrency: max || null,
     rate: count || null,
@@ -35,5 +37,6 @@ export async function limitInfos(store: Store): Promise<LimitInfo[]> {
     window: count && window !== 'smooth' ? window : null,
     used,
     waiting,
+    nextStart: roomMs === null ? null : roomMs / 1000,
   }))
 }

@@ -130,9 +130,11 @@ test('a worker is quieted and stopped by its identity; an unknown identity lists
 test('limits lists the limits in use', { timeout }, async ({ folder }) => {
   await withStore(folder, async ({ store }) => {
     await store.workers.join('A', { queues: ['q'], seconds: 600, host: 'here\n1\n1' })
-    const api = { name: 'api', max: 5, count: 90, per: 60_000, burst: 1, window: 'smooth' } as const
+    const api = { name: 'shared:api:ann', max: 5, count: 90, per: 60_000, burst: 1, window: 'smooth' } as const
     await store.limits.acquire('A', [{ ticket: '1', limits: [api] }])
   })
-  expect((await folder.run(['limits'])).stdout).toMatch(/^LIMIT +USED +MAX +RATE +WAITING\napi +1 +5 +90 in 1 min +0\n/)
-  expect(await folder.json('limits')).toMatchObject([{ name: 'api', concurrency: 5, rate: 90, per: 60, used: 1 }])
+  const { stdout } = await folder.run(['limits'])
+  expect(stdout).toMatch(/^LIMIT +KEY +USED +MAX +RATE +WAITING +NEXT START\nlimit api +ann +1 +5 +90 in 1 min +0 +/)
+  const state = { kind: 'shared', name: 'api', key: 'ann', concurrency: 5, rate: 90, per: 60, used: 1 }
+  expect(await folder.json('limits')).toMatchObject([state])
 })

@@ -15,6 +15,7 @@ const PAGES = [
   '/finished',
   '/ordered',
   '/batches',
+  '/limits',
   '/cron',
   '/metrics',
 ]
@@ -29,6 +30,7 @@ const TITLES = [
   'Finished',
   'ApplyStock',
   'Batches',
+  'Limits',
   'Cron',
   'Metrics',
 ]
@@ -84,6 +86,7 @@ inBrowser('everywhere', (open) => {
       'Finished',
       'Ordered',
       'Batches',
+      'Limits',
       'Cron',
       'Metrics',
     ]

@@ -25,6 +25,7 @@ export type JobMetrics = Json<'JobMetrics'>
 export type Queue = Json<'Queue'>
 export type Process = Json<'Process'>
 export type Batch = Json<'Batch'>
+export type Limit = Json<'LimitInfo'>
 export type CronEntry = Json<'CronEntry'>
 export type RunningJob = Json<'Running'>
 

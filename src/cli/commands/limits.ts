@@ -18,7 +18,12 @@ const COLUMNS: Column<LimitInfo>[] = [
     right: true,
   },
   { title: 'WAITING', of: ({ waiting }) => count(waiting), right: true },
+  { title: 'NEXT START', of: ({ nextStart }) => (nextStart === null ? '' : startsIn(nextStart)), right: true },
 ]
+
+function startsIn(seconds: number): string {
+  return seconds === 0 ? 'now' : `in ${duration(seconds)}`
+}
 
 export function register(program: Command): void {
   withShowOptions(program.command('limits'))

@@ -291,5 +291,6 @@ export const LimitInfo = s.object({
   window: s.orNull(s.oneOf(['fixed', 'sliding'])),
   used: s.described(s.count, 'jobs that have a slot'),
   waiting: s.described(s.count, 'jobs that wait for room'),
+  nextStart: s.described(s.orNull(s.amount), 'seconds until a rate lets one more job start'),
 })
 export const LimitList = s.pageOf(LimitInfo)

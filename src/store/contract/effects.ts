@@ -108,7 +108,7 @@ export interface ReleaseSlotEffect {
   ticket: string
 }
 
-/** The job goes to the set of jobs that wait for this limit. */
+/** The job goes to the set of jobs that wait for room in this limit. */
 export interface AwaitLimitEffect {
   kind: 'await-limit'
   limit: Limit

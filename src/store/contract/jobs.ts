@@ -12,7 +12,7 @@ import type { TaskSpec } from './task-spec.ts'
 
 /**
  * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
- * there already, byte for byte, gets a space at its end. `limited:NAME` has the jobs that wait for a slot of a limit.
+ * there already, byte for byte, gets a space at its end. `limited:NAME` has the jobs that wait for room in a limit.
  * `finished` has jobs that are done, for display; of those that end with the same text and score it keeps one.
  */
 export type SetName = 'retry' | 'schedule' | 'dead' | 'finished' | LimitedSet

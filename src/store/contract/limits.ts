@@ -21,6 +21,8 @@ export interface Limit {
 export interface LimitState extends Limit {
   used: number
   waiting: number
+  /** The time until the rate has room; null without a rate. */
+  roomMs: number | null
 }
 
 export interface LimitRequest {

@@ -19,7 +19,7 @@ export const limits: Case[] = [
       await join(t, 'o')
       expect(granted(await acquire(t, 'o', '123', slots))).toBe('++-')
       expect(await acquire(t, 'o', '1', slots)).toEqual([ok])
-      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 2, waiting: 0 }])
+      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 2, waiting: 0, roomMs: null }])
       const ticket = await fetched(t, 'o')
       await settle(t, 'o', ticket, null, [release('o', '1'), release('o', '2')])
       expect(await t.store.limits.list()).toEqual([])
@@ -64,7 +64,7 @@ export const limits: Case[] = [
       await t.store.workers.claim('o', null)
       await t.store.limits.tidy()
       expect((await t.store.limits.due(9)).limits).toEqual([{ name: base.name, room: 1 }])
-      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 1 }])
+      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 1, roomMs: null }])
     },
   },
   {
@@ -72,7 +72,7 @@ export const limits: Case[] = [
     async run(t) {
       await join(t, 'o')
       for (const [n, score] of [5, 3].entries()) await wait(t, 'o', slots, n, score)
-      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 2 }])
+      expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 2, roomMs: null }])
       expect(await t.store.jobSets.size(set)).toBe(2)
       const entries = [
         { text: t.job(1), score: 3 },
@@ -190,7 +190,9 @@ export const limits: Case[] = [
       expect(due.nextMs).toBeGreaterThan(1000)
       await acquire(t, 'o', '123', both)
       expect((await t.store.limits.due(9)).limits).toEqual([])
-      expect(await t.store.limits.list()).toEqual([{ ...both, used: 3, waiting: 6 }])
+      const [state] = await t.store.limits.list()
+      expect(state).toMatchObject({ ...both, used: 3, waiting: 6 })
+      expect(state?.roomMs).toBeGreaterThan(HOUR - 60_000)
     },
   },
   {

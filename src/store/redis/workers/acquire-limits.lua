@@ -33,8 +33,7 @@ end
 
 local function timeUntilRoom(limit, holder)
   if freeSlots(limit, KEYS[1]) == 0 and not redis.call('ZSCORE', limit.slots, holder) then return SLOT_CHECK end
-  local room, next = rateRoom(limit)
-  return room > 0 and 0 or math.max(next - micros, 1000)
+  return timeUntilStart(limit)
 end
 
 local function takeAll(own, holder)

@@ -70,9 +70,12 @@ export class Limits extends StorePart implements LimitStore {
   async list(): Promise<LimitState[]> {
     await this.tidy()
     const { limits, limitPrefixes } = this.keys
-    type Row = [name: string, spec: string, used: number, waiting: number]
+    type Row = [name: string, spec: string, used: number, waiting: number, micros: number]
     const rows = (await this.server.run(lua.listLimits, [limits], limitPrefixes)) as unknown as Row[]
-    const states = rows.map(([name, spec, used, waiting]) => ({ name, ...readSpec(spec), used, waiting }))
+    const states = rows.map(([name, spec, used, waiting, micros]) => {
+      const limit = { name, ...readSpec(spec) }
+      return { ...limit, used, waiting, roomMs: limit.count > 0 ? micros / 1000 : null }
+    })
     return states.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 

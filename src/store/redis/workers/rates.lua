@@ -69,6 +69,12 @@ local function rateRoom(limit)
   return room, limit.position + room * limit.interval - limit.tolerance - AHEAD
 end
 
+-- Returns the microseconds until the rate has room; 0: it has.
+local function timeUntilStart(limit)
+  local room, next = rateRoom(limit)
+  return room > 0 and 0 or math.max(next - micros, 1000)
+end
+
 -- Returns the earliest time of the next start.
 local function earliestStart(limit)
   return limit.position and math.max(limit.position - limit.tolerance, micros) or micros

@@ -59,7 +59,11 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
   readonly list: LimitStore['list'] = () =>
     this.file.read((db) => {
       const rows = db.all<{ spec: string; used: number; waiting: number }>(sql.limit.list)
-      const states = rows.map(({ spec, ...numbers }): LimitState => ({ ...JSON.parse(spec), ...numbers }))
+      const call = new LimitCall(db)
+      const states = rows.map(({ spec, ...numbers }): LimitState => {
+        const limit: Limit = JSON.parse(spec)
+        return { ...limit, ...numbers, roomMs: limit.count > 0 ? call.msUntilStart(limit) : null }
+      })
       return states.filter(({ used, waiting }) => used + waiting > 0)
     })
 }
@@ -84,7 +88,7 @@ function checkNow(db: Database, limit: string): boolean {
   return isAwaited
 }
 
-/** Notes that a job waits for a limit. If it is the first one, the limit is checked now. */
+/** Notes that a job waits for room in a limit. If it is the first one, the limit is checked now. */
 export function awaitLimit(db: Database, { limit }: AwaitLimitEffect): void {
   if (db.first(sql.limit.await, limit.name, JSON.stringify(limit), monotonicMicros())) db.notify(DUE_CHANNEL)
 }
@@ -185,8 +189,13 @@ class LimitCall {
     if (limit.max > 0 && this.#freeSlots(limit) === 0 && !this.#db.first(sql.limit.holds, limit.name, holder)) {
       return SLOT_CHECK_MS
     }
-    const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
-    return rate && rate.room === 0 ? Math.max((rate.next - this.now) / 1000, 1) : 0
+    return limit.count > 0 ? this.msUntilStart(limit) : 0
+  }
+
+  /** Returns the time until the rate of a limit has room; 0: it has. */
+  msUntilStart(limit: Limit): number {
+    const rate = this.#rateOf(limit)
+    return rate.room === 0 ? Math.max((rate.next - this.now) / 1000, 1) : 0
   }
 
   #acquireSlot(limit: Limit, owner: number, holder: string): void {

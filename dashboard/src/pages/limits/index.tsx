@@ -1,0 +1,79 @@
+/** The limits in use, with the jobs that wait for room in them. */
+
+import type { Limit, Page } from '../../api/types.ts'
+import { Head } from '../../components/head.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { number } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
+import { useData } from '../../live/use-data.ts'
+
+export default function Limits() {
+  const { data, error, reload } = useData<Page<Limit>>('/limits')
+  return (
+    <main class="main" id="main" tabIndex={-1}>
+      <Head title={t('limits.title')} />
+      <section class="panel list">
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton />}
+        {data?.items.length === 0 && (
+          <Empty icon="group" title={t('limits.none')}>
+            {t('limits.noneWhat')}
+            <br />
+            <code>{"hq.job('Charge', { limit: { concurrency: 5 } }, charge)"}</code>
+          </Empty>
+        )}
+        {data && data.items.length > 0 && (
+          <Table label={t('limits.title')} rows={data.items} columns={columns()} keyOf={keyOf} />
+        )}
+      </section>
+    </main>
+  )
+}
+
+function keyOf({ kind, name, key }: Limit): string {
+  return JSON.stringify([kind, name, key])
+}
+
+function columns(): Column<Limit>[] {
+  return [
+    {
+      name: 'limit',
+      title: t('limits.limit'),
+      class: 'max',
+      cell: ({ kind, name, key }) => (
+        <>
+          <bdi class="cut">{kind === 'app' ? t('limits.kind.app') : t(`limits.kind.${kind}`, { name })}</bdi>
+          {key !== null && (
+            <span class="sub cut">
+              <code>{key}</code>
+            </span>
+          )}
+        </>
+      ),
+    },
+    {
+      name: 'used',
+      title: t('limits.used'),
+      class: 'num',
+      cell: ({ used, concurrency }) =>
+        concurrency === null ? '' : t('limits.usedOf', { n: number(used), most: number(concurrency) }),
+    },
+    {
+      name: 'rate',
+      title: t('limits.rate'),
+      class: 'num hide-s',
+      cell: ({ rate, per }) =>
+        rate === null || per === null ? '' : t('limits.ratePer', { n: number(rate), time: duration(per) }),
+    },
+    { name: 'waiting', title: t('limits.waiting'), class: 'num', cell: ({ waiting }) => number(waiting) },
+    {
+      name: 'next',
+      title: t('limits.next'),
+      class: 'num hide-s',
+      cell: ({ nextStart }) =>
+        nextStart === null ? '' : nextStart === 0 ? t('limits.now') : t('limits.in', { time: duration(nextStart) }),
+    },
+  ]
+}
