@@ -82,7 +82,7 @@ export async function scanFor<Item extends { text: string }, Job>(
   return answer
 }
 
-/** Returns the sets of the jobs that wait for a limit. */
+/** Returns the sets of the jobs that wait for room in a limit. */
 export async function limitedSets(store: Store): Promise<LimitedSet[]> {
   const limits = await store.limits.list()
   return limits.flatMap(({ name, waiting }): LimitedSet[] => (waiting > 0 ? [`limited:${name}`] : []))

@@ -10,7 +10,7 @@ export interface LimitOptions {
   concurrency?: number
   /** The number of jobs that start within `per` on all workers, evenly spaced unless `burst` or `window` says otherwise. */
   rate?: number
-  /** The time of `rate`: seconds, `'1m'` or `{ minutes: 1 }`. */
+  /** The time of `rate`: seconds up to 3,600, `'1m'`, `'1d'` or `{ minutes: 1 }`. */
   per?: number | Duration
   /** How many jobs may start at once after a pause; default 1. */
   burst?: number
@@ -75,14 +75,14 @@ export class NamedLimit {
   }
 }
 
-/** Ends an attempt whose limit has no room: the job waits for it in the store. */
+/** Ends an attempt whose limit has no room: the job waits for room in the store. */
 export class OverLimit extends Error {
   readonly highkiq = 'over-limit'
   /** The limit as the store knows it. */
   readonly limit: { readonly name: string }
 
   constructor(limit: { readonly name: string }) {
-    super(`the limit ${limit.name} has no room: the job waits for it`)
+    super(`the limit ${limit.name} has no room: the job waits for room in it`)
     this.name = 'OverLimit'
     this.limit = limit
   }
@@ -97,13 +97,18 @@ const WAIT: OptionKind = [
 const OPTIONS: Record<keyof LimitOptions, OptionKind> = {
   concurrency: 'count',
   rate: 'count',
-  per: [(value) => isPeriod(value), "a time from 1 ms to 366 days: seconds, '1m' or { minutes: 1 }"],
+  per: [
+    (value) => isPeriod(value),
+    "a time from 1 ms to 366 days: seconds (not milliseconds) up to 3,600, '1m', '1d' or { minutes: 1 }",
+  ],
   burst: 'count',
   window: ['fixed', 'sliding'],
   by: 'function',
 }
 
 const LONGEST_SECONDS = 366 * 86_400
+/** A larger number without a unit is probably meant as milliseconds. */
+const MOST_SECONDS_WITHOUT_UNIT = 3600
 const MOST_PER_SECOND = 10_000
 const MOST_CHARACTERS = 200
 
@@ -193,7 +198,7 @@ export function checkedKey(name: string, key: unknown): string {
 function isPeriod(value: unknown): boolean {
   try {
     const sum = seconds(value as Duration)
-    return sum >= 0.001 && sum <= LONGEST_SECONDS
+    return sum >= 0.001 && sum <= (typeof value === 'number' ? MOST_SECONDS_WITHOUT_UNIT : LONGEST_SECONDS)
   } catch {
     return false
   }

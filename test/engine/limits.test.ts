@@ -88,6 +88,8 @@ test('wrong options of a limit are refused with what is right', () => {
   expect(define({ rate: 1 })).toThrow('J: limit needs rate and per together')
   expect(define({ rate: 1.5, per: '1s' })).toThrow('J: limit: rate must be a whole number above 0 (got 1.5)')
   expect(define({ rate: 1, per: 'soon' })).toThrow('J: limit: per must be a time from 1 ms to 366 days')
+  expect(define({ rate: 1, per: 60_000 })).toThrow('seconds (not milliseconds) up to 3,600')
+  expect(t.hq.job('Long', { limit: { rate: 1, per: '2h' } }, async () => {}).name).toBe('Long')
   expect(define({ rate: 20_001, per: 2 })).toThrow('J: limit: rate must be at most 10,000 jobs in a second')
   expect(define({ concurrency: 1, burst: 2 })).toThrow('J: limit: burst needs a rate')
   expect(define({ concurrency: 1, window: 'fixed' })).toThrow('J: limit: window needs a rate')
@@ -187,7 +189,17 @@ test('jobs share a named limit, and a job needs room in all of its limits', asyn
   expect([...(await ended.atLeast(4))].sort()).toEqual(['Narrow', 'Narrow', 'Wide', 'Wide'])
 })
 
-const INFO = { key: null, concurrency: null, rate: null, per: null, burst: null, window: null, used: 0, waiting: 0 }
+const INFO = {
+  key: null,
+  nextStart: null,
+  concurrency: null,
+  rate: null,
+  per: null,
+  burst: null,
+  window: null,
+  used: 0,
+  waiting: 0,
+}
 
 test('a queue and all workers together have limits, also for classes that this app does not define', async () => {
   const t = bench({ limit: { concurrency: 3 }, queues: { mail: { limit: { concurrency: 1 } } } })

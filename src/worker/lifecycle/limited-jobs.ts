@@ -1,4 +1,4 @@
-/** Moves jobs that wait for a limit to the front of their queues, as many as have room. */
+/** Moves jobs that wait for room in a limit to the front of their queues, as many as have room. */
 
 import { readPayload } from '../../job/payload.ts'
 import { baseQueue } from '../../job/priority.ts'
