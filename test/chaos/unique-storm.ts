@@ -44,11 +44,11 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
     })
     crew.add(child)
     const lines = createInterface(child.stdout)
-    await once(lines, 'line')
     lines.on('line', (line) => {
       const [, key, jid] = /^(\d+) ([0-9a-f]{24})$/.exec(line) ?? []
       if (key && jid) holders.set(key, (holders.get(key) ?? new Set()).add(jid))
     })
+    await once(lines, 'line')
   }
   const kill = async (child: ChildProcess) => {
     crew.delete(child)

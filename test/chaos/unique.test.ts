@@ -4,29 +4,22 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
+import { eachSeed } from './seeds.ts'
 import { uniqueStorm } from './unique-storm.ts'
 
 // HIGHKIQ_UNIQUE=1000 runs the long form; HIGHKIQ_TEST_SEED sets the first seed.
 const seeds = Number(process.env.HIGHKIQ_UNIQUE ?? 20)
-const first = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
-const SEEDS_AT_ONCE = 5
 const TITLE = 'no lock outlives its job, and no two jobs have one lock, while processes are killed'
 const timeout = 60_000 + seeds * 5000
 
 async function check(urlOf: (seed: number) => string): Promise<void> {
   let [removed, ran] = [0, 0]
-  let next = first
-  // A seed mostly waits: for leases, and for processes that start and stop.
-  const runSome = async () => {
-    while (next < first + seeds) {
-      const seed = next++
-      const outcome = await uniqueStorm(urlOf(seed), seed)
-      expect(outcome, `seed ${seed}`).toMatchObject({ wrong: [], left: 0 })
-      removed += outcome.removed
-      ran += outcome.ran
-    }
-  }
-  await Promise.all(Array.from({ length: SEEDS_AT_ONCE }, runSome))
+  await eachSeed(seeds, async (seed) => {
+    const outcome = await uniqueStorm(urlOf(seed), seed)
+    expect(outcome, `seed ${seed}`).toMatchObject({ wrong: [], left: 0 })
+    removed += outcome.removed
+    ran += outcome.ran
+  })
   expect(Math.min(removed, ran)).toBeGreaterThan(0)
 }
 
