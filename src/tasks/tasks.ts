@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { checkJob } from '../client/job-rule.ts'
@@ -49,6 +50,17 @@ export interface ImportOptions extends CreateOptions, ImportRows {
   id?: string
 }
 
+/**
+ * A schema whose rows the handler takes: a row, or the rows of a job with `rowsPerJob`. A schema or a job whose types are
+ * not known takes any rows.
+ */
+type SchemaOf<R, Schema extends StandardSchemaV1> =
+  unknown extends StandardSchemaV1.InferOutput<Schema>
+    ? Schema
+    : object extends R
+      ? Schema
+      : StandardSchemaV1<unknown, R extends readonly (infer Row)[] ? Row : R>
+
 /** The arguments that give a row of a list: the row as the only argument; a list also as the arguments. */
 export type ArgsOfRow<R> = [row: R] | (R extends unknown[] ? R : never)
 
@@ -95,8 +107,16 @@ export class Tasks {
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
    *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `allowDuplicate`
    */
-  import<R extends object>(job: Job<[R]>, source: Source, options: ImportOptions & { dryRun: true }): Promise<DryRun>
-  import<R extends object>(job: Job<[R]>, source: Source, options?: ImportOptions & { dryRun?: false }): Promise<Task>
+  import<R extends object, Schema extends StandardSchemaV1>(
+    job: Job<[R]>,
+    source: Source,
+    options: ImportOptions & { validate?: Schema & SchemaOf<R, Schema>; dryRun: true },
+  ): Promise<DryRun>
+  import<R extends object, Schema extends StandardSchemaV1>(
+    job: Job<[R]>,
+    source: Source,
+    options?: ImportOptions & { validate?: Schema & SchemaOf<R, Schema>; dryRun?: false },
+  ): Promise<Task>
   import<R extends object>(job: Job<[R]>, source: Source, options: ImportOptions = {}): Promise<Task | DryRun> {
     return this.#app.client.target.apart('tasks.import', () =>
       this.#import(job as unknown as Job<never[]>, source, options),

@@ -3,7 +3,10 @@ import { expectTypeOf, test } from 'vitest'
 import { Highkiq, type Jid } from '#dist/index.js'
 
 /** Never called: the compiler checks these types. */
-async function types(schema: StandardSchemaV1<unknown, { sku: string }>): Promise<void> {
+async function types(
+  schema: StandardSchemaV1<unknown, { sku: string }>,
+  named: StandardSchemaV1<unknown, { name: string }>,
+): Promise<void> {
   const hq = new Highkiq()
   const Sum = hq.job('Sum', { keepResult: 60 }, async (_ctx, a: number, b: number) => a + b)
   const jid = await Sum.performAsync(1, 2)
@@ -20,6 +23,16 @@ async function types(schema: StandardSchemaV1<unknown, { sku: string }>): Promis
   // @ts-expect-error: the schema returns another row
   await Import.performAsync({ name: 'a' })
   await hq.tasks.import(Import, 'a.csv')
+  const Stock = hq.job('Stock', async (_ctx, row: { sku: string }) => row.sku)
+  await hq.tasks.import(Stock, 'a.csv', { validate: schema })
+  // @ts-expect-error: the schema of the import returns another row than the handler takes
+  await hq.tasks.import(Stock, 'a.csv', { validate: named })
+  // @ts-expect-error: a dry run, too
+  await hq.tasks.import(Stock, 'a.csv', { validate: named, dryRun: true })
+  const Stocks = hq.job('Stocks', async (_ctx, rows: { sku: string }[]) => rows.length)
+  await hq.tasks.import(Stocks, 'a.csv', { validate: schema, rowsPerJob: 100 })
+  // @ts-expect-error: the schema of the import returns other rows than the handler takes
+  await hq.tasks.import(Stocks, 'a.csv', { validate: named, rowsPerJob: 100 })
 }
 
 test('a jid knows the type of its result, and a schema that of its row', () => {
