@@ -3,6 +3,7 @@
 import { refuseNotPushed } from '../job/definition.ts'
 import { invalidOption } from '../job/errors.ts'
 import { meantBy } from '../job/options.ts'
+import { OTHER_NAMES } from '../job/other-names.ts'
 import type { NamedPushOptions, PushOptions } from './request.ts'
 
 export interface SetOptions extends NamedPushOptions, SidekiqMembers {
@@ -84,34 +85,6 @@ const SIDEKIQ = new Set<string>(
   } satisfies Record<Exclude<keyof SidekiqMembers, `cattr_${number}`>, 1>),
 )
 
-const LATER = 'performIn(seconds, …) or set({ wait: seconds })'
-
-/** Names that other job queues, and Sidekiq in Ruby, use for the same option. */
-const ELSEWHERE: Readonly<Record<string, string>> = {
-  delay: LATER,
-  in: LATER,
-  performIn: LATER,
-  perform_in: LATER,
-  performAt: 'performAt(time, …) or set({ waitUntil: time })',
-  startAfter: 'wait or waitUntil',
-  runAt: 'waitUntil',
-  wait_until: 'waitUntil',
-  attempts: 'retry: the number of attempts after the first one',
-  maxAttempts: 'retry: the number of attempts after the first one',
-  retries: 'retry',
-  retryLimit: 'retry',
-  retryDelay: 'retryIn, where the job is defined',
-  backoff: 'retryIn, where the job is defined',
-  retry_in: 'retryIn, where the job is defined',
-  jobId: 'jid',
-  id: 'jid',
-  repeat: 'hq.cron',
-  deduplication: 'unique',
-  singletonKey: 'unique: { by }',
-  ttl: 'expiresIn',
-  expireIn: 'expiresIn',
-}
-
 /**
  * Returns the options of a push that `set` was given, with your own members beside the others.
  * @throws INVALID_OPTION for an unknown member, with the name that was probably meant
@@ -124,7 +97,7 @@ export function pushOptionsOf(job: string, options: SetOptions, more: readonly s
   const known = [...NAMED, ...more]
   for (const name of Object.keys(options)) {
     if (name === 'extra' || known.includes(name) || SIDEKIQ.has(name) || /^cattr_\d+$/.test(name)) continue
-    const meant = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : meantBy(name, [...known, 'extra'])
+    const meant = Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : meantBy(name, [...known, 'extra'])
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
     throw invalidOption(
       `${job}: set() knows no member ${name}.${hint} A member of your own goes under extra: set({ extra: { ${name}: … } })`,

@@ -18,6 +18,21 @@ test.each<JobOptions>([
   expect(() => checkJobOptions('J', options)).not.toThrow()
 })
 
+test.each([
+  [
+    'attempts',
+    'J: there is no option attempts; did you mean retry: the number of attempts after the first one? There are',
+  ],
+  ['backoff', 'did you mean retryIn, '],
+  ['removeOnComplete', 'did you mean keepFinished, '],
+  ['delay', 'did you mean performIn(seconds, …)'],
+  ['repeat', 'did you mean hq.cron?'],
+  ['jobId', 'did you mean jid?'],
+  ['lifo', 'did you mean priority?'],
+])('the option %s of other queues names ours', (name, words) => {
+  expect(() => checkJobOptions('J', { [name]: 3 } as JobOptions)).toThrow(words)
+})
+
 const WRONG = {
   retries: [5],
   queue: ['', 'two words', 5],

@@ -7,6 +7,7 @@ import { type HighkiqError, invalidOption } from './errors.ts'
 import { checkKeepFinished, type KeepFinished } from './keep-finished.ts'
 import { checkJobLimit, type JobLimit } from './limit.ts'
 import { checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
+import { OTHER_NAMES } from './other-names.ts'
 import type { Payload } from './payload.ts'
 import { isPriority } from './priority.ts'
 import { checkUnique, type Unique } from './unique.ts'
@@ -161,7 +162,7 @@ export function refuseNotPushed(job: string, options: object): void {
 
 /** @throws INVALID_OPTION with the name of the option and its allowed values */
 export function checkJobOptions(job: string, options: JobOptions): void {
-  checkOptions(job, options, OPTIONS)
+  checkOptions(job, options, OPTIONS, OTHER_NAMES)
   const { queue, retryQueue, thread, use } = options
   if (queue !== undefined) checkQueueName(queue)
   if (retryQueue !== undefined) checkQueueName(retryQueue)
