@@ -11,9 +11,9 @@ import { JobSet } from './set.ts'
 import { findByJid, limitedSets } from './walk.ts'
 
 /**
- * The state of a job. `limited`: it waits for room in its limit. `backlog`: the row waits inside its task. `ended`: the row of a task has ended, and only its
- * event is left. `succeeded`: it is among the finished jobs (see `keepFinished`). `unknown`: the store has no such job,
- * because it has ended or never existed.
+ * The state of a job. `limited`: it waits for room in its limit. `backlog`: the row waits inside its task. `ended`: the row
+ * of a task has ended, and only its event is left. `succeeded`: it is among the finished jobs (see `keepFinished`).
+ * `unknown`: the store has no such job, because it has ended or never existed.
  */
 export type JobState =
   | 'queued'

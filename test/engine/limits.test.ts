@@ -22,7 +22,7 @@ test('no more jobs run than the limit allows, on two workers, and all of them ru
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 60, failed: 0, dead: 0 })
 })
 
-test('a job that waits for a slot holds no slot of the worker and burns no retry, and hq.find finds it', async () => {
+test('a job that waits for room in its limit holds no slot of the worker and burns no retry, and hq.find finds it', async () => {
   const t = bench()
   const [began, ended] = [new Heard<unknown>(), new Heard<unknown>()]
   const { opened, open } = gate()
@@ -144,7 +144,7 @@ test('jobs over a window wait until it has ended, and those of other keys run', 
   expect((await ran.atLeast(7)).slice(4).join('')).toBe('aaa')
 })
 
-test('jobs that wait for a limit are not moved into a paused queue', async () => {
+test('jobs that wait for room in their limit are not moved into a paused queue', async () => {
   const t = bench()
   const ran = new Heard<number>()
   const { opened, open } = gate()
@@ -290,7 +290,7 @@ test('wrong names and options of named limits are refused with what is right', a
   expect(() => bench({ queues: { q: { limit: {} } } })).toThrow('new Highkiq: queues: q: limit needs concurrency')
 })
 
-test('a job that waits for a limit is cancelled at once, and never runs', async () => {
+test('a job that waits for room in its limit is cancelled at once, and never runs', async () => {
   const t = bench()
   const ended = new Heard<number>()
   const { opened, open } = gate()
@@ -309,7 +309,7 @@ test('a job that waits for a limit is cancelled at once, and never runs', async 
   expect((await t.hq.find(waiting)).state).toBe('unknown')
 })
 
-test('a job that expires while it waits for a limit leaves its turn to the next one at once', async () => {
+test('a job that expires while it waits for room in its limit leaves its turn to the next one at once', async () => {
   const t = bench()
   const { opened, open } = gate()
   const ran = new Heard<number>()

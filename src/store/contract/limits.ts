@@ -1,6 +1,6 @@
 /**
- * Limits: how many attempts may run at a time, and how many may start within a time. A job over a limit waits in the job set
- * `limited:NAME`.
+ * Limits: how many attempts may run at a time, and how many may start within a time. A job over a limit waits for room in
+ * the job set `limited:NAME`.
  */
 
 /** A limit of a job: of slots, of a rate, or of both. The name contains the key, if the limit has keys. */
@@ -13,7 +13,10 @@ export interface Limit {
   per: number
   /** How many may start at once after a pause. It means nothing with a window. */
   burst: number
-  /** `smooth`: the starts are evenly spaced. `fixed`: at most `count` in a window, which begins with its first start. `sliding`: at most `count` in any `per`. */
+  /**
+   * `smooth`: the starts are evenly spaced. `fixed`: at most `count` in a window, which begins with its first start.
+   * `sliding`: at most `count` in any `per`.
+   */
   window: 'smooth' | 'fixed' | 'sliding'
 }
 
@@ -53,7 +56,7 @@ export interface DueLimits {
 export const START_AHEAD_MS = 20
 /** The most waiting jobs of one limit that `due` counts. */
 export const LIMIT_BATCH = 100
-/** After this time a limit whose jobs wait for slots is checked again, also when no slot was freed. */
+/** After this time a limit whose jobs wait for room is checked again, also when no slot was freed. */
 export const SLOT_CHECK_MS = 5000
 /** No limit is checked later than after this time. */
 export const LONGEST_CHECK_MS = 60_000

@@ -68,7 +68,7 @@ export const limits: Case[] = [
     },
   },
   {
-    name: 'a job that waits for a limit is in its set, by score, and keeps the limit listed',
+    name: 'a job that waits for room in a limit is in its set, by score, and keeps the limit listed',
     async run(t) {
       await join(t, 'o')
       for (const [n, score] of [5, 3].entries()) await wait(t, 'o', slots, n, score)
@@ -242,7 +242,7 @@ function granted(answers: readonly LimitAnswer[]): string {
   return answers.map(({ over }) => (over === null ? '+' : '-')).join('')
 }
 
-/** Lets a job wait for a limit. */
+/** Lets a job wait for room in a limit. */
 async function wait(t: Bench, owner: string, limit: Limit, n: number, score: number): Promise<void> {
   const to: Destination = { to: `limited:${limit.name}`, text: t.job(n), score }
   await settle(t, owner, await fetched(t, owner), to, [{ kind: 'await-limit', limit }])

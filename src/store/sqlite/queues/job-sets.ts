@@ -1,4 +1,4 @@
-/** Job sets: retry, schedule, dead, finished, and those of jobs that wait for a slot of a limit. */
+/** Job sets: retry, schedule, dead, finished, and those of jobs that wait for room in a limit. */
 
 import type { Entry, LimitedSet, SetName } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
