@@ -103,7 +103,9 @@ function exceeded({ name, count, per, burst, window }: Limit, starts: Start[], s
   // So many starts in a row need more than one period.
   const most = window === 'smooth' ? count + burst : window === 'fixed' ? 2 * count : count
   for (let i = most; i < sorted.length; i++) {
-    const [[earliest], [, latest]] = [sorted[i - most] as Start, sorted[i] as Start]
+    // A start whose call took long may have been before those that ended earlier.
+    const earliest = Math.min(...sorted.slice(i - most, i + 1).map(([from]) => from))
+    const [, latest] = sorted[i] as Start
     if (latest - earliest < per - 1) {
       return [`seed ${seed}: ${name} gave out ${most + 1} starts in ${latest - earliest} ms`]
     }
