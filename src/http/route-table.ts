@@ -6,6 +6,7 @@ import { ABOUT_ROUTE } from './routes/about.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { CRON_ROUTES } from './routes/crons.ts'
 import { DEFERRED_ROUTES } from './routes/deferred.ts'
+import { EVENTS_ROUTE } from './routes/events.ts'
 import { JOB_EDIT_ROUTES } from './routes/job-edits.ts'
 import { JOB_SET_ROUTES } from './routes/job-sets.ts'
 import { JOB_ROUTES } from './routes/jobs.ts'
@@ -46,6 +47,7 @@ const OPEN: Route[] = [
 
 export const ROUTES: readonly Route[] = [
   ...JOB_ROUTES,
+  EVENTS_ROUTE,
   ...DEFERRED_ROUTES,
   IMPORT_ROUTE,
   ...TASK_ROUTES,

@@ -217,7 +217,8 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
 }
 
 async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'request'>, jid: string, whole: boolean) {
-  const { state, queue, job, event, gaveUp, result: found } = await findInTime(hq, jid, request.signal)
+  const { result: found, ...where } = await findInTime(hq, jid, request.signal)
+  const { state, queue, job, event, gaveUp, startedAt = null, finishedAt = null } = where
   const { result = found, failure } = await outcomeOf(hq, jid)
   const { redaction } = server
   const seen = job && redaction.record(job)
@@ -234,6 +235,8 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
     createdAt: timeOf(seen?.createdAt ?? null),
     enqueuedAt: timeOf(seen?.enqueuedAt ?? null),
     failedAt: timeOf(seen?.failedAt ?? null),
+    startedAt: timeOf(startedAt),
+    finishedAt: timeOf(finishedAt),
     retryCount: seen?.retryCount ?? null,
     errorClass: seen?.errorClass ?? null,
     errorMessage: seen?.errorMessage ?? null,
@@ -252,7 +255,8 @@ async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
   } catch (thrown) {
     if (!hasCode(thrown, 'SEARCH_TOO_LONG')) throw thrown
     const event = await hq.tasks.event(jid)
-    return { state: 'unknown' as const, queue: null, job: null, event, result: undefined, gaveUp: true }
+    const unknown = { startedAt: null, finishedAt: undefined, result: undefined }
+    return { state: 'unknown' as const, queue: null, job: null, event, gaveUp: true, ...unknown }
   }
 }
 

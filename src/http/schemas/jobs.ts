@@ -102,6 +102,8 @@ export const Job = s.object({
   createdAt: s.orNull(s.time),
   enqueuedAt: s.orNull(s.time),
   failedAt: s.orNull(s.time),
+  startedAt: s.described(s.orNull(s.time), 'of a finished job: the start of its last attempt'),
+  finishedAt: s.described(s.orNull(s.time), 'of a finished job'),
   retryCount: s.orNull(s.count),
   errorClass: s.orNull(s.text),
   errorMessage: s.orNull(s.text),

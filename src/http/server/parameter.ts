@@ -72,6 +72,12 @@ export function text(description: string, maxLength = 1000): Parameter<string | 
   }
 }
 
+/** Several texts, separated by commas. */
+export function texts(description: string): Parameter<string[] | undefined> {
+  const { read, schema, description: described } = text(`${description}, separated by commas`)
+  return { description: described, schema, read: (value, name) => read(value, name)?.split(',') }
+}
+
 /** @param standard of an absent parameter; undefined when it has none */
 export function integer<Standard extends number | undefined>(
   minimum: number,

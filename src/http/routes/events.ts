@@ -1,0 +1,84 @@
+/** The events of jobs, as server-sent events. */
+
+import { JOB_EVENT_KINDS, type JobEvent, readPosition } from '../../events/job-event.ts'
+import { stringifyJson } from '../../job/json.ts'
+import { given } from '../../job/options.ts'
+import type { Redaction } from '../access/redact.ts'
+import { eventStream, STREAM_HEADERS } from '../live/event-stream.ts'
+import { errorBody, invalid } from '../server/answer.ts'
+import { listOf, text, texts } from '../server/parameter.ts'
+import { get, type Route } from '../server/route.ts'
+
+/** What the stream sends next; `sent` is called once it is in the buffer of the connection. */
+type Update = { event: JobEvent; sent: () => void } | { position: string; sent: () => void } | { trouble: unknown }
+
+export const EVENTS_ROUTE: Route = get('/api/v1/events', {
+  summary: 'Streams what happens to jobs in all processes: `ready`, then one event for each, named by its kind',
+  query: {
+    jobs: texts('the names of jobs'),
+    queues: texts('the names of queues'),
+    kinds: listOf(JOB_EVENT_KINDS, 'the kinds of events'),
+    after: text('the id of an event: the stream begins behind it'),
+  },
+  headers: { 'last-event-id': 'the same as `after`, which it overrides' },
+  answers: {
+    200: {
+      description:
+        'The data of each event is a JSON object with its members; that of `trouble`, the last one, a Problem',
+      content: { 'text/event-stream': { type: 'string' } },
+    },
+  },
+  run({ hq, server, request, query: { jobs, queues, kinds, after: wanted } }) {
+    const after = request.headers.get('last-event-id') || wanted
+    if (after !== undefined && !readPosition(after)) {
+      throw invalid(`after, or Last-Event-ID, must be the id of an event (got ${JSON.stringify(after)})`)
+    }
+    const ending = new AbortController()
+    const events = hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
+    const leave = server.streams.enter()
+    /** Waits until the client has room, so that the stream never drops an event. */
+    const follow = async (offer: (update: Update) => void) => {
+      try {
+        const position = await events.position()
+        await new Promise<void>((sent) => offer({ position, sent }))
+        for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
+      } catch (thrown) {
+        offer({ trouble: thrown })
+      }
+    }
+    const stream = eventStream<Update>({
+      unreadSeconds: server.limits.unreadSeconds,
+      onEnd: leave,
+      subscribe(offer) {
+        void follow(offer)
+        return () => ending.abort()
+      },
+      format(update) {
+        // Without its id, a browser that reconnects begins with new events.
+        if ('trouble' in update) {
+          return { text: `id:\nevent: trouble\ndata: ${stringifyJson(errorBody(update.trouble))}\n\n`, isLast: true }
+        }
+        update.sent()
+        if ('position' in update) return { text: `id: ${update.position}\nevent: ready\ndata: null\n\n`, isLast: false }
+        const { id, kind } = update.event
+        return {
+          text: `id: ${id}\nevent: ${kind}\ndata: ${stringifyJson(shown(server.redaction, update.event))}\n\n`,
+          isLast: false,
+        }
+      },
+    })
+    return new Response(stream, { headers: STREAM_HEADERS })
+  },
+})
+
+/** Returns the redacted event. Its error has the name that it has in a job. */
+function shown(redaction: Redaction, event: JobEvent): JobEvent {
+  if (!redaction.isOn) return event
+  const { error, progress } = event
+  const text = error && String(redaction.value({ error_message: error.message }).error_message)
+  return {
+    ...event,
+    ...given({ progress: progress && redaction.value(progress) }),
+    ...(error ? { error: { class: error.class, message: text as string } } : {}),
+  }
+}
