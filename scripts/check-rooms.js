@@ -94,6 +94,7 @@ const ROOMS = {
     'app',
     'index',
     'environment',
+    'events',
     'inspect',
     'job',
     'metrics',

@@ -6,7 +6,7 @@ import type { PreparedPush } from './push-target.ts'
 
 type Pushed = Pick<PreparedPush, 'jid' | 'destination' | 'payload'>
 
-/** Adds the event of a push to what the store changes with it. A tracked job has the events of its task instead. */
+/** Adds the event of a push to what the store changes with it. A row of a task has the event of its task instead. */
 export function recordPush(pushed: Pushed, now: number): void {
   if (isRecorded(pushed.payload)) pushed.destination.effects = [eventOf(pushed, now)]
 }

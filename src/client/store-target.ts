@@ -147,17 +147,22 @@ export class StoreTarget extends DirectTarget {
 
   async #track(pushes: TrackedPush[]): Promise<readonly RefusedPush[]> {
     await this.#store().tasks.pushTracked(pushes, this.#now())
+    await this.#recordIfLate(
+      pushes.map(({ item }) => item),
+      NOTHING_REFUSED,
+    )
     return NOTHING_REFUSED
   }
 
-  /** Stores items. If that took so long that a recording may have been confirmed meanwhile, it records their events then. */
   async #pushItems(items: PushItem[]): Promise<readonly RefusedPush[]> {
     const refused = await this.#store().jobs.push(items, this.#now())
-    if (this.#recording.mayBeOn() && items.some(({ effects }) => !effects)) await this.#recordLate(items, refused)
+    await this.#recordIfLate(items, refused)
     return refused
   }
 
-  async #recordLate(items: readonly PushItem[], refused: readonly RefusedPush[]): Promise<void> {
+  /** Records the events of a push that took so long that a recording may have been confirmed meanwhile. */
+  async #recordIfLate(items: readonly PushItem[], refused: readonly RefusedPush[]): Promise<void> {
+    if (!this.#recording.mayBeOn() || items.every(({ effects }) => effects)) return
     await this.#recording.ask()
     if (!this.#recording.isOn) return
     const texts = items.flatMap((destination) => {

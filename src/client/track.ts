@@ -1,6 +1,6 @@
 /** A job whose definition says `track`: it gets a record of its own, as a task of one row that lists do not show. */
 
-import { newTaskId, type Payload, taskJid } from '../job/payload.ts'
+import { isSingleTracked, newTaskId, type Payload, taskJid } from '../job/payload.ts'
 import type { TaskSpec } from '../store/contract.ts'
 
 /** Its one row never waits for a place. */
@@ -12,10 +12,11 @@ export function tracked(): Pick<Payload, 'jid' | 'hk_task'> {
 }
 
 /** Returns the record of the job's own task; undefined for a job that is not tracked by itself. */
-export function trackOf({ jid, hk_task, hk_run, class: name, queue }: Payload, now: number): TaskSpec | undefined {
-  if (hk_task === undefined || hk_run !== undefined || jid !== taskJid(hk_task, 0)) return undefined
+export function trackOf(payload: Payload, now: number): TaskSpec | undefined {
+  if (!isSingleTracked(payload)) return undefined
+  const { hk_task, class: name, queue } = payload
   return {
-    id: hk_task,
+    id: hk_task as string,
     name,
     job: name,
     queue,

@@ -2,7 +2,7 @@
 
 import type { Progress } from '../job/context.ts'
 import { classOf, messageOf } from '../job/errors.ts'
-import type { Payload } from '../job/payload.ts'
+import { isSingleTracked, type Payload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { RecordEffect, RecordedEvent } from '../store/contract.ts'
 import type { Outcome } from '../worker/plugin.ts'
@@ -68,9 +68,9 @@ export function recordOf(
   return { kind: 'record', text: `["${kind}",${names},${at},${attempt}${details}]` }
 }
 
-/** Whether a job records events. The rows of tasks and single tracked jobs do not: their tasks have their events. */
-export function isRecorded({ hk_task }: Payload): boolean {
-  return hk_task === undefined
+/** Whether a job records events. The rows of tasks do not: a task has hundreds of thousands, with an event of its own each. */
+export function isRecorded(payload: Payload): boolean {
+  return payload.hk_task === undefined || isSingleTracked(payload)
 }
 
 /**

@@ -5,7 +5,7 @@ import { checkArgs, checkReadable } from '../job/args.ts'
 import { HIDDEN } from '../job/encryption.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText, shown } from '../job/options.ts'
-import { editPayload, type Payload, readPayload, taskJid } from '../job/payload.ts'
+import { editPayload, isSingleTracked, type Payload, readPayload } from '../job/payload.ts'
 import { priorityName } from '../job/priority.ts'
 import { jidLock, readUnique } from '../job/unique.ts'
 import type { SwapAnswer } from '../store/contract.ts'
@@ -56,7 +56,7 @@ function swap(app: AppPort, job: SetEntry | QueuedJob, text: string): Promise<Sw
 export async function duplicateJob(app: AppPort, ref: WaitingRef): Promise<string | null> {
   const { text, queue } = await waiting(app, ref)
   const job = readable(text)
-  const isTracked = job.hk_task !== undefined && job.hk_run === undefined && job.jid === taskJid(job.hk_task, 0)
+  const isTracked = isSingleTracked(job)
   if (job.hk_task !== undefined && !isTracked) {
     throw invalid(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`)
   }

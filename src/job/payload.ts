@@ -147,6 +147,11 @@ export function taskJid(task: string, index: number): string {
   return task + hexIndex(index)
 }
 
+/** Whether a job has a task of its own, because its definition says `track`. Rows of other tasks name their run. */
+export function isSingleTracked({ jid, hk_task, hk_run }: Pick<Payload, 'jid' | 'hk_task' | 'hk_run'>): boolean {
+  return hk_task !== undefined && hk_run === undefined && jid === taskJid(hk_task, 0)
+}
+
 function hexIndex(index: number): string {
   return index.toString(16).padStart(8, '0')
 }

@@ -225,6 +225,24 @@ test('a reader that stops between the start and the end of a job continues with 
   expect(await Promise.all([after, ...ids.slice(0, 2)].map(kindAfter))).toEqual(['pushed', 'started', 'succeeded'])
 })
 
+test('a tracked job has the events of any other job, and the rows of a task have none', async () => {
+  const t = bench()
+  await recorded(t)
+  const heard = await reading(t)
+  const Tracked = t.hq.job('Tracked', { track: true, queue: 'default', retryIn: () => 0 }, async (ctx, _n: number) => {
+    if (ctx.attempt === 1) throw new Error('at first')
+  })
+  const Row = t.hq.job('Row', { queue: 'default' }, async (_ctx, _n: number) => {})
+  const jids = [await Tracked.performAsync(0), ...(await Tracked.performBulk([[1], [2]]))]
+  const task = await t.hq.tasks.create(Row, [[1], [2], [3]])
+  await t.work()
+  await task.wait({ every: 10 })
+  await until(() => heard.all.filter(({ kind }) => kind === 'succeeded').length === 3)
+  const kinds = ['pushed', 'started', 'failed', 'retried', 'started', 'succeeded']
+  for (const jid of jids) expect(kindsOf(heard.all, jid)).toEqual(kinds)
+  expect(new Set(heard.all.map(({ job }) => job))).toEqual(new Set(['Tracked']))
+})
+
 test('filters choose jobs, queues and kinds', async () => {
   const t = bench()
   await recorded(t)
@@ -289,13 +307,11 @@ test('a worker that is killed has recorded what it settled, and its rescuer reco
   expect(heard.all.find(({ kind }) => kind === 'retried')).toMatchObject({ reason: 'crashed' })
 })
 
-test('jobs of a transaction, of a cron entry and idempotent jobs record their push once; tracked jobs record nothing', async () => {
+test('jobs of a transaction, of a cron entry and idempotent jobs record their push once', async () => {
   const t = bench()
   await recorded(t)
   const heard = await reading(t)
   const J = t.hq.job('J', async () => {})
-  const Tracked = t.hq.job('Tracked', { track: true }, async () => {})
-  await Tracked.performAsync()
   const once = await J.set({ idempotent: true, jid: 'a'.repeat(24) } as never).performAsync()
   const nightly = t.hq.cron('nightly', '0 3 * * *', J)
   await t.work({ queues: ['nothing'] })
