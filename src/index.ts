@@ -20,7 +20,7 @@ export {
   type LifecycleHandler,
 } from './app.ts'
 // Batches and flows
-export type { Batch, Batches, BatchState } from './batches/batches.ts'
+export type { Batch, Batches, BatchState, MemberSummary } from './batches/batches.ts'
 export type { OpenBatch, PushedFlow } from './batches/create.ts'
 export type { BatchCallback, BatchOptions, FlowJob } from './batches/options.ts'
 // Cancelling

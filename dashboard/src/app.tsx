@@ -8,6 +8,7 @@ import { Overview } from './pages/overview/index.tsx'
 
 // These pages are loaded when the user opens them.
 const Busy = lazy(() => import('./pages/busy/index.tsx'))
+const Batch = lazy(() => import('./pages/batches/batch.tsx'))
 const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
@@ -49,6 +50,7 @@ function Pages() {
       <Route path={at('/metrics/:name')} component={JobMetrics} />
       <Route path={at('/batches')} component={Batches} />
       <Route path={at('/limits')} component={Limits} />
+      <Route path={at('/batches/:bid')} component={Batch} />
       <Route path={at('/cron')} component={Cron} />
       <Route path={at('/retries')} component={Sets} set="retries" />
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />

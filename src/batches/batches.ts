@@ -7,6 +7,8 @@ import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import type { BatchMember, BatchReader, BatchRecord, ChildFailure } from '../store/contract.ts'
 import { cancelBatch } from './cancel.ts'
 import { addToBatch, unknownBatch } from './create.ts'
+import { batchJid, innerBatch } from './jids.ts'
+import { CALLBACKS } from './options.ts'
 
 /**
  * `running`: a job has not ended. `succeeded`: all have succeeded. `dead`: all have ended, and those in the dead set may be
@@ -27,6 +29,8 @@ export interface Batch
   data: unknown
   /** The job of a flow that waits for the members; null when none waits. */
   waiting: { jid: string; queue: string; onChildFailure: ChildFailure } | null
+  /** The callbacks. `pushedAt` is null before the push; after it `hq.find` finds the job by its `jid` until it has ended. */
+  callbacks: { when: (typeof CALLBACKS)[number]; job: string; jid: string; pushedAt: Date | null }[]
   createdAt: Date
   /** When a member changed last. */
   progressAt: Date
@@ -40,11 +44,19 @@ export interface Batch
 export interface BatchMeta {
   description?: string
   data?: unknown
+  /** The names of its callbacks. */
+  callbacks?: Partial<Record<(typeof CALLBACKS)[number], string>>
   /** The children of a flow; `bid` is the batch of their own children. */
   children?: { jid: string; job: string; bid?: string }[]
 }
 
 const PAGE = 100
+/** A member as people read it. */
+export interface MemberSummary extends BatchMember {
+  /** The bid of a nested batch, or of the batch in which the job waits as the parent in a flow; else null. */
+  batch: string | null
+}
+
 const CURSOR: OptionRule = [(text) => /^\d+-[0-9a-f]{16}$/.test(String(text)), 'the `next` of the page before']
 
 export class Batches {
@@ -100,6 +112,23 @@ export class Batches {
     } while (after !== undefined)
   }
 
+  /** Returns a page of `members`, each with its batch. `next` is the `cursor` of the next page. @throws UNKNOWN_BATCH */
+  async memberPage(
+    bid: string,
+    options: { cursor?: string | undefined; limit?: number } = {},
+  ): Promise<{ items: MemberSummary[]; next: string | null }> {
+    checkText('hq.batches.memberPage: a bid', bid)
+    checkOptions('hq.batches.memberPage', options, { cursor: 'text', limit: 'count' })
+    const { cursor: after, limit = 25 } = options
+    const reader = readerOf(this.#app)
+    if (!(await reader.find(bid))) throw unknownBatch(bid)
+    const { items, next } = await reader.members(bid, { after, limit })
+    const summary = async (member: BatchMember) => {
+      return { ...member, batch: (await innerBatch(reader, member.id)) ?? null }
+    }
+    return { items: await Promise.all(items.map(summary)), next }
+  }
+
   /** Adds the jobs that `work` pushes to a batch that has not ended. @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws */
   add(bid: string, work: () => unknown): Promise<void> {
     checkText('hq.batches.add: a bid', bid)
@@ -124,12 +153,17 @@ function readerOf({ client, store }: AppPort): BatchReader {
 
 export function batchOf(record: BatchRecord): Batch {
   const { bid, parent, job, total, pending, retrying, dead, failed, succeeded, cancelling } = record
-  const { description = null, data = null } = parseJson(record.meta) as BatchMeta
+  const { description = null, data = null, callbacks = {} } = parseJson(record.meta) as BatchMeta
   const date = (ms: number | null) => (ms === null ? null : new Date(ms))
+  const pushed = { onSuccess: record.succeededAt, onComplete: record.completedAt, onDeath: record.diedAt }
   return {
     ...{ bid, parent, description, data, state: stateOf(record), cancelling },
     ...{ total, pending, retrying, dead, failed, succeeded },
     waiting: job && { jid: job.jid, queue: job.queue, onChildFailure: job.onChildFailure },
+    callbacks: CALLBACKS.flatMap((when) => {
+      const job = callbacks[when]
+      return job === undefined ? [] : { when, job, jid: batchJid(bid, when), pushedAt: date(pushed[when]) }
+    }),
     createdAt: new Date(record.createdAt),
     progressAt: new Date(record.progressAt),
     completedAt: date(record.completedAt),

@@ -51,7 +51,7 @@ async function requestAll({ store, now }: Canceller, first: readonly string[]) {
     for await (const { items } of pages((after) => store.batches.members(record.bid, { after, limit: PAGE }))) {
       const requests = items.map(async ({ id, state }) => {
         if (state === 'dead') return
-        const inner = await innerBatch(store, id)
+        const inner = await innerBatch(store.batches, id)
         if (inner !== undefined) return void open.push(inner)
         jobs++
         await store.cancellations.request(id, now())

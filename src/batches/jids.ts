@@ -1,7 +1,7 @@
 /** The jids of jobs that a batch pushes: its bid, and eight digits that no row of a task has. A parent in a flow is one. */
 
 import { isBid } from '../job/payload.ts'
-import type { Store } from '../store/contract.ts'
+import type { BatchReader } from '../store/contract.ts'
 
 const DIGITS = { onComplete: 'fc000001', onSuccess: 'fc000002', onDeath: 'fc000003', job: 'fc000004' } as const
 
@@ -10,8 +10,8 @@ export function batchJid(bid: string, which: keyof typeof DIGITS): string {
 }
 
 /** Returns the batch that a member is, or in which it waits as the parent in a flow; undefined for any other job. */
-export async function innerBatch(store: Store, member: string): Promise<string | undefined> {
+export async function innerBatch(reader: Pick<BatchReader, 'find'>, member: string): Promise<string | undefined> {
   const bid = member.endsWith(DIGITS.job) ? member.slice(0, -DIGITS.job.length) : member
-  const record = isBid(bid) ? await store.batches.find(bid) : null
+  const record = isBid(bid) ? await reader.find(bid) : null
   return record && (bid === member || record.job?.jid === member) ? bid : undefined
 }

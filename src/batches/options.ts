@@ -48,6 +48,8 @@ export interface FlowJob {
   onChildFailure?: ChildFailure
 }
 
+export const CALLBACKS = ['onSuccess', 'onComplete', 'onDeath'] as const
+
 const KEEP_MS = 7 * 86_400_000
 const MAX_DATA = 16_384
 
@@ -70,7 +72,9 @@ const FLOW_OPTIONS: Record<keyof FlowJob, OptionKind> = {
 export function readBatchOptions(options: BatchOptions): { keep: number; meta: string } {
   checkOptions('hq.batch', options, BATCH_OPTIONS)
   const { description, data, keep } = options
-  const meta = JSON.stringify({ description })
+  const named = CALLBACKS.flatMap((which) => (options[which] ? [[which, options[which].name]] : []))
+  const callbacks = named.length > 0 ? Object.fromEntries(named) : undefined
+  const meta = JSON.stringify({ description, callbacks })
   if (data === undefined) return { keep: keep === undefined ? KEEP_MS : millisecondsOf(keep), meta }
   let text: string | undefined
   try {

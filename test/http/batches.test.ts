@@ -32,3 +32,29 @@ test('a push that names a batch is refused, and one with the bid of Sidekiq Pro 
   expect(refused.body.error.message).toContain(`a push can't name the batch ${bid} as its bid`)
   expect((await push('Zm9vYmFyMTIzNA')).status).toBe(201)
 })
+
+test('the callbacks of a batch and its open members are shown, with the batches that they are in', async () => {
+  const t = api()
+  const Work = t.hq.job('Work', () => {})
+  let inner = ''
+  let flow = ''
+  const bid = await t.hq.batch({ onSuccess: Work, onDeath: Work }, async () => {
+    await Work.set({ jid: 'mine', unique: false }).performAsync()
+    inner = await t.hq.batch({}, () => Work.performAsync())
+    flow = (await t.hq.flow({ job: Work, children: [{ job: Work }] }))?.bid ?? ''
+  })
+  const path = `/api/v1/batches/${bid}`
+  expect((await t.call('GET', path)).body.callbacks).toEqual([
+    { when: 'onSuccess', job: 'Work', jid: `${bid}fc000002`, pushedAt: null },
+    { when: 'onDeath', job: 'Work', jid: `${bid}fc000003`, pushedAt: null },
+  ])
+  const { items, next } = (await t.call('GET', `${path}/members?limit=9`)).body
+  expect(next).toBe(null)
+  const waiting = (id: string, batch: string | null) => ({ id, state: 'waiting', batch })
+  const found = new Map(items.map((one: { id: string }) => [one.id, one]))
+  const parent = `${flow}fc000004`
+  const expected = [waiting('mine', null), waiting(inner, inner), waiting(parent, flow)]
+  expect(found).toEqual(new Map(expected.map((one) => [one.id, one])))
+  const none = await t.call('GET', `/api/v1/batches/${'0'.repeat(16)}/members`)
+  expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_BATCH'])
+})

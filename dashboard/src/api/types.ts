@@ -26,6 +26,7 @@ export type Queue = Json<'Queue'>
 export type Process = Json<'Process'>
 export type Batch = Json<'Batch'>
 export type Limit = Json<'LimitInfo'>
+export type BatchMember = Json<'BatchMember'>
 export type CronEntry = Json<'CronEntry'>
 export type RunningJob = Json<'Running'>
 

@@ -35,6 +35,17 @@ export const BATCH_ROUTES: Route[] = [
       return json(shown(server.redaction, batch))
     },
   }),
+  get(`${PATH}/members`, {
+    summary: 'Lists the members of a batch that have not succeeded or failed, in any order',
+    query: {
+      cursor: cursor((text) => (text.length <= 300 ? text : undefined)),
+      limit: integer(1, 500, 50, 'members on one page; there may be more'),
+    },
+    answers: ok('BatchMemberList', 'A page of members'),
+    async run({ hq, query, path: { bid = '' } }) {
+      return json(await hq.batches.memberPage(bid, query))
+    },
+  }),
   post(`${PATH}/cancel`, {
     summary: 'Cancels the pending jobs of a batch, and of the batches in it',
     answers: ok('BatchCancelled', 'The number of cancelled jobs'),

@@ -247,6 +247,17 @@ export const Batch = s.object({
     s.orNull(s.object({ jid: s.text, queue: s.text, onChildFailure: s.oneOf(['fail', 'ignore', 'wait']) })),
     'the job of a flow that waits for the members',
   ),
+  callbacks: s.described(
+    s.list(
+      s.object({
+        when: s.oneOf(['onSuccess', 'onComplete', 'onDeath']),
+        job: s.text,
+        jid: s.text,
+        pushedAt: s.orNull(s.time),
+      }),
+    ),
+    'the jobs that it pushes',
+  ),
   createdAt: s.time,
   progressAt: s.time,
   completedAt: s.orNull(s.time),
@@ -254,6 +265,12 @@ export const Batch = s.object({
   diedAt: s.orNull(s.time),
 })
 export const BatchList = s.pageOf(Batch)
+export const BatchMember = s.object({
+  id: s.described(s.text, 'the jid of a job, or the bid of a nested batch'),
+  state: s.oneOf(['waiting', 'retrying', 'dead']),
+  batch: s.described(s.orNull(s.text), 'the nested batch, or that in which the job waits for its children'),
+})
+export const BatchMemberList = s.pageOf(BatchMember)
 export const BatchCancelled = s.object({ cancelled: s.described(s.count, 'jobs that will not run (any more)') })
 
 export const UniqueLock = s.object({

@@ -1,21 +1,16 @@
 /** The newest batches. */
 
-import { tell } from '../../api/client.ts'
 import type { Batch, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
-import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-
-/** The status of a row that looks like the state of a batch. */
-const LIKE = { running: 'working', succeeded: 'finished', dead: 'error', failed: 'failed' } as const
+import { Cancel, StatePill } from './state.tsx'
 
 export default function Batches() {
   const { data, error, reload } = useData<Page<Batch>>('/batches?limit=100')
@@ -50,8 +45,10 @@ function columns(reload: () => Promise<void>): Column<Batch>[] {
       cell: ({ bid, description, state, waiting }) => (
         <>
           <span class="row">
-            <bdi class="cut">{description ?? bid}</bdi>
-            <Pill like={LIKE[state]}>{t(`batches.state.${state}`)}</Pill>
+            <a class="link cut" href={at(`/batches/${bid}`)}>
+              <bdi>{description ?? bid}</bdi>
+            </a>
+            <StatePill state={state} />
           </span>
           <span class="sub cut">
             <code>{bid}</code>{' '}
@@ -84,24 +81,13 @@ function columns(reload: () => Promise<void>): Column<Batch>[] {
             name: 'acts',
             title: <span class="vh">{t('acts')}</span>,
             class: 'num',
-            cell: (batch: Batch) => <Cancel batch={batch} reload={reload} />,
+            cell: (batch: Batch) => (
+              <span class="acts-cell">
+                <Cancel batch={batch} reload={reload} small />
+              </span>
+            ),
           },
         ]
       : []),
   ]
-}
-
-function Cancel({ batch: { bid, pending }, reload }: { batch: Batch; reload(): Promise<void> }) {
-  if (pending === 0) return null
-  const cancel = async () => {
-    await doing(tell('POST', `/batches/${encoded(bid)}/cancel`), () => t('batches.cancelled', { bid }))
-    await reload()
-  }
-  return (
-    <span class="acts-cell">
-      <button type="button" class="btn s" onClick={() => void cancel()}>
-        {t('batches.cancel')}
-      </button>
-    </span>
-  )
 }

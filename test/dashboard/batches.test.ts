@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { inBrowser } from './browser.ts'
+
+inBrowser('batches', (open) => {
+  test('the page of a batch shows its counts, callbacks and open jobs, leads to the batches in it, and cancels it', async () => {
+    let bid = ''
+    let inner = ''
+    let flow = ''
+    const { hq, page } = await open('/batches', {
+      before: async ({ hq }) => {
+        const Work = hq.job('Work', (_ctx, _n: number) => {})
+        const Report = hq.job('Report', () => {})
+        bid = await hq.batch(
+          { onSuccess: Report, onComplete: Report, description: 'nightly <b>import</b>' },
+          async () => {
+            await Work.performIn(3600, 1)
+            inner = await hq.batch({ description: 'second step' }, () => Work.performIn(3600, 2))
+            flow = (await hq.flow({ job: Work, args: [3], children: [{ job: Work, args: [4] }] }))?.bid ?? ''
+          },
+        )
+      },
+    })
+    await page.getByRole('link', { name: 'nightly <b>import</b>' }).click()
+    await page.getByRole('heading', { name: 'nightly <b>import</b>' }).waitFor()
+    expect(new URL(page.url()).pathname).toBe(`/batches/${bid}`)
+    const callbacks = page.getByRole('table', { name: 'Callbacks' })
+    expect(await callbacks.locator('tbody tr').allInnerTexts()).toEqual([
+      expect.stringMatching(/onSuccess\s+Report\s+–/),
+      expect.stringMatching(/onComplete\s+Report\s+–/),
+    ])
+    const members = page.getByRole('table', { name: 'Open jobs' })
+    await members.getByText('waiting', { exact: true }).first().waitFor()
+    expect(await members.locator('tbody tr').count()).toBe(3)
+    const parent = members.locator('tr', { hasText: 'waits for its children' }).getByRole('link')
+    expect(await parent.getAttribute('href')).toBe(`/batches/${flow}`)
+    await members.getByRole('link', { name: inner }).click()
+    await page.getByRole('heading', { name: 'second step' }).waitFor()
+    await page.getByRole('link', { name: 'in another batch' }).click()
+    await page.getByRole('heading', { name: 'nightly <b>import</b>' }).waitFor()
+
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText(`The pending jobs of batch ${bid} are cancelled`).waitFor()
+    await page.getByText('No job is open').waitFor()
+    await page.getByRole('heading', { name: /failed/ }).waitFor()
+    expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0)
+    const pushed = callbacks.locator('tr', { hasText: 'onComplete' }).getByRole('link', { name: 'Report' })
+    await pushed.click()
+    await page.getByRole('heading', { name: 'Report' }).waitFor()
+    expect(await hq.scheduled.size()).toBe(0)
+  })
+
+  test('an unknown batch has a page that says so', async () => {
+    const { page, faults } = await open(`/batches/${'0'.repeat(16)}`)
+    await page.getByText(/no batch 0{16}|no batch has the id 0{16}/).waitFor()
+    expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
+  })
+})
