@@ -22,7 +22,7 @@ import { checkIterable, type IterableJob } from './iterable/definition.ts'
 import { iterableHandler } from './iterable/iteration.ts'
 import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
-import type { Handler, JobDefinition, JobOptions, ProcessOptions } from './job/definition.ts'
+import type { Handler, JobDefinition, JobOptions, ProcessOptions, SchemaOf } from './job/definition.ts'
 import { HighkiqError, invalidOption } from './job/errors.ts'
 import type { LimitOptions, NamedLimit } from './job/limit.ts'
 import { checkText } from './job/options.ts'
@@ -104,9 +104,9 @@ export class Highkiq extends Inspection {
     options: JobOptions & { validate: Schema },
     handler: Handler<[row: StandardSchemaV1.InferOutput<Schema>], Result>,
   ): Job<[row: StandardSchemaV1.InferOutput<Schema>], Awaited<Result>>
-  job<Args extends unknown[], Result>(
+  job<Args extends unknown[], Result, Schema extends StandardSchemaV1>(
     name: string,
-    options: JobOptions,
+    options: JobOptions & { validate?: Schema & SchemaOf<Args[0], Schema> },
     handler: Handler<Args, Result>,
   ): Job<Args, Awaited<Result>>
   job<Args extends unknown[], Result>(

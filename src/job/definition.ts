@@ -85,6 +85,17 @@ export interface JobOptions {
   use?: readonly Middleware<JobContext, unknown>[]
 }
 
+/**
+ * A schema whose rows the handler takes: a row, or the rows of a job with `rowsPerJob`. A schema or a job whose types are
+ * not known takes any rows.
+ */
+export type SchemaOf<R, Schema extends StandardSchemaV1> =
+  unknown extends StandardSchemaV1.InferOutput<Schema>
+    ? Schema
+    : object extends R
+      ? Schema
+      : StandardSchemaV1<unknown, R extends readonly (infer Row)[] ? Row : R>
+
 /** The options of `hq.process`, without those that a push stores with the job. */
 export interface ProcessOptions extends Omit<JobOptions, 'queue'> {
   /** The number of jobs of this queue that run at the same time. With it the queue gets a capsule of its own. */

@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { checkJob } from '../client/job-rule.ts'
+import type { SchemaOf } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
@@ -49,17 +50,6 @@ export interface ImportOptions extends CreateOptions, ImportRows {
   /** The task's id, if it was chosen in advance: 16 hex digits. */
   id?: string
 }
-
-/**
- * A schema whose rows the handler takes: a row, or the rows of a job with `rowsPerJob`. A schema or a job whose types are
- * not known takes any rows.
- */
-type SchemaOf<R, Schema extends StandardSchemaV1> =
-  unknown extends StandardSchemaV1.InferOutput<Schema>
-    ? Schema
-    : object extends R
-      ? Schema
-      : StandardSchemaV1<unknown, R extends readonly (infer Row)[] ? Row : R>
 
 /** The arguments that give a row of a list: the row as the only argument; a list also as the arguments. */
 export type ArgsOfRow<R> = [row: R] | (R extends unknown[] ? R : never)

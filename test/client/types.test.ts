@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { expectTypeOf, test } from 'vitest'
-import { Highkiq, type Jid } from '#dist/index.js'
+import { Highkiq, type Jid, type JobOptions } from '#dist/index.js'
 
 /** Never called: the compiler checks these types. */
 async function types(
@@ -33,6 +33,13 @@ async function types(
   await hq.tasks.import(Stocks, 'a.csv', { validate: schema, rowsPerJob: 100 })
   // @ts-expect-error: the schema of the import returns other rows than the handler takes
   await hq.tasks.import(Stocks, 'a.csv', { validate: named, rowsPerJob: 100 })
+  // @ts-expect-error: the handler takes another row than the schema of its job returns
+  hq.job('Wrong', { validate: schema }, async (_ctx, row: { name: string }) => row.name)
+  hq.job('Rows', { validate: schema }, async (_ctx, rows: { sku: string }[]) => rows.length)
+  // @ts-expect-error: there is no such option
+  hq.job('Typo', { retyr: 5 }, async () => {})
+  const options: JobOptions = { retry: 5 }
+  hq.job('Plain', options, async (_ctx, name: string, count: number) => name.repeat(count))
 }
 
 test('a jid knows the type of its result, and a schema that of its row', () => {
