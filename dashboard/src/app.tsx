@@ -13,6 +13,7 @@ const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
 const Limits = lazy(() => import('./pages/limits/index.tsx'))
+const Locks = lazy(() => import('./pages/locks/index.tsx'))
 const Metrics = lazy(() => import('./pages/metrics/index.tsx'))
 const Ordered = lazy(() => import('./pages/ordered/index.tsx'))
 const Queue = lazy(() => import('./pages/queues/queue.tsx'))
@@ -51,6 +52,7 @@ function Pages() {
       <Route path={at('/batches')} component={Batches} />
       <Route path={at('/limits')} component={Limits} />
       <Route path={at('/batches/:bid')} component={Batch} />
+      <Route path={at('/locks')} component={Locks} />
       <Route path={at('/cron')} component={Cron} />
       <Route path={at('/retries')} component={Sets} set="retries" />
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />

@@ -16,6 +16,7 @@ const PAGES = [
   '/ordered',
   '/batches',
   '/limits',
+  '/locks',
   '/cron',
   '/metrics',
 ]
@@ -31,6 +32,7 @@ const TITLES = [
   'ApplyStock',
   'Batches',
   'Limits',
+  'Unique locks',
   'Cron',
   'Metrics',
 ]
@@ -87,6 +89,7 @@ inBrowser('everywhere', (open) => {
       'Ordered',
       'Batches',
       'Limits',
+      'Unique locks',
       'Cron',
       'Metrics',
     ]

@@ -27,6 +27,7 @@ export type Process = Json<'Process'>
 export type Batch = Json<'Batch'>
 export type Limit = Json<'LimitInfo'>
 export type BatchMember = Json<'BatchMember'>
+export type UniqueLock = Json<'UniqueLock'>
 export type CronEntry = Json<'CronEntry'>
 export type RunningJob = Json<'Running'>
 

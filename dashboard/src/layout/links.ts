@@ -40,6 +40,7 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     { path: '/ordered', icon: 'ordered', title: 'nav.ordered', count: ({ orderedQueues }) => orderedQueues },
     { path: '/batches', icon: 'tasks', title: 'nav.batches' },
     { path: '/limits', icon: 'group', title: 'nav.limits', count: ({ stats }) => stats.limited },
+    { path: '/locks', icon: 'copy', title: 'nav.locks' },
     { path: '/cron', icon: 'cron', title: 'nav.cron', count: ({ crons }) => crons },
     { path: '/metrics', icon: 'metrics', title: 'nav.metrics' },
   ],

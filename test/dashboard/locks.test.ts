@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { inBrowser } from './browser.ts'
+
+inBrowser('unique locks', (open) => {
+  test('locks are shown with the jobs that have them, and released; the job stays', async () => {
+    const { page, hq } = await open('/locks')
+    await page.getByText('No unique job waits or runs').waitFor()
+    const Reindex = hq.job('Reindex', { unique: true }, (_ctx, _customer: number) => {})
+    const jid = await Reindex.performAsync(7)
+    const later = await Reindex.set({ unique: { for: '2h' } }).performAsync(8)
+    await page.reload()
+    const rows = page.getByRole('table', { name: 'Unique locks' }).locator('tbody tr')
+    const row = rows.filter({ hasText: jid as string })
+    await row.getByText('with its job').waitFor()
+    await rows
+      .filter({ hasText: later as string })
+      .locator('time')
+      .waitFor()
+    expect(await rows.count()).toBe(2)
+    const lock = await hq.uniqueLocks.of(Reindex, 7)
+    await row.getByRole('button', { name: 'Release' }).click()
+    await page.getByText(`Lock ${lock?.key} is released; job ${jid} stays`).waitFor()
+    await expect.poll(() => rows.count()).toBe(1)
+    expect(await hq.uniqueLocks.of(Reindex, 7)).toBe(null)
+    await rows.getByRole('link', { name: later as string }).click()
+    await page.getByRole('heading', { name: 'Reindex' }).waitFor()
+  })
+})
