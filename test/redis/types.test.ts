@@ -379,13 +379,15 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'unique: list, suspect and release',
+    name: 'unique: list, find, suspect and release',
     async run(w) {
       const problem = await w.push([{ ...toQueue('fresh', job('u')), unique: { jid: 'u', claims: [{ key: 'u' }] } }])
       if (problem) return problem
       await w.store.unique.suspect([{ key: 'u', holder: 'u' }], 'w1')
       const { locks } = await w.store.unique.list({ limit: 9 }, NOW)
       const [released] = await w.store.unique.release([{ key: 'u', holder: 'nobody' }])
+      const [found] = await w.store.unique.find(['u'], NOW)
+      if (found?.key !== 'u') return 'not found'
       return locks.map(({ suspicion }) => suspicion).join() === 'w1' && !released ? '' : 'not suspected'
     },
   },
@@ -451,7 +453,7 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'batches: push, apply and prune',
+    name: 'batches: push, apply, cancel and prune',
     async run(w) {
       const { batches } = w.store
       const bid = 'b'.repeat(16)
@@ -462,6 +464,7 @@ const operations: Operation[] = [
       try {
         await batches.push({ batches: [spec], members }, NOW)
         await batches.apply([{ kind: 'batch', bid, member: 'a', change: 'succeeded' }], NOW)
+        await batches.cancel(bid, NOW)
         await batches.prune(NOW + 1, 9)
       } catch (thrown) {
         return (thrown as Error).message
