@@ -228,12 +228,15 @@ export class JobContext {
    * Leaves the row `working` when the handler returns, until `hq.tasks.finish(jid, result)` or `fail(jid, message, code)`
    * ends it, or until the time `within` is over. Call it before you ask the other system, whose answer may come at once.
    * @returns false when the row has ended already, so there is nothing left to do
-   * @throws INVALID_OPTION when the job is no row of a task
+   * @throws INVALID_OPTION when the job is no row of a task, or runs without a worker
    */
   async defer(options?: DeferOptions): Promise<boolean> {
     if (!this.task) {
+      const isTracked = this.payload.hk_task !== undefined
       throw invalidOption(
-        'ctx.defer: the job is no row of a task: create it with hq.tasks.create, or push it with track',
+        isTracked
+          ? 'ctx.defer: a job that runs without a worker (in highkiq/testing, or with performInline) has no row to defer: test it with a worker on sqlite::memory:'
+          : 'ctx.defer: the job is no row of a task: create it with hq.tasks.create, or push it with track',
       )
     }
     if (!(await this.task.defer(options))) return false

@@ -15,6 +15,23 @@ function newApp(url = 'sqlite:/nowhere/at/all.db'): Highkiq {
 
 // ------------------------------------------------------------------------------------------------------------ fake
 
+test.each([fake, inline])(
+  'a tracked job cannot be deferred without a worker, and the error says how to test it',
+  async (mode) => {
+    const hq = newApp()
+    using _mode = mode(hq)
+    const Pay = hq.job('Pay', { track: true }, async (ctx) => void (await ctx.defer()))
+    const run = async () => {
+      await Pay.performAsync()
+      await Pay.drain()
+    }
+    await expect(run()).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringMatching(/^ctx.defer: a job that runs without a worker .* test it with a worker/),
+    })
+  },
+)
+
 test('pushes stay in memory, by job and by queue, with enqueued_at or at, after a JSON round trip', async () => {
   const hq = newApp()
   using jobs = fake(hq)
