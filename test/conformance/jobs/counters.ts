@@ -52,6 +52,7 @@ export const counters: Case[] = [
         fetched: 2,
         scheduled: 2,
         retries: 1,
+        limited: 0,
         dead: 1,
       })
     },
