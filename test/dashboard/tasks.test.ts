@@ -254,6 +254,56 @@ inBrowser('tasks', (open) => {
     await page.getByText('Copied').waitFor()
   })
 
+  test('tasks are found by their meta: the address holds the filters, and a task shows its meta', async () => {
+    const { page } = await open('/tasks?meta.user=7', {
+      before: async ({ hq }) => {
+        const job = hq.job('Row', async () => {})
+        await hq.tasks.create(job, [[]], { name: 'Mine', meta: { user: 7, shop: 'north', form: { page: 'spring' } } })
+        await hq.tasks.create(job, [[]], { name: 'Mine too', meta: { user: 7, shop: 'a&b = c' } })
+        await hq.tasks.create(job, [[]], { name: 'Of another', meta: { user: 8 } })
+        await hq.tasks.create(job, [[]], { name: 'Of nobody' })
+      },
+    })
+    const names = async () => await page.getByRole('table', { name: 'Tasks' }).locator('tbody bdi').allInnerTexts()
+    const shown = (...wanted: string[]) =>
+      expect.poll(async () => (await names()).filter((name) => name !== 'Row')).toEqual(wanted)
+    const filters = () => Object.fromEntries(new URL(page.url()).searchParams)
+    await shown('Mine too', 'Mine')
+
+    // A second filter is typed; a text that is no filter changes nothing.
+    await page.getByRole('button', { name: 'meta', exact: true }).click()
+    const field = page.getByRole('combobox', { name: 'meta' })
+    await field.fill('north')
+    await field.press('Enter')
+    expect(await field.evaluate((input) => (input as unknown as { validationMessage: string }).validationMessage)).toBe(
+      'name=value',
+    )
+    await field.fill('shop = north')
+    await field.press('Enter')
+    await shown('Mine')
+    expect(filters()).toEqual({ 'meta.user': '7', 'meta.shop': 'north' })
+
+    // Its page shows all of its meta, and leads to the tasks with the same value.
+    await page.getByRole('link', { name: 'Mine', exact: true }).click()
+    const meta = page.getByRole('region', { name: 'meta' })
+    await meta.getByText('"spring"').waitFor()
+    await meta.getByRole('link', { name: 'north' }).waitFor()
+    await meta.getByRole('link', { name: '7' }).click()
+    await shown('Mine too', 'Mine')
+    expect(filters()).toEqual({ 'meta.user': '7' })
+    await page.getByRole('link', { name: 'Mine too' }).click()
+    await meta.getByRole('link', { name: 'a&b = c' }).click()
+    await shown('Mine too')
+
+    // Filters are removed one by one, or all at once.
+    await page.getByRole('button', { name: 'Remove the filter meta.shop' }).click()
+    await shown('Of nobody', 'Of another', 'Mine too', 'Mine')
+    await page.goto(`${new URL(page.url()).origin}/tasks?meta.user=9&meta.shop=north`)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await shown('Of nobody', 'Of another', 'Mine too', 'Mine')
+    expect(filters()).toEqual({})
+  })
+
   test('a row that waits for a retry shows its error', async () => {
     const { page, hq, work, go } = await open('/tasks', {
       before: ({ hq }) => {

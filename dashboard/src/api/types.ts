@@ -42,8 +42,9 @@ export type Acted = Json<'Acted'>
 export type Duplicated = Json<'Duplicated'>
 export type Sweeping = Json<'Sweeping'>
 
-/** Only the answer about a single task has the formats of its files. */
-export type TaskStatus = Json<'TaskStatus'> & Partial<Pick<Json<'TaskStatusWithRejected'>, 'format' | 'export'>>
+/** Only the answer about a single task has the formats of its files, and not every answer has `meta`. */
+export type TaskStatus = Json<'TaskStatus'> &
+  Partial<Pick<Json<'TaskStatusWithRejected'>, 'format' | 'export' | 'meta'>>
 export type TaskState = TaskStatus['state']
 export type TaskEvent = Json<'TaskEvent'>
 export type EventStatus = TaskEvent['status']

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.ts'
-import { useQuery } from '../live/use-query.ts'
+import { type Change, useQuery } from '../live/use-query.ts'
 import { Icon } from './icon.tsx'
 
 const TYPED_MS = 300
@@ -59,8 +59,18 @@ export function Chip({ name, label, value: shown }: { name: string; label: strin
   )
 }
 
+interface AddChipProps {
+  name: string
+  label: string
+  known?: readonly string[]
+  /** Says what to write. */
+  hint?: string
+  /** Returns what a text changes in the address; undefined for a text that is no filter. */
+  changeOf?: (text: string) => Change | undefined
+}
+
 /** A filter without a value: a click opens a field for it. */
-export function AddChip({ name, label, known = [] }: { name: string; label: string; known?: readonly string[] }) {
+export function AddChip({ name, label, known = [], hint, changeOf = (text) => ({ [name]: text }) }: AddChipProps) {
   const [query, change] = useQuery()
   const [isAsking, setAsking] = useState(false)
   const field = useRef<HTMLInputElement>(null)
@@ -74,9 +84,16 @@ export function AddChip({ name, label, known = [] }: { name: string; label: stri
       </button>
     )
   }
-  const settle = (value: string) => {
+  const settle = (input: HTMLInputElement, mayInsist: boolean) => {
+    const text = input.value.trim()
+    const what = text === '' ? undefined : changeOf(text)
+    if (text !== '' && !what && mayInsist) {
+      input.setCustomValidity(hint ?? '')
+      input.reportValidity()
+      return
+    }
     setAsking(false)
-    if (value !== '') change({ [name]: value, ...FROM_THE_START })
+    if (what) change({ ...what, ...FROM_THE_START })
   }
   return (
     <label class="chip asking">
@@ -84,11 +101,13 @@ export function AddChip({ name, label, known = [] }: { name: string; label: stri
       <input
         ref={field}
         list={`known-${name}`}
+        placeholder={hint}
+        onInput={(event) => event.currentTarget.setCustomValidity('')}
         onKeyDown={(event) => {
-          if (event.key === 'Enter') settle(event.currentTarget.value.trim())
+          if (event.key === 'Enter') settle(event.currentTarget, true)
           else if (event.key === 'Escape') setAsking(false)
         }}
-        onBlur={(event) => settle(event.currentTarget.value.trim())}
+        onBlur={(event) => settle(event.currentTarget, false)}
       />
       <datalist id={`known-${name}`}>
         {known.map((value) => (

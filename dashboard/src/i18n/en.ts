@@ -217,6 +217,8 @@ export const en = {
     'A task runs many rows and records the outcome of each. Drop a CSV or XLSX file here, or start one from code.',
   'tasks.dropNow': 'Drop the file to preview it',
   'tasks.noneMatches': 'No task matches.',
+  'tasks.metaHint': 'name=value',
+  'task.metaWhat': 'what the app stored with the task',
   'task.made': 'sent',
   'task.run': 'run {n}',
   'task.copyId': 'Copy the id',

@@ -209,6 +209,8 @@ export const zh: Texts = {
   'tasks.dropHere': '任务会执行许多行，并记录每一行的结果。把 CSV 或 XLSX 文件拖到这里，或从代码启动。',
   'tasks.dropNow': '松开以查看文件内容',
   'tasks.noneMatches': '没有这样的任务。',
+  'tasks.metaHint': '名称=值',
+  'task.metaWhat': '应用随任务保存的数据',
   'task.made': '提交于',
   'task.run': '第 {n} 次运行',
   'task.copyId': '复制 id',

@@ -20,6 +20,7 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { FileDrop } from './drop.tsx'
 import { ImportDialog } from './import.tsx'
+import { MetaChips, metaFilters } from './meta.tsx'
 
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 
@@ -27,10 +28,15 @@ export default function Tasks() {
   const [query, change] = useQuery()
   const { route } = useLocation()
   const { state, job, cursor } = query
-  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', { state, job, cursor, limit: 25 })
+  const meta = metaFilters(query)
+  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', { state, job, ...meta, cursor, limit: 25 })
   const [file, setFile] = useState<File | null | undefined>(undefined)
   const canImport = about.value?.readOnly === false && about.value.jobs.length > 0
-  const isFiltered = state !== undefined || job !== undefined
+  const isFiltered = state !== undefined || job !== undefined || Object.keys(meta).length > 0
+  const clear = () => {
+    const none = Object.fromEntries(Object.keys(meta).map((name) => [name, null]))
+    change({ state: null, job: null, ...none, ...FROM_THE_START })
+  }
   const open = (task: TaskStatus) => route(at(`/tasks/${task.id}`))
   return (
     <main class="main" id="main" tabIndex={-1}>
@@ -61,11 +67,11 @@ export default function Tasks() {
               </select>
             </label>
             <Chip name="job" label={t('tasks.job')} />
+            <MetaChips />
           </div>
           {error && <ErrorNote error={error} onRetry={reload} />}
           {!data && !error && <Skeleton />}
-          {data?.items.length === 0 &&
-            (isFiltered ? <NoneMatches onClear={() => change({ state: null, job: null })} /> : <None />)}
+          {data?.items.length === 0 && (isFiltered ? <NoneMatches onClear={clear} /> : <None />)}
           {data && data.items.length > 0 && (
             <Table label={t('nav.tasks')} rows={data.items} columns={columns()} keyOf={({ id }) => id} onOpen={open} />
           )}

@@ -21,6 +21,7 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Control } from './control.tsx'
 import { Hero } from './hero.tsx'
+import { Meta } from './meta.tsx'
 import { RatePanel } from './rate.tsx'
 import { Reasons } from './reasons.tsx'
 import { rejectedOf, retryRows } from './retry.tsx'
@@ -87,6 +88,7 @@ export default function TaskPage() {
         <RatePanel task={task} />
         <Control task={task} reload={reload} />
       </div>
+      <Meta meta={task.meta} />
       <Reasons task={task} reasons={reasons.data?.items ?? []} reload={reload} />
       <Rows task={task} />
     </Split>
