@@ -11,6 +11,7 @@ const Busy = lazy(() => import('./pages/busy/index.tsx'))
 const Batch = lazy(() => import('./pages/batches/batch.tsx'))
 const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
+const Events = lazy(() => import('./pages/events/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
 const Limits = lazy(() => import('./pages/limits/index.tsx'))
 const Locks = lazy(() => import('./pages/locks/index.tsx'))
@@ -53,6 +54,7 @@ function Pages() {
       <Route path={at('/limits')} component={Limits} />
       <Route path={at('/batches/:bid')} component={Batch} />
       <Route path={at('/locks')} component={Locks} />
+      <Route path={at('/events')} component={Events} />
       <Route path={at('/cron')} component={Cron} />
       <Route path={at('/retries')} component={Sets} set="retries" />
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />

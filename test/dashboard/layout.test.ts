@@ -18,6 +18,7 @@ const PAGES = [
   '/limits',
   '/locks',
   '/cron',
+  '/events',
   '/metrics',
 ]
 const TITLES = [
@@ -34,6 +35,7 @@ const TITLES = [
   'Limits',
   'Unique locks',
   'Cron',
+  'Events',
   'Metrics',
 ]
 
@@ -91,6 +93,7 @@ inBrowser('everywhere', (open) => {
       'Limits',
       'Unique locks',
       'Cron',
+      'Events',
       'Metrics',
     ]
     const found: string[] = []

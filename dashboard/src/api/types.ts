@@ -1,5 +1,6 @@
 /** The answers of `/api/v1`, from the schemas of the server. Times are ISO 8601 texts. */
 
+import type { JobEvent as RecordedEvent } from '../../../src/events/job-event.ts'
 import type { Json } from '../../../src/http/schemas.ts'
 
 export interface Page<Item> {
@@ -35,6 +36,9 @@ export type FoundJob = Json<'Job'>
 export type JobState = FoundJob['state']
 export type JobSummary = Json<'JobSummary'>
 export type JobSetEntry = Json<'JobSetEntry'>
+/** An event of the stream `/events`. */
+export type JobEvent = Omit<RecordedEvent, 'at' | 'due'> & { at: string; due?: string }
+export type JobEventKind = JobEvent['kind']
 export type JobDetail = Json<'JobDetail'>
 export type ErrorGroups = Json<'ErrorGroups'>
 export type ErrorGroup = ErrorGroups['items'][number]

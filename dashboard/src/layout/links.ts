@@ -42,6 +42,7 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     { path: '/limits', icon: 'group', title: 'nav.limits', count: ({ stats }) => stats.limited },
     { path: '/locks', icon: 'copy', title: 'nav.locks' },
     { path: '/cron', icon: 'cron', title: 'nav.cron', count: ({ crons }) => crons },
+    { path: '/events', icon: 'play', title: 'nav.events' },
     { path: '/metrics', icon: 'metrics', title: 'nav.metrics' },
   ],
 ]
