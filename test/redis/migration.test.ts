@@ -89,6 +89,7 @@ onRedis('a database of version 0.1', () => {
         "enqueued": 10,
         "failed": 7,
         "fetched": 7,
+        "limited": 0,
         "processed": 33,
         "retries": 5,
         "scheduled": 2,
