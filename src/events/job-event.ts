@@ -135,7 +135,7 @@ export interface Position {
 }
 
 /** The text of a position, such as 1763912345678901-1x2y3z, or 1763912345678901.1-1x2y3z inside an event. */
-const POSITION = /^(\d{1,16})(?:\.(\d))?(?:-([0-9a-z]{1,7}))?$/
+const POSITION = /^(\d{1,16})(?:(?:\.(\d))?-([0-9a-z]{1,7}))?$/
 
 export function readPosition(text: string): Position | undefined {
   const [, number, part = '0', check = ''] = POSITION.exec(text) ?? []

@@ -72,13 +72,13 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
   if (isOver) return inSet('dead', 'dead')
   const later = (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry'))
   if (later) return later
-  for (const { name, size } of await app.store.jobs.queues()) {
-    const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
-    if (job) return foundAs('queued', job)
-  }
   for (const set of await limitedSets(app.store)) {
     const job = await inSet(set, 'limited')
     if (job) return job
+  }
+  for (const { name, size } of await app.store.jobs.queues()) {
+    const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
+    if (job) return foundAs('queued', job)
   }
   const running = await heldBy(app, jid, signal)
   if (running) return { ...foundAs('running', running), ...(await progressOf(app, jid)) }

@@ -27,7 +27,7 @@ test.each([
   ['removeOnComplete', 'did you mean keepFinished, '],
   ['delay', 'did you mean performIn(seconds, …)'],
   ['repeat', 'did you mean hq.cron?'],
-  ['jobId', 'did you mean jid?'],
+  ['jobId', 'did you mean set({ jid })?'],
   ['lifo', 'did you mean priority?'],
 ])('the option %s of other queues names ours', (name, words) => {
   expect(() => checkJobOptions('J', { [name]: 3 } as JobOptions)).toThrow(words)

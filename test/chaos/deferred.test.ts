@@ -8,7 +8,7 @@ import { deferredStorm } from './deferred-storm.ts'
 import { eachSeed } from './seeds.ts'
 
 // HIGHKIQ_DEFERRED=1000 runs the long form; HIGHKIQ_TEST_SEED sets the first seed.
-const seeds = Number(process.env.HIGHKIQ_DEFERRED ?? 10)
+const seeds = Number(process.env.HIGHKIQ_DEFERRED ?? 20)
 const TITLE = 'each deferred row ends once, by an answer or its deadline, while processes are killed'
 const timeout = 60_000 + seeds * 5000
 

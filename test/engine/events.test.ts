@@ -337,6 +337,7 @@ test('wrong options are refused with what is right', () => {
   )
   expect(events({ jobs: 'J' })).toThrow('hq.events: jobs must be an array of strings (got "J")')
   expect(events({ after: 'x' })).toThrow('hq.events: after must be the id of an event (got "x")')
+  expect(events({ after: '123.1' })).toThrow('hq.events: after must be the id of an event (got "123.1")')
   expect(events({ since: '1' })).toThrow('hq.events: there is no option since')
   expect(() => bench({ events: {} as never })).toThrow('new Highkiq: events needs keep')
   expect(() => bench({ events: { keep: 0 } })).toThrow('new Highkiq: events: keep must be a whole number of events')

@@ -61,6 +61,7 @@ test('a stream behind events that are not kept any more sends trouble and ends',
 test('wrong filters and ids of events are refused', async () => {
   const { call } = api()
   expect((await call('GET', '/api/v1/events?kinds=done')).status).toBe(400)
+  expect((await call('GET', '/api/v1/events?jobs=a,,b')).status).toBe(400)
   const { status, body } = await call('GET', '/api/v1/events?after=x')
   expect([status, body.error.message]).toEqual([400, 'after, or Last-Event-ID, must be the id of an event (got "x")'])
 })

@@ -75,7 +75,15 @@ export function text(description: string, maxLength = 1000): Parameter<string | 
 /** Several texts, separated by commas. */
 export function texts(description: string): Parameter<string[] | undefined> {
   const { read, schema, description: described } = text(`${description}, separated by commas`)
-  return { description: described, schema, read: (value, name) => read(value, name)?.split(',') }
+  return {
+    description: described,
+    schema,
+    read(value, name) {
+      const parts = read(value, name)?.split(',')
+      if (parts?.includes('')) throw wrong(name, value ?? '', 'names with single commas between them')
+      return parts
+    },
+  }
 }
 
 /** @param standard of an absent parameter; undefined when it has none */

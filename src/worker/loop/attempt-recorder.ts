@@ -1,4 +1,4 @@
-/** Records the starts and the progress of attempts that go on, while somebody reads events. */
+/** Records the starts and the progress of running attempts while the store has a recording of events. */
 
 import type { RecordEffect } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
@@ -44,7 +44,12 @@ export class AttemptRecorder {
   }
 
   recordProgress(): void {
-    for (const attempt of this.#running.values()) this.#add(progressToRecord(attempt, this.#engine.now()))
+    for (const attempt of this.#running.values()) {
+      const progress = progressToRecord(attempt, this.#engine.now())
+      if (!progress) continue
+      this.#add(startToRecord(attempt))
+      this.#add(progress)
+    }
   }
 
   #isRunning(attempt: Attempt): boolean {

@@ -104,24 +104,24 @@ export class Prefetch {
   }
 
   /** The jobs, the oldest first. */
-  get jobs(): readonly FetchedJob[] {
+  get jobs(): FetchedJob[] {
     return this.#jobs.slice(this.#first)
   }
 
   /** Removes the jobs for which a function returns true. */
   remove(isRemoved: (job: FetchedJob) => boolean): void {
-    const watched = this.jobs.slice(0, Math.max(this.#watched, 0))
-    const others = this.jobs.slice(watched.length)
-    const isKept = (job: FetchedJob) => !isRemoved(job)
-    const left = watched.filter(isKept)
-    this.#watched -= watched.length - left.length
-    this.#jobs = [...left, ...others.filter(isKept)]
-    this.#first = 0
+    const { jobs } = this
+    this.#clear()
+    const watched = Math.max(this.#watched, 0)
+    for (const [i, job] of jobs.entries()) {
+      if (!isRemoved(job)) this.#jobs.push(job)
+      else if (i < watched) this.#watched--
+    }
   }
 
   /** Removes and returns all jobs, in their order. The capsule fetches ahead again after a further measurement. */
   drain(): FetchedJob[] {
-    const jobs = [...this.jobs]
+    const { jobs } = this
     this.#clear()
     this.#limit = 0
     this.#ended = 0

@@ -86,12 +86,12 @@ function settle(
   }
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
-  const ended = settlements.filter((one, i) => {
-    if (!isOwn[i]) return false
-    if (one.move || one.also || !hasOnlyRecords(one)) return true
-    ledgers.apply(one.effects)
-    return false
-  })
+  const ended: Settlement[] = []
+  for (const [i, one] of settlements.entries()) {
+    if (!isOwn[i]) continue
+    if (one.move || one.also || !hasOnlyRecords(one)) ended.push(one)
+    else ledgers.apply(one.effects)
+  }
   const finished: Entry[] = []
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = ledgers.advance(effects)
