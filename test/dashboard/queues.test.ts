@@ -113,6 +113,17 @@ inBrowser('queues', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
   })
 
+  test('a queue says when it will be empty, or by how much it grows', async () => {
+    const push = (n: number) => ({ class: 'Bulk', args: Array.from({ length: n }, () => []), queue: 'bulk' })
+    const { hq, page } = await open('/queues/bulk', { before: ({ hq }) => hq.pushBulk(push(300)) })
+    await page.getByText('Oldest waits').waitFor()
+    await hq.queue('bulk').clear()
+    await hq.pushBulk(push(30))
+    await page.getByText(/^empty in about \d\ss$/).waitFor()
+    await hq.pushBulk(push(900))
+    await page.getByText(/^grows by [\d,]+ a minute$/).waitFor()
+  })
+
   test('when the store was away at first, actions are offered as soon as it is back', async () => {
     const { page, hq, faults } = await open('/nowhere', { before: ({ hq }) => hq.push({ class: 'Waits', args: [] }) })
     await page.route('**/api/v1/about', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 })

@@ -167,6 +167,8 @@ export const en = {
   'queues.size': 'Size',
   'queues.backlog': 'Backlog',
   'queues.oldest': 'Oldest waits',
+  'queues.grows': 'grows by {n} a minute',
+  'queues.emptyIn': 'empty in about {time}',
   'queues.slots': 'Slots',
   'queues.search': 'Queue name',
   'queues.waiting': { one: '{n} job waits', other: '{n} jobs wait' },

@@ -180,6 +180,8 @@ export const ru: Texts = {
   'queues.size': 'Размер',
   'queues.backlog': 'В задачах',
   'queues.oldest': 'Старейшее ждёт',
+  'queues.grows': 'растёт на {n} в минуту',
+  'queues.emptyIn': 'пуста примерно через {time}',
   'queues.slots': 'Места',
   'queues.search': 'Имя очереди',
   'queues.waiting': {

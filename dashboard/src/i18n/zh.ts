@@ -160,6 +160,8 @@ export const zh: Texts = {
   'queues.size': '大小',
   'queues.backlog': '积压',
   'queues.oldest': '最久等待',
+  'queues.grows': '每分钟增加 {n} 个',
+  'queues.emptyIn': '约 {time} 后清空',
   'queues.slots': '槽位',
   'queues.search': '队列名称',
   'queues.waiting': { other: '{n} 个作业在等待' },

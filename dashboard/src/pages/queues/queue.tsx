@@ -94,13 +94,16 @@ export default function QueuePage() {
   )
 }
 
-function Figures({ queue: { size, backlog, latency, slots, servedBy, ignoredBy, paused } }: { queue: Queue }) {
+function Figures({ queue }: { queue: Queue }) {
+  const { size, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
   return (
     <Tiles columns={4}>
       <Tile label={t('queues.size')} value={number(size)}>
         {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('overview.noBacklog')}
       </Tile>
-      <Tile label={t('queues.oldest')} value={duration(latency)} />
+      <Tile label={t('queues.oldest')} value={duration(latency)}>
+        {trendText(trend)}
+      </Tile>
       <Tile label={t('queues.slots')} value={number(slots)}>
         {t('overview.facts.processes', { n: servedBy.length })}
       </Tile>
@@ -115,6 +118,13 @@ function Figures({ queue: { size, backlog, latency, slots, servedBy, ignoredBy, 
       </Tile>
     </Tiles>
   )
+}
+
+function trendText(trend: Queue['trend']): string {
+  if (trend === null || trend.perMinute === 0) return ''
+  const { perMinute, emptyIn } = trend
+  if (emptyIn === null) return t('queues.grows', { n: number(perMinute) })
+  return emptyIn > 0 ? t('queues.emptyIn', { time: duration(emptyIn) }) : ''
 }
 
 function columns(link: (what: { job: string }) => string): Column<Row<JobSummary>>[] {
