@@ -58,3 +58,25 @@ test('the callbacks of a batch and its open members are shown, with the batches 
   const none = await t.call('GET', `/api/v1/batches/${'0'.repeat(16)}/members`)
   expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_BATCH'])
 })
+
+test('the open members of a batch are listed page by page, and a made-up cursor is refused', async () => {
+  const t = api()
+  const Work = t.hq.job('Work', () => {})
+  const bid = await t.hq.batch({}, () => Work.performBulk(Array.from({ length: 1200 }, () => [])))
+  const path = `/api/v1/batches/${bid}/members?limit=500`
+  const found = new Set<string>()
+  let next: string | null = ''
+  let pages = 0
+  while (next !== null) {
+    const { body } = await t.call('GET', next === '' ? path : `${path}&cursor=${next}`)
+    for (const { id } of body.items) found.add(id)
+    next = body.next
+    pages++
+  }
+  expect([found.size, pages >= 2]).toEqual([1200, true])
+  for (const cursor of ['made-up', '99999999999999999999999', '17']) {
+    const { status, body } = await t.call('GET', `${path}&cursor=${cursor}`)
+    const message = 'the parameter cursor must be the `next` of the previous page: start again without it'
+    expect([status, body.error.code, body.error.message]).toEqual([400, 'INVALID_REQUEST', message])
+  }
+})

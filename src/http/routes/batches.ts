@@ -6,6 +6,7 @@ import type { Redaction } from '../access/redact.ts'
 import { json } from '../server/answer.ts'
 import { cursor, integer } from '../server/parameter.ts'
 import { get, ok, post, type Route } from '../server/route.ts'
+import { positionOf, cursor as sealedCursor } from './job-key.ts'
 
 const PATH = '/api/v1/batches/{bid}'
 
@@ -38,12 +39,14 @@ export const BATCH_ROUTES: Route[] = [
   get(`${PATH}/members`, {
     summary: 'Lists the members of a batch that have not succeeded or failed, in any order',
     query: {
-      cursor: cursor((text) => (text.length <= 300 ? text : undefined)),
+      cursor: sealedCursor,
       limit: integer(1, 500, 50, 'members on one page; there may be more'),
     },
     answers: ok('BatchMemberList', 'A page of members'),
-    async run({ hq, query, path: { bid = '' } }) {
-      return json(await hq.batches.memberPage(bid, query))
+    async run({ hq, server, query: { cursor, limit }, path: { bid = '' } }) {
+      const position = (await positionOf(server, cursor)) ?? undefined
+      const { items, next } = await hq.batches.memberPage(bid, { cursor: position, limit })
+      return json({ items, next: next && (await server.seal()).close(next) })
     },
   }),
   post(`${PATH}/cancel`, {
