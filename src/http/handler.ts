@@ -7,6 +7,7 @@ import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
 import { type Caller, isChange } from './access/access.ts'
 import { pendingEntry } from './access/audit.ts'
+import { metaSubject, taskSubject } from './access/link.ts'
 import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
@@ -14,7 +15,7 @@ import { loginRequired } from './routes/login.ts'
 import { errorAnswer, invalid } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
-import { readParameters } from './server/parameter.ts'
+import { membersIn, readParameters } from './server/parameter.ts'
 import { checkAccept, type Route } from './server/route.ts'
 import { type HttpOptions, type ServerContext, serverContext } from './server/server-context.ts'
 import { viewerOf } from './server/viewer.ts'
@@ -114,8 +115,8 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
   let entry: ReturnType<typeof pendingEntry> | undefined
   try {
     const path = parametersOf(req.param(), pathname)
-    const task = route.access === 'task' ? path.id : undefined
-    const caller = route.access === 'all' ? ANYBODY : await server.access.check(request, url, task, peer)
+    const caller =
+      route.access === 'all' ? ANYBODY : await server.access.check(request, url, subjectOf(route, path, url), peer)
     const changes = isChange(request) && route.page !== true
     const { who, link } = caller
     if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
@@ -146,6 +147,14 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     }
     return errorPage(thrown, answer.status, { headers: answer.headers, root: base, viewer, isLink })
   }
+}
+
+/** Returns what a link must open to be enough for a route; undefined where a link is not. */
+function subjectOf({ access }: Route, { id }: Record<string, string>, { searchParams }: URL): string | undefined {
+  if (access === 'task' && id !== undefined) return taskSubject(id)
+  if (access !== 'meta') return undefined
+  const meta = membersIn(searchParams, 'meta')
+  return Object.keys(meta).length > 0 ? metaSubject(meta) : undefined
 }
 
 function refusal(thrown: unknown, { signal }: Request, { hq, server }: Arrival): Response {

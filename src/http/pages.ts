@@ -4,8 +4,16 @@ import { getMimeType } from 'hono/utils/mime'
 import { assets } from './assets.generated.ts'
 import { get, type Route } from './server/route.ts'
 import { answerSubmitter } from './submitter/page.ts'
+import { answerTaskList } from './submitter/task-list.ts'
 
 export const PAGE_ROUTES: Route[] = [
+  get('/tasks', {
+    summary: "A submitter's tasks for callers with the link to them; the dashboard for others",
+    page: true,
+    access: 'meta',
+    answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
+    run: (call) => (call.link ? answerTaskList(call) : call.server.dashboard.page(call.base)),
+  }),
   get('/tasks/{id}', {
     summary: "The submitter's page for callers with the task's link; the dashboard for others",
     page: true,

@@ -39,6 +39,31 @@ async function opened(open: Open, csv: string, { name, ...options }: OpenOptions
 const CSV = 'sku,price\na,1\nb,\nc,\nd,-1\nbreaks,1\nheld,1\n'
 
 inBrowser("the submitter's page", (open) => {
+  test('a link by meta opens the list of a user’s tasks, and from it the page of each', async () => {
+    const { page, url } = await open('/tasks?meta.user=7', {
+      permissions: ['clipboard-read', 'clipboard-write'],
+      before: async ({ hq }) => {
+        const job = hq.job('Row', async () => {})
+        await hq.tasks.create(job, [[]], { name: 'Spring', meta: { user: 7 } })
+        await hq.tasks.create(job, [[]], { name: 'Of another', meta: { user: 8 } })
+      },
+    })
+    await page.getByRole('button', { name: 'Copy link for the submitter' }).click()
+    const copied = () => page.evaluate('navigator.clipboard.readText()') as Promise<string>
+    await expect.poll(copied).toContain(`${url}/tasks?meta.user=7&token=`)
+    await page.goto(await copied())
+    await page.getByRole('heading', { name: 'My tasks' }).waitFor()
+    expect(await page.locator('.mine a').allInnerTexts()).toEqual(['Spring'])
+    for (const theme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' })
+      expect(await barriers(page), theme).toEqual([])
+    }
+    await page.getByRole('link', { name: 'Русский' }).click()
+    await page.getByRole('heading', { name: 'Мои задачи' }).waitFor()
+    await page.getByRole('link', { name: 'Spring' }).click()
+    await text(page, 'done').waitFor()
+  })
+
   test('shows rows to correct apart from errors, and takes corrected files until no row is rejected', async () => {
     const { page, task, doors } = await opened(open, CSV)
     await text(page, 'done').getByText('5', { exact: true }).waitFor()

@@ -221,6 +221,7 @@ export const en = {
   'tasks.dropNow': 'Drop the file to preview it',
   'tasks.noneMatches': 'No task matches.',
   'tasks.metaHint': 'name=value',
+  'tasks.copyLink': 'Copy link for the submitter',
   'task.metaWhat': 'what the app stored with the task',
   'task.made': 'sent',
   'task.run': 'run {n}',

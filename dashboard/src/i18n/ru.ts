@@ -254,6 +254,7 @@ export const ru: Texts = {
   'tasks.dropNow': 'Отпустите файл, чтобы заглянуть в него',
   'tasks.noneMatches': 'Таких задач нет.',
   'tasks.metaHint': 'имя=значение',
+  'tasks.copyLink': 'Скопировать ссылку для отправителя',
   'task.metaWhat': 'что приложение сохранило с задачей',
   'task.made': 'отправлена',
   'task.run': 'проход {n}',

@@ -213,6 +213,7 @@ export const zh: Texts = {
   'tasks.dropNow': '松开以查看文件内容',
   'tasks.noneMatches': '没有这样的任务。',
   'tasks.metaHint': '名称=值',
+  'tasks.copyLink': '复制提交者的链接',
   'task.metaWhat': '应用随任务保存的数据',
   'task.made': '提交于',
   'task.run': '第 {n} 次运行',

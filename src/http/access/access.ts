@@ -1,4 +1,4 @@
-/** Checks who may send a request: by login, by a link to one task, or from this machine. Refuses pages of other sites. */
+/** Checks who may send a request: by login, by a link to tasks, or from this machine. Refuses pages of other sites. */
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { auth as basicLogin } from 'hono/utils/basic-auth'
@@ -55,13 +55,13 @@ export class Access {
   }
 
   /**
-   * @param task the task that the route is about, when a link to it is enough
+   * @param subject what the route is about, when a link to it is enough
    * @throws UNAUTHORIZED, FORBIDDEN, TOO_MANY_REQUESTS after many wrong logins
    */
-  async check(request: Request, url: URL, task: string | undefined, peer: Peer): Promise<Caller> {
+  async check(request: Request, url: URL, subject: string | undefined, peer: Peer): Promise<Caller> {
     if (!this.#auth) checkLocal(request, url, peer)
     // A page of another site can't know the link, so a change with it needs no further check.
-    const link = task === undefined ? undefined : await this.#linkOf(request, url, task)
+    const link = subject === undefined ? undefined : await this.#linkOf(request, url, subject)
     if (link) return { who: 'link', link }
     const { who, isBearer = false } = (await this.#login(request, peer)) ?? {}
     if (who === undefined)
@@ -113,13 +113,13 @@ export class Access {
     return { 'www-authenticate': 'Bearer realm="Highkiq"' }
   }
 
-  async #linkOf(request: Request, url: URL, task: string): Promise<LinkRights | undefined> {
+  async #linkOf(request: Request, url: URL, subject: string): Promise<LinkRights | undefined> {
     const token = url.searchParams.get('token')
     if (token === null) {
       const bearer = bearerOf(request)
-      return bearer === undefined ? undefined : this.#links.opens(task, bearer)
+      return bearer === undefined ? undefined : this.#links.opens(subject, bearer)
     }
-    const rights = await this.#links.opens(task, token)
+    const rights = await this.#links.opens(subject, token)
     if (rights) return rights
     throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: request a new link')
   }

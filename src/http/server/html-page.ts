@@ -37,6 +37,13 @@ ${body}
 `
 }
 
+/** Returns the answer with a page in the viewer's language. */
+export function pageAnswer(page: string, viewer: Viewer): Response {
+  const headers = new Headers({ 'content-type': HTML, 'content-language': viewer.language })
+  if (viewer.cookie) headers.set('set-cookie', viewer.cookie)
+  return new Response(page, { headers })
+}
+
 /** Returns a page with a title and one line. */
 export function plainPage(title: string, text: string, root: string, viewer?: Viewer): string {
   const body = `<main class="sub-page"><h1>${escaped(title)}</h1><p class="muted">${escaped(text)}</p></main>`

@@ -46,12 +46,12 @@ export function readParameters(
   )
 }
 
-function membersIn(search: URLSearchParams, name: string): Record<string, string> {
+/** Returns the parameters `NAME.member=value` as an object. */
+export function membersIn(search: URLSearchParams, name: string): Record<string, string> {
   const named = [...search].filter(([one]) => one.startsWith(`${name}.`))
   return Object.fromEntries(named.map(([one, value]) => [one.slice(name.length + 1), value]))
 }
 
-/** Reads the parameters `NAME.member=value` as an object. */
 export function membersOf(description: string): Parameter<Record<string, string> | undefined> {
   return {
     description,

@@ -32,7 +32,7 @@ export interface Call<Query = Record<string, unknown>> {
   url: URL
   path: Record<string, string>
   query: Query
-  /** The rights of the task link, when the caller came by one. */
+  /** The rights of the link, when the caller came by one. */
   link: LinkRights | undefined
   peer: Peer
   /** True when neither the server nor the link is read-only. */
@@ -54,10 +54,10 @@ export interface Route {
   /** True for pages: their errors are pages, too, and the document leaves them out. */
   page?: boolean
   /**
-   * Limits the route to some callers. `operator`, the default: logged-in callers. `task`: also callers with the link of the task `id`. `all`:
-   * everybody.
+   * Limits the route to some callers. `operator`, the default: logged-in callers. `task`: also callers with the link of
+   * the task `id`. `meta`: also callers with the link to the tasks with the `meta` of the query. `all`: everybody.
    */
-  access?: 'operator' | 'task' | 'all'
+  access?: 'operator' | 'task' | 'meta' | 'all'
   /** True for a route that changes nothing but is recorded in the audit. */
   audited?: boolean
   query?: Parameters

@@ -1,5 +1,6 @@
 /** Phrases, data and icons as HTML. Data is escaped, cut, and made printable. */
 
+import { LANGUAGES } from '../../i18n/phrase.js'
 import { escaped } from '../server/html-page.ts'
 import type { Viewer, Word } from '../server/viewer.ts'
 
@@ -58,4 +59,15 @@ export function icon(name: string): string {
 
 export function shape(status: string): string {
   return `<svg viewBox="0 0 14 14" aria-hidden="true"><use href="#s-${status}"/></svg>`
+}
+
+/** Links that choose the language without a script; a cookie keeps the choice. @param search the query of the page */
+export function languages(viewer: Viewer, search: URLSearchParams): string {
+  const links = Object.entries(LANGUAGES).map(([tag, name]) => {
+    const there = new URLSearchParams(search)
+    there.set('lang', tag)
+    const isThis = tag === viewer.language ? ' aria-current="true"' : ''
+    return `<a href="?${escaped(String(there))}" lang="${tag}" hreflang="${tag}"${isThis}>${name}</a>`
+  })
+  return `<nav class="languages" aria-label="${phrase(viewer, 'language')}">${links.join('')}</nav>`
 }

@@ -3,15 +3,14 @@
  * script of the page copies changed parts from newer pages.
  */
 
-import { LANGUAGES } from '../../i18n/phrase.js'
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { existingStatus } from '../routes/tasks/queries.ts'
-import { escaped, HTML, htmlPage } from '../server/html-page.ts'
+import { escaped, htmlPage, pageAnswer } from '../server/html-page.ts'
 import type { Call } from '../server/route.ts'
 import { scriptPhrases, type Viewer, viewerOf } from '../server/viewer.ts'
-import { data, fresh, icon, LOGO, phrase, readable, SYMBOLS } from './html.ts'
+import { data, fresh, icon, LOGO, languages, phrase, readable, SYMBOLS } from './html.ts'
 import { type Group, groupsOf } from './reasons.ts'
 import {
   correctSection,
@@ -47,9 +46,7 @@ export async function answerSubmitter(call: Call): Promise<Response> {
     token: url.searchParams.get('token'),
     readOnly: !call.mayChange,
   })
-  const headers = new Headers({ 'content-type': HTML, 'content-language': viewer.language })
-  if (viewer.cookie) headers.set('set-cookie', viewer.cookie)
-  return new Response(page, { headers })
+  return pageAnswer(page, viewer)
 }
 
 /** Returns the format for rows that did not come from a file. */
@@ -72,7 +69,7 @@ ${correctSection(viewer, task, groups)}
 ${finishSection(viewer, task, submitted)}
 ${readOnly ? '' : stopSection(viewer, task)}
 <p class="dim small foot">${phrase(viewer, 'foot')}</p>
-${languages(viewer, token)}
+${languages(viewer, new URLSearchParams(token === null ? {} : { token }))}
 <i hidden ${fresh('over', false, 'shell')} data-n="${isOver(task) ? 1 : 0}"></i>
 </main>`
   const script = '\n<script type="module" src="../assets/submitter.js"></script>'
@@ -84,14 +81,4 @@ function sentLine(viewer: Viewer, { createdAt, name }: TaskStatus, file: string 
   const when = `<time datetime="${createdAt.toISOString()}" data-part="sent">${escaped(exact)} UTC</time>`
   if (file === undefined || file === name) return phrase(viewer, 'sent', {}, { when })
   return phrase(viewer, 'sentFile', {}, { when, file: data(file, NAME) })
-}
-
-/** Links that choose the language without a script; a cookie keeps the choice. */
-function languages(viewer: Viewer, token: string | null): string {
-  const links = Object.entries(LANGUAGES).map(([tag, name]) => {
-    const search = new URLSearchParams({ ...(token === null ? {} : { token }), lang: tag })
-    const isThis = tag === viewer.language ? ' aria-current="true"' : ''
-    return `<a href="?${escaped(String(search))}" lang="${tag}" hreflang="${tag}"${isThis}>${name}</a>`
-  })
-  return `<nav class="languages" aria-label="${phrase(viewer, 'language')}">${links.join('')}</nav>`
 }

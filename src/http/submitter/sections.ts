@@ -52,7 +52,8 @@ function whyOf(viewer: Viewer, { state, reason }: TaskStatus): string {
   return phrase(viewer, state === 'paused' ? 'why.pausedFor' : 'why.stopped', {}, { reason: escaped(readable(reason)) })
 }
 
-function leftOf(viewer: Viewer, task: TaskStatus): string {
+/** Says how far a task is. */
+export function leftOf(viewer: Viewer, task: TaskStatus): string {
   const { state, counts, etaSeconds } = task
   if (state === 'done' && counts.failed > 0) return phrase(viewer, 'left.correct', { n: counts.failed })
   if (state === 'done') return phrase(viewer, counts.error > 0 ? 'left.ours' : 'left.done')

@@ -1,13 +1,13 @@
 /** The limits of a task that can be changed while it runs; changes take effect at once. */
 
-import { ask, tell } from '../../api/client.ts'
+import { tell } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
-import { copy } from '../../components/copy.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { doing } from '../../components/toast.tsx'
 import { number, share } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
+import { copyLink } from './link.ts'
 
 /** The steps of the concurrency. */
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
@@ -24,10 +24,6 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
   }
   const tolerated = typeof maxFailures === 'number' ? number(maxFailures) : (maxFailures ?? t('task.anyNumber'))
   const ended = task.total - counts.enqueued - counts.working
-  const copyLink = async () => {
-    const link = await doing(ask<{ url: string }>(`/tasks/${id}/link`))
-    if (link) await copy(location.origin + link.url)
-  }
   return (
     <section class="panel">
       <header>
@@ -64,7 +60,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
         </div>
         <div>
           <span>{t('task.submitterPage')}</span>
-          <button type="button" class="btn s" onClick={() => void copyLink()}>
+          <button type="button" class="btn s" onClick={() => void copyLink(`/tasks/${id}/link`)}>
             <Icon name="copy" />
             {t('task.copyLink')}
           </button>

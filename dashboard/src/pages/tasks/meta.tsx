@@ -3,10 +3,12 @@
 import { Fragment } from 'preact'
 import type { TaskStatus } from '../../api/types.ts'
 import { at, queryValue } from '../../base.ts'
+import { Icon } from '../../components/icon.tsx'
 import { AddChip, Chip } from '../../components/search.tsx'
 import { t } from '../../i18n/index.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { JsonWell } from '../job/json.tsx'
+import { copyLink } from './link.ts'
 
 /** The parameters of the address and of the API: `meta.user=7`. */
 const PREFIX = 'meta.'
@@ -16,15 +18,23 @@ export function metaFilters(query: Record<string, string>): Record<string, strin
   return Object.fromEntries(Object.entries(query).filter(([name]) => name.startsWith(PREFIX)))
 }
 
-/** Shows the active filters, and a button for another one. */
+/** Shows the active filters, a button for another one, and one for a link with which a submitter sees these tasks. */
 export function MetaChips() {
   const [query] = useQuery()
+  const filters = metaFilters(query)
+  const names = Object.keys(filters)
   return (
     <>
-      {Object.keys(metaFilters(query)).map((name) => (
+      {names.map((name) => (
         <Chip key={name} name={name} label={name} />
       ))}
       <AddChip name="meta" label="meta" hint={t('tasks.metaHint')} changeOf={changeOf} />
+      {names.length > 0 && (
+        <button type="button" class="btn s" onClick={() => void copyLink('/tasks/link', filters)}>
+          <Icon name="copy" />
+          {t('tasks.copyLink')}
+        </button>
+      )}
     </>
   )
 }

@@ -5,8 +5,9 @@ import { EVENT_STATUSES, TASK_STATES } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
 import { isObject, stringifyJson } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
+import { checkMetaFilter } from '../../../tasks/own-meta.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
-import { LINK_RIGHTS } from '../../access/link.ts'
+import { LINK_RIGHTS, type LinkRights } from '../../access/link.ts'
 import { NewExport, NewTask } from '../../schemas/tasks.ts'
 import { invalid, json } from '../../server/answer.ts'
 import { readBody } from '../../server/body.ts'
@@ -20,6 +21,7 @@ import { aboutOf, eventsOf, existingStatus, reasonsOf, searchEvents } from './qu
 
 const LARGEST_PAGE = 500
 const LOCATION = { location: 'address of its status' }
+const rights = oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others')
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
@@ -100,6 +102,24 @@ export const TASK_ROUTES: Route[] = [
       return json({ items: items.map((status) => shownToOperators(server, status)), next })
     },
   }),
+  get('/api/v1/tasks/link', {
+    summary: 'Returns a link for a submitter: it opens the list of the tasks with this meta, without a login',
+    audited: true,
+    query: { meta: membersOf('the meta of the tasks: one parameter meta.NAME=VALUE for each, at most four'), rights },
+    answers: ok('TaskLink', 'The link'),
+    async run({ server, base, query, mayChange, audit }) {
+      const { meta } = query
+      if (!meta) throw invalid('say whose tasks the link opens, for example meta.user=7')
+      checkMetaFilter('the link', meta)
+      const rights = rightsOf(query, mayChange)
+      const token = await server.links.metaToken(meta, rights)
+      audit({ rights, meta })
+      const search = new URLSearchParams()
+      for (const [name, value] of Object.entries(meta)) search.set(`meta.${name}`, value)
+      search.set('token', token)
+      return json({ token, rights, url: `${base}/tasks?${search}` })
+    },
+  }),
   get('/api/v1/tasks/{id}', {
     summary: 'Returns the status of a task',
     access: 'task',
@@ -158,22 +178,25 @@ export const TASK_ROUTES: Route[] = [
   get('/api/v1/tasks/{id}/link', {
     summary: 'Returns a link for the submitter of a task: it opens this task only, without a login',
     audited: true,
-    query: {
-      rights: oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others'),
-    },
+    query: { rights },
     answers: ok('TaskLink', 'The link'),
     async run({ hq, server, base, path, query, mayChange, audit }) {
-      const { rights = mayChange ? 'change' : 'read' } = query
-      if (rights === 'change' && !mayChange) {
-        throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
-      }
+      const rights = rightsOf(query, mayChange)
       const { id } = await existingStatus(hq, path)
-      const token = await server.links.token(id, rights)
+      const token = await server.links.taskToken(id, rights)
       audit({ rights })
       return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
     },
   }),
 ]
+
+/** Returns the rights of a new link. @throws READ_ONLY */
+function rightsOf({ rights }: { rights: LinkRights | undefined }, mayChange: boolean): LinkRights {
+  if (rights === 'change' && !mayChange) {
+    throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
+  }
+  return rights ?? (mayChange ? 'change' : 'read')
+}
 
 function shownToOperators({ redaction }: ServerContext, status: TaskStatus): TaskStatus {
   return status.meta && redaction.isOn ? { ...status, meta: redaction.value(status.meta) } : status

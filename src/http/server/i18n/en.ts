@@ -16,6 +16,12 @@ export const en = {
   'sent.now': 'just now',
   foot: 'This link shows this task alone.',
 
+  // The list of a submitter's tasks
+  mine: 'My tasks',
+  'mine.none': 'There are no tasks here.',
+  'mine.foot': 'This link shows your tasks alone.',
+  'mine.older': 'Older tasks',
+
   // Progress
   progress: 'Progress',
   of: { one: 'of {n} row is done', other: 'of {n} rows are done' },

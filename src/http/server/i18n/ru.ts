@@ -16,6 +16,12 @@ export const ru: Texts = {
   'sent.now': 'только что',
   foot: 'По этой ссылке видна только эта задача.',
 
+  // The list of a submitter's tasks
+  mine: 'Мои задачи',
+  'mine.none': 'Здесь нет задач.',
+  'mine.foot': 'По этой ссылке видны только ваши задачи.',
+  'mine.older': 'Более ранние',
+
   // Progress
   progress: 'Ход выполнения',
   of: {

@@ -16,6 +16,12 @@ export const zh: Texts = {
   'sent.now': '刚刚',
   foot: '此链接只显示这一个任务。',
 
+  // The list of a submitter's tasks
+  mine: '我的任务',
+  'mine.none': '这里没有任务。',
+  'mine.foot': '此链接只显示您的任务。',
+  'mine.older': '更早的任务',
+
   // Progress
   progress: '进度',
   of: '行已处理，共 {n} 行',
