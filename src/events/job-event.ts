@@ -61,11 +61,26 @@ export function recordOf(
   attempt = 0,
   more?: Details,
 ): RecordEffect {
-  const job = typeof wrapped === 'string' ? wrapped : name
-  const base = typeof queue === 'string' ? baseQueue(queue) : 'default'
-  const details = more ? `,${JSON.stringify(more)}` : ''
-  const names = `${JSON.stringify(jid)},${JSON.stringify(job)},${JSON.stringify(base)}`
-  return { kind: 'record', text: `["${kind}",${names},${at},${attempt}${details}]` }
+  const names = namesText(typeof wrapped === 'string' ? wrapped : name, queue)
+  return { kind: 'record', text: `["${kind}",${JSON.stringify(jid)},${names},${at},${attempt}${detailsText(more)}]` }
+}
+
+/** The last names that were written: those of one event are often those of the next. */
+let last = { job: '', queue: '', text: '' }
+
+function namesText(job: string, queue: string): string {
+  if (job !== last.job || queue !== last.queue || last.text === '') {
+    const base = typeof queue === 'string' ? baseQueue(queue) : 'default'
+    last = { job, queue, text: `${JSON.stringify(job)},${JSON.stringify(base)}` }
+  }
+  return last.text
+}
+
+/** Most events have no details but `began`, which is written without making JSON of an object. */
+function detailsText(more: Details | undefined): string {
+  if (!more) return ''
+  for (const name in more) if (name !== 'began') return `,${JSON.stringify(more)}`
+  return more.began === undefined ? '' : `,{"began":${more.began}}`
 }
 
 /** Whether a job records events. The rows of tasks do not: a task has hundreds of thousands, with an event of its own each. */
@@ -87,7 +102,7 @@ export function recordsOf(
 ): RecordEffect[] {
   let first = began === undefined ? undefined : { began }
   const of = (kind: JobEventKind, more?: Details) => {
-    const record = recordOf(kind, payload, queue, at, attempt, first ? { ...first, ...more } : more)
+    const record = recordOf(kind, payload, queue, at, attempt, first && more ? { ...first, ...more } : (first ?? more))
     first = undefined
     return record
   }
