@@ -33,6 +33,22 @@ test('tasks are created with meta and listed by it; only operators see it, redac
   expect(seen.body).not.toHaveProperty('meta')
 })
 
+test('tasks are not found by a value of meta that redact hides', async () => {
+  const { call, hq } = api({ redact: ['email'] })
+  await hq.tasks.create(
+    hq.job('Row', async () => {}),
+    [[]],
+    { meta: { email: 'a@b.c', user: 7 } },
+  )
+  for (const path of ['/api/v1/tasks', '/api/v1/tasks/link']) {
+    const { status, body } = await call('GET', `${path}?meta.user=7&meta.email=a@b.c`)
+    expect([status, body.error.code], path).toEqual([400, 'INVALID_REQUEST'])
+    expect(body.error.message).toMatch(/^meta\.email is hidden by redact/)
+  }
+  const { items } = (await call('GET', '/api/v1/tasks?meta.user=7')).body
+  expect(items[0].meta).toEqual({ email: '[redacted]', user: 7 })
+})
+
 test('a link by meta lists the tasks with it, and gives its rights to them alone', async () => {
   const auth = { bearer: 'a long secret' }
   const { call, handle, hq } = api({ auth, origin: 'https://jobs.example' })

@@ -98,6 +98,7 @@ export const TASK_ROUTES: Route[] = [
     },
     answers: ok('TaskList', 'A page'),
     async run({ hq, server, query }) {
+      refuseHidden(server, query.meta)
       const { items, next } = await hq.tasks.list(given(query))
       return json({ items: items.map((status) => shownToOperators(server, status)), next })
     },
@@ -111,6 +112,7 @@ export const TASK_ROUTES: Route[] = [
       const { meta } = query
       if (!meta) throw invalid('say whose tasks the link opens, for example meta.user=7')
       checkMetaFilter('the link', meta)
+      refuseHidden(server, meta)
       const rights = rightsOf(query, mayChange)
       const token = await server.links.metaToken(meta, rights)
       audit({ rights, meta })
@@ -196,6 +198,14 @@ function rightsOf({ rights }: { rights: LinkRights | undefined }, mayChange: boo
     throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
   }
   return rights ?? (mayChange ? 'change' : 'read')
+}
+
+/** A filter by a hidden value would tell whether a guess is right. @throws INVALID_REQUEST */
+function refuseHidden({ redaction }: ServerContext, meta: Record<string, string> = {}): void {
+  const shown = redaction.value(meta)
+  const hidden = Object.keys(meta).find((name) => shown[name] !== meta[name])
+  if (hidden !== undefined)
+    throw invalid(`meta.${hidden} is hidden by redact: find the tasks by another member of meta`)
 }
 
 function shownToOperators({ redaction }: ServerContext, status: TaskStatus): TaskStatus {
