@@ -120,6 +120,20 @@ export const limits: Case[] = [
     },
   },
   {
+    name: 'a rate whose jobs wait is not checked sooner because its slots are looked at, or because it is listed',
+    async run(t) {
+      await join(t, 'o')
+      const hourly = rate(1, { window: 'fixed' })
+      await acquire(t, 'o', '1', hourly)
+      await wait(t, 'o', hourly, 1, 1)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      await t.store.limits.tidy()
+      expect(await t.store.limits.list()).toMatchObject([{ name: base.name, waiting: 1 }])
+      // `due` of no limits says when the next check is, and checks none.
+      expect((await t.store.limits.due(0)).nextMs).toBeGreaterThan(10_000)
+    },
+  },
+  {
     name: 'limits are checked in the order in which they had room, so that none starves',
     async run(t) {
       await join(t, 'o')

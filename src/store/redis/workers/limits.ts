@@ -8,8 +8,11 @@ import { StorePart } from '../server/server.ts'
 
 /** The time between two attempts to void a call whose answer was lost. */
 const VOID_AGAIN_MS = 1000
-/** The number of limits, about, whose slots one call looks at. */
-const TIDY_AT_ONCE = 500
+/** The number of limits, about, that one call reads, so that thousands of keys do not block the server. */
+const PAGE = 500
+
+/** A limit as `list-limits.lua` returns it. */
+type Row = [name: string, spec: string, used: number, waiting: number, micros: number]
 
 export class Limits extends StorePart implements LimitStore {
   #calls = 0
@@ -57,26 +60,35 @@ export class Limits extends StorePart implements LimitStore {
 
   async tidy(): Promise<void> {
     const { leases, limits, limitChecks, dueChannel, slots } = this.keys
-    let cursor = '0'
-    do {
-      const [next, fields] = await this.server.call((client) => client.hscan(limits, cursor, 'COUNT', TIDY_AT_ONCE))
+    for await (const fields of this.#pages()) {
       const names = fields.filter((_, i) => i % 2 === 0)
-      const keys = [leases, limits, limitChecks, ...names.map(slots)]
-      if (names.length > 0) await this.server.run(lua.tidyLimits, keys, [dueChannel, ...names])
-      cursor = next
-    } while (cursor !== '0')
+      await this.server.run(lua.tidyLimits, [leases, limits, limitChecks, ...names.map(slots)], [dueChannel, ...names])
+    }
   }
 
   async list(): Promise<LimitState[]> {
-    await this.tidy()
-    const { limits, limitPrefixes } = this.keys
-    type Row = [name: string, spec: string, used: number, waiting: number, micros: number]
-    const rows = (await this.server.run(lua.listLimits, [limits], limitPrefixes)) as unknown as Row[]
-    const states = rows.map(([name, spec, used, waiting, micros]) => {
-      const limit = { name, ...readSpec(spec) }
-      return { ...limit, used, waiting, roomMs: limit.count > 0 ? micros / 1000 : null }
-    })
-    return states.sort((a, b) => (a.name < b.name ? -1 : 1))
+    const { leases, limitPrefixes } = this.keys
+    // A scan may return a limit twice.
+    const states = new Map<string, LimitState>()
+    for await (const fields of this.#pages()) {
+      const args = [...limitPrefixes, fields.length / 2, ...fields]
+      const rows = (await this.server.run(lua.listLimits, [leases], args)) as unknown as Row[]
+      for (const [name, spec, used, waiting, micros] of rows) {
+        const limit = { name, ...readSpec(spec) }
+        states.set(name, { ...limit, used, waiting, roomMs: limit.count > 0 ? micros / 1000 : null })
+      }
+    }
+    return [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Returns the names and the numbers of all limits, in turn, a page at a time. */
+  async *#pages(): AsyncGenerator<string[]> {
+    let cursor = '0'
+    do {
+      const [next, fields] = await this.server.call((client) => client.hscan(this.keys.limits, cursor, 'COUNT', PAGE))
+      if (fields.length > 0) yield fields
+      cursor = next
+    } while (cursor !== '0')
   }
 
   async release({ limit, owner, ticket }: Parameters<LimitStore['release']>[0]): Promise<void> {

@@ -1,4 +1,4 @@
--- Releases the slots of owners without a lease.
+-- Releases the slots of owners without a lease, checks the limits that got room by it, and deletes those that are unused.
 --
 -- KEYS  1 is leases, 2 is limits, 3 is limit-checks; then the slots of each limit.
 -- ARGV  are the channel for due jobs, and the names of the limits.
@@ -10,8 +10,9 @@ local called = false
 removeNothing('ZREM', KEYS[3])
 for i = 4, #KEYS do
   local limit, slots = ARGV[i - 2], KEYS[i]
-  if not wrong(slots, 'zset') and (releaseOrphanedSlots(slots, KEYS[1]) > 0 or redis.call('EXISTS', slots) == 0) then
-    called = checkOrForget(KEYS[2], KEYS[3], slots, limit) or called
+  if not wrong(slots, 'zset') then
+    called = releaseOrphanedSlots(slots, KEYS[1]) > 0 and checkNow(KEYS[3], limit) or called
+    deleteUnused(KEYS[2], KEYS[3], slots, limit)
   end
 end
 if called then redis.pcall('PUBLISH', ARGV[1], '') end
