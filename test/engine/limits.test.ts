@@ -425,3 +425,23 @@ test('a job that waits for room in its limit is counted, edited, duplicated and 
   open()
   expect(await ran.atLeast(2)).toEqual([1, 20])
 })
+
+test('a dead set that the worker can not prune does not keep the slots of dead workers used', async () => {
+  const t = bench()
+  const { jobSets, limits } = t.hq.store
+  await t.hq.store.workers.join('gone', { queues: ['q'], seconds: 600, host: 'elsewhere\n1\n1' })
+  const limit = { name: 'job:J', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
+  await limits.acquire('gone', [{ ticket: '1', limits: [limit] }])
+  await t.hq.store.workers.claim('gone', null)
+  const [reported, released] = [new Heard<string>(), new Heard<true>()]
+  t.hq.onError((error) => reported.say((error as Error).message))
+  jobSets.prune = () => Promise.reject(new Error('no prune'))
+  const { tidy } = limits
+  limits.tidy = async () => {
+    await tidy.call(limits)
+    released.say(true)
+  }
+  await t.work()
+  await released.atLeast(1)
+  expect(await reported.atLeast(1)).toEqual(['no prune'])
+})

@@ -88,11 +88,15 @@ export class DueJobs extends Periodic {
   }
 
   async #prune(): Promise<void> {
-    const { store, limits, now } = this.#engine
-    if (now() < this.#pruneAt) return
-    this.#pruneAt = now() + PRUNE_MS
-    await store.jobSets.prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
-    await store.limits.tidy()
+    const { store, limits, now, report } = this.#engine
+    if (performance.now() < this.#pruneAt) return
+    this.#pruneAt = performance.now() + PRUNE_MS
+    await Promise.all([
+      store.jobSets
+        .prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
+        .catch((thrown) => report(thrown, { during: 'pruning the dead set' })),
+      store.limits.tidy().catch((thrown) => report(thrown, { during: 'releasing the slots of dead workers' })),
+    ])
   }
 
   /** Resolves with false when none of the entries could be moved. */
