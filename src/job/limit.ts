@@ -70,6 +70,9 @@ export class NamedLimit {
     const [options, work] = rest.length === 1 ? [{}, rest[0]] : rest
     const where = `limit ${this.name}: within`
     checkOptions(where, options, { wait: WAIT, key: null })
+    if (options.key !== undefined && !this.options.by) {
+      throw invalidOption(`${where}: key needs a limit with keys: give hq.limit the option by, or leave key out`)
+    }
     if (typeof work !== 'function') throw invalidOption(`${where} needs a function: await limit.within(ctx, work)`)
     return this.#run(this, ctx, options, work)
   }

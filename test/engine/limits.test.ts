@@ -286,6 +286,7 @@ test('wrong names and options of named limits are refused with what is right', a
   await expect(api.within(ctx, {}, 5 as never)).rejects.toThrow('limit api: within needs a function')
   await expect(api.within(ctx, { wait: -1 }, () => 1)).rejects.toThrow('within: wait must be a number of seconds')
   await expect(api.within(ctx, () => 1)).rejects.toThrow('within needs the ctx of a job that runs in a worker')
+  await expect(api.within(ctx, { key: 'a' }, () => 1)).rejects.toThrow('within: key needs a limit with keys')
   expect(() => bench({ limit: { rate: 1 } })).toThrow('new Highkiq: limit needs rate and per together')
   expect(() => bench({ queues: { q: { limit: {} } } })).toThrow('new Highkiq: queues: q: limit needs concurrency')
 })

@@ -379,7 +379,7 @@ test('a limit delays no job in a test, and mistakes in it are found', async () =
   const hq = newApp()
   using _ = fake(hq)
   const ran: number[] = []
-  const [own, other] = [hq.limit('own', { rate: 1, per: '1h' }), hq.limit('other', { concurrency: 1 })]
+  const [own, other] = [hq.limit('own', { rate: 1, per: '1h' }), hq.limit('other', { concurrency: 1, by: () => '' })]
   const Good = hq.job('Good', { limit: [own, { concurrency: 1 }] }, async (ctx, n: number) => {
     ran.push(await other.within(ctx, { key: n }, () => n))
   })
