@@ -93,6 +93,13 @@ test('a signal through the store changes the concurrency of a running worker; a 
   await worker.set({ concurrency: 1, capsule: 'mail' })
   expect(await reported.atLeast(1)).toEqual(['worker.set: there is no capsule "post"; there are default, mail'])
   expect(worker.concurrency).toBe(4)
+  const logged = () => t.log.lines.map(({ message }) => message).join()
+  expect(logged()).not.toContain('9 jobs')
+
+  await workers.signal(worker.identity, 'CONCURRENCY 1x default' as never)
+  await worker.set({ concurrency: 2, capsule: 'mail' })
+  await until(() => logged().includes('ignored an unknown signal'))
+  expect(logged()).not.toContain('stopping')
   doors.open()
   await t.settled()
 })

@@ -428,8 +428,11 @@ export class Worker {
     const { emit, log, report } = this.#engine
     const slots = readConcurrency(order)
     if (slots) {
-      log.info(slots, `capsule ${slots.capsule}: ${plural(slots.concurrency, 'job')} at the same time from now on`)
-      this.set(slots).catch((thrown) => report(thrown, { during: 'changing the concurrency from outside' }))
+      this.set(slots).then(
+        () =>
+          log.info(slots, `capsule ${slots.capsule}: ${plural(slots.concurrency, 'job')} at the same time from now on`),
+        (thrown) => report(thrown, { during: 'changing the concurrency from outside' }),
+      )
       return
     }
     if (order === 'TSTP') {
@@ -441,6 +444,8 @@ export class Worker {
       const attempts = this.#attempts
       const threads = { lease: this.#lease.threadId, jobs: this.#threads.running }
       void dump(this.#engine, { identity, slots, owner: this.#owner, attempts, threads })
+    } else if (order !== 'TERM' && order !== 'INT') {
+      log.warn({ order }, 'ignored an unknown signal: a worker knows TSTP, TERM, TTIN and CONCURRENCY JOBS CAPSULE')
     } else if (this.#ownsProcess && this.#stopping) {
       const { onSecondSignal = () => process.exit(1) } = this.#callbacks
       onSecondSignal()
