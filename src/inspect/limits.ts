@@ -6,8 +6,10 @@ import type { Store } from '../store/contract.ts'
 export interface LimitInfo {
   /** `job`: the limit of one job. `shared`: one of `hq.limit`. `queue`: that of a queue. `app`: that of all jobs. */
   kind: LimitKind
-  /** The name of the job, of the limit or of the queue. The limits of a job have a number from the second one on. */
+  /** The name of the job, of the limit or of the queue. */
   name: string
+  /** The position of a limit among those of its job; 1 for the other kinds. */
+  position: number
   /** Null when the limit has no keys. */
   key: string | null
   /** The jobs that run at the same time at most; null without such a limit. */

@@ -85,7 +85,8 @@ export class OverLimit extends Error {
   readonly limit: { readonly name: string }
 
   constructor(limit: { readonly name: string }) {
-    super(`the limit ${limit.name} has no room: the job waits for room in it`)
+    const { name, key } = parseStoredName(limit.name)
+    super(`limit ${name}${key === null ? '' : ` (key ${key})`} has no room: the job waits in the store`)
     this.name = 'OverLimit'
     this.limit = limit
   }
@@ -120,9 +121,10 @@ export function checkJobLimit(job: string, limit: JobLimit): void {
   const all = limitsIn(limit)
   if (all.length === 0) throw invalidOption(`${job}: limit must not be an empty list`)
   for (const one of all) if (!(one instanceof NamedLimit)) checkLimit(job, one)
-  const names = limitRules(job, limit).map((rule) => storedName(rule))
-  const twice = names.findIndex((name, i) => names.indexOf(name) !== i)
-  if (twice >= 0) throw invalidOption(`${job}: limit names ${limitRules(job, limit)[twice]?.name} twice`)
+  const rules = limitRules(job, limit)
+  const names = rules.map((rule) => storedName(rule))
+  const twice = rules.find((_, i) => names.indexOf(names[i] as string) !== i)
+  if (twice) throw invalidOption(`${job}: limit names ${twice.name} twice`)
 }
 
 /** A limit with its name, before its key is known. */
@@ -153,11 +155,25 @@ export function storedName({ kind, name, position = 1 }: Omit<LimitRule, 'option
   return key === undefined ? own : `${own}:${key}`
 }
 
+interface StoredParts {
+  kind: LimitKind
+  name: string
+  position?: string
+  key?: string
+}
+
 /** Reads what `storedName` returned. */
-export function parseStoredName(stored: string): { kind: LimitKind; name: string; key: string | null } {
-  const [, kind = 'shared', name = stored, key = null] =
-    /^(job|shared|queue|app):([^:]*)(?::(.*))?$/s.exec(stored) ?? []
-  return { kind: kind as LimitKind, name: name.replace(/%(25|3A|20)/g, decodeURIComponent), key }
+export function parseStoredName(stored: string): Required<Omit<LimitRule, 'options'>> & { key: string | null } {
+  const { groups } = /^(?<kind>job|shared|queue|app):(?<name>[^: ]*)(?: (?<position>\d+))?(?::(?<key>.*))?$/s.exec(
+    stored,
+  ) as RegExpExecArray
+  const { kind, name, position = 1, key = null } = groups as unknown as StoredParts
+  return {
+    kind,
+    name: name.replace(/%(25|3A|20)/g, decodeURIComponent),
+    position: Number(position),
+    key,
+  }
 }
 
 function limitsIn(limit: JobLimit): readonly (LimitOptions | NamedLimit)[] {

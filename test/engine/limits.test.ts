@@ -190,6 +190,7 @@ test('jobs share a named limit, and a job needs room in all of its limits', asyn
 })
 
 const INFO = {
+  position: 1,
   key: null,
   nextStart: null,
   concurrency: null,
@@ -285,8 +286,8 @@ test('wrong names and options of named limits are refused with what is right', a
   const ctx = {} as never
   await expect(api.within(ctx, {}, 5 as never)).rejects.toThrow('limit api: within needs a function')
   await expect(api.within(ctx, { wait: -1 }, () => 1)).rejects.toThrow('within: wait must be a number of seconds')
-  await expect(api.within(ctx, () => 1)).rejects.toThrow('within needs the ctx of a job that runs in a worker')
   await expect(api.within(ctx, { key: 'a' }, () => 1)).rejects.toThrow('within: key needs a limit with keys')
+  await expect(api.within(ctx, () => 1)).rejects.toThrow('within needs the ctx of a job that runs in a worker')
   expect(() => bench({ limit: { rate: 1 } })).toThrow('new Highkiq: limit needs rate and per together')
   expect(() => bench({ queues: { q: { limit: {} } } })).toThrow('new Highkiq: queues: q: limit needs concurrency')
 })
@@ -370,13 +371,13 @@ test('limits of a job, of hq.limit and of a queue with the same name do not know
   await t.work({ queues: ['Same'] })
   await began.atLeast(2)
   expect(
-    (await t.hq.limits()).map(({ kind, name, key, used, concurrency }) => [kind, name, key, used, concurrency]),
+    (await t.hq.limits()).map((one) => [one.kind, one.name, one.position, one.key, one.used, one.concurrency]),
   ).toEqual([
-    ['job', 'Same', null, 1, 1],
-    ['job', 'Same 2', null, 1, 4],
-    ['job', 'Same 2', null, 1, 5],
-    ['queue', 'Same', null, 2, 3],
-    ['shared', 'Same', 'a:b', 1, 2],
+    ['job', 'Same', 1, null, 1, 1],
+    ['job', 'Same', 2, null, 1, 4],
+    ['job', 'Same 2', 1, null, 1, 5],
+    ['queue', 'Same', 1, null, 2, 3],
+    ['shared', 'Same', 1, 'a:b', 1, 2],
   ])
   open()
 })

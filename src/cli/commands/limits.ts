@@ -8,7 +8,7 @@ import { type ShowOptions, show, withShowOptions } from '../show.ts'
 const LABELS = { job: 'job ', shared: 'limit ', queue: 'queue ', app: '' }
 
 const COLUMNS: Column<LimitInfo>[] = [
-  { title: 'LIMIT', of: ({ kind, name }) => `${LABELS[kind]}${name}` },
+  { title: 'LIMIT', of: ({ kind, name, position }) => `${LABELS[kind]}${name}${position > 1 ? ` #${position}` : ''}` },
   { title: 'KEY', of: ({ key }) => key ?? '' },
   { title: 'USED', of: ({ used, concurrency }) => (concurrency === null ? '' : count(used)), right: true },
   { title: 'MAX', of: ({ concurrency }) => (concurrency === null ? '' : count(concurrency)), right: true },

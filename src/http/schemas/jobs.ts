@@ -302,6 +302,7 @@ export const CronEntryList = s.pageOf(CronEntry)
 export const LimitInfo = s.object({
   kind: s.described(s.oneOf(['job', 'shared', 'queue', 'app']), 'shared: a limit of hq.limit; app: that of all jobs'),
   name: s.described(s.text, 'of the job, of the limit or of the queue'),
+  position: s.described(s.positive, 'of a limit among those of its job; 1 for the other kinds'),
   key: s.described(s.orNull(s.text), 'null: the limit has no keys'),
   concurrency: s.described(s.orNull(s.positive), 'the jobs that run at the same time at most'),
   rate: s.described(s.orNull(s.positive), 'the jobs that start within `per` at most'),

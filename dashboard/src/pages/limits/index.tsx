@@ -32,8 +32,8 @@ export default function Limits() {
   )
 }
 
-function keyOf({ kind, name, key }: Limit): string {
-  return JSON.stringify([kind, name, key])
+function keyOf({ kind, name, position, key }: Limit): string {
+  return JSON.stringify([kind, name, position, key])
 }
 
 function columns(): Column<Limit>[] {
@@ -42,9 +42,12 @@ function columns(): Column<Limit>[] {
       name: 'limit',
       title: t('limits.limit'),
       class: 'max',
-      cell: ({ kind, name, key }) => (
+      cell: ({ kind, name, position, key }) => (
         <>
-          <bdi class="cut">{kind === 'app' ? t('limits.kind.app') : t(`limits.kind.${kind}`, { name })}</bdi>
+          <bdi class="cut">
+            {kind === 'app' ? t('limits.kind.app') : t(`limits.kind.${kind}`, { name })}
+            {position > 1 && ` #${position}`}
+          </bdi>
           {key !== null && (
             <span class="sub cut">
               <code>{key}</code>
