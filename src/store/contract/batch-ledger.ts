@@ -127,9 +127,11 @@ export class BatchLedger {
   #changeOne({ bid, member, change, note }: Change): Change | undefined {
     const old = this.#tables.member(bid, member)
     const state = stateAfter(change)
-    const batch = old === undefined || old === state ? undefined : this.#tables.load(bid)
+    // A job that fails again has moved: from a worker back to the retries.
+    const isMoved = change === 'moved' || (change === 'retrying' && old === state)
+    const batch = old === undefined || (old === state && !isMoved) ? undefined : this.#tables.load(bid)
     if (!batch) return undefined
-    if (change === 'moved') {
+    if (isMoved) {
       batch.progressAt = this.#now
       this.#tables.save(batch)
       return undefined

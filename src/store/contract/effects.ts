@@ -137,7 +137,7 @@ export type MemberChange =
   | 'waiting'
   /** It goes on waiting, in another place. This counts as progress of the batch, and changes nothing else. */
   | 'moved'
-  /** Its attempt failed, and it runs again. */
+  /** Its attempt failed, and it runs again. Each further failure is progress of the batch, too. */
   | 'retrying'
   /** It is in the dead set. */
   | 'dead'

@@ -350,7 +350,7 @@ export const batches: Case[] = [
     },
   },
   {
-    name: 'a job that waits again keeps its batch as it is, and one that is moved is its progress',
+    name: 'a job that waits again keeps its batch as it is, and one that fails again or is moved is its progress',
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
       const owner = await t.owner()
@@ -358,6 +358,8 @@ export const batches: Case[] = [
       await t.settleAndFetch(owner, { settlements: [release(a, { effects: [effect(1, 'a', 'waiting')] })] })
       expect(await find(t, 1)).toMatchObject({ pending: 1, progressAt: NOW })
       await change(t, [1, 'a', 'retrying'])
+      await t.store.batches.apply([effect(1, 'a', 'retrying')], NOW + 3)
+      expect(await find(t, 1)).toMatchObject({ pending: 1, retrying: 1, progressAt: NOW + 3 })
       const [again] = await t.fetch(owner, 'q')
       const moved = [effect(1, 'a', 'moved'), effect(1, 'b', 'moved')]
       await t.settleAndFetch(owner, { settlements: [release(again, { effects: moved })], now: NOW + 5 })

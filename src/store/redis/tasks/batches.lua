@@ -155,9 +155,11 @@ end
 function changeMember(bid, member, change, note)
   local members = batchKey('hk:batch:' .. bid .. ':members')
   local old, state = redis.call('HGET', members, member), MEMBER_AFTER[change]
-  local batch = old and old ~= state and batchOf(bid)
+  -- A job that fails again has moved: from a worker back to the retries.
+  local isMoved = change == 'moved' or change == 'retrying' and old == state
+  local batch = old and (isMoved or old ~= state) and batchOf(bid)
   if not batch then return end
-  if change == 'moved' then return saveBatch(batch) end
+  if isMoved then return saveBatch(batch) end
   if state then redis.call('HSET', members, member, state) else redis.call('HDEL', members, member) end
   local function add(name, n) batch[name] = batch[name] + n end
   add(old == DEAD_MEMBER and 'dead' or 'pending', -1)
