@@ -119,6 +119,9 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await store.cancellations.request('new', 1000)
     expect(await redis.zcard('hk:cancelled')).toBe(100_000)
     expect(await store.cancellations.among(['0', '1', 'new'])).toEqual(['1', 'new'])
+    await store.cancellations.request(['newer', 'newest'], 1000)
+    expect(await redis.zcard('hk:cancelled')).toBe(100_000)
+    expect(await store.cancellations.among(['2', '3', 'newer', 'newest'])).toEqual(['3', 'newer', 'newest'])
   })
 
   test("cancellations expire by the server's clock, not by those of the callers", async () => {

@@ -17,10 +17,10 @@ export type CancellationState = 'requested' | 'dropped' | 'none'
 
 export interface CancellationStore {
   /**
-   * Requests that a job does not run (any more), wherever the job is, and also when there is no such job. A repeated
-   * request changes nothing. A store whose callers share its clock uses that clock, any other store uses `now`.
+   * Requests that a job, or each of some jobs, does not run (any more), wherever it is, and also when there is no such job.
+   * A repeated request changes nothing. A store whose callers share its clock uses that clock, any other store uses `now`.
    */
-  request(jid: string, now: number): Promise<void>
+  request(jids: string | readonly string[], now: number): Promise<void>
   /** Withdraws a request, and returns its state before. */
   withdraw(jid: string, now: number): Promise<CancellationState>
   /** Returns those of the jobs that have a cancellation, also one that another program has requested. */

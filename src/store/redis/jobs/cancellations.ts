@@ -19,9 +19,11 @@ const CHUNK = 1000
 const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', n: 'none' }
 
 export class Cancellations extends StorePart implements CancellationStore {
-  async request(jid: string): Promise<void> {
-    const all = [this.keys.cancelled, this.keys.cancellationVersion, this.keys.iteration(jid)]
-    const args = [jid, CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS]
+  async request(which: string | readonly string[]): Promise<void> {
+    const jids = [which].flat()
+    const iterations = jids.map((jid) => this.keys.iteration(jid))
+    const all = [this.keys.cancelled, this.keys.cancellationVersion, ...iterations]
+    const args = [CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS, ...jids]
     await this.server.run(lua.requestCancellation, all, args)
   }
 

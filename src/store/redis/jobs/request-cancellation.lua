@@ -1,28 +1,33 @@
--- Cancels a job, for us and for Sidekiq's iterable jobs. A second call changes nothing.
+-- Cancels jobs, for us and for Sidekiq's iterable jobs. A second call changes nothing.
 --
--- KEYS  1 is the cancellations, 2 is their newest version, 3 is the iteration of the job.
--- ARGV  are the job, ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations,
---       seconds for which the iteration is kept.
+-- KEYS  1 is the cancellations, 2 is their newest version; then comes the iteration of each job.
+-- ARGV  are ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations, seconds for which
+--       an iteration is kept, the jobs.
 -- include: arguments
 
-local cancelled, newest, iteration = KEYS[1], KEYS[2], KEYS[3]
-expect('zset', 'string', 'hash')
+local cancelled, newest = KEYS[1], KEYS[2]
+expect('zset', 'string')
+for i = 3, #KEYS do refuse(wrong(KEYS[i], 'hash')) end
 -- The clock of the server counts: a caller's clock that is ahead would expire all cancellations.
-local now, jid = clock(), text()
+local now = clock()
 local function whole(n) return string.format('%d', n) end
 
 -- A server at its memory limit allows this script, because the first writes are removals.
 redis.call('ZREMRANGEBYSCORE', cancelled, 1, whole(now - number()))
 redis.call('ZREMRANGEBYSCORE', cancelled, whole(number() - now), -1)
-local excess = redis.call('ZCARD', cancelled) - number()
+local excess = redis.call('ZCARD', cancelled) + #KEYS - 3 - number()
 if excess >= 0 then redis.call('ZREMRANGEBYRANK', cancelled, 0, excess) end
 
-local version = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
-if version <= 0 then
-  version = math.max(now, tonumber(redis.call('GET', newest) or 0) + 1)
-  redis.call('SET', newest, whole(version))
-  redis.call('ZADD', cancelled, whole(version), jid)
+local keptSeconds = number()
+for i = 3, #KEYS do
+  local jid, iteration = text(), KEYS[i]
+  local version = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
+  if version <= 0 then
+    version = math.max(now, tonumber(redis.call('GET', newest) or 0) + 1)
+    redis.call('SET', newest, whole(version))
+    redis.call('ZADD', cancelled, whole(version), jid)
+  end
+  redis.call('HSETNX', iteration, 'cancelled', whole(math.floor(version / 1000)))
+  if redis.call('TTL', iteration) < 0 then redis.call('EXPIRE', iteration, keptSeconds) end
 end
-redis.call('HSETNX', iteration, 'cancelled', whole(math.floor(version / 1000)))
-if redis.call('TTL', iteration) < 0 then redis.call('EXPIRE', iteration, number()) end
 return 1

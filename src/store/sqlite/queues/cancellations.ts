@@ -17,13 +17,15 @@ import { sql } from '../sql.generated.ts'
 const PRUNE_EVERY = 100
 
 export class SqliteCancellationStore extends SqliteArea implements CancellationStore {
-  readonly request: CancellationStore['request'] = (jid, now) =>
+  readonly request: CancellationStore['request'] = (jids, now) =>
     this.file.write((db) => {
       db.run(sql.cancellation.deleteOld, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
-      if (versionOf(db, jid) > 0) return
-      const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
-      db.run(sql.cancellation.set, jid, version)
-      if (version % PRUNE_EVERY === 0) db.run(sql.cancellation.prune, MAX_CANCELLATIONS)
+      for (const jid of [jids].flat()) {
+        if (versionOf(db, jid) > 0) continue
+        const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
+        db.run(sql.cancellation.set, jid, version)
+        if (version % PRUNE_EVERY === 0) db.run(sql.cancellation.prune, MAX_CANCELLATIONS)
+      }
     }, ANSWER_SECONDS)
 
   readonly withdraw: CancellationStore['withdraw'] = (jid) =>
