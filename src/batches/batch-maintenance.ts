@@ -1,6 +1,6 @@
 /**
- * Deletes old batches, goes on with cancelling, and makes sure that every batch ends: it changes members whose jobs another program has run, deleted,
- * killed or retried. One worker at a time does this.
+ * Deletes old batches, continues to cancel batches, and makes sure that every batch ends: it changes members whose jobs
+ * another program has run, deleted, killed or retried. One worker at a time does this.
  *
  * A member is changed when two walks in a row did not find its job where the batch says, and the batch had no progress
  * meanwhile. Each step of Highkiq that moves a job against the order of a walk is progress of its batch (`moved`), so a job
@@ -9,7 +9,7 @@
 
 import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { isBid, readPayload } from '../job/payload.ts'
-import type { BatchEffect, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
+import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
@@ -41,6 +41,8 @@ export class BatchMaintenance extends Maintenance {
   readonly #lostAfterMs: number
   readonly #pace: WalkPace
   readonly #cancellingPace: WalkPace
+  /** The batches being cancelled whose jobs all have a request to be cancelled. */
+  readonly #requested = new Set<string>()
   /** The changes that the last walk found due, by batch and member, with the progress of the batch. */
   #suspects = new Map<string, number>()
 
@@ -62,20 +64,32 @@ export class BatchMaintenance extends Maintenance {
     const { store, now } = this.#app
     if (!(await this.isLeader())) return
     await store.batches.prune(now(), PRUNED_AT_ONCE)
-    if (this.#cancellingPace.isDue) await this.#cancellingPace.run(() => this.#continueCancelling())
+    await this.#continueCancelling()
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk())
   }
 
-  async #continueCancelling(): Promise<'done' | 'stopped'> {
-    const bids = await this.#app.store.batches.cancelling(BATCH_PAGE)
-    if (bids.length > 0) await continueCancelling(this.#app, bids, () => this.isLeader())
-    return this.isStopping ? 'stopped' : 'done'
+  /** A batch that was cancelled since the last round does not wait. Only passes that repeat earlier ones are spaced. */
+  async #continueCancelling(): Promise<void> {
+    const { store } = this.#app
+    const cancelling = new Set<string>()
+    for await (const { items } of pages((after) => store.batches.cancelling({ after, limit: BATCH_PAGE }))) {
+      for (const bid of items) cancelling.add(bid)
+    }
+    for (const bid of this.#requested) if (!cancelling.has(bid)) this.#requested.delete(bid)
+    const isNew = this.#requested.size < cancelling.size
+    if (cancelling.size === 0 || (!isNew && !this.#cancellingPace.isDue)) return
+    await this.#cancellingPace.run(async () => {
+      const removed = await continueCancelling(this.#app, cancelling, this.#requested, () => this.isLeader())
+      // A job that moved meanwhile may have been missed, so a pass that has removed some is repeated at once.
+      return removed === 0 && !this.isStopping ? 'done' : 'stopped'
+    })
   }
 
   async #walk(): Promise<'done' | 'stopped'> {
     const suspects = new Map<string, number>()
     for await (const batches of this.#idle()) {
       const members = await this.#locate(batches)
+      if (!members) return 'stopped'
       for (const batch of batches) {
         if (!(await this.isLeader())) return 'stopped'
         await this.#check(batch, members.get(batch.bid) ?? new Map(), suspects)
@@ -91,10 +105,10 @@ export class BatchMaintenance extends Maintenance {
     const before = now() - this.#lostAfterMs
     let batches: BatchRecord[] = []
     let members = 0
-    let after: BatchRecord | undefined
+    let after: BatchProgress | undefined
     do {
-      const page = await store.batches.idle(before, { after, limit: BATCH_PAGE })
-      for (const batch of page) {
+      const { items, next } = await store.batches.idle(before, { after, limit: BATCH_PAGE })
+      for (const batch of items) {
         const open = batch.pending + batch.dead
         if (batches.length > 0 && members + open > MEMBERS_PER_WALK) {
           yield batches
@@ -104,13 +118,13 @@ export class BatchMaintenance extends Maintenance {
         batches.push(batch)
         members += open
       }
-      after = page.length < BATCH_PAGE ? undefined : page.at(-1)
+      after = next ?? undefined
     } while (after)
     if (batches.length > 0) yield batches
   }
 
-  /** Finds the jobs of open members, and returns all members. */
-  async #locate(batches: readonly BatchRecord[]): Promise<Members> {
+  /** Finds the jobs of open members, and returns all members; undefined when this process is no longer the leader. */
+  async #locate(batches: readonly BatchRecord[]): Promise<Members | undefined> {
     const { store } = this.#app
     const all: Members = new Map()
     for (const { bid } of batches) {
@@ -123,10 +137,11 @@ export class BatchMaintenance extends Maintenance {
     const needle = all.size === 1 ? `"${batches[0]?.bid}"` : '"bid"'
     for await (const { items } of jobsInOrder(store, needle)) {
       for (const member of membersOf(items, all)) member.change = member.state === 'dead' ? 'waiting' : null
-      if (!(await this.isLeader())) return all
+      if (!(await this.isLeader())) return undefined
     }
     for await (const { items } of pages((after) => store.search.scanSet('dead', needle, { after, limit: PAGE }))) {
       for (const member of membersOf(items, all)) member.change = member.state === 'dead' ? null : 'dead'
+      if (!(await this.isLeader())) return undefined
     }
     return all
   }
@@ -144,9 +159,13 @@ export class BatchMaintenance extends Maintenance {
       suspects.set(key, progressAt)
       if (this.#suspects.get(key) === progressAt) effects.push(effectOf(bid, children, id, change))
     }
-    if (effects.length === 0) return
-    const current = await store.batches.find(bid)
-    if (current?.progressAt === progressAt) await store.batches.apply(effects, now())
+    let last = progressAt
+    for (let from = 0; from < effects.length; from += PAGE) {
+      const current = await store.batches.find(bid)
+      if (current?.progressAt !== last) return
+      last = now()
+      await store.batches.apply(effects.slice(from, from + PAGE), last)
+    }
   }
 }
 

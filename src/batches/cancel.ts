@@ -1,4 +1,4 @@
-/** Cancels batches: their waiting jobs are removed, and those that run are told. */
+/** Cancels batches: their waiting jobs are removed, and those that run get a signal to stop. */
 
 import type { AppPort } from '../app/port.ts'
 import { jobsInOrder, pages } from '../inspect/walk.ts'
@@ -10,66 +10,74 @@ import { innerBatch } from './jids.ts'
 /** What cancelling uses of an app or of a worker. */
 export type Canceller = Pick<AppPort, 'store' | 'now' | 'effects' | 'keepEnd'>
 
-/** A call removes waiting jobs for so long; a worker removes the others. */
-const REMOVING_MS = 2000
+/** A call cancels for so long; a worker continues. */
+const CANCELLING_MS = 2000
 const PAGE = 500
 const CANCELLED = { kind: 'cancelled', begun: false } as const
+
+type MayContinue = () => boolean | Promise<boolean>
 
 /** Cancels a batch and those in it. @returns how many jobs were pending; @throws UNKNOWN_BATCH */
 export async function cancelBatch(app: Canceller, bid: string): Promise<number> {
   if (!(await app.store.batches.find(bid))) throw unknownBatch(bid)
-  const { bids, jobs } = await requestAll(app, [bid])
-  const end = performance.now() + REMOVING_MS
-  await removeWaiting(app, bids, async () => performance.now() < end)
+  const end = performance.now() + CANCELLING_MS
+  const mayContinue = () => performance.now() < end
+  const { bids, jobs } = await requestAll(app, [bid], mayContinue)
+  await removeWaiting(app, bids, mayContinue)
   return jobs
 }
 
-/** Goes on with batches that are being cancelled, while `isMeant` says so. */
+/**
+ * Continues to cancel batches while `mayContinue` resolves with true. It requests the cancellation of the jobs of those that
+ * are not in `requested`, and adds them to it. @returns how many waiting jobs it has removed
+ */
 export async function continueCancelling(
   app: Canceller,
-  cancelled: readonly string[],
-  isMeant: () => Promise<boolean>,
-): Promise<void> {
-  const { bids } = await requestAll(app, cancelled)
-  await removeWaiting(app, bids, isMeant)
+  cancelling: ReadonlySet<string>,
+  requested: Set<string>,
+  mayContinue: MayContinue,
+): Promise<number> {
+  const others = [...cancelling].filter((bid) => !requested.has(bid))
+  const { bids, isDone } = await requestAll(app, others, mayContinue)
+  if (!isDone) return 0
+  for (const bid of bids) requested.add(bid)
+  return removeWaiting(app, new Set([...cancelling, ...bids]), mayContinue)
 }
 
 /**
  * Marks batches, and those in them, as being cancelled, and requests the cancellation of their jobs: no worker starts one from
- * then on, wherever it moves.
+ * then on, wherever it moves. A nested batch that it has not reached counts as one job.
  */
-async function requestAll({ store, now }: Canceller, first: readonly string[]) {
-  const bids = new Set<string>()
-  const open = [...first]
+async function requestAll({ store, now }: Canceller, first: readonly string[], mayContinue: MayContinue) {
+  const bids = new Set(first)
   let jobs = 0
-  for (let bid = open.pop(); bid !== undefined; bid = open.pop()) {
-    const record = bids.has(bid) ? null : await store.batches.find(bid)
+  // The loop comes to the batches that are added meanwhile, too.
+  for (const bid of bids) {
+    const record = await store.batches.find(bid)
     if (!record) continue
-    bids.add(bid)
-    if (record.job) jobs++
+    jobs += record.pending + (record.job ? 1 : 0)
     await store.batches.cancel(bid, now())
-    for await (const { items } of pages((after) => store.batches.members(record.bid, { after, limit: PAGE }))) {
-      const requests = items.map(async ({ id, state }) => {
-        if (state === 'dead') return
-        const inner = await innerBatch(store.batches, id)
-        if (inner !== undefined) return void open.push(inner)
-        jobs++
-        await store.cancellations.request(id, now())
-      })
-      await Promise.all(requests)
+    for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
+      const pending = items.filter(({ state }) => state !== 'dead')
+      const inner = await Promise.all(pending.map(({ id }) => innerBatch(store.batches, id)))
+      for (const one of inner) {
+        if (one === undefined || bids.has(one)) continue
+        bids.add(one)
+        jobs--
+      }
+      const jids = pending.flatMap(({ id }, i) => (inner[i] === undefined ? [id] : []))
+      if (jids.length > 0) await store.cancellations.request(jids, now())
+      if (!(await mayContinue())) return { bids, jobs, isDone: false }
     }
   }
-  return { bids, jobs }
+  return { bids, jobs, isDone: true }
 }
 
-/** Removes the waiting jobs of batches, page by page. */
-async function removeWaiting(
-  app: Canceller,
-  bids: ReadonlySet<string>,
-  isMeant: () => Promise<boolean>,
-): Promise<void> {
+/** Removes the waiting jobs of batches, page by page. @returns how many */
+async function removeWaiting(app: Canceller, bids: ReadonlySet<string>, mayContinue: MayContinue): Promise<number> {
   const { store, now } = app
   const [only] = bids
+  let removed = 0
   const swapsOf = <Item extends { text: string }>(items: readonly Item[]) =>
     items.flatMap((item) => {
       const payload = readPayload(item.text)
@@ -77,7 +85,11 @@ async function removeWaiting(
       return { ...item, to: null, payload, effects: app.effects(payload, CANCELLED) }
     })
   const keepEnds = async (swaps: ReturnType<typeof swapsOf>, answers: readonly SwapAnswer[]) => {
-    for (const [i, { payload }] of swaps.entries()) if (answers[i] === 'ok') await app.keepEnd(payload, CANCELLED)
+    for (const [i, { payload }] of swaps.entries()) {
+      if (answers[i] !== 'ok') continue
+      removed++
+      await app.keepEnd(payload, CANCELLED)
+    }
   }
   for await (const page of jobsInOrder(store, bids.size === 1 ? `"${only}"` : '"bid"')) {
     if ('set' in page) {
@@ -87,6 +99,7 @@ async function removeWaiting(
       const pulls = swapsOf(page.items)
       await keepEnds(pulls, await store.search.pull(page.queue, pulls, now()))
     }
-    if (!(await isMeant())) return
+    if (!(await mayContinue())) break
   }
+  return removed
 }

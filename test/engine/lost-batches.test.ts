@@ -1,16 +1,18 @@
 import { type JobContext, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
+import { batchMembers } from '#dist/batches/batch-plugin.js'
+import type { Canceller } from '#dist/batches/cancel.js'
 import { type Bench, bench, until } from './bench.ts'
 
-/** Maintenance that changes a member in its second walk, and walks again at once. */
-function checkOf({ hq, clock }: Bench): () => Promise<void> {
+/** Maintenance that changes a member in its second walk. Without `walkingPart` it walks again at once. */
+function checkOf({ hq, clock }: Bench, walkingPart = 1e9): () => Promise<void> {
   const report = (thrown: unknown) => {
     throw thrown
   }
-  const unused = { effects: () => undefined, keepEnd: async () => {} }
-  const options = { everySeconds: 1, lostAfterMs: 0, walkingPart: 1e9 }
-  const maintenance = new BatchMaintenance({ store: hq.store, now: clock.now, report, ...unused }, options)
+  const effects: Canceller['effects'] = (payload, outcome) => batchMembers.effects?.(payload, outcome, clock.now)
+  const app = { store: hq.store, now: clock.now, effects, keepEnd: async () => {}, report }
+  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart })
   onTestFinished(() => maintenance.stop())
   clock.ahead = 10
   return () => maintenance.run()
@@ -129,4 +131,76 @@ test('a flow in a batch is not lost while its children run', async () => {
   for (let i = 0; i < 3; i++) await check()
   expect(await t.hq.batches.get(bid)).toMatchObject({ pending: 1, failed: 0 })
   await expect(t.hq.flow({ ...flow, job: Work.set({ jid: 'mine', unique: false }) })).rejects.toThrow(/leave jid out/)
+})
+
+/** Returns how many jobs each call has requested to cancel. */
+function requestsOf({ hq }: Bench, onRequest = () => {}): number[] {
+  const { cancellations } = hq.store
+  const { request } = cancellations
+  const sizes: number[] = []
+  cancellations.request = (jids, now) => {
+    sizes.push([jids].flat().length)
+    onRequest()
+    return request.call(cancellations, jids, now)
+  }
+  return sizes
+}
+
+test('a worker cancels a batch in its next round, however long it has walked for another one', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', () => {})
+  const bids = [await t.hq.batch({}, () => Work.performIn(1e6)), await t.hq.batch({}, () => Work.performIn(1e6))]
+  const anHourPerWalk = checkOf(t, 1e-9)
+  await anHourPerWalk()
+  for (const bid of bids) {
+    await t.hq.store.batches.cancel(bid, t.clock.now())
+    await anHourPerWalk()
+    expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', cancelling: false })
+  }
+})
+
+test('a worker that repeats a pass through cancelled batches requests the cancellation of no job again', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', () => {})
+  const requests = requestsOf(t)
+  const check = checkOf(t, 1e-9)
+  const bid = await t.hq.batch({}, () => Work.performBulk([[], []]))
+  for (let i = 0; i < 2; i++) await moveAsOthers(t, null)
+  await t.hq.store.batches.cancel(bid, t.clock.now())
+  for (let i = 0; i < 3; i++) await check()
+  expect(requests).toEqual([2])
+  expect(await t.hq.batches.get(bid)).toMatchObject({ cancelling: true, pending: 2 })
+})
+
+test('a call that cancels a large batch returns after a few seconds, and a worker does the rest', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', (_ctx, _n: number) => {})
+  const rows = Array.from({ length: 1200 }, (_, n): [number] => [n])
+  const bid = await t.hq.batch({}, () => Work.performBulk(rows))
+  const { now } = performance
+  onTestFinished(() => {
+    performance.now = now
+  })
+  const requests = requestsOf(t, () => {
+    performance.now = () => now.call(performance) + 10_000
+  })
+  expect(await t.hq.batches.cancel(bid)).toBe(1200)
+  expect(requests).toEqual([500])
+  const { pending = 0 } = (await t.hq.batches.get(bid)) ?? {}
+  expect(pending).toBeGreaterThan(0)
+  await checkOf(t)()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1200, cancelling: false })
+})
+
+test('many jobs of a batch that another program has deleted have failed after two walks', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', (_ctx, _n: number) => {})
+  const rows = Array.from({ length: 1200 }, (_, n): [number] => [n])
+  const bid = await t.hq.batch({}, () => Work.performBulk(rows))
+  const texts = await t.hq.store.jobs.peek('default', 0, 1200)
+  const gone = texts.map((text) => ({ text, to: null }))
+  expect(await t.hq.store.search.pull('default', gone, t.clock.now())).toHaveLength(1200)
+  const check = checkOf(t)
+  for (let i = 0; i < 2; i++) await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1200 })
 })

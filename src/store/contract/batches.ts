@@ -115,6 +115,8 @@ export interface BatchRefusal {
   member?: string | undefined
 }
 
+export type BatchProgress = Pick<BatchRecord, 'progressAt' | 'bid'>
+
 /** Reads batches. */
 export interface BatchReader {
   find(bid: string): Promise<BatchRecord | null>
@@ -146,15 +148,18 @@ export interface BatchStore extends BatchReader {
    * unknown batch changes nothing.
    */
   cancel(bid: string, now: number): Promise<void>
-  /** Returns batches that are being cancelled, at most `limit`. */
-  cancelling(limit: number): Promise<string[]>
+  /** Returns a page of the batches that are being cancelled, in any order, as `members` does. */
+  cancelling(page: { after?: string | undefined; limit: number }): Promise<{ items: string[]; next: string | null }>
   /** Applies effects without a job, for members whose jobs are nowhere. */
   apply(effects: readonly BatchEffect[], now: number): Promise<void>
-  /** Returns batches with open members and no progress since `before`, by (progressAt, bid) from behind `after`. */
+  /**
+   * Returns batches with open members and no progress since `before`, by (progressAt, bid) from behind `after`. `next` is
+   * the `after` of the next page; null: it was the last one.
+   */
   idle(
     before: number,
-    page: { after?: Pick<BatchRecord, 'progressAt' | 'bid'> | undefined; limit: number },
-  ): Promise<BatchRecord[]>
+    page: { after?: BatchProgress | undefined; limit: number },
+  ): Promise<{ items: BatchRecord[]; next: BatchProgress | null }>
   /** Deletes at most `limit` batches that are kept no longer, and returns how many. */
   prune(now: number, limit: number): Promise<number>
 }

@@ -80,17 +80,20 @@ export class Batches extends StorePart implements BatchStore {
     await this.server.runCall(lua.batchCancel, now, [], [], (call) => call.add(bid))
   }
 
-  cancelling(limit: number): Promise<string[]> {
-    return this.server.call((client) => client.zrange(this.keys.cancellingBatches, '0', String(limit - 1)))
+  async cancelling({ after = '0', limit }: Parameters<BatchStore['cancelling']>[0]) {
+    const key = this.keys.cancellingBatches
+    const [next, flat] = await this.server.call((client) => client.zscan(key, after, 'COUNT', Math.max(limit, PAGE)))
+    return { items: pairs(flat).map(([bid]) => String(bid)), next: next === '0' ? null : next }
   }
 
-  async idle(before: number, { after, limit }: Parameters<BatchStore['idle']>[1]): Promise<BatchRecord[]> {
-    const found = await this.#entries(this.keys.openBatches, [
-      '',
-      limit,
-      ...(after ? [after.progressAt, after.bid] : []),
-    ])
-    return this.#records(found.flatMap(({ bid, score }) => (score < before ? [bid] : [])))
+  async idle(before: number, { after, limit }: Parameters<BatchStore['idle']>[1]) {
+    const from = after ? [after.progressAt, after.bid] : []
+    const page = await this.#entries(this.keys.openBatches, ['', limit, ...from])
+    const found = page.filter(({ score }) => score < before)
+    // A batch whose record another program has deleted is not returned, and does not end the walk.
+    const items = await this.#records(found.map(({ bid }) => bid))
+    const last = found.length === limit ? found.at(-1) : undefined
+    return { items, next: last ? { progressAt: last.score, bid: last.bid } : null }
   }
 
   async prune(now: number, limit: number): Promise<number> {

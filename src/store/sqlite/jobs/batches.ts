@@ -62,13 +62,17 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
   readonly cancel: BatchStore['cancel'] = (bid, now) =>
     this.file.write((db) => new BatchLedger(db.get(Batches), now).cancel(bid), ANSWER_SECONDS)
 
-  readonly cancelling: BatchStore['cancelling'] = (limit) =>
-    this.file.read((db) => db.all<{ bid: string }>(sql.batch.cancelling, limit).map(({ bid }) => bid))
+  readonly cancelling: BatchStore['cancelling'] = ({ after = '', limit }) =>
+    this.file.read((db) => {
+      const items = db.all<{ bid: string }>(sql.batch.cancelling, after, limit).map(({ bid }) => bid)
+      return { items, next: items.length === limit ? (items.at(-1) ?? null) : null }
+    })
 
   readonly idle: BatchStore['idle'] = (before, { after, limit }) =>
     this.file.read((db) => {
       const from = after ? [after.progressAt, after.bid] : [Number.MIN_SAFE_INTEGER, '']
-      return db.all<BatchRow>(sql.batch.idle, before, ...from, limit).map(recordOf)
+      const items = db.all<BatchRow>(sql.batch.idle, before, ...from, limit).map(recordOf)
+      return { items, next: items.length === limit ? (items.at(-1) ?? null) : null }
     })
 
   readonly prune: BatchStore['prune'] = async (now, limit) => {

@@ -42,7 +42,7 @@ SELECT * FROM batch_record WHERE pending + dead > 0 AND progressAt < ? AND (prog
 ORDER BY progressAt, bid LIMIT ?;
 
 -- cancelling: returns batches that are being cancelled.
-SELECT bid FROM batch WHERE cancelling = 1 ORDER BY progress_at LIMIT ?;
+SELECT bid FROM batch WHERE cancelling = 1 AND bid > ? ORDER BY bid LIMIT ?;
 
 -- someOpen: returns a row if any batch has open members.
 SELECT 1 FROM batch WHERE pending + dead > 0 LIMIT 1;
