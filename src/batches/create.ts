@@ -19,6 +19,7 @@ import {
 
 /** How a job went to the dead set, as its payload and its parent's notes say. */
 const CHILD_FAILED = { class: 'ChildFailed', message: 'a child of this job is dead, or ended without success' }
+
 /** The batch whose function runs. */
 export interface OpenBatch {
   readonly bid: string
@@ -30,7 +31,7 @@ export async function createBatch(
   options: BatchOptions,
   work: (batch: OpenBatch) => unknown,
 ): Promise<string> {
-  const { keep, meta } = readBatchOptions(options)
+  const { keep } = readBatchOptions(options)
   if (typeof work !== 'function') {
     throw invalidOption('hq.batch: the second argument must be a function that pushes the jobs of the batch')
   }
@@ -47,6 +48,9 @@ export async function createBatch(
       'onComplete' | 'onSuccess' | 'onDeath',
       BatchJob | null
     >
+    // Client middleware may have stopped a callback, which the batch then does not name.
+    const passed = Object.entries(options).filter(([name]) => callbacks[name as keyof typeof callbacks] !== null)
+    const { meta } = readBatchOptions(Object.fromEntries(passed))
     own.batches.push({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
     if (outer) outer.add({ bid: outer.bid, id: bid, item: null })
     await app.client.inBatch(own, () => work({ bid }))
@@ -54,10 +58,13 @@ export async function createBatch(
   return bid
 }
 
-/** Adds the jobs that `work` pushes to a batch. @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws; then nothing is stored */
+/**
+ * Adds the jobs that `work` pushes to a batch.
+ * @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws; then nothing is stored
+ */
 export async function addToBatch(app: AppPort, bid: string, work: () => unknown): Promise<void> {
   if (typeof work !== 'function') {
-    throw invalidOption('ctx.batch.add: the argument must be a function that pushes the jobs to add')
+    throw invalidOption('ctx.batch.add and hq.batches.add take a function that pushes the jobs to add')
   }
   await storeBatches(app, bid, (own) => app.client.inBatch(own, work))
 }

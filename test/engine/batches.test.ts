@@ -311,6 +311,16 @@ test('the callbacks of a nested batch belong to the batch around it, and add the
   expect(said).toEqual(['first', `next of ${inner}`, 'second', expect.stringMatching(/^complete/), `success ${outer}`])
 })
 
+test('a callback that client middleware stops is not among the callbacks of its batch', async () => {
+  const t = bench()
+  const { Work, all, Death } = jobs(t)
+  t.hq.client.use(async (job, next) => (job.class === 'complete' ? null : next()))
+  const bid = await t.hq.batch({ ...all, data: [1] }, () => Work.performAsync('a'))
+  const { callbacks = [], data } = (await t.hq.batches.get(bid)) ?? {}
+  expect(callbacks.map(({ when }) => when)).toEqual(['onSuccess', 'onDeath'])
+  expect([callbacks[1]?.job, data]).toEqual([Death.name, [1]])
+})
+
 test('an empty batch succeeds at once', async () => {
   const t = bench()
   const { heard, all } = jobs(t)
