@@ -2,6 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { BatchAccess, ChildResult } from '../job/context.ts'
+import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import type { BatchMember, BatchReader, BatchRecord, ChildFailure } from '../store/contract.ts'
@@ -29,7 +30,10 @@ export interface Batch
   data: unknown
   /** The job of a flow that waits for the members; null when none waits. */
   waiting: { jid: string; queue: string; onChildFailure: ChildFailure } | null
-  /** The callbacks. `pushedAt` is null before the push; after it `hq.find` finds the job by its `jid` until it has ended. */
+  /**
+   * The callbacks. `pushedAt` is null before the push; after it `hq.find` finds the job by its `jid` until it has ended. A
+   * callback that was dropped, because the batch around this one was being cancelled, has the time of the drop.
+   */
   callbacks: { when: (typeof CALLBACKS)[number]; job: string; jid: string; pushedAt: Date | null }[]
   createdAt: Date
   /** When a member changed last. */
@@ -51,6 +55,7 @@ export interface BatchMeta {
 }
 
 const PAGE = 100
+
 /** A member as people read it. */
 export interface MemberSummary extends BatchMember {
   /** The bid of a nested batch, or of the batch in which the job waits as the parent in a flow; else null. */
@@ -129,7 +134,10 @@ export class Batches {
     return { items: await Promise.all(items.map(summary)), next }
   }
 
-  /** Adds the jobs that `work` pushes to a batch that has not ended. @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws */
+  /**
+   * Adds the jobs that `work` pushes to a batch that has not ended.
+   * @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws
+   */
   add(bid: string, work: () => unknown): Promise<void> {
     checkText('hq.batches.add: a bid', bid)
     return addToBatch(this.#app, bid, work)
@@ -137,11 +145,17 @@ export class Batches {
 
   /**
    * Cancels the pending jobs of a batch, and of the batches in it. Waiting jobs are removed: within a call of a few seconds, or
-   * soon after by a worker. Jobs that run are told to stop. The batch takes no more jobs, and ends with its last job.
-   * @returns how many jobs were pending; @throws UNKNOWN_BATCH
+   * soon after by a worker. The signal of running jobs is aborted. The batch takes no more jobs, and ends with its last job.
+   * @returns how many jobs were pending; a nested batch that the call has not reached counts as one.
+   * @throws UNKNOWN_BATCH; INVALID_OPTION in a test mode
    */
   async cancel(bid: string): Promise<number> {
     checkText('hq.batches.cancel: a bid', bid)
+    if (this.#app.client.testing.current) {
+      throw invalidOption(
+        'hq.batches.cancel: fake and inline can cancel no batch: test it with a store, such as sqlite:',
+      )
+    }
     return cancelBatch(this.#app, bid)
   }
 }

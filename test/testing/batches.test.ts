@@ -66,3 +66,12 @@ test('inline: the callbacks run before hq.batch resolves, and an error of a job 
   expect(ran).toEqual(['a', 'complete', 'success'])
   await expect(hq.batch(all, () => Work.performAsync('fails'))).rejects.toThrow('no')
 })
+
+test('fake and inline: hq.batches.cancel is refused, and asks no store', async () => {
+  const { hq, Work } = newApp()
+  for (const mode of [fake, inline]) {
+    using _ = mode(hq)
+    const bid = await hq.batch({}, () => Work.performAsync('a'))
+    await expect(hq.batches.cancel(bid)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  }
+})
