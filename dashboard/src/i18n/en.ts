@@ -679,7 +679,7 @@ export const en = {
   'ordered.killAct': { one: 'Kill {n} id', other: 'Kill {n} ids' },
   'ordered.deleteAct': { one: 'Delete {n} id', other: 'Delete {n} ids' },
 
-  // Cron
+  // Limits
   'limits.title': 'Limits',
   'limits.none': 'No limit in use',
   'limits.noneWhat': 'A limit says how many jobs run at the same time, or start within a time:',
@@ -696,6 +696,8 @@ export const en = {
   'limits.kind.shared': 'limit {name}',
   'limits.kind.queue': 'queue {name}',
   'limits.kind.app': 'all jobs',
+
+  // Unique locks
   'locks.title': 'Unique locks',
   'locks.none': 'No unique job waits or runs',
   'locks.noneWhat': 'A unique job is pushed once while it waits or runs:',
@@ -706,6 +708,8 @@ export const en = {
   'locks.release': 'Release',
   'locks.released': 'Lock {key} is released; job {jid} stays',
   'locks.gone': 'Lock {key} was free already',
+
+  // Events
   'events.since': 'since {at}',
   'events.begins': 'begins with new events, in about two seconds',
   'events.pause': 'Pause',
@@ -728,6 +732,8 @@ export const en = {
   'events.kind.retried': 'retried',
   'events.kind.died': 'died',
   'events.kind.cancelled': 'cancelled',
+
+  // Batches
   'batches.title': 'Batches',
   'batches.none': 'No batch',
   'batches.noneWhat': 'A batch is a group of jobs with callbacks at their end:',
@@ -759,6 +765,7 @@ export const en = {
   'batches.member.retrying': 'will be retried',
   'batches.member.dead': 'dead',
 
+  // Cron
   'cron.title': 'Cron',
   'cron.none': 'No cron entry',
   'cron.noneWhat': 'An entry appears when a worker of the app that defines it starts:',

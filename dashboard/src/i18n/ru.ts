@@ -957,7 +957,7 @@ export const ru: Texts = {
     other: 'Удалить {n} id',
   },
 
-  // Cron
+  // Limits
   'limits.title': 'Лимиты',
   'limits.none': 'Лимиты не используются',
   'limits.noneWhat': 'Лимит задаёт, сколько задач выполняется одновременно или запускается за время:',
@@ -974,6 +974,8 @@ export const ru: Texts = {
   'limits.kind.shared': 'лимит {name}',
   'limits.kind.queue': 'очередь {name}',
   'limits.kind.app': 'все задачи',
+
+  // Unique locks
   'locks.title': 'Блокировки',
   'locks.none': 'Уникальных задач нет',
   'locks.noneWhat': 'Пока уникальная задача ждёт или выполняется, второй такой не будет:',
@@ -984,6 +986,8 @@ export const ru: Texts = {
   'locks.release': 'Снять',
   'locks.released': 'Блокировка {key} снята; задача {jid} осталась',
   'locks.gone': 'Блокировка {key} уже свободна',
+
+  // Events
   'events.since': 'с {at}',
   'events.begins': 'начнётся с новых событий примерно через две секунды',
   'events.pause': 'Пауза',
@@ -1006,6 +1010,8 @@ export const ru: Texts = {
   'events.kind.retried': 'повтор',
   'events.kind.died': 'умерло',
   'events.kind.cancelled': 'отменено',
+
+  // Batches
   'batches.title': 'Группы задач',
   'batches.none': 'Групп нет',
   'batches.noneWhat': 'Группа – это задачи, после которых запускаются другие:',
@@ -1037,6 +1043,7 @@ export const ru: Texts = {
   'batches.member.retrying': 'будет повторена',
   'batches.member.dead': 'мёртвая',
 
+  // Cron
   'cron.title': 'Расписание',
   'cron.none': 'По часам ничего не запускается',
   'cron.noneWhat': 'Записи появятся, когда запустится рабочий процесс приложения, где они заданы:',

@@ -657,7 +657,7 @@ export const zh: Texts = {
   'ordered.killAct': { other: '送入 {n} 个 id' },
   'ordered.deleteAct': { other: '删除 {n} 个 id' },
 
-  // Cron
+  // Limits
   'limits.title': '限额',
   'limits.none': '没有使用中的限额',
   'limits.noneWhat': '限额规定同时运行或在一段时间内开始的作业数量：',
@@ -674,6 +674,8 @@ export const zh: Texts = {
   'limits.kind.shared': '限额 {name}',
   'limits.kind.queue': '队列 {name}',
   'limits.kind.app': '所有作业',
+
+  // Unique locks
   'locks.title': '唯一锁',
   'locks.none': '没有唯一作业在等待或运行',
   'locks.noneWhat': '唯一作业在等待或运行期间只会推入一次：',
@@ -684,6 +686,8 @@ export const zh: Texts = {
   'locks.release': '释放',
   'locks.released': '锁 {key} 已释放；作业 {jid} 保留',
   'locks.gone': '锁 {key} 已经释放',
+
+  // Events
   'events.since': '自 {at} 起',
   'events.begins': '约两秒后从新事件开始',
   'events.pause': '暂停',
@@ -706,6 +710,8 @@ export const zh: Texts = {
   'events.kind.retried': '将重试',
   'events.kind.died': '已终止',
   'events.kind.cancelled': '已取消',
+
+  // Batches
   'batches.title': '批次',
   'batches.none': '没有批次',
   'batches.noneWhat': '批次是一组作业，结束后会触发回调：',
@@ -737,6 +743,7 @@ export const zh: Texts = {
   'batches.member.retrying': '将重试',
   'batches.member.dead': '死信',
 
+  // Cron
   'cron.title': '定时',
   'cron.none': '没有定时任务',
   'cron.noneWhat': '定义条目的应用启动工作进程后，条目会出现在这里：',

@@ -105,9 +105,9 @@ export interface BatchPush {
 export const MOST_NESTED = 500
 
 /**
- * Why a push of batches was refused. `unknown`, `ended`: the batch `bid`, which is to get members, is not there, or has no
- * pending member. `cancelled`: it is being cancelled. `repeated`: the batch would have the open member `member` twice. `too-deep`: the new batch `bid` would be
- * inside MOST_NESTED others.
+ * Why a push of batches was refused. `unknown`: the store has no batch `bid`. `ended`: the batch has no pending member.
+ * `cancelled`: it is being cancelled. `repeated`: the batch would have the open member `member` twice. `too-deep`: the new
+ * batch `bid` would be inside MOST_NESTED others.
  */
 export interface BatchRefusal {
   reason: 'unknown' | 'ended' | 'cancelled' | 'repeated' | 'too-deep'

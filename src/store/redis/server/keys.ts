@@ -34,7 +34,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     batches: `${prefix}hk:batches`,
     openBatches: `${prefix}hk:batches:open`,
     endedBatches: `${prefix}hk:batches:ended`,
-    /** Sorted set of the batches that are being cancelled, by their last progress. */
+    /** Sorted set of the batches that are being cancelled, by their last `cancel`. */
     cancellingBatches: `${prefix}hk:batches:cancelling`,
     /** Hash of a batch, its open members, and its notes; see batches.lua, which makes these names, too. */
     batch: (bid: string) => `${prefix}hk:batch:${bid}`,

@@ -1,9 +1,9 @@
 -- Creates batches with their first members, adds members to earlier ones, and stores jobs: all of it or nothing.
 --
 -- KEYS  1 is queues, 2 is the set of all batches; then the keys that items name.
--- ARGV  begin as in moves-open.lua; then come most batches inside each other, number of new batches, and of each: bid, createdAt, parent or "", number of
---       further values, these values as field, value; number of batches that get members, and of each: bid, number of members,
---       members; number of jobs, and the item (moves.lua) of each.
+-- ARGV  begin as in moves-open.lua; then come most batches inside each other, number of new batches, and of each: bid,
+--       createdAt, parent or "", number of further values, these values as field, value; number of batches that get members,
+--       and of each: bid, number of members, members; number of jobs, and the item (moves.lua) of each.
 -- Returns "ok"; "exists" when the first new batch exists; or the reason of a refusal, the bid, and for "repeated" the member.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 

@@ -46,7 +46,7 @@ local function saveBatch(batch)
   end
 end
 
--- A push refuses more batches inside each other.
+-- A guard against a cycle: a push refuses so many batches inside each other.
 local MOST_WALKED = 1000
 
 local function depthOf(bid)
