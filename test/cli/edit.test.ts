@@ -28,10 +28,12 @@ test('the locks of unique jobs are listed and released', { timeout: 60_000 }, as
   const [lock, ...others] = await folder.json<{ key: string; jid: string }[]>('locks', 'list')
   expect([lock, others]).toMatchObject([{ jid, endsAt: null }, []])
   expect((await folder.run(['locks', 'list'])).stdout).toMatch(/^KEY +JID +ENDS\n.*with its job\n/)
+  const release = (holder: string | null) => folder.run(['locks', 'release', lock?.key ?? '', holder ?? ''])
+  expect(await release('another')).toMatchObject({ code: 1 })
   const released = { code: 0, stdout: `released: job ${jid} has it no longer\n` }
-  expect(await folder.run(['locks', 'release', lock?.key ?? ''])).toMatchObject(released)
-  expect(await folder.run(['locks', 'release', lock?.key ?? ''])).toMatchObject({
+  expect(await release(jid)).toMatchObject(released)
+  expect(await release(jid)).toMatchObject({
     code: 1,
-    stderr: `highkiq: no lock has the key ${lock?.key}: highkiq locks list shows the locks that are held\n`,
+    stderr: `highkiq: job ${jid} has no lock ${lock?.key}: highkiq locks list shows the locks that are held\n`,
   })
 })

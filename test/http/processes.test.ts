@@ -141,7 +141,10 @@ test('the locks of unique jobs are listed and released', async () => {
     .performAsync()
   const { items } = (await t.call('GET', '/api/v1/locks')).body
   expect(items).toEqual([{ key: 'jid:a:1', jid, endsAt: null, outlivesJob: false }])
-  expect((await t.call('POST', '/api/v1/locks/jid%3Aa%3A1/release')).body).toEqual({ done: 1, refused: 0 })
-  expect((await t.call('POST', '/api/v1/locks/jid%3Aa%3A1/release')).body).toMatchObject({ done: 0, refused: 1 })
+  const release = (query: string) => t.call('POST', `/api/v1/locks/jid%3Aa%3A1/release${query}`)
+  expect((await release('')).status).toBe(400)
+  expect((await release('?jid=b')).body).toMatchObject({ done: 0, refused: 1 })
+  expect((await release('?jid=a:1')).body).toEqual({ done: 1, refused: 0 })
+  expect((await release('?jid=a:1')).body).toMatchObject({ done: 0, refused: 1 })
   expect((await t.call('GET', '/api/v1/locks?limit=1')).body).toEqual({ items: [], next: null })
 })

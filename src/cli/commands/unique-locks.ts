@@ -18,7 +18,7 @@ const RELEASE_EXAMPLES = `
 The job that has the lock stays. The next push of such a job is stored beside it.
 
 Example:
-  highkiq locks release 9c1rVbm3T2eX4Qh0uZsL1A
+  highkiq locks release 9c1rVbm3T2eX4Qh0uZsL1A 2b8f1c0d9e7a6b5c4d3e2f10
 `
 
 export function register(program: Command): void {
@@ -35,17 +35,17 @@ export function register(program: Command): void {
     locks
       .command('release')
       .description('release a lock, for a job that will not release it')
-      .argument('<key>', 'key of the lock'),
+      .argument('<key>', 'key of the lock')
+      .argument('<jid>', 'job that has the lock'),
   )
     .option('--json', 'as JSON')
     .addHelpText('after', RELEASE_EXAMPLES)
-    .action((key: string, { json, ...options }: AppOptions) =>
+    .action((key: string, jid: string, { json, ...options }: AppOptions) =>
       withExistingStore(options, async (hq) => {
-        const lock = (await all(hq.uniqueLocks)).find((one) => one.key === key)
-        if (!lock || !(await hq.uniqueLocks.release(lock))) {
-          throw new CliError(`no lock has the key ${key}: highkiq locks list shows the locks that are held`)
+        if (!(await hq.uniqueLocks.release({ key, jid }))) {
+          throw new CliError(`job ${jid} has no lock ${key}: highkiq locks list shows the locks that are held`)
         }
-        printResult(json, { key, jid: lock.jid }, `released: job ${lock.jid} has it no longer`)
+        printResult(json, { key, jid }, `released: job ${jid} has it no longer`)
       }),
     )
 }

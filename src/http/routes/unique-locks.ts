@@ -1,7 +1,7 @@
 /** Routes of the locks of unique jobs. */
 
 import { json } from '../server/answer.ts'
-import { integer } from '../server/parameter.ts'
+import { integer, text } from '../server/parameter.ts'
 import { get, ok, post, type Route } from '../server/route.ts'
 
 export const UNIQUE_LOCK_ROUTES: Route[] = [
@@ -19,16 +19,15 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     },
   }),
   post('/api/v1/locks/{key}/release', {
-    summary: 'Releases a lock; the job that has it stays',
+    summary: 'Releases a lock if this job has it; the job stays',
+    query: { jid: { ...text('the job that has the lock'), required: true } },
     answers: ok('Acted', 'The result'),
-    async run({ hq, audit, path: { key } }) {
-      for await (const lock of hq.uniqueLocks) {
-        if (lock.key !== key) continue
-        const isReleased = await hq.uniqueLocks.release(lock)
-        audit({ count: isReleased ? 1 : 0, jids: [lock.jid] })
-        if (isReleased) return json({ done: 1, refused: 0 })
-      }
-      return json({ done: 0, refused: 1, error: 'no lock has this key' })
+    async run({ hq, audit, path: { key = '' }, query: { jid = '' } }) {
+      const isReleased = await hq.uniqueLocks.release({ key, jid })
+      audit({ count: isReleased ? 1 : 0, jids: [jid] })
+      return json(
+        isReleased ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'this job has no lock of this key' },
+      )
     },
   }),
 ]

@@ -81,7 +81,7 @@ function columns(reload: () => Promise<void>): Column<UniqueLock>[] {
 
 function Release({ lock: { key, jid }, reload }: { lock: UniqueLock; reload(): Promise<void> }) {
   const release = async () => {
-    const released = tell<Acted>('POST', `/locks/${encoded(key)}/release`)
+    const released = tell<Acted>('POST', `/locks/${encoded(key)}/release`, undefined, { jid })
     await doing(released, ({ done }) => t(done > 0 ? 'locks.released' : 'locks.gone', { key, jid }))
     await reload()
   }
