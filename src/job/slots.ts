@@ -1,4 +1,4 @@
-/** Changes the number of jobs that a capsule of a worker runs at the same time. */
+/** The options that change how many jobs a capsule of a worker runs at the same time, and their check. */
 
 import { invalidOption } from './errors.ts'
 import { checkOptions, shown } from './options.ts'

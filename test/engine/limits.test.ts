@@ -438,9 +438,9 @@ test('a dead set that the worker can not prune does not keep the slots of dead w
   const [reported, released] = [new Heard<string>(), new Heard<true>()]
   t.hq.onError((error) => reported.say((error as Error).message))
   jobSets.prune = () => Promise.reject(new Error('no prune'))
-  const { tidy } = limits
-  limits.tidy = async () => {
-    await tidy.call(limits)
+  const { releaseOrphanedSlots } = limits
+  limits.releaseOrphanedSlots = async () => {
+    await releaseOrphanedSlots.call(limits)
     released.say(true)
   }
   await t.work()

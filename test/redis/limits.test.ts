@@ -71,7 +71,7 @@ onRedis('limits on Redis', () => {
     await t.acquire('1')
     await t.store.workers.claim('A', null)
     expect(await t.redis.exists('hk:slots:api')).toBe(1)
-    await t.store.limits.tidy()
+    await t.store.limits.releaseOrphanedSlots()
     expect(await t.redis.exists('hk:slots:api', 'hk:limits')).toBe(0)
   })
 

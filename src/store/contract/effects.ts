@@ -100,7 +100,7 @@ export interface KeepUniqueEffect {
   due?: number
 }
 
-/** Frees the slot of an attempt. It is idempotent. */
+/** Releases the slot of an attempt. It is idempotent. */
 export interface ReleaseSlotEffect {
   kind: 'release-slot'
   limit: string

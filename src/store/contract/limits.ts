@@ -56,7 +56,7 @@ export interface DueLimits {
 export const START_AHEAD_MS = 20
 /** The most waiting jobs of one limit that `due` counts. */
 export const LIMIT_BATCH = 100
-/** After this time a limit whose jobs wait for room is checked again, also when no slot was freed. */
+/** After this time a limit whose jobs wait for room is checked again, also when no slot was released. */
 export const SLOT_CHECK_MS = 5000
 /** No limit is checked later than after this time. */
 export const LONGEST_CHECK_MS = 60_000
@@ -69,22 +69,22 @@ export const SLIDING_BUCKETS = 100
 export interface LimitStore {
   /**
    * Takes for each attempt of an owner a slot and a start of all its limits, or nothing. An attempt that has a slot since an
-   * earlier call keeps it. The effect `release-slot` frees it. Without a lease the owner gets nothing. A call that fails
+   * earlier call keeps it. The effect `release-slot` releases it. Without a lease the owner gets nothing. A call that fails
    * leaves no slot behind, even when the store carries it out late. The store judges a rate by one clock of its own: when
    * that clock is set back, no limit is exceeded, and none waits for longer than its period.
    */
   acquire(owner: string, requests: readonly LimitRequest[]): Promise<LimitAnswer[]>
-  /** Frees a slot before its attempt is settled. */
+  /** Releases a slot before its attempt is settled. */
   release(slot: { limit: string; owner: string; ticket: string }): Promise<void>
   /**
    * Returns at most `n` limits whose waiting jobs have room. It expects that the caller moves these jobs to their queues: a
-   * limit is not returned again before they had time to start. It forgets rates that are not in use.
+   * limit is not returned again before they had time to start. It deletes rates that are not in use.
    */
   due(n: number): Promise<DueLimits>
-  /** Does not return these limits from `due` for the next `ms`, unless a slot is freed. */
+  /** Does not return these limits from `due` for the next `ms`, unless a slot is released. */
   postpone(names: readonly string[], ms: number): Promise<void>
-  /** Frees the slots of owners without a lease. */
-  tidy(): Promise<void>
+  /** Releases the slots of owners without a lease. */
+  releaseOrphanedSlots(): Promise<void>
   /** Returns the limits with used slots or waiting jobs, by name. Slots of owners without a lease do not count. */
   list(): Promise<LimitState[]>
 }

@@ -28,7 +28,7 @@ const MAX_DELAY = 3600
 const ACQUIRE_MS = 500
 /** The worker remembers the delays of at most this many jobs. */
 const REMEMBERED_DELAYS = 10_000
-/** The interval at which the dead set is pruned, and the slots of dead owners are freed. */
+/** The interval at which the dead set is pruned, and the slots of dead owners are released. */
 const PRUNE_MS = 10_000
 
 export class DueJobs extends Periodic {
@@ -95,7 +95,9 @@ export class DueJobs extends Periodic {
       store.jobSets
         .prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
         .catch((thrown) => report(thrown, { during: 'pruning the dead set' })),
-      store.limits.tidy().catch((thrown) => report(thrown, { during: 'releasing the slots of dead workers' })),
+      store.limits
+        .releaseOrphanedSlots()
+        .catch((thrown) => report(thrown, { during: 'releasing the slots of dead workers' })),
     ])
   }
 

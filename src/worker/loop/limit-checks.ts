@@ -58,8 +58,8 @@ export class LimitChecks {
     else this.#options.start(attempt)
   }
 
-  /** Leaves the room that a job was called for to the next one: the step that settles the attempt checks its limits. */
-  passRoomOn(attempt: Attempt): void {
+  /** Releases the room that a job was called for to the next one: the step that settles the attempt checks its limits. */
+  releaseRoom(attempt: Attempt): void {
     if (!mayBeLimited(this.#engine, attempt)) return
     try {
       attempt.slotReleases = this.#releasesOf(attempt, limitsOf(this.#engine, attempt))

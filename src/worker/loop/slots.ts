@@ -295,7 +295,7 @@ export class Slots {
   }
 
   #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
-    this.#limitChecks.passRoomOn(attempt)
+    this.#limitChecks.releaseRoom(attempt)
     this.#endWithResult(attempt, dropped(this.#engine, attempt, outcome))
   }
 

@@ -22,7 +22,7 @@ export interface Attempt {
   slot: number
   /** How the attempt ended; undefined while it runs. */
   outcome: Outcome | undefined
-  /** Frees the slots that the attempt may have taken of its limits. */
+  /** Releases the slots that the attempt may have taken of its limits. */
   slotReleases?: readonly ReleaseSlotEffect[]
   /** The names of the limits that let the attempt start. */
   limitNames?: readonly string[]

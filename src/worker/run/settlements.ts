@@ -158,7 +158,7 @@ function settlement(
   return { queue, ticket, move, processed, failed, effects: effectsOf(engine, attempt.payload, outcome, attempt.ctx) }
 }
 
-/** The step that settles an attempt also frees its slots. */
+/** The step that settles an attempt also releases its slots. */
 export function withSlotRelease({ slotReleases }: Attempt, settlement: Settlement): Settlement {
   return slotReleases ? { ...settlement, effects: [...(settlement.effects ?? []), ...slotReleases] } : settlement
 }

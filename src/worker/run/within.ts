@@ -30,7 +30,7 @@ export async function runWithin<Result>(
   const ticket = `${fetched.ticket}+${++uses}`
   const release: ReleaseSlotEffect = { kind: 'release-slot', limit: limit.name, owner, ticket }
   const until = performance.now() + wait * 1000
-  // Whatever happens, the step that settles the attempt frees the slot.
+  // Whatever happens, the step that settles the attempt releases the slot.
   if (limit.max > 0) attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
   for (;;) {
     const [{ over, ms }] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
@@ -80,7 +80,7 @@ function limitWithin(
   )
 }
 
-/** Frees a slot. Resolves with false when the store does not answer. */
+/** Releases a slot. Resolves with false when the store does not answer. */
 async function isReleased(store: Store, release: ReleaseSlotEffect): Promise<boolean> {
   return store.limits.release(release).then(
     () => true,

@@ -59,10 +59,10 @@ export const limits: Case[] = [
       await acquire(t, 'o', '12', slots)
       await acquire(t, 'o', '3', { ...slots, name: 'idle' })
       await wait(t, 'p', slots, 1, 1)
-      await t.store.limits.tidy()
+      await t.store.limits.releaseOrphanedSlots()
       expect((await t.store.limits.due(9)).limits).toEqual([])
       await t.store.workers.claim('o', null)
-      await t.store.limits.tidy()
+      await t.store.limits.releaseOrphanedSlots()
       expect((await t.store.limits.due(9)).limits).toEqual([{ name: base.name, room: 1 }])
       expect(await t.store.limits.list()).toEqual([{ ...slots, used: 0, waiting: 1, roomMs: null }])
     },
@@ -127,7 +127,7 @@ export const limits: Case[] = [
       await acquire(t, 'o', '1', hourly)
       await wait(t, 'o', hourly, 1, 1)
       expect((await t.store.limits.due(9)).limits).toEqual([])
-      await t.store.limits.tidy()
+      await t.store.limits.releaseOrphanedSlots()
       expect(await t.store.limits.list()).toMatchObject([{ name: base.name, waiting: 1 }])
       // `due` of no limits says when the next check is, and checks none.
       expect((await t.store.limits.due(0)).nextMs).toBeGreaterThan(10_000)

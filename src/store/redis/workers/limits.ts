@@ -58,11 +58,15 @@ export class Limits extends StorePart implements LimitStore {
     await this.server.call((client) => client.zadd(this.keys.limitChecks, 'XX', ...names.flatMap((name) => [at, name])))
   }
 
-  async tidy(): Promise<void> {
+  async releaseOrphanedSlots(): Promise<void> {
     const { leases, limits, limitChecks, dueChannel, slots } = this.keys
     for await (const fields of this.#pages()) {
       const names = fields.filter((_, i) => i % 2 === 0)
-      await this.server.run(lua.tidyLimits, [leases, limits, limitChecks, ...names.map(slots)], [dueChannel, ...names])
+      await this.server.run(
+        lua.releaseOrphanedSlots,
+        [leases, limits, limitChecks, ...names.map(slots)],
+        [dueChannel, ...names],
+      )
     }
   }
 
@@ -92,14 +96,14 @@ export class Limits extends StorePart implements LimitStore {
   }
 
   async release({ limit, owner, ticket }: Parameters<LimitStore['release']>[0]): Promise<void> {
-    await this.#free(owner, 0, [limit], [ticket])
+    await this.#release(owner, 0, [limit], [ticket])
   }
 
   /** Voids a call whose answer was lost: the server may still carry it out. */
   async #void(owner: string, call: number, names: readonly string[], tickets: readonly string[]): Promise<void> {
     while (!this.server.isClosed) {
       try {
-        await this.#free(owner, call, names, tickets)
+        await this.#release(owner, call, names, tickets)
         return
       } catch {
         await new Promise<void>((resolve) => setTimeout(resolve, VOID_AGAIN_MS).unref())
@@ -107,12 +111,12 @@ export class Limits extends StorePart implements LimitStore {
     }
   }
 
-  /** Frees slots, and voids the calls up to `call`. */
-  async #free(owner: string, call: number, names: readonly string[], tickets: readonly string[]): Promise<void> {
+  /** Releases slots, and voids the calls up to `call`. */
+  async #release(owner: string, call: number, names: readonly string[], tickets: readonly string[]): Promise<void> {
     const { leases, limits, limitChecks, dueChannel, slots } = this.keys
     const keys = [leases, this.keys.owner(owner), limits, limitChecks, ...names.map(slots)]
     const args = [dueChannel, owner, call, names.length, ...names, tickets.length, ...tickets]
-    await this.server.run(lua.freeSlots, keys, args)
+    await this.server.run(lua.releaseSlots, keys, args)
   }
 }
 

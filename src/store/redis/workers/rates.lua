@@ -19,7 +19,7 @@ local function parseLimit(name, spec)
   }
 end
 
--- Frees the slots of owners without a lease if all slots are used, and returns the number of free slots.
+-- Releases the slots of owners without a lease if all slots are used, and returns the number of free slots.
 local function freeSlots(limit, leases)
   if limit.max == 0 then return math.huge end
   limit.free = limit.free or limit.max - redis.call('ZCARD', limit.slots)

@@ -17,19 +17,19 @@ SELECT 1 FROM job_slot WHERE job_limit = ? AND holder = ?;
 -- used: counts the used slots of a limit.
 SELECT count(*) AS used FROM job_slot WHERE job_limit = ?;
 
--- release: frees a slot.
+-- release: releases a slot.
 DELETE FROM job_slot WHERE job_limit = ? AND holder = ?;
 
--- dropOrphaned: frees the slots of owners without a lease.
+-- dropOrphaned: releases the slots of owners without a lease.
 DELETE FROM job_slot WHERE job_limit = ? AND owner NOT IN (SELECT id FROM owner WHERE claimed = 0);
 
 -- hasOrphaned: returns a row if an owner without a lease has a slot.
 SELECT 1 FROM job_slot WHERE owner NOT IN (SELECT id FROM owner WHERE claimed = 0) LIMIT 1;
 
--- dropAllOrphaned: frees the slots of all owners without a lease.
+-- dropAllOrphaned: releases the slots of all owners without a lease.
 DELETE FROM job_slot WHERE owner NOT IN (SELECT id FROM owner WHERE claimed = 0) RETURNING job_limit AS name;
 
--- checkNow: checks a limit with waiting jobs now. A limit that is due already keeps its turn.
+-- checkNow: checks a limit with waiting jobs now. A limit that is due already stays in its place.
 UPDATE job_limit SET next_check = min(next_check, ?) WHERE name = ? AND next_check IS NOT NULL;
 
 -- checkAt: checks a limit with waiting jobs at a time.

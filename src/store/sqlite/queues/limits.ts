@@ -48,11 +48,11 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
       for (const name of names) db.run(sql.limit.checkAt, at, name)
     })
 
-  readonly tidy: LimitStore['tidy'] = async () => {
+  readonly releaseOrphanedSlots: LimitStore['releaseOrphanedSlots'] = async () => {
     if (!(await this.file.read((db) => db.first(sql.limit.hasOrphaned)))) return
     await this.file.write((db) => {
-      const freed = db.all<{ name: string }>(sql.limit.dropAllOrphaned)
-      for (const name of new Set(freed.map((slot) => slot.name))) checkOrForget(db, name)
+      const released = db.all<{ name: string }>(sql.limit.dropAllOrphaned)
+      for (const name of new Set(released.map((slot) => slot.name))) checkOrDelete(db, name)
     })
   }
 
@@ -74,10 +74,10 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
  */
 export function releaseSlot(db: Database, { limit, owner, ticket }: Omit<ReleaseSlotEffect, 'kind'>): void {
   db.run(sql.limit.release, limit, holderOf(owner, ticket))
-  checkOrForget(db, limit)
+  checkOrDelete(db, limit)
 }
 
-function checkOrForget(db: Database, limit: string): void {
+function checkOrDelete(db: Database, limit: string): void {
   if (!checkNow(db, limit)) db.run(sql.limit.dropIfUnused, limit)
 }
 
@@ -169,7 +169,7 @@ class LimitCall {
     const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
     const most = Math.min(free, waiting, LIMIT_BATCH)
     const room = Math.min(most, rate?.room ?? most)
-    // Without a free slot the next one that is freed ends the wait.
+    // Without a free slot the next one that is released ends the wait.
     const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
     const next = rate && rate.room === room ? rate.next : 0
     const at = Math.min(Math.max(this.now + ms * 1000, next), this.now + LONGEST_CHECK_MS * 1000)

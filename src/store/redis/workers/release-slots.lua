@@ -1,4 +1,4 @@
--- Frees slots. If their call had no answer, it is voided: it takes nothing when it runs later.
+-- Releases slots. If their call had no answer, it is voided: it takes nothing when it runs later.
 --
 -- KEYS  1 is leases, 2 is the owner, 3 is limits, 4 is limit-checks; then the slots of each limit.
 -- ARGV  are the channel for due jobs, the owner, the number of the call to void (0: none), the number of limits, and their
