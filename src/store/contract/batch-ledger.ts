@@ -142,7 +142,8 @@ export class BatchLedger {
     if (old === 'retrying') batch.retrying--
     if (state === 'dead') batch.dead++
     else if (state !== null) batch.pending++
-    else if (change === 'succeeded') batch.succeeded++
+    // A job that ignores its cancellation, and succeeds, must not make a cancelled batch succeed.
+    else if (change === 'succeeded' && !batch.cancelling) batch.succeeded++
     else batch.failed++
     if (state === 'retrying') batch.retrying++
     batch.progressAt = this.#now

@@ -361,6 +361,21 @@ export const batches: Case[] = [
     },
   },
   {
+    name: 'a cancelled batch fails, and so does the batch around it, though its last jobs succeed',
+    async run(t) {
+      const specs = [batch(1, ALL), batch(2, { parent: idOf(1), ...ALL, job: waiting('fail') })]
+      const members = [{ bid: idOf(1), id: idOf(2), item: null }, member(t, 2, 'a'), member(t, 2, 'b')]
+      await t.store.batches.push({ batches: specs, members }, NOW)
+      await change(t, [2, 'a', 'succeeded'])
+      await t.store.batches.cancel(idOf(2), NOW + 1)
+      await change(t, [2, 'b', 'succeeded'], [1, 'complete', 'succeeded'])
+      const failed = { pending: 0, dead: 0, failed: 1, succeeded: 1, succeededAt: null, completedAt: NOW + 1 }
+      expect(await find(t, 2)).toMatchObject({ ...failed, cancelling: false })
+      expect(await find(t, 1)).toMatchObject(failed)
+      expect(await pushed(t)).toEqual({ complete: 2 })
+    },
+  },
+  {
     name: 'a job that waits again keeps its batch as it is, and one that fails again or is moved is its progress',
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)

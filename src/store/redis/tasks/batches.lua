@@ -164,7 +164,9 @@ function changeMember(bid, member, change, note)
   local function add(name, n) batch[name] = batch[name] + n end
   add(old == DEAD_MEMBER and 'dead' or 'pending', -1)
   if old == '1' then add('retrying', -1) end
-  add(state == DEAD_MEMBER and 'dead' or state and 'pending' or change == 'succeeded' and 'succeeded' or 'failed', 1)
+  -- A job that ignores its cancellation, and succeeds, must not make a cancelled batch succeed.
+  local hasSucceeded = change == 'succeeded' and not batch.cancelling
+  add(state == DEAD_MEMBER and 'dead' or state and 'pending' or hasSucceeded and 'succeeded' or 'failed', 1)
   if state == '1' then add('retrying', 1) end
   if note then redis.call('HSET', batch.key .. ':notes', note.key, note.text) end
   saveBatch(batch)
