@@ -32,27 +32,40 @@ export async function runWithin<Result>(
   const until = performance.now() + wait * 1000
   // Whatever happens, the step that settles the attempt releases the slot.
   if (limit.max > 0) attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
-  for (;;) {
-    const [{ over, ms }] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
-    if (over === null) held.add(release)
-    const pause = over !== null && limit.max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
-    if (over !== null && performance.now() + pause > until) {
-      const own = attempt.slotReleases?.filter((one) => one.limit === limit.name && held.has(one)) ?? []
-      if (limit.max === 0 || own.length < limit.max) throw new OverLimit(limit)
-      throw invalidOption(
-        `limit ${named.name}: this job has all of its slots (${limit.max}) already, in other calls of within that have not ended; end them first, or give this call a longer wait`,
-      )
-    }
-    if (pause > 0) await sleep(Math.ceil(pause), undefined, { signal: ctx.signal })
-    if (over === null) break
-  }
   try {
+    for (;;) {
+      const [{ over, ms }] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
+      if (over === null) held.add(release)
+      checkRuns(attempt, named)
+      const pause = over !== null && limit.max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
+      if (over !== null && performance.now() + pause > until) {
+        const own = attempt.slotReleases?.filter((one) => one.limit === limit.name && held.has(one)) ?? []
+        if (limit.max === 0 || own.length < limit.max) throw new OverLimit(limit)
+        throw invalidOption(
+          `limit ${named.name}: this job has all of its slots (${limit.max}) already, in other calls of within that have not ended; end them first, or give this call a longer wait`,
+        )
+      }
+      if (pause > 0) {
+        await sleep(Math.ceil(pause), undefined, { signal: ctx.signal })
+        checkRuns(attempt, named)
+      }
+      if (over === null) break
+    }
     return await work()
   } finally {
-    if (limit.max > 0 && (await isReleased(store, release))) {
+    if (limit.max > 0 && held.has(release) && (await isReleased(store, release))) {
       attempt.slotReleases = attempt.slotReleases?.filter((one) => one !== release) ?? []
     }
   }
+}
+
+/** @throws INVALID_OPTION when the attempt has ended: nobody would free a slot that it takes now; or the loss of its lease */
+function checkRuns({ ctx, outcome }: Attempt, named: NamedLimit): void {
+  if (ctx.abortReason?.code === 'LEASE_LOST') throw ctx.abortReason
+  if (!outcome) return
+  throw invalidOption(
+    `limit ${named.name}: the job ${ctx.payload.class} ended while a call of within waited for room, so its work did not run; await each call of within in the handler`,
+  )
 }
 
 /** Runs a part of a handler of a job that no worker runs: the limit always has room. @throws INVALID_OPTION */
