@@ -239,7 +239,10 @@ function opened(text: string): string {
   return text === '{}' ? '{' : `${text.slice(0, -1)},`
 }
 
-/** Reads a job. Returns undefined for a text that is not JSON, has no class or no arguments, or has invalid `hk_` members. */
+/**
+ * Reads a job. Returns undefined for a text that is not JSON, has no class or no arguments, has a jid that is neither a text
+ * nor a number, or has invalid `hk_` members. A job that another program wrote may have no jid, or null.
+ */
 export function readPayload(text: string): Payload | undefined {
   let value: unknown
   try {
@@ -251,7 +254,11 @@ export function readPayload(text: string): Payload | undefined {
   const payload = value as Payload
   // Version 0.1 wrote hk_stalls. Jobs in queues may still have it: they are too many to be rewritten by a migration.
   if (payload.hk_stalls !== undefined) payload.hk_crashes ??= payload.hk_stalls as number
-  return typeof payload.class === 'string' && Array.isArray(payload.args) && isSound(payload) ? payload : undefined
+  if (typeof payload.class !== 'string' || !Array.isArray(payload.args) || !isSound(payload)) return undefined
+  const jid: unknown = payload.jid
+  if (typeof jid === 'number' || typeof jid === 'bigint') payload.jid = String(jid)
+  else if (typeof jid !== 'string' && jid !== undefined && jid !== null) return undefined
+  return payload
 }
 
 function isSound({ jid, hk_task, hk_run, hk_rows, hk_attempt, hk_crashes }: Payload): boolean {

@@ -620,6 +620,7 @@ test.each([
   ['null', 'null'],
   ['no class', '{"args":[]}'],
   ['no arguments', '{"class":"J"}'],
+  ['a jid that is an object', '{"class":"J","args":[],"jid":{"toString":1}}'],
 ])(
   'a text that is not a job (%s) goes to the dead set unchanged, is reported and counts nothing; other jobs run',
   async (_, text) => {
