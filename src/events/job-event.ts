@@ -52,7 +52,10 @@ type Details = Pick<JobEvent, 'progress' | 'error' | 'reason'> & { due?: number;
  */
 type Stored = [kind: JobEventKind, jid: string, job: string, queue: string, at: number, attempt: number, more?: Details]
 
-/** Returns the effect that records an event. `queue` is where the job was, or goes. */
+/**
+ * Returns the effect that records an event. `queue` is where the job was, or goes. The jid is '' for a job without one,
+ * which another program may push.
+ */
 export function recordOf(
   kind: JobEventKind,
   { jid, class: name, wrapped }: Pick<Payload, 'jid' | 'class' | 'wrapped'>,
@@ -62,7 +65,10 @@ export function recordOf(
   more?: Details,
 ): RecordEffect {
   const names = namesText(typeof wrapped === 'string' ? wrapped : name, queue)
-  return { kind: 'record', text: `["${kind}",${JSON.stringify(jid)},${names},${at},${attempt}${detailsText(more)}]` }
+  return {
+    kind: 'record',
+    text: `["${kind}",${JSON.stringify(jid ?? '')},${names},${at},${attempt}${detailsText(more)}]`,
+  }
 }
 
 /** The last names that were written: those of one event are often those of the next. */

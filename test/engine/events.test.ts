@@ -44,6 +44,20 @@ test('a reader gets all events of a job, in order, with what belongs to each', a
   expect(new Set(events.map(({ id }) => id)).size).toBe(3)
 })
 
+test('a job of another program without a jid, or with a number for one, has its events', async () => {
+  const t = bench()
+  await recorded(t)
+  const heard = await reading(t)
+  t.hq.job('J', async () => {})
+  await t.raw('{"class":"J","args":[]}')
+  await t.raw('{"class":"J","args":[],"jid":null}')
+  await t.raw('{"class":"J","args":[],"jid":12345678901234567890}')
+  await t.work()
+  await heard.atLeast(6)
+  const jids = heard.all.filter(({ kind }) => kind === 'succeeded').map(({ jid }) => jid)
+  expect(jids.toSorted()).toEqual(['', '', '12345678901234567890'])
+})
+
 test('the jobs of a batch have their events', async () => {
   const t = bench()
   await recorded(t)

@@ -31,6 +31,18 @@ onRedis('data of other programs', () => {
     if (fields.length > 0) await server.ask('HSET', identity, ...fields)
   }
 
+  test.each(['[["succeeded",undefined,"J","default",1,1]]', '{}'])(
+    'events that cannot be read are missing, as after a trim: %s',
+    async (events) => {
+      const { newest } = await hq.store.events.record(null, hq.now())
+      await server.ask('SET', 'hk:events:newest', String(newest + 1))
+      await server.ask('XADD', 'hk:events', `${newest + 1}-0`, 'e', events, 't', '1')
+      const options = { limit: 10, ms: 0, signal: new AbortController().signal }
+      expect(await hq.store.events.read(newest, options, hq.now)).toBeNull()
+      expect(await hq.store.events.read(newest + 1, options, hq.now)).toEqual([])
+    },
+  )
+
   test('running jobs of Ruby processes are listed, from any version; invalid fields are left out', async () => {
     await ruby('new:1', 'info', '{"version":"8.1.7"}', 'busy', '2', 'quiet', 'false', 'beat', '1779019200.5')
     await ruby('old:1', 'info', '{"concurrency":7,"weights":{"default":1}}', 'busy', '1', 'quiet', 'true')

@@ -64,7 +64,7 @@ export class JobEvents extends StorePart implements JobEventStore {
       const answer = await this.server.run(lua.readEvents, this.keys.recording, [after, limit + 1])
       if (answer === null) return null
       const [newest, entries] = answer as [string, [id: string, fields: string[]][]]
-      const read = entries.map(([id, [, json = '[]']]): EventEntry => [Number.parseInt(id, 10), JSON.parse(json)])
+      const read = entries.map(([id, [, json = '[]']]): EventEntry => [Number.parseInt(id, 10), eventsOf(json)])
       const events = eventsAfter(after, read, Number(newest), isLast)
       const left = end - performance.now()
       if (events?.length !== 0 || left <= 0 || signal.aborted || this.server.isClosed) return events
@@ -88,5 +88,15 @@ export class JobEvents extends StorePart implements JobEventStore {
     } finally {
       signal.removeEventListener('abort', stop)
     }
+  }
+}
+
+/** Returns the events of an entry. One that cannot be read has none: its events are missing, as after a trim. */
+function eventsOf(json: string): unknown[] {
+  try {
+    const events: unknown = JSON.parse(json)
+    return Array.isArray(events) ? events : []
+  } catch {
+    return []
   }
 }
