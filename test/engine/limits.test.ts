@@ -53,6 +53,24 @@ test('a job that waits for room in its limit holds no slot of the worker and bur
   ])
 })
 
+test('limited jobs that were fetched with one that cannot start run once', async () => {
+  const t = bench()
+  const [ran, { opened, open }] = [new Heard<number>(), gate()]
+  t.hq.job('Limited', { limit: { concurrency: 20 }, retry: 0 }, async (_, n: number) => {
+    ran.say(n)
+    await opened
+  })
+  for (const [n, jid] of ['a', 'b', { toString: 1 }, 'c'].entries()) {
+    await t.raw(JSON.stringify({ class: 'Limited', args: [n], jid }))
+  }
+  await t.work({ concurrency: 20 })
+  await ran.atLeast(3)
+  await until(async () => (await t.set('dead')).length === 1)
+  open()
+  await t.settled()
+  expect(ran.all.toSorted()).toEqual([0, 1, 3])
+})
+
 test('a failed attempt frees its slot', async () => {
   const t = bench()
   const ran = new Heard<number>()

@@ -22,6 +22,8 @@ export interface LimitChecksOptions {
   onOver: (attempt: Attempt, limit: Limit) => void
   /** Called when a limit has no key for the job. */
   onError: (attempt: Attempt, thrown: unknown) => void
+  /** Called when a step of the attempt throws; it may have ended already. */
+  onBroken: (attempt: Attempt, thrown: unknown) => void
   /** Called when the store does not answer. */
   requeue: (attempt: Attempt) => void
 }
@@ -89,15 +91,29 @@ export class LimitChecks {
     const asked = performance.now()
     const ahead = new Set(prefetch.jobs)
     const requests = checks.map(({ attempt, limits }) => ({ ticket: attempt.fetched.ticket, limits }))
+    let answers: readonly LimitAnswer[]
     try {
-      const answers = await this.#engine.store.limits.acquire(owner(), requests)
-      for (const [i, check] of checks.entries()) this.#apply(check, answers[i] as LimitAnswer, asked)
-      const over = answers.flatMap((answer, i) => (answer.over === null ? [] : [checks[i]?.limits[answer.over]?.name]))
-      if (over.length > 0 && ahead.size > 0) this.#applyAhead(ahead, new Set(over))
+      answers = await this.#engine.store.limits.acquire(owner(), requests)
     } catch (thrown) {
       const jids = checks.map(({ attempt }) => attempt.payload.jid)
       this.#engine.report(thrown, { during: 'asking for room in a limit', jids })
       for (const { attempt } of checks) if (isCurrent(attempt)) requeue(attempt)
+      return
+    }
+    // An attempt that cannot start must not end the others of the same answer: they may run.
+    for (const [i, check] of checks.entries()) {
+      this.#attempt(check.attempt, () => this.#apply(check, answers[i] as LimitAnswer, asked))
+    }
+    const over = answers.flatMap((answer, i) => (answer.over === null ? [] : [checks[i]?.limits[answer.over]?.name]))
+    if (over.length > 0 && ahead.size > 0) this.#applyAhead(ahead, new Set(over))
+  }
+
+  /** Takes a step of an attempt, and ends the attempt alone if the step throws. */
+  #attempt(attempt: Attempt, step: () => void): void {
+    try {
+      step()
+    } catch (thrown) {
+      this.#options.onBroken(attempt, thrown)
     }
   }
 
@@ -115,7 +131,7 @@ export class LimitChecks {
       attempts.push([attempt, limit])
       return true
     })
-    for (const [attempt, limit] of attempts) this.#options.onOver(attempt, limit)
+    for (const [attempt, limit] of attempts) this.#attempt(attempt, () => this.#options.onOver(attempt, limit))
   }
 
   /** Returns the limits of a job; none if it would fail or be dropped at its start. */
@@ -142,7 +158,7 @@ export class LimitChecks {
     } else if (ms === 0) {
       this.#start(check, asked)
     } else {
-      setTimeout(() => this.#start(check, asked + ms), Math.ceil(ms))
+      setTimeout(() => this.#attempt(attempt, () => this.#start(check, asked + ms)), Math.ceil(ms))
     }
   }
 

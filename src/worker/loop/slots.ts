@@ -69,6 +69,7 @@ export class Slots {
         this.#running.set(attempt.fetched.ticket, attempt)
         this.#end(attempt, awaitsLimit(engine, attempt, limit, { kind: 'not-started' }))
       },
+      onBroken: (attempt, thrown) => this.#endBroken(attempt, thrown),
       requeue: (attempt) => this.#end(attempt, requeue(engine, attempt, { kind: 'not-started' })),
     })
     this.#requeues = new RequeueBuffer(({ settlement, attempt }) => {
@@ -184,7 +185,7 @@ export class Slots {
 
   /** Asks the store whether the job is cancelled: the cancellation that the worker knows may have been withdrawn. */
   async #checkCancelled(attempt: Attempt): Promise<void> {
-    const { fetched, payload } = attempt
+    const { payload } = attempt
     const jids = jidsOf(payload)
     const { cancellations, report } = this.#engine
     const found = await cancellations
@@ -198,8 +199,7 @@ export class Slots {
       else if (found.size === 0) this.#admit(attempt)
       else this.#dropRows(attempt, found)
     } catch (thrown) {
-      this.#endUnrunnable(fetched, thrown)
-      this.#slotFreed()
+      this.#endBroken(attempt, thrown)
     }
     // The start may have to be sent while the fetcher waits for jobs.
     this.#options.wake()
@@ -231,8 +231,7 @@ export class Slots {
       const failed = await settleError(this.#engine, attempt, thrown)
       if (failed && this.#isCurrent(attempt)) this.#end(attempt, failed)
     } catch (second) {
-      if (this.#isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, second)
-      this.#slotFreed()
+      this.#endBroken(attempt, second)
     }
     this.#options.wake()
   }
@@ -346,9 +345,13 @@ export class Slots {
     if (settlement) this.#end(attempt, settlement)
   }
 
-  /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
   #failed(attempt: Attempt, id: number, thrown: unknown): void {
     this.#options.eventLoop.ended(id)
+    this.#endBroken(attempt, thrown)
+  }
+
+  /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
+  #endBroken(attempt: Attempt, thrown: unknown): void {
     if (this.#isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, thrown)
     this.#slotFreed()
     this.#options.wake()
