@@ -101,6 +101,9 @@ test.each<[string, unknown, RegExp]>([
   ['a retry_for of more than 1e9', { class: 'J', args: [], retry_for: 1_000_000_001 }, /retry_for.*1,000,000,000/],
   ['a retry_for that is a text', { class: 'J', args: [], retry_for: '5' }, /J: retry_for must be a number/],
   ['a retryFor of NaN', { class: 'J', args: [], retryFor: Number.NaN }, /J: retry_for must be a number/],
+  ['an expires_in of 0', { class: 'J', args: [], expires_in: 0 }, /J: expires_in must be a number.*\(got 0\)/],
+  ['an expires_in that is a text', { class: 'J', args: [], expires_in: '5' }, /expires_in must be.*\(got "5"\)/],
+  ['an object as expires_in', { class: 'J', args: [], expires_in: { toString: 1 } }, /J: expires_in must be a number/],
   ['a wrapped that is no text', { class: 'J', args: [], wrapped: 5 }, /J: wrapped must be the name/],
   ['a member named by a symbol', { class: 'J', args: [], [Symbol('s')]: 1 }, /J: Symbol\(s\) can't be stored/],
 ])('%s is refused with what to do', (_, request, words) => {

@@ -153,8 +153,9 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     Object.assign(payload, tracked())
   }
   if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
-  if (payload.expires_in !== undefined && !(Number(payload.expires_in) > 0)) {
-    throw invalid(`${name}: expires_in must be a number of seconds above 0`)
+  const { expires_in } = payload
+  if (expires_in !== undefined && !(typeof expires_in === 'number' && expires_in > 0)) {
+    throw invalid(`${name}: expires_in must be a number of seconds above 0 (got ${shown(expires_in)})`)
   }
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
