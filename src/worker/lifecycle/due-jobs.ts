@@ -15,7 +15,7 @@ import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Promote } from '../options.ts'
 import type { Outcome } from '../plugin.ts'
 import { keepOutcome } from '../run/results.ts'
-import { moveLimitedJobs } from './limited-jobs.ts'
+import { LimitedJobs } from './limited-jobs.ts'
 
 /** If the holder of the leader lock dies, jobs are late by this much. */
 const LOCK_SECONDS = 3
@@ -35,6 +35,7 @@ export class DueJobs extends Periodic {
   readonly #engine: Engine
   readonly #lock: LeaderLock
   readonly #choose: Promote | undefined
+  readonly #limitedJobs: LimitedJobs
   #pruneAt = 0
   /** Seconds by which jobs were postponed that could not be moved, by their text. */
   readonly #delays = new Map<string, number>()
@@ -50,13 +51,14 @@ export class DueJobs extends Periodic {
     this.#engine = engine
     this.#lock = lock
     this.#choose = choose
+    this.#limitedJobs = new LimitedJobs(engine)
   }
 
   protected override async run(): Promise<void> {
     if (!(await this.#lock.acquire())) return
     const next = await this.#moveAll()
     await this.#prune()
-    const limitedMs = await moveLimitedJobs(this.#engine)
+    const limitedMs = await this.#limitedJobs.move()
     if (limitedMs !== null) this.runWithin(Math.max(limitedMs, 1))
     if (next !== null) this.runWithin(Math.max(next * 1000 - this.#engine.now(), 1))
   }

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { bench, gate, Heard, until } from './bench.ts'
+
+test('a thousand waiting jobs of a paused queue do not hold up the jobs of another queue that share their limit', async () => {
+  const t = bench()
+  const api = t.hq.limit('api', { concurrency: 1 })
+  const { opened, open } = gate()
+  const [first, second] = [new Heard<number>(), new Heard<number>()]
+  const Paused = t.hq.job('Paused', { queue: 'paused', limit: api }, async (_ctx, n: number) => {
+    first.say(n)
+    await opened
+  })
+  const Other = t.hq.job('Other', { queue: 'other', limit: api }, async (_ctx, n: number) => second.say(n))
+  await t.work({ concurrency: 5, queues: ['paused', 'other'] })
+  await Paused.performAsync(0)
+  await first.atLeast(1)
+  await Paused.performBulk(Array.from({ length: 1000 }, (_, i) => [i + 1]))
+  await until(async () => (await t.hq.stats()).limited === 1000)
+  await t.hq.queue('paused').pause()
+  await Other.performBulk([[1], [2], [3]])
+  await until(async () => (await t.hq.stats()).limited === 1003)
+  open()
+  expect(await second.atLeast(3)).toEqual([1, 2, 3])
+  await t.hq.queue('paused').resume()
+  await first.atLeast(4)
+})
