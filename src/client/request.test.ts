@@ -94,6 +94,9 @@ test.each<[string, unknown, RegExp]>([
   ['an at of NaN', { class: 'J', args: [], at: Number.NaN }, /J: at must be a number/],
   ['a jid that is a number', { class: 'J', args: [], jid: 5 }, /J: jid must be a string/],
   ['an empty jid', { class: 'J', args: [], jid: '' }, /J: jid must be a string/],
+  ['a long jid', { class: 'J', args: [], jid: 'x'.repeat(201) }, /J: jid must have at most 200 characters.*with 201/],
+  ['a long class', { class: 'x'.repeat(1001), args: [] }, /a class must have at most 1,000 characters.*with 1001/],
+  ['a long wrapped', { class: 'J', args: [], wrapped: 'x'.repeat(1001) }, /J: wrapped must have at most 1,000/],
   ['tags that are a text', { class: 'J', args: [], tags: 'vip' }, /J: tags must be an array/],
   ['tags that are an object', { class: 'J', args: [], tags: {} }, /J: tags must be an array/],
   ['a retry that is a text', { class: 'J', args: [], retry: '5' }, /J: retry must be true, false or a number/],
@@ -125,6 +128,11 @@ test.each<[option: object, words: string]>([
   expect(() => payload({ class: 'J', args: [], ...option })).toThrow(
     expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(words) }),
   )
+})
+
+test('a jid of 200 characters and a class of 1,000 are taken', () => {
+  const long = { class: 'x'.repeat(1000), jid: 'x'.repeat(200) }
+  expect(payload({ ...long, args: [] })).toMatchObject(long)
 })
 
 test('building a payload does not change the request', () => {

@@ -90,6 +90,9 @@ const CLIENT_OPTIONS = new Set([
   'unique',
 ])
 const LONGEST_RETRY_SECONDS = 1e9
+/** Each event of a job has its jid and its class. */
+const MOST_JID_CHARACTERS = 200
+const MOST_CLASS_CHARACTERS = 1000
 
 /**
  * Refuses a job that has the name of an ordered queue: without a handler it would fail until its retries are used up.
@@ -253,6 +256,9 @@ function check(request: PushRequest): void {
   if (typeof name !== 'string' || name === '') {
     throw invalid("a job needs a class: the name it was defined under, for instance { class: 'HardJob', args: [] }")
   }
+  if (name.length > MOST_CLASS_CHARACTERS) {
+    throw invalid(`a class must have at most 1,000 characters (got ${shown(name)} with ${name.length})`)
+  }
   if (!Array.isArray(args)) throw invalid(`${name}: args must be an array, one element for each argument (none: [])`)
   if (at !== undefined && !Number.isFinite(at)) {
     throw invalid(`${name}: at must be a number, in seconds since the epoch: date.getTime() / 1000`)
@@ -260,6 +266,9 @@ function check(request: PushRequest): void {
   if (at !== undefined) refuseMilliseconds(at)
   if (jid !== undefined && (typeof jid !== 'string' || jid === '')) {
     throw invalid(`${name}: jid must be a string; leave it out to get a new one`)
+  }
+  if (jid !== undefined && jid.length > MOST_JID_CHARACTERS) {
+    throw invalid(`${name}: jid must have at most 200 characters (got ${shown(jid)} with ${jid.length})`)
   }
   if (tags && !Array.isArray(tags)) throw invalid(`${name}: tags must be an array, for instance ['vip']`)
   if (retry !== undefined && retry !== null && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
@@ -270,6 +279,9 @@ function check(request: PushRequest): void {
   }
   if (wrapped !== undefined && typeof wrapped !== 'string') {
     throw invalid(`${name}: wrapped must be the name of the job that it wraps`)
+  }
+  if (wrapped !== undefined && wrapped.length > MOST_CLASS_CHARACTERS) {
+    throw invalid(`${name}: wrapped must have at most 1,000 characters (got ${shown(wrapped)} with ${wrapped.length})`)
   }
   const [symbol] = Object.getOwnPropertySymbols(request)
   if (symbol) throw invalid(`${name}: ${String(symbol)} can't be stored: name members by strings`)
