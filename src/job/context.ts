@@ -6,6 +6,9 @@ import { baseQueue } from './priority.ts'
 
 export type AbortCode = 'JOB_CANCELLED' | 'JOB_TIMEOUT' | 'SHUTDOWN' | 'LEASE_LOST'
 
+/** A longer note is cut: each event and each heartbeat has it. */
+const MOST_NOTE_CHARACTERS = 1000
+
 /** The progress of an attempt, as its handler reports it. */
 export interface Progress {
   done: number
@@ -213,10 +216,11 @@ export class JobContext {
 
   /**
    * Reports progress. The dashboard and `hq.find` show it with the running job after a few seconds. A reader of `hq.events` gets
-   * it at most twice a second.
+   * it at most twice a second. A note is cut after 1,000 characters.
    */
   progress(done: number, total?: number, note?: string): void {
-    this.#progress = { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note }) }
+    const cut = note === undefined || note === null ? {} : { note: String(note).slice(0, MOST_NOTE_CHARACTERS) }
+    this.#progress = { done, ...(total === undefined ? {} : { total }), ...cut }
   }
 
   /** The progress that was reported last. */

@@ -136,7 +136,7 @@ test('a start and progress are recorded while the job runs, and hq.find shows th
   t.hq.job('Long', async (ctx) => {
     ctx.progress(3, 10, 'rows')
     await opened
-    ctx.progress(10, 10)
+    ctx.progress(10, 10, 'x'.repeat(1001))
   })
   const worker = await t.work()
   const jid = (await t.hq.push({ class: 'Long', args: [] })) as string
@@ -149,7 +149,10 @@ test('a start and progress are recorded while the job runs, and hq.find shows th
   expect(await t.hq.find(jid)).toMatchObject({ state: 'running', progress: { done: 3, total: 10, note: 'rows' } })
   open()
   await heard.atLeast(5)
-  expect(events.slice(3)).toMatchObject([{ kind: 'progress', progress: { done: 10 } }, { kind: 'succeeded' }])
+  expect(events.slice(3)).toMatchObject([
+    { kind: 'progress', progress: { done: 10, note: 'x'.repeat(1000) } },
+    { kind: 'succeeded' },
+  ])
 })
 
 test('a reader without a recording waits until all processes know of it, and then misses nothing', async () => {
