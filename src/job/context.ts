@@ -112,6 +112,7 @@ export class JobContext {
   #messages: Map<number | undefined, Messages> | undefined
   #progress: Progress | undefined
   #isDeferred = false
+  #pendingDeferral: Promise<boolean> | undefined
 
   constructor(payload: Payload, queue: string, parts: ContextParts, task?: TaskOfJob) {
     this.payload = payload
@@ -243,9 +244,20 @@ export class JobContext {
           : 'ctx.defer: the job is no row of a task: create it with hq.tasks.create, or push it with track',
       )
     }
-    if (!(await this.task.defer(options))) return false
-    this.#isDeferred = true
-    return true
+    const deferral = this.task.defer(options)
+    this.#pendingDeferral = deferral
+    try {
+      if (!(await deferral)) return false
+      this.#isDeferred = true
+      return true
+    } finally {
+      if (this.#pendingDeferral === deferral) this.#pendingDeferral = undefined
+    }
+  }
+
+  /** The call of `defer` that the store has not answered; a handler that does not await it returns before. */
+  get pendingDeferral(): Promise<boolean> | undefined {
+    return this.#pendingDeferral
   }
 
   /** Whether the row stays `working` when the handler returns. */

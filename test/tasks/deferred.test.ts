@@ -75,6 +75,21 @@ test('an answer that is faster than the handler is kept, whatever the handler do
   expect(await task.status()).toMatchObject({ state: 'done', counts: counts({ finished: 2 }) })
 })
 
+test('a row is deferred although its handler does not wait for ctx.defer', async () => {
+  const t = bench()
+  const Pay = t.hq.job('Pay', async (ctx) => {
+    void ctx.defer()
+    return 'not the result'
+  })
+  const task = await t.hq.tasks.create(Pay, [[]])
+  await t.work()
+  await t.settled()
+  expect(await task.status()).toMatchObject({ state: 'running', deferred: 1 })
+  expect(await t.hq.tasks.finish((await eventOf(task)).jid, 7)).toMatchObject({ changed: true })
+  expect(await task.wait()).toMatchObject({ state: 'done' })
+  expect(await eventOf(task)).toMatchObject({ status: 'finished', result: 7 })
+})
+
 test('the process dies between ctx.defer and the end of its handler: an answer that came counts, else the row runs again', async () => {
   const t = bench()
   const ran = new Heard<JobContext>()

@@ -46,6 +46,12 @@ export function callHandler(engine: Engine, attempt: Attempt): Promise<unknown> 
 export function settleResult(engine: Engine, attempt: Attempt, result: unknown, first = 0): Settling {
   const { plugins, jobLog } = engine
   const { ctx } = attempt
+  if (ctx.pendingDeferral) {
+    return ctx.pendingDeferral.then(
+      () => settleResult(engine, attempt, result, first),
+      (thrown) => settleError(engine, attempt, thrown),
+    )
+  }
   if (ctx.isDeferred && ctx.abortReason?.code === 'JOB_CANCELLED') return settleError(engine, attempt, ctx.abortReason)
   try {
     if (ctx.isDeferred) {
