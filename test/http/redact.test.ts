@@ -190,3 +190,26 @@ test('only the size is shown of an entry that is not a job', async () => {
   for (const { text } of answers) expect(text).not.toContain(SECRET)
   expect(answers.map(({ body }) => body.refused ?? body.error.code)).toEqual([3, 3, 'INVALID_JOB'])
 })
+
+test('a function hides the keys of limits and the descriptions of batches', async () => {
+  const isShown = (key: string) => key !== 'key' && key !== 'description'
+  const t = api({ redact: (key, value) => (isShown(key) ? value : undefined) })
+  const { opened, open } = gate()
+  const begun = new Heard<unknown>()
+  const Mail = t.hq.job('Mail', { limit: { concurrency: 1, by: (to) => to } }, async (_ctx, _to: string) => {
+    begun.say(1)
+    await opened
+  })
+  const bid = await t.hq.batch({ description: SECRET, data: { n: 1 } }, () => Mail.performAsync(SECRET))
+  await t.work()
+  await begun.atLeast(1)
+  const limits = await t.call('GET', '/api/v1/limits')
+  expect(limits.body.items).toMatchObject([{ name: 'Mail', key: '[redacted]', used: 1 }])
+  for (const path of ['/batches', `/batches/${bid}`]) {
+    const { text } = await t.call('GET', `/api/v1${path}`)
+    expect(text, path).toContain('"description":"[redacted]"')
+    expect(text, path).toContain('"data":{"n":1}')
+    expect(text, path).not.toContain(SECRET)
+  }
+  open()
+})

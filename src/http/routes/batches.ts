@@ -10,8 +10,8 @@ import { positionOf, cursor as sealedCursor } from './job-key.ts'
 
 const PATH = '/api/v1/batches/{bid}'
 
-function shown(redaction: Redaction, { data, ...batch }: Batch): Batch {
-  return { ...batch, data: redaction.value(data) }
+function shown(redaction: Redaction, { data, description, ...batch }: Batch): Batch {
+  return { ...batch, ...redaction.value({ description }), data: redaction.value(data) }
 }
 
 export const BATCH_ROUTES: Route[] = [

@@ -6,5 +6,9 @@ import { get, ok, type Route } from '../server/route.ts'
 export const LIMITS_ROUTE: Route = get('/api/v1/limits', {
   summary: 'Lists the limits that have used slots or waiting jobs',
   answers: ok('LimitList', 'All of them, by name'),
-  run: async ({ hq }) => json({ items: await hq.limits(), next: null }),
+  async run({ hq, server: { redaction } }) {
+    // A key comes from arguments.
+    const items = (await hq.limits()).map((limit) => ({ ...limit, ...redaction.value({ key: limit.key }) }))
+    return json({ items, next: null })
+  },
 })
