@@ -4,6 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { DirectTarget, type OrderedPushed, type PreparedOrderedPush, type PreparedPush } from '../client/push-target.ts'
 import { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
+import { verdictOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'
@@ -74,13 +75,22 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
       if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, { kind: 'done', result }))
       return result
     } catch (error) {
-      // A job that threw does not run again in a test.
-      const outcome = { kind: 'dead', error, isDeleted: true } as const
-      if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, outcome))
+      if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, this.#endOf(payload, error)))
       throw error
     } finally {
       await this.#drainPushed()
     }
+  }
+
+  /** Returns how a job that threw ends. It does not run again in a test, so it has used up its retries. */
+  #endOf(payload: Payload, error: unknown): Parameters<AppPort['effects']>[1] {
+    const verdict = verdictOf(error)
+    if (verdict === 'discard') return { kind: 'discarded', error }
+    if (verdict === 'business-failure' || this.app.engine().isBusiness(error))
+      return { kind: 'business-failure', error }
+    const { retry, dead } = { ...this.app.registry.get(payload.class)?.options, ...payload }
+    const isKept = verdict === 'kill' || retry !== false
+    return isKept && dead !== false ? { kind: 'dead', error } : { kind: 'dead', error, isDeleted: true }
   }
 
   async #drainPushed(): Promise<void> {

@@ -1,4 +1,4 @@
-import { Highkiq, type JobContext } from 'highkiq'
+import { BusinessFailure, Discard, Highkiq, type JobContext, Kill } from 'highkiq'
 import { fake, inline } from 'highkiq/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { recorder } from '../engine/bench.ts'
@@ -37,7 +37,7 @@ test('fake: a batch pushes its jobs and, once they ran, its callbacks', async ()
   await expect(jobs.drain()).rejects.toThrow('no')
   await jobs.drain()
   expect(ran.slice(-2).sort()).toEqual(['complete', 'death'])
-  expect(await hq.batches.get(failed)).toMatchObject({ state: 'failed' })
+  expect(await hq.batches.get(failed)).toMatchObject({ state: 'dead', dead: 1, failed: 0 })
   await expect(
     hq.batch(all, async () => {
       await Work.performAsync('a')
@@ -45,6 +45,25 @@ test('fake: a batch pushes its jobs and, once they ran, its callbacks', async ()
     }),
   ).rejects.toThrow('changed my mind')
   expect(jobs.jobs()).toEqual([])
+})
+
+test.each([
+  ['an error', {}, new Error('no'), 'dead'],
+  ['an error, with retry: 0', { retry: 0 }, new Error('no'), 'dead'],
+  ['an error, with retry: false', { retry: false }, new Error('no'), 'failed'],
+  ['an error, with dead: false', { dead: false }, new Error('no'), 'failed'],
+  ['Kill, with retry: false', { retry: false }, new Kill('no'), 'dead'],
+  ['Discard', {}, new Discard('no'), 'failed'],
+  ['BusinessFailure', {}, new BusinessFailure('no'), 'failed'],
+] as const)('fake: a batch ends as in production after %s', async (_, options, error, state) => {
+  const { hq } = newApp()
+  const Fails = hq.job('Fails', options, () => {
+    throw error
+  })
+  using jobs = fake(hq)
+  const bid = await hq.batch({}, () => Fails.performAsync())
+  await expect(jobs.drain()).rejects.toThrow('no')
+  expect(await hq.batches.get(bid)).toMatchObject({ state, pending: 0, dead: 0, failed: 0, [state]: 1 })
 })
 
 test('fake and inline: a flow runs its children first', async () => {
