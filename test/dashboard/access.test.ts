@@ -19,6 +19,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async () => {
     throw new Error('no')
   })
+  const Once = hq.job('Once', { unique: true, queue: 'nobody' }, async (_ctx, _n: number) => {})
   const Stock = hq.ordered('Stock', { shards: 1, maxRetries: 0 }, async () => {
     throw new Error('no')
   })
@@ -26,6 +27,8 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   const retry = await hq.push({ class: 'Broken', args: [1] })
   const queued = await hq.push({ class: 'Waits', args: [1], queue: 'nobody' })
   await hq.push({ class: 'Later', args: [1], at: clock.now() / 1000 + 3600 })
+  await Once.performAsync(1)
+  const bid = await hq.batch({}, () => hq.push({ class: 'Waits', args: [2], queue: 'nobody' }))
   await hq.dead.schedule(clock.now() / 1000, { class: 'Gone', args: [1], error_class: 'Error', error_message: 'no' })
   const task = await hq.tasks.create(Row, [[], []], { name: 'Spring sale' })
   await Stock.performAsync([{ id: 'dies', payload: {} }])
@@ -42,12 +45,13 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
     ...['/', '/tasks', `/tasks/${task.id}`, '/queues', '/queues/nobody', `/queues/nobody?job=${queued}`, '/busy'],
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/ordered', '/ordered?id=waits'],
     ...['/ordered?tab=morgue', '/cron', '/metrics', `/jobs/${retry}`, `/jobs/${queued}`, `/jobs/${running}`],
+    ...['/batches', `/batches/${bid}`, '/limits', '/locks', '/events'],
   ]
 }
 
 /** Buttons that only change what is looked at. */
 const LOOKS =
-  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|class|queue|error|text|)$/
+  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|class|queue|error|text|meta|)$/
 
 async function acts(page: Page): Promise<string[]> {
   const buttons = page.locator(
@@ -88,7 +92,8 @@ inBrowser('who may do what', (open) => {
       for (const act of await actionsOf(path)) offered.push(`${path}: ${act}`)
       for (const key of ['p', 'r', 'Shift+D']) await page.keyboard.press(key)
     }
-    expect(offered).toEqual([])
+    // It pauses only what this page shows.
+    expect(offered).toEqual(['/events: Pause'])
     expect(await page.getByRole('dialog').count()).toBe(0)
     expect(sent).toEqual([])
 
@@ -103,7 +108,7 @@ inBrowser('who may do what', (open) => {
     await page.getByText(/^The action failed: .*read-only/).waitFor()
     expect(await hq.queue('nobody').isPaused()).toBe(false)
     // Each page offers actions to a caller with rights, and `actionsOf` finds them.
-    for (const path of paths.filter((one) => !['/', '/tasks', '/metrics'].includes(one))) {
+    for (const path of paths.filter((one) => !['/', '/tasks', '/metrics', '/batches', '/limits'].includes(one))) {
       expect(await actionsOf(path), path).not.toEqual([])
     }
     expect(faults.splice(0).every((fault) => fault.includes('403'))).toBe(true)
