@@ -1,4 +1,4 @@
-/** What programs use that load an app. */
+/** The methods for programs that load an app. */
 
 import { accessTo } from '../batches/batches.ts'
 import type { JobDefinition } from '../job/definition.ts'

@@ -7,7 +7,7 @@ import type { Swap, SwapAnswer } from '../store/contract.ts'
 import { unknownBatch } from './create.ts'
 import { innerBatch } from './jids.ts'
 
-/** What cancelling uses of an app or of a worker. */
+/** The part of an app or of a worker that cancelling needs. */
 export type Canceller = Pick<AppPort, 'store' | 'now' | 'effects' | 'keepEnd'>
 
 /** A call cancels for so long; a worker continues. */

@@ -9,7 +9,7 @@ import { errorBody, invalid } from '../server/answer.ts'
 import { listOf, text, texts } from '../server/parameter.ts'
 import { get, type Route } from '../server/route.ts'
 
-/** What the stream sends next; `sent` is called once it is in the buffer of the connection. */
+/** The next text of the stream. `sent` is called once the text is in the buffer of the connection. */
 type Update = { event: JobEvent; sent: () => void } | { position: string; sent: () => void } | { trouble: unknown }
 
 export const EVENTS_ROUTE: Route = get('/api/v1/events', {

@@ -1,4 +1,4 @@
-/** What follows from a change of a batch: counts, callbacks, the waiting job, and the batch around it. Stores share it. */
+/** Computes what a change of a batch changes: counts, callbacks, the waiting job, and the batch around it. Stores share it. */
 
 import { completeBatchJob } from '../../job/payload.ts'
 import {

@@ -59,7 +59,7 @@ export async function runWithin<Result>(
   }
 }
 
-/** @throws INVALID_OPTION when the attempt has ended: nobody would free a slot that it takes now; or the loss of its lease */
+/** @throws INVALID_OPTION when the attempt has ended, because no step would release a slot that it acquires now; or the loss of its lease */
 function checkRuns({ ctx, outcome }: Attempt, named: NamedLimit): void {
   if (ctx.abortReason?.code === 'LEASE_LOST') throw ctx.abortReason
   if (!outcome) return

@@ -1,4 +1,4 @@
-/** What happens to jobs in all processes, live. */
+/** The page of the events of jobs, in all processes, as they come. */
 
 import { useState } from 'preact/hooks'
 import type { EventStatus, JobEvent, JobEventKind, Page, Queue } from '../../api/types.ts'
