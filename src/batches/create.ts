@@ -4,7 +4,8 @@ import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { batchJobText, newTaskId, type Payload } from '../job/payload.ts'
-import type { BatchJob, BatchRefusal, ParentJob } from '../store/contract.ts'
+import { NOT_RUN, writeEnd } from '../job/result.ts'
+import type { BatchJob, BatchRefusal, ParentEnds, ParentJob } from '../store/contract.ts'
 import { BatchTarget, refuseSpecial } from './batch-target.ts'
 import { batchJid } from './jids.ts'
 import {
@@ -205,7 +206,13 @@ class Flow {
     }
     const note =
       place === undefined ? undefined : { key: String(place), text: JSON.stringify({ failed: CHILD_FAILED }) }
-    const parent: ParentJob = { ...jobOf(client, passed), onChildFailure, failure: FAILURE, note }
+    const parent: ParentJob = {
+      ...jobOf(client, passed),
+      onChildFailure,
+      failure: FAILURE,
+      note,
+      ends: this.#endsOf(passed),
+    }
     const about = { bid: own, parent: bid ?? null, keep: FLOW_KEEP_MS, createdAt: now() }
     const batch = { ...about, onComplete: null, onSuccess: null, onDeath: null, job: parent, meta: '' }
     this.#own.batches.push(batch)
@@ -219,6 +226,17 @@ class Flow {
     batch.meta = JSON.stringify({ description: job.name, children: known })
     return { jid, bid: own }
   }
+
+  /** Returns what `hq.result` finds when the parent does not run; undefined for one that keeps no result. */
+  #endsOf({ class: name, wrapped }: Payload): ParentEnds | undefined {
+    const seconds = this.#app.registry.get(wrapped ?? name)?.options.keepResult
+    return seconds === undefined ? undefined : { seconds, ...PARENT_ENDS }
+  }
+}
+
+const PARENT_ENDS = {
+  dead: writeEnd({ failed: CHILD_FAILED }),
+  cancelled: writeEnd({ failed: NOT_RUN.cancelled }),
 }
 
 const FAILURE = `"error_class":${JSON.stringify(CHILD_FAILED.class)},"error_message":${JSON.stringify(CHILD_FAILED.message)}`

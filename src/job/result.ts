@@ -40,6 +40,15 @@ export type End =
   | { problem: string }
   | { failed: { message: string; class?: string; code?: string } }
 
+/** The ends of jobs that did not fail, and have no result. */
+export const NOT_RUN = {
+  cancelled: { message: 'the job was cancelled', code: 'JOB_CANCELLED' },
+  deleted: { message: 'the job was deleted', code: 'JOB_DELETED' },
+  killed: { message: 'the job was moved to the dead set', code: 'JOB_KILLED' },
+  filtered: { message: 'client middleware stopped the job', code: 'JOB_FILTERED' },
+  expired: { message: 'the job could not start before its deadline', code: 'JOB_EXPIRED' },
+}
+
 export function writeEnd(end: End): string {
   if ('result' in end) return end.result === undefined ? '{}' : `{"result":${end.result}}`
   return JSON.stringify(end)

@@ -93,6 +93,9 @@ export class MemoryBatches implements BatchTables, BatchReader {
   /** A test mode has no dead set. */
   addToDead(): void {}
 
+  /** A test mode keeps no results. */
+  keepResult(): void {}
+
   get #ledger(): BatchLedger {
     return new BatchLedger(this, this.#now())
   }

@@ -133,6 +133,32 @@ test('a waiting hq.result rejects when the job is dropped while it is due', asyn
   await expect(t.hq.result(cancelled)).rejects.toMatchObject({ details: { jid: cancelled, code: 'JOB_CANCELLED' } })
 })
 
+test.each<[string, 'fail' | 'wait', string]>([
+  ['died of a child', 'fail', 'ChildFailed'],
+  ['was cancelled', 'fail', 'JOB_CANCELLED'],
+  ['had only dead children and was cancelled', 'wait', 'JOB_CANCELLED'],
+])('hq.result rejects at once, and later, for a flow that %s', async (_, onChildFailure, why) => {
+  const t = bench()
+  const Parent = t.hq.job('Parent', KEPT, () => 1)
+  const Child = t.hq.job('Child', { retry: 0 }, () => {
+    throw new Error('no')
+  })
+  // The outer parent waits, so that its end follows from that of a nested one.
+  const inner = { job: Parent, children: [{ job: Child }], onChildFailure }
+  const flow = await t.hq.flow({ job: Parent, children: [inner], onChildFailure })
+  const { jid, bid } = flow as { jid: string; bid: string }
+  const details = why === 'ChildFailed' ? { jid, class: why } : { jid, code: why }
+  const waiting = expect(t.another().hq.result(jid)).rejects.toMatchObject({ code: 'JOB_FAILED', details })
+  if (why === 'ChildFailed' || onChildFailure === 'wait') {
+    await t.work()
+    await until(async () => (await t.set('dead')).length > 0)
+    await t.settled()
+  }
+  if (why === 'JOB_CANCELLED') await t.hq.batches.cancel(bid)
+  await waiting
+  await expect(t.hq.result(jid, { timeout: 0 })).rejects.toMatchObject({ code: 'JOB_FAILED', details })
+})
+
 test('hq.result waits through a failure that is retried', async () => {
   const { hq, work, clock } = bench()
   const J = hq.job('J', KEPT, async (ctx) => {

@@ -36,6 +36,8 @@ export interface BatchTables {
   push(queue: string, text: string): void
   /** Adds a text to the dead set. `now` is in milliseconds. */
   addToDead(text: string, now: number): void
+  /** Keeps the result of a job that did not run, as `ResultStore.keep`. */
+  keepResult(jid: string, text: string, seconds: number): void
 }
 
 /** A change of a member that follows from another change. */
@@ -114,6 +116,7 @@ export class BatchLedger {
     batch.job = null
     batch.cancelling = batch.pending > 0
     this.#tables.save(batch)
+    if (job?.ends) this.#tables.keepResult(job.jid, job.ends.cancelled, job.ends.seconds)
     if (job && parent !== null) this.change({ bid: parent, member: job.jid, change: 'failed', note: job.note })
   }
 
@@ -204,7 +207,7 @@ export class BatchLedger {
   /** Returns the change of the batch around this one that follows. */
   #release(
     { parent }: BatchState,
-    { jid, queue, text, failure, note }: ParentJob,
+    { jid, queue, text, failure, note, ends }: ParentJob,
     fate: 'queue' | 'dead',
   ): Change | undefined {
     if (fate === 'queue') {
@@ -212,6 +215,7 @@ export class BatchLedger {
       return undefined
     }
     this.#tables.addToDead(completeBatchJob(text, this.#now, failure), this.#now)
+    if (ends) this.#tables.keepResult(jid, ends.dead, ends.seconds)
     return parent === null ? undefined : { bid: parent, member: jid, change: 'dead', note }
   }
 }

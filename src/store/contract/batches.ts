@@ -32,6 +32,15 @@ export interface ParentJob extends BatchJob {
   failure: string
   /** What the batch of which this job is a member notes then. */
   note?: BatchNote | undefined
+  /** What the store keeps as its result, for `seconds`, when it goes to the dead set or is dropped. Absent: nothing. */
+  ends?: ParentEnds | undefined
+}
+
+export interface ParentEnds {
+  seconds: number
+  /** A stored result, as of `ResultStore.keep`. */
+  dead: string
+  cancelled: string
 }
 
 export interface BatchSpec {
@@ -143,7 +152,7 @@ export interface BatchStore extends BatchReader {
    */
   push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | null>
   /**
-   * Drops the waiting job of a batch, which has then failed in the batch around it. A batch with pending members is being
+   * Drops the waiting job of a batch, which has then failed in the batch around it, and keeps its result. A batch with pending members is being
    * cancelled until it has none: it takes no members, and a callback of a batch inside it is dropped instead of pushed. An
    * unknown batch changes nothing.
    */

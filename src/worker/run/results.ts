@@ -5,7 +5,7 @@ import type { JobContext } from '../../job/context.ts'
 import type { JobDefinition } from '../../job/definition.ts'
 import { classOf, hasCode, messageOf } from '../../job/errors.ts'
 import type { Payload } from '../../job/payload.ts'
-import { type End, resultText, writeEnd } from '../../job/result.ts'
+import { type End, NOT_RUN, resultText, writeEnd } from '../../job/result.ts'
 import { jidsOf, resultOfRow } from '../../job/rows.ts'
 import type { Settlement } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
@@ -67,15 +67,6 @@ export async function keepOutcome(
   }
 }
 
-/** How a job ended that did not fail, and has no result. */
-const NOT_RUN: Partial<Record<Outcome['kind'], { message: string; code: string }>> = {
-  cancelled: { message: 'the job was cancelled', code: 'JOB_CANCELLED' },
-  deleted: { message: 'the job was deleted', code: 'JOB_DELETED' },
-  killed: { message: 'the job was moved to the dead set', code: 'JOB_KILLED' },
-  filtered: { message: 'client middleware stopped the job', code: 'JOB_FILTERED' },
-  expired: { message: 'the job could not start before its deadline', code: 'JOB_EXPIRED' },
-}
-
 /** Returns undefined when the job runs again. */
 function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome): End | undefined {
   if (outcome.kind === 'done') {
@@ -84,8 +75,7 @@ function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome):
     engine.log.warn({ jid, class: name }, `${name}: ${problem}; store it elsewhere and return its location`)
     return { problem }
   }
-  const failed = NOT_RUN[outcome.kind]
-  if (failed) return { failed }
+  if (outcome.kind in NOT_RUN) return { failed: NOT_RUN[outcome.kind as keyof typeof NOT_RUN] }
   if (outcome.kind === 'retry' || outcome.kind === 'split' || !('error' in outcome)) return undefined
   const { error } = outcome
   const code = codeOf(error)

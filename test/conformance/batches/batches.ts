@@ -334,6 +334,31 @@ export const batches: Case[] = [
     },
   },
   {
+    name: 'the end of a waiting job that does not run is kept in the same step, and wakes those who wait for it',
+    async run(t) {
+      const ends = {
+        seconds: 60,
+        dead: '{"failed":{"message":"dead"}}',
+        cancelled: '{"failed":{"message":"cancelled"}}',
+      }
+      const flow = (n: number, jid: string) => batch(n, { job: { ...waiting('wait', { ends }), jid } })
+      const specs = [
+        flow(1, 'dies'),
+        flow(2, 'cancelled'),
+        flow(3, 'only dead children'),
+        batch(4, { job: waiting('fail') }),
+      ]
+      await t.store.batches.push({ batches: specs, members: [1, 2, 3, 4].map((n) => member(t, n, 'a')) }, NOW)
+      const asked = Promise.all(['dies', 'cancelled'].map((jid) => t.store.results.find(jid, 30_000)))
+      await change(t, [1, 'a', 'failed'], [3, 'a', 'dead'], [4, 'a', 'failed'])
+      for (const n of [2, 2, 3]) await t.store.batches.cancel(idOf(n), NOW + 1)
+      expect(await asked).toEqual([ends.dead, ends.cancelled])
+      expect(await t.store.results.find('dies')).toBe(ends.dead)
+      expect(await t.store.results.find('only dead children')).toBe(ends.cancelled)
+      expect(await t.store.results.find('parent')).toBe(null)
+    },
+  },
+  {
     name: 'a cancelled batch takes no members, its waiting job is dropped, and so are callbacks of the batches in it',
     async run(t) {
       const flow = batch(3, { parent: idOf(1), job: { ...waiting('fail'), jid: 'p', note: { key: '0', text: 'why' } } })

@@ -14,6 +14,7 @@ if batch then
   end
   redis.call('HDEL', batch.key, 'job')
   local job = batch.job and cjson.decode(batch.job)
+  if job then keepEnd(job, 'cancelled') end
   if job and batch.parent then changeMember(batch.parent, job.jid, 'failed', job.note) end
 end
 finish(channel)

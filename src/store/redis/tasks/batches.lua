@@ -118,6 +118,14 @@ local function fateOf(policy, batch)
   return batch.pending + batch.dead == 0 and 'dead'
 end
 
+-- Keeps what happened to a waiting job that does not run, and wakes those who wait for its result.
+local function keepEnd(job, which)
+  if not job.ends then return end
+  local key = batchKey('hk:result:' .. job.jid)
+  redis.call('SET', key, job.ends[which], 'PX', string.format('%.0f', job.ends.seconds * 1000))
+  redis.pcall('PUBLISH', key, '')
+end
+
 local changeMember
 
 local function releaseJob(batch, job, fate)
@@ -126,6 +134,7 @@ local function releaseJob(batch, job, fate)
   local template, time = timed(job.text)
   local dead = opening(template) .. job.failure .. ',"enqueued_at":' .. time .. '}'
   redis.call('ZADD', batchKey('dead'), string.format('%.3f', now / 1000), dead)
+  keepEnd(job, 'dead')
   if batch.parent then changeMember(batch.parent, job.jid, 'dead', job.note) end
 end
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ResultStore } from '../../contract.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
+import { KeptResults, resultChannel } from '../queues/kept-results.ts'
 import { sql } from '../sql.generated.ts'
 
 /** The least time between two reads of a waiting caller, in milliseconds. */
@@ -19,10 +20,7 @@ export class SqliteResultStore extends SqliteArea implements ResultStore {
 
   readonly keep: ResultStore['keep'] = (jid, text, seconds) =>
     this.file.write((db) => {
-      const now = Date.now()
-      db.run(sql.result.deleteOld, now)
-      db.run(sql.result.keep, jid, text, now + Math.ceil(seconds * 1000))
-      db.notify(channelOf(jid))
+      db.get(KeptResults).keep(jid, text, seconds)
       db.checkRoom()
     }, ANSWER_SECONDS)
 
@@ -32,7 +30,7 @@ export class SqliteResultStore extends SqliteArea implements ResultStore {
       const found = await this.file.read((db) => db.first<{ text: string }>(sql.result.find, jid, Date.now()))
       const left = end - performance.now()
       if (found || left <= 0 || this.file.isClosed || signal.aborted) return found?.text ?? null
-      await this.file.wait([channelOf(jid)], left, signal)
+      await this.file.wait([resultChannel(jid)], left, signal)
       // A write of another process wakes all waiters, so they must not read after each of its writes.
       await pause(READ_MS)
     }
@@ -40,9 +38,4 @@ export class SqliteResultStore extends SqliteArea implements ResultStore {
 
   readonly secret: ResultStore['secret'] = (name, proposed) =>
     this.file.write((db) => (db.first(sql.result.secret, name, proposed) as { text: string }).text, ANSWER_SECONDS)
-}
-
-/** Notified when a job's result is stored. */
-function channelOf(jid: string): string {
-  return `result ${jid}`
 }

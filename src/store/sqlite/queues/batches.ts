@@ -12,6 +12,7 @@ import {
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { JobSets } from './job-sets.ts'
+import { KeptResults } from './kept-results.ts'
 import { Queues } from './queues.ts'
 
 /** A row of the table; the jobs are JSON. */
@@ -71,6 +72,10 @@ export class Batches extends Tables implements BatchTables {
 
   addToDead(text: string, now: number): void {
     this.db.get(JobSets).add('dead', { text, score: now / 1000 })
+  }
+
+  keepResult(jid: string, text: string, seconds: number): void {
+    this.db.get(KeptResults).keep(jid, text, seconds)
   }
 }
 
