@@ -36,8 +36,8 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
     for (let ended = 0, counted = 1; ended < 2; counted++) {
       await sleep(DRAIN_MS, undefined, { signal })
       const [stats, summaries] = await Promise.all([hq.stats(), hq.queueSummaries()])
-      const { enqueued, backlog, scheduled, retries, busy, ordered } = stats
-      const left = { enqueued, backlog, scheduled, retries, busy, ordered: ordered.total.length }
+      const { enqueued, backlog, limited, scheduled, retries, busy, ordered } = stats
+      const left = { enqueued, backlog, limited, scheduled, retries, busy, ordered: ordered.total.length }
       stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
       const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
       ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0

@@ -2,8 +2,7 @@ import type { AppPort } from '../app/port.ts'
 import { checkKnownQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkText } from '../job/options.ts'
-import { readPayload } from '../job/payload.ts'
-import { baseQueue } from '../job/priority.ts'
+import { queueOfJob } from '../job/priority.ts'
 import type { QueueInfo, Scan, ScanPage, Store, WaitingJob } from '../store/contract.ts'
 import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
 import { type Search, searchOf } from './pattern.ts'
@@ -16,7 +15,10 @@ const BATCH = 100
 
 export interface QueueSummary {
   name: string
+  /** The number of its jobs that wait, with the limited ones. */
   size: number
+  /** How many of them wait for room in their limits. */
+  limited: number
   /** How long its next job has waited, in seconds; of the next jobs of its priorities, the longest. */
   latency: number
   paused: boolean
@@ -59,8 +61,15 @@ export class Queue implements AsyncIterable<QueuedJob> {
     this.name = name
   }
 
+  /** Returns the number of its jobs that wait, with those that wait for room in their limits. */
   async size(): Promise<number> {
-    return (await this.#info()).size
+    const { size, limited } = await this.#info()
+    return size + limited
+  }
+
+  /** Returns the number of its jobs that wait for room in their limits. */
+  async limited(): Promise<number> {
+    return (await this.#info()).limited
   }
 
   /** Resolves with the seconds that its next job has waited, of any priority; 0 when the queue is empty. */
@@ -163,7 +172,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
    */
   async clear(): Promise<number> {
     const store = this.#app.store
-    let left = await this.size()
+    let left = (await this.#info()).size
     let removed = 0
     for (;;) {
       const cleared = await store.search.clearQueue(this.name, EFFECT_MEMBERS, Math.max(left, 0))
@@ -178,7 +187,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   async #clearLimited(): Promise<number> {
     let removed = 0
-    const where = ({ text }: { text: string }) => baseQueue(readPayload(text)?.queue ?? '') === this.name
+    const where = ({ text }: { text: string }) => queueOfJob(text) === this.name
     for (const set of await limitedSets(this.#app.store)) {
       const { done, error } = await new JobSet(this.#app, set).deleteAll({ where })
       if (error) throw error
@@ -201,7 +210,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   async #info(): Promise<QueueInfo> {
     const [info] = await this.#app.store.jobs.queues([this.name])
-    return info ?? { name: this.name, size: 0, next: null }
+    return info ?? { name: this.name, size: 0, limited: 0, next: null }
   }
 
   readonly #job = (item: WaitingJob): QueuedJob => new QueuedJob(this.#app, this.name, item)
@@ -213,11 +222,14 @@ export class Queue implements AsyncIterable<QueuedJob> {
 export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {
   const [queues, paused] = await Promise.all([store.jobs.queues(), store.jobs.pausedQueues()])
   const known = new Set(queues.map(({ name }) => name))
-  const empty = paused.filter((name) => !known.has(name)).map((name): QueueInfo => ({ name, size: 0, next: null }))
+  const empty = paused
+    .filter((name) => !known.has(name))
+    .map((name): QueueInfo => ({ name, size: 0, limited: 0, next: null }))
   const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues
-  return all.map(({ name, size, ...info }) => ({
+  return all.map(({ name, size, limited, ...info }) => ({
     name,
-    size,
+    size: size + limited,
+    limited,
     latency: waited(info, now),
     paused: paused.includes(name),
   }))

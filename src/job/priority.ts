@@ -3,6 +3,8 @@
  * program that moves a job, in Ruby too, keeps its priority. Jobs with priority 0 have the queue `mail`.
  */
 
+import { readPayload } from './payload.ts'
+
 const PREFIX = /^p[1-9]:./s
 const P = 112
 
@@ -31,4 +33,10 @@ export function priorityOf(name: string): number {
 export function priorityName(queue: string, priority: number): string {
   const base = baseQueue(queue)
   return priority === 0 ? base : `p${priority}:${base}`
+}
+
+/** Returns the queue of a job, without its priority. */
+export function queueOfJob(text: string): string {
+  const queue = readPayload(text)?.queue
+  return typeof queue === 'string' ? baseQueue(queue) : ''
 }

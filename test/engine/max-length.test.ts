@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench, until } from './bench.ts'
+import { bench, gate, until } from './bench.ts'
 
 test('a push to a full queue throws QUEUE_FULL, and succeeds once there is room', async () => {
   const t = bench({ queues: { mail: { maxLength: 2 } } })
@@ -58,6 +58,27 @@ test('a transaction with a job for a full queue is rolled back', async () => {
   expect(await t.hq.queue('default').size()).toBe(0)
   await t.hq.transaction(() => void Job.performAsync())
   expect(await t.hq.queue('default').size()).toBe(1)
+})
+
+test('jobs that wait for room in a limit count for the size and the maxLength of their queue', async () => {
+  const t = bench({ queues: { default: { maxLength: 3 } } })
+  const { opened, open } = gate()
+  const One = t.hq.job('One', { limit: { concurrency: 1 } }, () => opened)
+  await One.performAsync()
+  const worker = await t.work()
+  await until(async () => (await t.hq.stats()).busy === 1)
+  await One.performAsync()
+  await One.set({ priority: 3 }).performAsync()
+  const queue = t.hq.queue('default')
+  await until(async () => (await queue.limited()) === 2)
+  worker.quiet()
+  await One.performAsync()
+  expect(await queue.size()).toBe(3)
+  expect(await t.hq.queueSummaries()).toMatchObject([{ name: 'default', size: 3, limited: 2 }])
+  await expect(One.performAsync()).rejects.toMatchObject({ code: 'QUEUE_FULL' })
+  expect(await queue.clear()).toBe(3)
+  expect(await queue.size()).toBe(0)
+  open()
 })
 
 test('a wrong maxLength is refused', () => {

@@ -51,7 +51,9 @@ test('a cron entry and the rows of a task have a priority, and their queue is sh
   const task = await t.hq.tasks.create(High, [[1], [2]])
   expect((await task.status())?.queue).toBe('mail')
   await t.hq.cron('nightly').runNow()
-  expect(await t.hq.queueSummaries()).toEqual([{ name: 'mail', size: 4, latency: expect.any(Number), paused: false }])
+  expect(await t.hq.queueSummaries()).toEqual([
+    { name: 'mail', size: 4, limited: 0, latency: expect.any(Number), paused: false },
+  ])
   await t.work({ concurrency: 1, queues: ['mail'] })
   await ran.atLeast(4)
   expect(ran.all).toEqual(['low', 'row 1', 'row 2', 'low'])

@@ -43,12 +43,12 @@ test('queues are listed with size, latency, and the processes that serve them', 
   const idle = { backlog: 0, ignoredBy: [], slots: 0, servedBy: [], trend: null }
   const { body } = await t.call('GET', '/api/v1/queues')
   expect(body).toEqual({
-    items: [{ name: 'default', size: 2, latency: expect.any(Number), paused: false, ...idle }],
+    items: [{ name: 'default', size: 2, limited: 0, latency: expect.any(Number), paused: false, ...idle }],
     next: null,
   })
   expect(body.items[0].latency).toBeGreaterThan(59)
   const none = await t.call('GET', '/api/v1/queues/none')
-  expect(none.body).toEqual({ name: 'none', size: 0, latency: 0, paused: false, ...idle })
+  expect(none.body).toEqual({ name: 'none', size: 0, limited: 0, latency: 0, paused: false, ...idle })
 
   const doors = gate()
   const Slow = t.hq.job('Slow', { queue: 'slow' }, () => doors.opened)

@@ -166,6 +166,7 @@ export const en = {
   'queues.name': 'Queue',
   'queues.size': 'Size',
   'queues.backlog': 'Backlog',
+  'queues.limited': { one: '{n} waits for room in its limit', other: '{n} wait for room in their limits' },
   'queues.oldest': 'Oldest waits',
   'queues.grows': 'grows by {n} a minute',
   'queues.emptyIn': 'empty in about {time}',

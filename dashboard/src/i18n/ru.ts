@@ -179,6 +179,12 @@ export const ru: Texts = {
   'queues.name': 'Очередь',
   'queues.size': 'Размер',
   'queues.backlog': 'В задачах',
+  'queues.limited': {
+    one: '{n} ждёт места в лимите',
+    few: '{n} ждут места в лимите',
+    many: '{n} ждут места в лимите',
+    other: '{n} ждут места в лимите',
+  },
   'queues.oldest': 'Старейшее ждёт',
   'queues.grows': 'растёт на {n} в минуту',
   'queues.emptyIn': 'пуста примерно через {time}',

@@ -159,6 +159,7 @@ export const zh: Texts = {
   'queues.name': '队列',
   'queues.size': '大小',
   'queues.backlog': '积压',
+  'queues.limited': { other: '{n} 个在等待限额空位' },
   'queues.oldest': '最久等待',
   'queues.grows': '每分钟增加 {n} 个',
   'queues.emptyIn': '约 {time} 后清空',

@@ -18,6 +18,7 @@ type Shown = QueueSummary & { trend: QueueTrend | null }
 const COLUMNS: Column<Shown>[] = [
   { title: 'QUEUE', of: ({ name }) => name },
   { title: 'SIZE', of: ({ size }) => count(size), right: true },
+  { title: 'LIMITED', of: ({ limited }) => count(limited), right: true },
   { title: 'LATENCY', of: ({ latency }) => duration(latency), right: true },
   { title: '', of: ({ paused, trend }) => [...(paused ? ['paused'] : []), ...trendText(trend)].join(', ') },
 ]
@@ -49,7 +50,9 @@ function queueReader(): (hq: Highkiq) => Promise<Shown[]> {
 
 export function register(program: Command): void {
   withShowOptions(program.command('queues'))
-    .description('queues with their size, latency (how long the next job has waited), and whether they grow')
+    .description(
+      'queues with their size, how many of these jobs wait for room in their limits, latency (how long the next job has waited), and whether they grow',
+    )
     .addHelpText(
       'after',
       '\nIt measures for a second whether queues grow or when they will be empty; --watch, for up to a minute.\n\nExamples:\n  highkiq queues\n  highkiq queues --json\n',

@@ -60,8 +60,13 @@ async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
 }
 
 async function queueSummaryOf(queue: Queue): Promise<QueueSummary> {
-  const [size, latency, paused] = await Promise.all([queue.size(), queue.latency(), queue.isPaused()])
-  return { name: queue.name, size, latency, paused }
+  const [size, limited, latency, paused] = await Promise.all([
+    queue.size(),
+    queue.limited(),
+    queue.latency(),
+    queue.isPaused(),
+  ])
+  return { name: queue.name, size, limited, latency, paused }
 }
 
 const identityOf = ({ identity }: Process) => identity

@@ -182,7 +182,8 @@ export const Sweeping = s.object({ done: s.count, refused: s.count, error: s.opt
 
 export const Queue = s.object({
   name: s.text,
-  size: s.count,
+  size: s.described(s.count, 'its jobs that wait, with the limited ones'),
+  limited: s.described(s.count, 'how many of them wait for room in their limits'),
   backlog: s.described(s.count, 'rows in the backlogs of tasks for this queue'),
   latency: s.described(s.amount, 'seconds that its oldest job has waited'),
   paused: s.boolean,

@@ -99,6 +99,8 @@ export interface OrderedPushes {
 export interface QueueInfo {
   name: string
   size: number
+  /** Its jobs that wait for room in their limits, which are not in `size`. */
+  limited: number
   /** Text of the job that will be fetched next; null when the queue is empty. */
   next: string | null
   /** If the queue has had priorities: texts among which are the next jobs of all of them. */

@@ -32,7 +32,7 @@ export class SqliteJobStore extends SqliteArea implements JobStore {
   readonly queues: JobStore['queues'] = (only) =>
     this.file.read((db) => {
       const infos = only
-        ? only.map((name) => db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, next: null })
+        ? only.map((name) => db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, limited: 0, next: null })
         : db.all<QueueInfo>(sql.queue.list)
       const heads = db.all<{ name: string; text: string | null }>(sql.queue.heads, -SPAN_OF_PRIORITY / 2)
       if (heads.length === 0) return infos

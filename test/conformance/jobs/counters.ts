@@ -101,12 +101,12 @@ export const counters: Case[] = [
       await t.fetch(owner, 'b')
       await t.store.jobs.push([toQueue('a', t.job(4), 'front')], NOW)
       const infos = await t.store.jobs.queues()
-      expect(infos.find(({ name }) => name === 'a')).toEqual({ name: 'a', size: 3, next: t.job(4) })
+      expect(infos.find(({ name }) => name === 'a')).toEqual({ name: 'a', size: 3, limited: 0, next: t.job(4) })
       const empty = infos.find(({ name }) => name === 'b')
-      if (empty) expect(empty).toEqual({ name: 'b', size: 0, next: null })
+      if (empty) expect(empty).toEqual({ name: 'b', size: 0, limited: 0, next: null })
       expect(await t.store.jobs.queues(['none', 'a'])).toEqual([
-        { name: 'none', size: 0, next: null },
-        { name: 'a', size: 3, next: t.job(4) },
+        { name: 'none', size: 0, limited: 0, next: null },
+        { name: 'a', size: 3, limited: 0, next: t.job(4) },
       ])
     },
   },

@@ -87,6 +87,42 @@ export const limits: Case[] = [
     },
   },
   {
+    name: 'a queue knows how many of its jobs, of all priorities, wait for room, and a full one counts them',
+    async run(t) {
+      await join(t, 'o')
+      const limitedOf = async (...queues: string[]) => {
+        const [counts, { limited }] = [await t.store.jobs.queues(queues), await t.store.metrics.totals()]
+        return [...counts.map((queue) => queue.limited), limited]
+      }
+      const other: Limit = { ...slots, name: 'other' }
+      const texts = [t.job(1, { queue: 'q' }), t.job(2, { queue: 'p3:q' }), t.job(3, { queue: 'r' }), 'not JSON']
+      for (const [n, text] of texts.entries()) {
+        const limit = n % 2 ? other : slots
+        const to: Destination = { to: `limited:${limit.name}`, text, score: n }
+        await settle(t, 'o', await fetched(t, 'o'), to, [{ kind: 'await-limit', limit }])
+      }
+      expect(await limitedOf('q', 'r', 'none')).toEqual([2, 1, 0, 4])
+      const one = (n: number, maxLength: number) =>
+        ({ to: 'queue', queue: 'q', text: t.job(n), end: 'back', maxLength }) as const
+      const refused = await t.store.jobs.push([one(4, 3), one(5, 3)], NOW)
+      expect(refused).toMatchObject([{ item: { text: t.job(5) }, holder: null }])
+      const swap = (text: string, score: number, to: Destination | null) => ({ text, score, to })
+      const changed = { to: set, text: texts[0] as string, score: 7 } as const
+      const back: Destination = { to: 'queue', queue: 'r', text: texts[2] as string, end: 'front' }
+      const swaps = [
+        swap(texts[0] as string, 0, changed),
+        swap(texts[2] as string, 2, back),
+        swap(texts[2] as string, 2, null),
+      ]
+      expect(await t.store.jobSets.swap(set, swaps, NOW)).toEqual(['ok', 'ok', 'gone'])
+      expect(await limitedOf('q', 'r')).toEqual([2, 0, 3])
+      await t.store.jobSets.swap('limited:other', [swap(texts[1] as string, 1, null), swap('not JSON', 3, null)], NOW)
+      await t.store.jobSets.swap(set, [swap(texts[0] as string, 7, null)], NOW)
+      expect(await limitedOf('q', 'r')).toEqual([0, 0, 0])
+      expect(await t.store.jobs.queues(['q'])).toMatchObject([{ size: 1 }])
+    },
+  },
+  {
     name: 'a slot that becomes free while a job waits wakes those who wait for due jobs, and the job has room then',
     async run(t) {
       await join(t, 'o')

@@ -199,7 +199,7 @@ export const removal: Case[] = [
       })
       await t.push('q', t.job('later'))
       expect(await t.waiting('q')).toEqual([taken.text, t.job('later')])
-      expect(await t.store.jobs.queues()).toContainEqual({ name: 'q', size: 2, next: taken.text })
+      expect(await t.store.jobs.queues()).toContainEqual({ name: 'q', size: 2, limited: 0, next: taken.text })
       expect(textsOf(await t.fetch(owner, 'q', 5))).toEqual([taken.text, t.job('later')])
     },
   },

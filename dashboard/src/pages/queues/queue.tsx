@@ -95,10 +95,11 @@ export default function QueuePage() {
 }
 
 function Figures({ queue }: { queue: Queue }) {
-  const { size, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
+  const { size, limited, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
   return (
     <Tiles columns={4}>
       <Tile label={t('queues.size')} value={number(size)}>
+        {limited > 0 && <span>{t('queues.limited', { n: limited })} </span>}
         {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('overview.noBacklog')}
       </Tile>
       <Tile label={t('queues.oldest')} value={duration(latency)}>

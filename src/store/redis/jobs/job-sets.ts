@@ -1,5 +1,6 @@
 /** The sorted sets of jobs that are not in a queue: retry, schedule and dead. */
 
+import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf, pairs } from '../server/chunks.ts'
@@ -30,11 +31,13 @@ export class JobSets extends StorePart implements JobSetStore {
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
     const answers: SwapAnswer[] = []
+    const isLimited = set.startsWith('limited:')
+    const keys = [this.keys.set(set), this.keys.limitedQueues]
     for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
-      const moved = await this.server.moveJobs(lua.swap, now, [this.keys.set(set)], some, (call) => {
-        call.add(some.length)
+      const moved = await this.server.moveJobs(lua.swap, now, keys, some, (call) => {
+        call.add(isLimited ? 1 : 0, some.length)
         for (const { text, score, to, effects } of some) {
-          call.add(this.server.texts.write(text), score)
+          call.add(this.server.texts.write(text), score, isLimited ? queueOfJob(text) : '')
           call.item(to, effects)
         }
       })

@@ -90,14 +90,16 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const names = only ?? (await this.#priorities.read())
     const lists = names.map((name) => this.#priorities.listsOf([name]))
     const answers = await this.server.readable((pipeline) => {
+      pipeline.hgetall(this.keys.limitedQueues)
       for (const list of lists.flat()) pipeline.llen(this.keys.queue(list)).lindex(this.keys.queue(list), -1)
     })
-    let at = 0
+    const limited = (answers[0] ?? {}) as unknown as Record<string, string>
+    let at = 1
     return names.map((name, i) => {
       const of = (lists[i] as readonly string[]).map(() => ({ size: answers[at++], next: answers[at++] }))
       const size = of.reduce((sum, one) => sum + ((one.size ?? 0) as number), 0)
       const [next = null, ...others] = of.flatMap((one) => (typeof one.next === 'string' ? [one.next] : []))
-      return { name, size, next, ...(others.length > 0 ? { others } : {}) }
+      return { name, size, limited: Number(limited[name] ?? 0), next, ...(others.length > 0 ? { others } : {}) }
     })
   }
 
@@ -219,23 +221,30 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
   }
 
   async #pushChecked(items: readonly PushItem[], now: number): Promise<RefusedPush[]> {
-    const answers = await this.server.runCall(lua.pushChecked, now, [this.keys.unique], items, (call) => {
-      const firstLists = new Map<string, number>()
-      for (const item of items) {
-        if (item.maxLength === undefined || item.to !== 'queue') continue
-        const queue = baseQueue(item.queue)
-        if (!firstLists.has(queue)) firstLists.set(queue, call.inARow(this.#allLists(queue)))
-      }
-      call.add(ONCE_SECONDS, HIGHEST_PRIORITY + 1, items.length)
-      for (const item of items) {
-        const { unique, once, maxLength = 0 } = item
-        call.add(unique?.jid ?? '')
-        call.claims(item)
-        call.add(once === undefined ? 0 : call.key(this.keys.once(once)))
-        call.add((item.to === 'queue' && firstLists.get(baseQueue(item.queue))) || 0, maxLength)
-        call.item(item, item.effects)
-      }
-    })
+    const answers = await this.server.runCall(
+      lua.pushChecked,
+      now,
+      [this.keys.unique, this.keys.limitedQueues],
+      items,
+      (call) => {
+        const firstLists = new Map<string, number>()
+        for (const item of items) {
+          if (item.maxLength === undefined || item.to !== 'queue') continue
+          const queue = baseQueue(item.queue)
+          if (!firstLists.has(queue)) firstLists.set(queue, call.inARow(this.#allLists(queue)))
+        }
+        call.add(ONCE_SECONDS, HIGHEST_PRIORITY + 1, items.length)
+        for (const item of items) {
+          const { unique, once, maxLength = 0 } = item
+          call.add(unique?.jid ?? '')
+          call.claims(item)
+          call.add(once === undefined ? 0 : call.key(this.keys.once(once)))
+          const queue = item.to === 'queue' ? baseQueue(item.queue) : ''
+          call.add(firstLists.get(queue) ?? 0, queue, maxLength)
+          call.item(item, item.effects)
+        }
+      },
+    )
     return items.flatMap((item, i) => {
       const [holder, due] = (answers as (string | number)[]).slice(2 * i, 2 * i + 2)
       if (holder === '') return []

@@ -1,18 +1,18 @@
 -- Stores unique jobs whose locks are free, and jobs whose queue is not full. A job that was stored before, or that holds its
 -- lock, is not stored again.
 --
--- KEYS  1 is queues, 2 is the locks of unique jobs; then the keys that items name, and of each queue with a
+-- KEYS  1 is queues, 2 is the locks of unique jobs, 3 is limited-queues; then the keys that items name, and of each queue with a
 --       limit its list and those of its priorities.
 -- ARGV  begin as in moves-open.lua; then come seconds for which a push with `once` is remembered, number of lists of a queue,
 --       number of jobs; of each: jid, due or "", number of locks, and of each lock its name, end or "", suspicion
---       (unique.lua); number of the key that remembers the push or 0, number of the first list of its queue or 0, most jobs of
---       its queue, item (moves.lua).
+--       (unique.lua); number of the key that remembers the push or 0, number of the first list of its queue or 0, its
+--       queue, most jobs of that, item (moves.lua).
 -- Returns of each job "" and "" or, if it was refused, the holder of its lock and when that was due; 0 and "" for a full
 -- queue.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
 local locks, seconds, lists, all = KEYS[2], number(), number(), {}
-refuse(wrong(locks, 'hash'))
+refuse(wrong(locks, 'hash') or wrong(KEYS[3], 'hash'))
 
 -- Returns the first of the lists with the wrong type.
 local function wrongList(first)
@@ -24,14 +24,14 @@ end
 
 local function isFull(one)
   if one.first == 0 then return false end
-  local length = 0
+  local length = tonumber(redis.call('HGET', KEYS[3], one.queue) or 0)
   for i = one.first, one.first + lists - 1 do length = length + redis.call('LLEN', KEYS[i]) end
   return length >= one.most
 end
 
 for i = 1, number() do
   local one = { jid = text(), due = text(), claims = readClaims() }
-  one.once, one.first, one.most, one.item = KEYS[number()], number(), number(), readItem()
+  one.once, one.first, one.queue, one.most, one.item = KEYS[number()], number(), text(), number(), readItem()
   local key = one.once and wrong(one.once, 'string') or one.first > 0 and wrongList(one.first)
   local problem = key and unusable(key) or obstacle(one.item)
   if problem then return redis.error_reply(problem) end

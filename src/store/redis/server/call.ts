@@ -1,6 +1,7 @@
 /** Collects the keys of a script, each once, and its arguments, which name keys by their number. See moves.lua. */
 
 import { splitTaskJid } from '../../../job/payload.ts'
+import { queueOfJob } from '../../../job/priority.ts'
 import {
   type Branch,
   type Effect,
@@ -91,8 +92,10 @@ export class Call {
     } else if (to.to === 'queue') {
       this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, text)
     } else {
-      const isNeverDue = to.to === 'finished' || to.to.startsWith('limited:')
-      this.args.push(isNeverDue ? 'k' : 'z', this.key(this.#names.set(to.to)), to.score, text)
+      const isLimited = to.to.startsWith('limited:')
+      const kind = isLimited ? 'l' : to.to === 'finished' ? 'k' : 'z'
+      this.args.push(kind, this.key(this.#names.set(to.to)), to.score, text)
+      if (isLimited) this.args.push(this.key(this.#names.limitedQueues), queueOfJob(to.text))
     }
     this.effects(effects)
   }

@@ -22,6 +22,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     limits: `${prefix}hk:limits`,
     /** Sorted set: each limit with waiting jobs → when they may have room (microseconds by the server). */
     limitChecks: `${prefix}hk:limit-checks`,
+    /** Hash: each queue → the number of its jobs that wait for room in their limits. */
+    limitedQueues: `${prefix}hk:limited-queues`,
     /** Sorted set of the used slots of a limit: owner, a space, and the ticket of the attempt → 0. */
     slots: (limit: string) => `${prefix}hk:slots:${limit}`,
     /** The starts that a limit with a rate gave out; see rates.lua. It expires when it has no use any more. */

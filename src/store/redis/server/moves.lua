@@ -1,7 +1,8 @@
 -- Reads items from ARGV and applies them: where a job goes, and the effects that change with it.
 --
 -- An item in ARGV begins with its kind. "-": the job goes nowhere, it is done. "z": then come the number of a set's
--- key, score, text. "k" (a finished job, or one that waits for room in its limit): the same. "f" or "b" (front or back of a
+-- key, score, text. "k" (a finished job): the same. "l" (a job that waits for room in its limit): the same, the number of the
+-- key of limited-queues, and its queue. "f" or "b" (front or back of a
 -- queue): then come the number of the queue's key, its name, text. "s" (the job stays in its place, with another text): the
 -- same. Behind that come the number of its effects, and each effect.
 --
@@ -64,6 +65,7 @@ local function readItem()
     item.key = KEYS[number()]
     item.about = text()
     item.text = text()
+    if item.kind == 'l' then item.limited, item.queue = KEYS[number()], text() end
   end
   item.effects = readEffects()
   return item
@@ -138,7 +140,7 @@ local function obstacleOf(effect)
   if not isSound then return messageOf(thrown) end
 end
 
-local function isForSet(item) return item.kind == 'z' or item.kind == 'k' end
+local function isForSet(item) return item.kind == 'z' or item.kind == 'k' or item.kind == 'l' end
 
 -- Returns why an item cannot be applied, or nothing.
 local function obstacle(item)
@@ -146,6 +148,7 @@ local function obstacle(item)
   if isForSet(item) then
     local score = tonumber(item.about)
     if score ~= score or not score then return 'a set can not sort by ' .. item.about end
+    if item.limited and wrong(item.limited, 'hash') then return unusable(item.limited) end
   elseif item.kind ~= '-' and wrong(QUEUES, 'set') then
     return unusable(QUEUES)
   end
@@ -181,8 +184,14 @@ end
 
 local function addToSet(key, score, entry) redis.call('ZADD', key, score, distinct(key, entry)) end
 
+-- Counts the jobs of a queue that wait for room in their limits.
+local function countLimited(key, queue, change)
+  if redis.call('HINCRBY', key, queue, change) <= 0 then redis.call('HDEL', key, queue) end
+end
+
 local function apply(item)
   if isForSet(item) then addToSet(item.key, item.about, item.text) end
+  if item.limited then countLimited(item.limited, item.queue, 1) end
   if item.kind == 'z' and tonumber(item.about) < now / 1000 + SOON then woken = true end
   local admitted = true
   for _, effect in ipairs(item.effects) do

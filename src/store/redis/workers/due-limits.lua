@@ -1,13 +1,17 @@
 -- Returns the limits whose waiting jobs have room, and plans when to check them again.
 --
--- KEYS  1 is leases, 2 is limits, 3 is limit-checks.
+-- KEYS  1 is leases, 2 is limits, 3 is limit-checks, 4 is limited-queues.
 -- ARGV  are the most limits, and the beginnings of the keys of slots, of rates and of waiting jobs.
 -- Returns the microseconds until the next check, or "" when no job waits; then of each limit its name and its room.
 -- include: arguments slots rates
 
 local most, slotsOf, rateOf, waitingOf = number(), text(), text(), text()
 expect('zset', 'hash', 'zset')
-if redis.call('EXISTS', KEYS[3]) == 0 then return { '' } end
+if redis.call('EXISTS', KEYS[3]) == 0 then
+  -- No job waits, so what another program has left in the counts is wrong.
+  if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('UNLINK', KEYS[4]) end
+  return { '' }
+end
 removeNothing('ZREM', KEYS[3])
 local answer = { '' }
 local names = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', micros, 'LIMIT', 0, most)

@@ -43,8 +43,12 @@ export class Limits extends StorePart implements LimitStore {
   }
 
   async due(n: number): Promise<DueLimits> {
-    const { leases, limits, limitChecks, limitPrefixes } = this.keys
-    const answer = await this.server.run(lua.dueLimits, [leases, limits, limitChecks], [n, ...limitPrefixes])
+    const { leases, limits, limitChecks, limitedQueues, limitPrefixes } = this.keys
+    const answer = await this.server.run(
+      lua.dueLimits,
+      [leases, limits, limitChecks, limitedQueues],
+      [n, ...limitPrefixes],
+    )
     const [next, ...rows] = answer as unknown as (string | number)[]
     const due: DueLimits = { limits: [], nextMs: next === '' ? null : Number(next) / 1000 }
     for (let i = 0; i < rows.length; i += 2) due.limits.push({ name: String(rows[i]), room: Number(rows[i + 1]) })

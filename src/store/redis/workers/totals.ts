@@ -5,9 +5,6 @@ import { lua } from '../lua.generated.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Leases } from './leases.ts'
 
-/** The most limits whose waiting jobs are counted in one step, so that thousands of keys do not block the server. */
-const LIMITS_AT_ONCE = 1000
-
 /** A command that counts, and its key. */
 type Count = readonly [command: string, key: string]
 
@@ -19,21 +16,20 @@ export class Totals extends StorePart implements Partial<MetricStore> {
     this.#leases = leases
   }
 
-  /** Counts everything in one step, so that a job that moves meanwhile is counted once; limits above 1,000 in steps of their own. */
+  /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
   async totals(): Promise<StoreStats> {
-    const { queues: names, taskQueues, limitChecks } = this.keys
-    const [queues = [], ours = [], limits = []] = (await this.server.all((pipeline) =>
-      pipeline.smembers(names).smembers(taskQueues).zrange(limitChecks, '0', '-1'),
+    const { queues: names, taskQueues } = this.keys
+    const [queues = [], ours = []] = (await this.server.all((pipeline) =>
+      pipeline.smembers(names).smembers(taskQueues),
     )) as string[][]
     const owners = await this.#leases.ownedQueues()
-    const waiting = limits.map((name): Count => ['ZCARD', this.keys.set(`limited:${name}`)])
     const counted: Count[] = [
       ['GET', this.keys.processed()],
       ['GET', this.keys.failed()],
       ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', this.keys.set(set)] as const),
       ...queues.map((queue) => ['LLEN', this.keys.queue(queue)] as const),
       ...ours.map((queue) => ['GET', this.keys.backlog(queue)] as const),
-      ...waiting.slice(0, LIMITS_AT_ONCE),
+      ['HVALS', this.keys.limitedQueues],
       ...owners.flatMap(
         ({ owner, queue }) =>
           [
@@ -42,31 +38,22 @@ export class Totals extends StorePart implements Partial<MetricStore> {
           ] as const,
       ),
     ]
-    const counts = await this.#count(counted)
+    const [commands, keys] = [counted.map(([command]) => command), counted.map(([, key]) => key)]
+    const counts = (await this.server.run(lua.count, keys, commands)) as number[]
     const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
     const sum = (from: number, to?: number) => sumOf(counts.slice(from, to))
     const [afterQueues, afterBacklogs] = [5 + queues.length, 5 + queues.length + ours.length]
-    const afterLimits = afterBacklogs + Math.min(limits.length, LIMITS_AT_ONCE)
-    let limited = sum(afterBacklogs, afterLimits)
-    for (let i = LIMITS_AT_ONCE; i < waiting.length; i += LIMITS_AT_ONCE) {
-      limited += sumOf(await this.#count(waiting.slice(i, i + LIMITS_AT_ONCE)))
-    }
     return {
       processed,
       failed,
       enqueued: sum(5, afterQueues),
       backlog: sum(afterQueues, afterBacklogs),
-      limited,
-      fetched: sum(afterLimits),
+      limited: counts[afterBacklogs] ?? 0,
+      fetched: sum(afterBacklogs + 1),
       scheduled,
       retries,
       dead,
     }
-  }
-
-  async #count(counted: readonly Count[]): Promise<number[]> {
-    const [commands, keys] = [counted.map(([command]) => command), counted.map(([, key]) => key)]
-    return (await this.server.run(lua.count, keys, commands)) as number[]
   }
 
   async resetTotals(which: 'processed' | 'failed'): Promise<void> {

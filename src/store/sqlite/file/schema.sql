@@ -11,7 +11,9 @@ CREATE TABLE queue (
   tail    INTEGER NOT NULL DEFAULT 0,
   size    INTEGER NOT NULL DEFAULT 0,
   -- 1: hidden until it gets a job again. The row stays, because of its positions.
-  cleared INTEGER NOT NULL DEFAULT 0
+  cleared INTEGER NOT NULL DEFAULT 0,
+  -- The number of its jobs that wait for room in their limits.
+  limited INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 -- The positions used at either end for the jobs with one priority. Those of priority n begin at -n * 2^48, so jobs with a

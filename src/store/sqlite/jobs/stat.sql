@@ -9,7 +9,7 @@ SELECT processed, failed FROM stat WHERE day = ?;
 SELECT processed, failed,
   (SELECT coalesce(sum(size), 0) FROM queue) AS enqueued,
   (SELECT coalesce(sum(backlog), 0) FROM task) AS backlog,
-  (SELECT coalesce(sum(size), 0) FROM job_limit JOIN job_set ON job_set.name = 'limited:' || job_limit.name) AS limited,
+  (SELECT coalesce(sum(limited), 0) FROM queue) AS limited,
   (SELECT count(*) FROM fetched) AS fetched,
   (SELECT size FROM job_set WHERE name = 'schedule') AS scheduled,
   (SELECT size FROM job_set WHERE name = 'retry') AS retries,

@@ -1,9 +1,11 @@
 /** Job sets: retry, schedule, dead, finished, and those of jobs that wait for room in a limit. */
 
+import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, LimitedSet, SetName } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { packed, slicesOf } from './packed.ts'
+import { Queues } from './queues.ts'
 
 const ID: Record<Exclude<SetName, LimitedSet>, number> = { retry: 1, schedule: 2, dead: 3, finished: -1 }
 /** No set has this id. */
@@ -24,7 +26,10 @@ export class JobSets extends Tables {
   }
 
   add(set: SetName, entry: Entry): void {
-    if (isLimited(set)) this.db.run(sql.set.create, set)
+    if (isLimited(set)) {
+      this.db.run(sql.set.create, set)
+      this.db.get(Queues).countLimited(queueOfJob(entry.text), 1)
+    }
     const id = this.idOf(set)
     // Another job may have the same text. A space at the end keeps both.
     let text = entry.text.toWellFormed()
@@ -61,6 +66,7 @@ export class JobSets extends Tables {
     const id = this.idOf(set)
     if (!this.db.first(sql.set.remove, id, entry.score, entry.text)) return false
     this.db.run(sql.set.grow, -1, id)
+    if (isLimited(set)) this.db.get(Queues).countLimited(queueOfJob(entry.text), -1)
     return true
   }
 

@@ -29,8 +29,11 @@ SELECT ?1, ?2 + key, CAST(substr(?4, (value >> 25) + 1, value & 33554431) AS TEX
 -- find: returns the id of a queue if it has jobs and is not paused.
 SELECT id FROM queue WHERE name = ?1 AND size > 0 AND NOT EXISTS (SELECT 1 FROM paused WHERE queue = ?1);
 
--- length: returns the number of jobs of a queue.
-SELECT size FROM queue WHERE name = ?;
+-- length: returns the number of jobs of a queue, with those that wait for room in their limits.
+SELECT size + limited AS size FROM queue WHERE name = ?;
+
+-- countLimited: changes the number of a queue's jobs that wait for room in their limits. No change: the queue is new.
+UPDATE queue SET limited = max(limited + ?2, 0) WHERE name = ?1;
 
 -- sizes: returns the sizes of the next jobs of a queue, in order.
 SELECT octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY position LIMIT ?;
@@ -51,7 +54,7 @@ INSERT INTO fetched (owner, queue, position, text) SELECT ?1, ?2, coalesce(?4 ->
 UPDATE queue SET size = size - ? WHERE id = ?;
 
 -- list: returns all queues with their sizes and next jobs.
-SELECT name, size, (SELECT text FROM ready WHERE queue = queue.id ORDER BY position LIMIT 1) AS next
+SELECT name, size, limited, (SELECT text FROM ready WHERE queue = queue.id ORDER BY position LIMIT 1) AS next
 FROM queue WHERE cleared = 0 ORDER BY name;
 
 -- peek: returns a page of jobs, next to be fetched first.
@@ -95,7 +98,7 @@ SELECT position, octet_length(text) AS bytes FROM ready WHERE queue = ? ORDER BY
 UPDATE queue SET cleared = 1 WHERE id = ? AND size = 0;
 
 -- one: returns a queue with its size and next job.
-SELECT name, size, (SELECT text FROM ready WHERE queue = queue.id ORDER BY position LIMIT 1) AS next
+SELECT name, size, limited, (SELECT text FROM ready WHERE queue = queue.id ORDER BY position LIMIT 1) AS next
 FROM queue WHERE name = ?;
 
 -- heads: returns the next job of each priority; of one without jobs, that of a lower one. ?1 is below the positions of priority 0.

@@ -62,6 +62,13 @@ export class Queues extends Tables {
     return this.#grow<{ id: number }>(sql.queue.grow, queue, jobs).id
   }
 
+  /** Counts the jobs of a queue that wait for room in their limits. */
+  countLimited(queue: string, change: number): void {
+    if (this.db.run(sql.queue.countLimited, queue, change) > 0) return
+    this.db.run(sql.queue.create, queue)
+    this.db.run(sql.queue.countLimited, queue, change)
+  }
+
   /** Moves at most `n` jobs of the queues, in their order, to an owner. */
   fetch(owner: number, queues: readonly string[], n: number): FetchedJob[] {
     const fetched: FetchedJob[] = []
