@@ -24,3 +24,34 @@ test('a thousand waiting jobs of a paused queue do not hold up the jobs of anoth
   await t.hq.queue('paused').resume()
   await first.atLeast(4)
 })
+
+test('jobs of a queue that no worker serves any more are passed, and come when a worker serves it again', async () => {
+  const t = bench()
+  const api = t.hq.limit('api', { concurrency: 1 })
+  const { opened, open } = gate()
+  const [lonely, served] = [new Heard<number>(), new Heard<number>()]
+  const Lonely = t.hq.job('Lonely', { queue: 'lonely', limit: api }, async (_ctx, n: number) => {
+    lonely.say(n)
+    await opened
+  })
+  const Served = t.hq.job('Served', { queue: 'served', limit: api }, async (_ctx, n: number) => served.say(n))
+  const first = await t.work({ concurrency: 5, queues: ['lonely'] })
+  await Lonely.performAsync(0)
+  await lonely.atLeast(1)
+  await Lonely.performBulk([[1], [2], [3]])
+  await until(async () => (await t.hq.stats()).limited === 3)
+  first.quiet()
+  const rows = Array.from({ length: 20 }, (_, i): [number] => [i])
+  await Served.performBulk(rows)
+  await t.work({ concurrency: 5, queues: ['served'] })
+  await until(async () => (await t.hq.queue('served').limited()) > 0)
+  open()
+  const began = performance.now()
+  await served.atLeast(20)
+  // Turns of 5 seconds for the three others would be longer.
+  expect(performance.now() - began).toBeLessThan(10_000)
+  expect(lonely.all).toEqual([0])
+  await first.stop()
+  await t.work({ concurrency: 5, queues: ['lonely'] })
+  expect(await lonely.atLeast(4)).toEqual([0, 1, 2, 3])
+})

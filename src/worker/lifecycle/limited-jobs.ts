@@ -1,5 +1,6 @@
 /** Moves jobs that wait for room in a limit to the front of their queues, as many as have room. */
 
+import { Process, serves } from '../../inspect/process.ts'
 import { readPayload } from '../../job/payload.ts'
 import { baseQueue } from '../../job/priority.ts'
 import { type Entry, LIMIT_BATCH, type LimitedSet, type Swap } from '../../store/contract.ts'
@@ -7,21 +8,32 @@ import type { Engine } from '../engine.ts'
 
 /** The most limits that one call returns. */
 const LIMITS_AT_ONCE = 100
-/** Of a limit whose first jobs wait for paused queues, one check reads at most this many pages. */
+/** Of a limit whose first jobs are of blocked queues, one check reads at most this many pages. */
 const MOST_PAGES = 10
-/** When all jobs of a limit wait for paused queues, it is not looked at before this time. */
-const PAUSED_MS = 2000
-/** When a check found only jobs of paused queues and has not read them all, the next one follows after this time. */
+/** When all jobs of a limit are of blocked queues, it is not looked at before this time. */
+const BLOCKED_MS = 2000
+/** The list of processes is read again after this time. */
+const PROCESSES_MS = 1000
+/** When a check found only jobs of blocked queues and has not read them all, the next one follows after this time. */
 const READ_ON_MS = 100
 
 type Mover = Pick<Engine, 'store' | 'now'>
 
-/** A check of a limit with many jobs of paused queues goes on where the one before stopped. */
+/**
+ * A queue is blocked while it is paused, and while no worker serves it: the jobs of other queues pass its jobs. A check of a
+ * limit with many jobs of blocked queues goes on where the one before stopped.
+ */
 export class LimitedJobs {
   readonly #engine: Mover
   /** By the limit, the last entry that was read, when further ones follow. */
   readonly #readTo = new Map<string, Entry>()
-  #paused: ReadonlySet<string> = new Set()
+  /** The queues whose jobs were passed. */
+  readonly #passed = new Set<string>()
+  #isBlocked = (_queue: string) => false
+  /** The processes that fetch jobs. */
+  #processes: Process[] = []
+  /** When they are read again, on the monotonic clock. */
+  #readAt = 0
 
   constructor(engine: Mover) {
     this.#engine = engine
@@ -35,21 +47,38 @@ export class LimitedJobs {
     const { store } = this.#engine
     const { limits, nextMs } = await store.limits.due(LIMITS_AT_ONCE)
     if (limits.length === 0) return nextMs
-    const paused = new Set(await store.jobs.pausedQueues())
-    // The jobs of a queue that was resumed may be the oldest.
-    if ([...this.#paused].some((queue) => !paused.has(queue))) this.#readTo.clear()
-    this.#paused = paused
+    await this.#findBlocked()
     const found = await Promise.all(limits.map(({ name, room }) => this.#moveJobs(name, room)))
     const without = limits.filter((_, i) => !found[i]).map(({ name }) => name)
     const unread = without.filter((name) => this.#readTo.has(name))
     const blocked = without.filter((name) => !this.#readTo.has(name))
-    if (blocked.length > 0) await store.limits.postpone(blocked, PAUSED_MS)
+    if (blocked.length > 0) await store.limits.postpone(blocked, BLOCKED_MS)
     if (unread.length === 0) return nextMs
     await store.limits.postpone(unread, READ_ON_MS)
     return Math.min(nextMs ?? READ_ON_MS, READ_ON_MS)
   }
 
-  /** Moves at most `room` jobs of queues that are not paused. Resolves with false when it found none. */
+  async #findBlocked(): Promise<void> {
+    const { store } = this.#engine
+    const paused = new Set(await store.jobs.pausedQueues())
+    if (performance.now() >= this.#readAt) {
+      const processes = (await store.workers.processes()).map((record) => new Process(store, record, null))
+      this.#processes = processes.filter(({ isQuiet }) => !isQuiet)
+      this.#readAt = performance.now() + PROCESSES_MS
+    }
+    const known = new Map<string, boolean>()
+    this.#isBlocked = (queue) => {
+      const blocked = known.get(queue) ?? (paused.has(queue) || !this.#processes.some((one) => serves(one, queue)))
+      known.set(queue, blocked)
+      return blocked
+    }
+    // The jobs of a queue that is not blocked any more may be the oldest.
+    if ([...this.#passed].every(this.#isBlocked)) return
+    this.#readTo.clear()
+    this.#passed.clear()
+  }
+
+  /** Moves at most `room` jobs of queues that are not blocked. Resolves with false when it found none. */
   async #moveJobs(name: string, room: number): Promise<boolean> {
     const { store, now } = this.#engine
     const set: LimitedSet = `limited:${name}`
@@ -58,13 +87,13 @@ export class LimitedJobs {
     let after = begin
     let hasMore = true
     for (let page = 0; hasMore && page < MOST_PAGES && swaps.length < room; page++) {
-      // It reads further entries only when jobs of paused queues come first.
+      // It reads further entries only when jobs of blocked queues come first.
       const limit = page === 0 ? room : LIMIT_BATCH
       const entries = await store.jobSets.page(set, { ...(after ? { after } : {}), limit })
       hasMore = entries.length === limit
       for (const entry of entries) {
         if (swaps.length === room) break
-        swaps.push(...moved(entry, now(), this.#paused))
+        swaps.push(...this.#moved(entry, now()))
         after = entry
       }
     }
@@ -76,12 +105,13 @@ export class LimitedJobs {
     if (swaps.length > 0) await store.jobSets.swap(set, swaps.toReversed(), now())
     return swaps.length > 0
   }
-}
-
-function moved(entry: Entry, now: number, paused: ReadonlySet<string>): Swap[] {
-  const { text } = entry
-  const payload = readPayload(text)
-  if (!payload) return [{ ...entry, to: { to: 'dead', text, score: now / 1000 } }]
-  if (paused.has(baseQueue(payload.queue))) return []
-  return [{ ...entry, to: { to: 'queue', queue: payload.queue, text, end: 'front' } }]
+  #moved(entry: Entry, now: number): Swap[] {
+    const { text } = entry
+    const payload = readPayload(text)
+    if (!payload) return [{ ...entry, to: { to: 'dead', text, score: now / 1000 } }]
+    const queue = baseQueue(payload.queue)
+    if (!this.#isBlocked(queue)) return [{ ...entry, to: { to: 'queue', queue: payload.queue, text, end: 'front' } }]
+    this.#passed.add(queue)
+    return []
+  }
 }
