@@ -5,6 +5,7 @@ import type { JobDefinition } from '../job/definition.ts'
 import type { PROGRAM, ThreadApp } from '../worker/threads/inside.ts'
 import type { Runtime } from './runtime.ts'
 import type { Setup } from './setup.ts'
+import type { UnservedAdvice } from './unserved-queues.ts'
 
 /** Methods for programs that load an app (CLI, demo, tests), in addition to the public ones. */
 export type Program = ThreadApp[typeof PROGRAM] &
@@ -15,6 +16,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
      * @throws INVALID_OPTION if both are the same store
      */
     drain(url: string): void
+    /** Replaces what a starting worker says about queues that no process serves. */
+    adviseUnserved(advice: UnservedAdvice): void
     /** A process title with the pieces that were added to it. */
     titleOf(title: string): string
     /** Whether an ordered queue of that name is defined here. */
@@ -34,6 +37,9 @@ export function programOf(app: Runtime): Program {
     },
     useFiles: (files) => setup.useFiles(files),
     useFile: (about, custom) => setup.useFile(about, custom),
+    adviseUnserved: (advice) => {
+      setup.unservedAdvice = advice
+    },
     refuseStore: (why) => setup.refuseStore(why),
     titleOf: (title) => app.title.of(title),
     isOrdered: (name) => ordered.get(name) !== undefined,

@@ -82,10 +82,10 @@ export class Registry {
     return [...this.jobs, ...[...this.#processes.values()].map(({ definition }) => definition)]
   }
 
-  /** Returns `default` and the queues that the jobs name, each once, in order of definition. */
+  /** Returns the queues that the jobs name, each once, in order of definition. */
   get queues(): string[] {
     const named = this.jobs.flatMap(({ options: { queue = 'default', retryQueue = queue } }) => [queue, retryQueue])
-    return [...new Set(['default', ...named])]
+    return [...new Set(named)]
   }
 
   get bindings(): Binding[] {

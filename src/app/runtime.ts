@@ -54,6 +54,7 @@ import type { AppPort, Settled } from './port.ts'
 import { Registry } from './registry.ts'
 import { Setup } from './setup.ts'
 import { Title } from './title.ts'
+import { unservedCheck } from './unserved-queues.ts'
 
 const MOST_LIMIT_NAME = 200
 
@@ -165,12 +166,14 @@ export class Runtime implements AppPort {
     const plain = this.engine()
     const engine = { ...plain, jobLog: jobLogOf(setup.log, options.logJobs ?? false, plain) }
     const { bindings } = registry
-    const services = this.#services(engine, options)
+    const defined = registry.queues
+    const unserved = unservedCheck(engine, { worker: () => worker, defined, advice: () => setup.unservedAdvice })
+    const services = [...this.#services(engine, options), unserved]
     const threads = () => setup.threadSource
     const executors = this.#executors(options)
-    const defined = registry.queues
     const about = { version: VERSION, services, bindings, defined, executors, threads }
-    const worker = new Worker(engine, withQueues(options, defined, setup.store.url), about)
+    const queues = [...new Set(['default', ...defined])]
+    const worker: Worker = new Worker(engine, withQueues(options, queues, setup.store.url), about)
     this.#workers.add(worker)
     return worker
   }

@@ -13,10 +13,13 @@ import { openStore } from '../store/open.ts'
 import type { ThreadSource } from '../worker/threads/pool.ts'
 import { type FileOptions, type HighkiqOptions, settled } from './options.ts'
 import type { Settled } from './port.ts'
+import { adviceInCode, type UnservedAdvice } from './unserved-queues.ts'
 
 export class Setup {
   readonly options: HighkiqOptions
   readonly custom: Record<string, unknown> = {}
+  /** What a starting worker says about queues that no process serves. */
+  unservedAdvice: UnservedAdvice = adviceInCode
   #store: Store | undefined
   #refusal: string | undefined
   #log: Logger | undefined

@@ -1,14 +1,20 @@
 /** The queues that running workers serve. */
 
-import type { Highkiq } from '../index.ts'
+import { unservedWords } from '../app/unserved-queues.ts'
+import type { Highkiq, QueueOption } from '../index.ts'
 import { io } from './io.ts'
 import { type AppOptions, quoted, sameApp } from './open-app.ts'
 
-/** Warns about queues that jobs name and no process serves. `own` are the queues of the logging worker, as for `-q`. */
-export function adviceFor(queues: readonly string[], own: readonly string[] = []): string {
-  const named = queues.length === 1 ? `the queue ${queues[0]}` : `the queues ${queues.join(', ')}`
-  const list = [...own, ...queues].map((queue) => `-q ${quoted(queue)}`).join(' ')
-  return `no running process serves ${named}, which jobs of the app use: start a worker with ${list}, or with -q '*'`
+/** Says how to serve these queues with `highkiq work`. `own` are the queues of the worker that says it. */
+export function adviceFor(queues: readonly string[], own: readonly QueueOption[] = []): string {
+  const list = [...own.map(shownQueue), ...queues].map((queue) => `-q ${quoted(queue)}`).join(' ')
+  return `${unservedWords(queues)}: start a worker with ${list}, or with -q '*'`
+}
+
+/** Formats a queue as `-q` takes it. */
+export function shownQueue(queue: QueueOption): string {
+  const [name, weight] = typeof queue === 'string' ? queue.split(',') : queue
+  return Number(weight ?? 0) > 1 ? `${name},${weight}` : `${name}`
 }
 
 /** Returns the queues that running processes serve, Sidekiq's included. */

@@ -171,7 +171,10 @@ export class ProcessSet implements AsyncIterable<Process> {
   }
 }
 
-export function serves({ queues, capsules }: Process, queue: string): boolean {
+/** The queues of a process. */
+type Serving = Readonly<Pick<Process, 'capsules' | 'isQuiet'>> & Record<'queues' | 'definedQueues', readonly string[]>
+
+export function serves({ queues, capsules }: Pick<Serving, 'queues' | 'capsules'>, queue: string): boolean {
   return queues.includes(queue) || Object.values(capsules).some(({ weights }) => Object.hasOwn(weights, queue))
 }
 
@@ -179,7 +182,7 @@ export function serves({ queues, capsules }: Process, queue: string): boolean {
  * Returns the queues that the jobs of these processes' apps name and none of the processes serves. A quiet process
  * serves none.
  */
-export function unservedQueues(processes: readonly Process[]): string[] {
+export function unservedQueues(processes: readonly Serving[]): string[] {
   const defined = new Set(processes.flatMap(({ definedQueues }) => definedQueues))
   return [...defined].filter((queue) => !processes.some((process) => !process.isQuiet && serves(process, queue)))
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { appFolder } from '../../environment.ts'
-import { type Highkiq, type QueueOption, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
+import { type Highkiq, VERSION, type Worker, type WorkerOptions } from '../../index.ts'
 import { defaultLogger } from '../../log.ts'
 import { banner, keepTitle } from '../banner.ts'
 import { Child } from '../child.ts'
@@ -15,7 +15,7 @@ import { everyQueue, stopWhenEmpty } from '../drain.ts'
 import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, withApp } from '../open-app.ts'
 import { plural } from '../output.ts'
-import { adviceFor, served } from '../processes.ts'
+import { adviceFor, served, shownQueue } from '../processes.ts'
 import { checkHost, serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
 import { runSwarm } from '../swarm.ts'
 import { systemdOf } from '../systemd.ts'
@@ -84,6 +84,9 @@ async function runWorker(
     file?.custom ?? {},
   )
   const every = settings.drain ? await everyQueue(hq, settings) : {}
+  // Of several processes only the first logs what would be the same for all, and serves the dashboard.
+  const isFirst = (child?.number ?? 1) === 1
+  hq[PROGRAM].adviseUnserved((queues, own) => (isFirst ? adviceFor(queues, own) : undefined))
   const worker = hq.worker({ ...workerOptions(settings), ...every, tag })
   // Open the store before the worker starts, so that an error is logged once. The worker itself waits for leases of an
   // older version.
@@ -91,18 +94,17 @@ async function runWorker(
     if (thrown.details?.retryAfterMs === undefined) throw thrown
   })
   const drained = settings.drain ? stopWhenEmpty(hq, worker) : undefined
-  if ((child?.number ?? 1) === 1) {
+  if (isFirst) {
     for (const note of notes) hq.log.warn({ file: file?.path }, note)
   }
   const systemd = systemdOf(() => hq.log)
   const release = keepTitle(hq, worker, tag)
   const state = () => `${worker.busy} of ${worker.slots} busy`
   hq.on('beat', () => systemd?.status(state()))
-  // Of several processes only the first prints the banner and serves the dashboard.
-  const wanted = (settings.banner ?? true) && (child?.number ?? 1) === 1
+  const wanted = (settings.banner ?? true) && isFirst
   hq.on('startup', () => hello(hq, worker, wanted, file?.path))
   child?.attach(worker)
-  const isServing = settings.web !== undefined && (child?.number ?? 1) === 1
+  const isServing = settings.web !== undefined && isFirst
   const web = isServing ? await openWeb(hq, settings, child) : undefined
   try {
     await worker.run({
@@ -110,7 +112,7 @@ async function runWorker(
         systemd?.ready(state())
         child?.ready(settings.maxMemory !== undefined)
         // This hint must not delay the start.
-        if ((child?.number ?? 1) === 1) void tellUnserved(hq, worker).catch(() => {})
+        if (isFirst) void tellUnserved(hq, worker).catch(() => {})
       },
       onStop: () => systemd?.stopping(),
       // The parent handles a second signal, because systemd and terminals signal both.
@@ -183,16 +185,8 @@ function hello(hq: Highkiq, worker: Worker, wanted: boolean, config: string | un
   else hq.log.info({ ...facts, ...more, identity: worker.identity }, `highkiq ${VERSION} is working: waiting for jobs`)
 }
 
-/** Formats a queue as `-q` takes it. */
-function shownQueue(queue: QueueOption): string {
-  const [name, weight] = typeof queue === 'string' ? queue.split(',') : queue
-  return Number(weight ?? 0) > 1 ? `${name},${weight}` : `${name}`
-}
-
-/** Logs the queues that are served, which shows a mistyped name and a queue that -q leaves out. */
+/** Logs the queues with jobs that no process serves: another app's, or one that -q leaves out. */
 async function tellUnserved(hq: Highkiq, worker: Worker): Promise<void> {
-  const unserved = await hq.processes().unservedQueues()
-  if (unserved.length > 0) hq.log.warn(adviceFor(unserved, worker.options.queues.map(shownQueue)))
   const known = new Set([...worker.queues, ...(await served(hq))])
   const left = (await hq.queueSummaries()).filter(({ name, size }) => size > 0 && !known.has(name))
   if (left.length === 0) return

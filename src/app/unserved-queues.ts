@@ -1,0 +1,41 @@
+/** Warns, when a worker starts, of the queues that jobs of its app name and no process serves. */
+
+import { processesOf, unservedQueues } from '../inspect/process.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
+import type { Engine } from '../worker/engine.ts'
+import type { Worker } from '../worker/lifecycle/worker.ts'
+import type { QueueOption } from '../worker/queue-order.ts'
+
+/**
+ * Returns what to do about unserved queues, in the words of the program that loads the app; undefined: another process says
+ * it. `own` are the queues of the worker.
+ */
+export type UnservedAdvice = (unserved: readonly string[], own: readonly QueueOption[]) => string | undefined
+
+/** Names the unserved queues. */
+export function unservedWords(queues: readonly string[]): string {
+  const named = queues.length === 1 ? `the queue ${queues[0]}` : `the queues ${queues.join(', ')}`
+  return `no running process serves ${named}, which jobs of the app use`
+}
+
+export const adviceInCode: UnservedAdvice = (unserved, own) =>
+  `${unservedWords(unserved)}: start a worker with queues: ${JSON.stringify([...own, ...unserved])}, or with queues: ["*"]`
+
+/** Logs a warning at the start of a worker when neither it nor another process serves a queue of `defined`. */
+export function unservedCheck(
+  { store, log, report }: Pick<Engine, 'store' | 'log' | 'report'>,
+  { worker, defined, advice }: { worker: () => Worker; defined: readonly string[]; advice: () => UnservedAdvice },
+): BackgroundService {
+  const check = async () => {
+    const { queues, options } = worker()
+    // The list of processes may not show this worker yet.
+    const own = { queues, capsules: {}, isQuiet: false, definedQueues: defined }
+    const unserved = unservedQueues([...(await processesOf(store)), own]).filter((queue) => defined.includes(queue))
+    const words = unserved.length > 0 ? advice()(unserved, options.queues) : undefined
+    if (words !== undefined) log.warn({ queues: unserved }, words)
+  }
+  // The worker starts without the advice, too.
+  return {
+    start: () => check().catch((thrown) => report(thrown, { during: 'looking for queues that no process serves' })),
+  }
+}
