@@ -8,6 +8,7 @@ import { checkKeepFinished, type KeepFinished } from '../job/keep-finished.ts'
 import { checkLimit, type LimitOptions } from '../job/limit.ts'
 import { type BareLogger, type Logger, missingMethods } from '../job/logger.ts'
 import { checkOptions, meantBy, type OptionKind, type OptionRule } from '../job/options.ts'
+import { OTHER_APP_NAMES } from '../job/other-names.ts'
 import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
@@ -128,6 +129,7 @@ const LOGGED = ['bid', 'tags']
 export function checkAppOptions(options: HighkiqOptions): void {
   checkOptions('new Highkiq', options, OPTIONS, {
     ...optionsOfWorker(options),
+    ...OTHER_APP_NAMES,
     keepFinished: 'defaultJobOptions: { keepFinished }',
   })
   const { logger, dead, maxArgsBytes, encryption, events, defaultJobOptions, queues = {} } = options

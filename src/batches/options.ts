@@ -7,6 +7,7 @@ import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
 import { checkOptions, type OptionKind, refuseUnknown, shown } from '../job/options.ts'
+import { OTHER_FLOW_NAMES } from '../job/other-names.ts'
 import { CHILD_FAILURES, type ChildFailure, MOST_NESTED } from '../store/contract.ts'
 
 /** A job of `onSuccess`, `onComplete` and `onDeath`. */
@@ -94,7 +95,7 @@ export const TOO_DEEP = `batches and flows can be nested at most ${MOST_NESTED} 
 /** Checks a flow down to its last child. `path` names the job in errors; `depth` is its level. @throws INVALID_OPTION */
 export function checkFlow(node: FlowJob, path = 'hq.flow', depth = 1): void {
   if (!isObject(node)) throw invalidOption(`${path} must be an object { job, args, children } (got ${shown(node)})`)
-  refuseUnknown(path, node, Object.keys(FLOW_OPTIONS))
+  refuseUnknown(path, node, Object.keys(FLOW_OPTIONS), OTHER_FLOW_NAMES)
   if (!JOB[0](node.job)) throw invalidOption(`${path}: job must be ${JOB[1]} (got ${shown(node.job)})`)
   checkOptions(path, node, FLOW_OPTIONS)
   if (depth > MOST_NESTED && node.children?.length) throw invalidOption(`hq.flow: ${TOO_DEEP}`)

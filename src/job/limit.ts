@@ -4,6 +4,7 @@ import type { JobContext } from './context.ts'
 import { type Duration, seconds } from './duration.ts'
 import { invalidOption } from './errors.ts'
 import { checkOptions, type OptionKind, shown } from './options.ts'
+import { OTHER_LIMIT_NAMES } from './other-names.ts'
 
 export interface LimitOptions {
   /** The number of jobs that run at the same time on all workers. */
@@ -182,7 +183,7 @@ function limitsIn(limit: JobLimit): readonly (LimitOptions | NamedLimit)[] {
 
 /** @throws INVALID_OPTION */
 export function checkLimit(job: string, limit: LimitOptions): void {
-  checkOptions(`${job}: limit`, limit, OPTIONS)
+  checkOptions(`${job}: limit`, limit, OPTIONS, OTHER_LIMIT_NAMES)
   const { concurrency, rate, per, burst, window } = limit
   if (concurrency === undefined && rate === undefined) {
     throw invalidOption(

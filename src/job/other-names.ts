@@ -2,7 +2,7 @@
 
 const LATER = 'performIn(seconds, …) or set({ wait: seconds })'
 
-/** Names that other job queues, and Sidekiq in Ruby, use for the same option. */
+/** Names that other job queues, and Sidekiq in Ruby, use for an option of a job or of a push. */
 export const OTHER_NAMES: Readonly<Record<string, string>> = {
   delay: LATER,
   in: LATER,
@@ -34,4 +34,60 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = {
   singletonKey: 'unique: { by }',
   ttl: 'expiresIn',
   expireIn: 'expiresIn',
+  failParentOnFailure: 'onChildFailure, where the parent is named in hq.flow',
+  ignoreDependencyOnFailure: 'onChildFailure, where the parent is named in hq.flow',
+}
+
+/** Names that other job queues use for an option of the app. */
+export const OTHER_APP_NAMES: Readonly<Record<string, string>> = {
+  connection: "url: 'redis://…', and redis for more options of ioredis",
+  prefix: 'namespace',
+  limiter: 'limit',
+  removeOnComplete: 'defaultJobOptions: { keepFinished }',
+  removeOnFail: 'defaultJobOptions: { dead: false }',
+  attempts: 'defaultJobOptions: { retry }',
+  backoff: 'defaultJobOptions: { retryIn }',
+}
+
+const OF_APP = 'an option of new Highkiq()'
+const OF_JOB = 'an option of the job'
+
+/** Names that other job queues use for an option of a worker, and options of other parts. */
+export const OTHER_WORKER_NAMES: Readonly<Record<string, string>> = {
+  connection: `url, ${OF_APP}`,
+  url: `url, ${OF_APP}`,
+  store: `store, ${OF_APP}`,
+  logger: `logger, ${OF_APP}`,
+  prefix: `namespace, ${OF_APP}`,
+  namespace: `namespace, ${OF_APP}`,
+  limiter: 'limit, an option of a job, of a queue or of new Highkiq()',
+  lockDuration: 'leaseSeconds',
+  lockRenewTime: 'leaseSeconds',
+  stalledInterval: 'leaseSeconds',
+  maxStalledCount: `maxCrashes, ${OF_JOB}`,
+  removeOnComplete: `keepFinished, ${OF_JOB}`,
+  removeOnFail: `dead: false, ${OF_JOB}`,
+  useWorkerThreads: `thread: true, ${OF_JOB}`,
+  settings: `retryIn, ${OF_JOB}`,
+  autorun: 'worker.start(), without which a worker does not run',
+  name: 'tag',
+}
+
+/** Names that other job queues use for the parts of a flow. */
+export const OTHER_FLOW_NAMES: Readonly<Record<string, string>> = {
+  name: 'job, a job that hq.job returned',
+  queueName: 'job: Job.set({ queue })',
+  opts: 'job: Job.set({ … })',
+  data: 'args, an array',
+  prefix: `namespace, ${OF_APP}`,
+  failParentOnFailure: 'onChildFailure of the parent',
+  ignoreDependencyOnFailure: 'onChildFailure of the parent',
+}
+
+/** Names that other job queues use for the parts of a limit. */
+export const OTHER_LIMIT_NAMES: Readonly<Record<string, string>> = {
+  max: "rate, as in { rate: 100, per: '1m' }",
+  duration: "per, as in { rate: 100, per: '1m' }",
+  interval: "per, as in { rate: 100, per: '1m' }",
+  groupKey: 'by, a function of the arguments',
 }

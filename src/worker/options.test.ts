@@ -36,6 +36,13 @@ test.each([
   [{ capsules: [] }, 'worker: capsules must be { name: { concurrency, queues } } (got a list)'],
   [{ capsules: { default: {} } }, "worker: capsules must not name 'default'"],
   [{ concurency: 5 }, 'worker: there is no option concurency; did you mean concurrency?'],
+  [
+    { connection: {} },
+    'worker: there is no option connection; did you mean url, an option of new Highkiq()? There are',
+  ],
+  [{ lockDuration: 30_000 }, 'worker: there is no option lockDuration; did you mean leaseSeconds? There are'],
+  [{ limiter: { max: 5 } }, 'did you mean limit, an option of a job, of a queue or of new Highkiq()? There are'],
+  [{ removeOnComplete: true }, 'did you mean keepFinished, an option of the job? There are'],
   [5, 'worker: options must be an object (got 5)'],
 ])('%o is refused with name, value and what is right', (options, words) => {
   expect(() => workerSettings(options as WorkerOptions)).toThrow(

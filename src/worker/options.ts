@@ -5,6 +5,7 @@ import type { JobContext } from '../job/context.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkOptions, given, isAboveZero, type OptionKind } from '../job/options.ts'
+import { OTHER_WORKER_NAMES } from '../job/other-names.ts'
 import type { Payload } from '../job/payload.ts'
 import { ALL_QUEUES, expandQueues, type FetchOrder, parseQueue, type QueueOption } from './queue-order.ts'
 
@@ -138,7 +139,7 @@ export function withQueues(options: WorkerOptions, defined: readonly string[], u
 
 /** @throws INVALID_OPTION */
 export function workerSettings(options: WorkerOptions): WorkerSettings {
-  checkOptions('worker', options, OPTIONS)
+  checkOptions('worker', options, OPTIONS, OTHER_WORKER_NAMES)
   const settings = {
     capsules: {},
     timeout: 25,

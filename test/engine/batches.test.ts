@@ -464,6 +464,12 @@ test('a flow in a batch is a member of it, and a job without children is only pu
     /children\[0\]: onChildFailure must be one of/,
   )
   expect(await wrong({ job: Work, childs: [] })).toMatch(/no option childs/)
+  expect(await wrong({ name: 'paint', queueName: 'q', data: {} })).toMatch(
+    /no option name; did you mean job, a job that hq\.job returned\? There are/,
+  )
+  expect(await wrong({ job: Work, children: [{ job: Work, opts: {} }] })).toMatch(
+    /children\[0\]: there is no option opts; did you mean job: Job\.set\(\{ … \}\)\?/,
+  )
   expect(await wrong({ job: Work.set({ wait: 9 }), children: [{ job: Work }] })).toMatch(/can't be scheduled/)
 })
 
