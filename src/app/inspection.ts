@@ -118,9 +118,9 @@ export class Inspection {
     checkText('hq.queue: the name of a queue', name)
     if (isPriorityName(name)) {
       const base = baseQueue(name)
-      throw invalidOption(
-        `hq.queue: ${name} is a priority of queue ${base}: use hq.queue('${base}'), which has the jobs of all priorities`,
-      )
+      const hint = `use hq.queue('${base}')`
+      const message = `hq.queue: ${name} is a priority of queue ${base}: ${hint}, which has the jobs of all priorities`
+      throw invalidOption(message, { option: 'queue', value: base, hint })
     }
     return new Queue(this.#app, name)
   }

@@ -45,7 +45,7 @@ export async function cancelJob(app: AppPort, jid: string, options: CancelOption
   const { queue, budget = BUDGET_SECONDS } = options
   const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
   checkText('hq.cancel: the jid', jid)
-  if (jid === '') throw invalidOption('hq.cancel: the jid must be the one that performAsync returned')
+  if (jid === '') throw invalidOption('hq.cancel: the jid must be the one that the push returned (got "")')
   if (!(budget >= 0)) throw invalidOption('hq.cancel: budget must be a number of seconds')
   const { store, now } = app
   await store.cancellations.request(jid, now())

@@ -6,7 +6,7 @@ import { FLAG_HINTS, withFlagNames } from './flag-names.ts'
 
 const src = new URL('../', import.meta.url)
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /^(tasks|job|client)\/.*(?<!\.test)\.ts$/.test(file))
+  .filter((file) => /^(app|tasks|job|client)\/.*(?<!\.test)\.ts$/.test(file))
   .map((file) => readFileSync(new URL(file, src), 'utf8'))
 const hinted = new Set(files.flatMap((text) => [...text.matchAll(/\boption: '(\w+)'/g)].map(([, option]) => option)))
 

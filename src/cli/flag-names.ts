@@ -14,6 +14,10 @@ export const FLAG_HINTS: HintTexts = {
   as: () => 'load its file with -r',
   ordered: (value) => `highkiq ordered push ${value} ID [PAYLOAD]`,
   format: () => '--format',
+  unique: (name) => `name another job, for the app makes ${name} unique`,
+  onConflict: () => 'look for its lock with highkiq locks',
+  queue: (name) => `name queue ${name}`,
+  bid: () => 'leave it out',
   artifacts: () => 'set TMPDIR to a folder with room',
 }
 

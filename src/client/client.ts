@@ -302,7 +302,8 @@ export class Client implements Pusher, PushPipe {
   refuseUnique(request: PushRequest, what: string): void {
     if (!isUnique(request, this.#options)) return
     const name = request.wrapped ?? request.class
-    throw invalidOption(`${name}: ${what} can't be unique: give ${name}.set({ unique: false }) instead`)
+    const hint = `give ${name}.set({ unique: false }) instead`
+    throw invalidOption(`${name}: ${what} can't be unique: ${hint}`, { option: 'unique', value: name, hint })
   }
 
   replaceHolder(store: Store, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {

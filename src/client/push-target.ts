@@ -262,8 +262,9 @@ function bulkRefused(
 }
 
 export function uniqueConflict(name: string, holder: string): HighkiqError {
-  const message = `${name}: not pushed, because job ${holder} has its lock: wait until that job has ended, or use onConflict: 'drop' to get its jid instead`
-  return new HighkiqError('UNIQUE_CONFLICT', message, { jid: holder })
+  const hint = "use onConflict: 'drop' to get its jid instead"
+  const message = `${name}: not pushed, because job ${holder} has its lock: wait until that job has ended, or ${hint}`
+  return new HighkiqError('UNIQUE_CONFLICT', message, { jid: holder, option: 'onConflict', hint })
 }
 
 /** A push throws UNIQUE_CONFLICT when the job that has its lock changed this often before it could be replaced. */

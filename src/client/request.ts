@@ -143,9 +143,9 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     else payload[field] = value
   }
   if (isBid(request.bid)) {
-    throw invalid(
-      `${name}: a push can't name the batch ${request.bid} as its bid: push the job in the function of hq.batch, or of hq.batches.add`,
-    )
+    const hint = 'push the job in the function of hq.batch, or of hq.batches.add'
+    const message = `${name}: a push can't name the batch ${request.bid} as its bid: ${hint}`
+    throw new HighkiqError('INVALID_JOB', message, { option: 'bid', hint })
   }
   checkQueueName(payload.queue)
   payload.queue = prioritized(name, payload.queue, request.priority, options.priority)

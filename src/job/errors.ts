@@ -27,8 +27,8 @@ export class HighkiqError extends Error {
   }
 }
 
-export function invalidOption(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
+export function invalidOption(message: string, details?: HighkiqError['details']): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message, details)
 }
 
 export function invalidFile(message: string, details?: HighkiqError['details'], options?: ErrorOptions): HighkiqError {
@@ -222,9 +222,15 @@ interface OptionHint {
 /** For each option of the library: what a program writes instead of the hint. */
 export type HintTexts = Readonly<Record<string, (value: unknown) => string>>
 
-/** Returns the message of an error, with the hints of the error and of its causes in other words. */
+/** The method of the library that refused an option, at the beginning of a message. */
+const METHOD = /^(?:hq|tasks?|metrics|queue)\.[\w.]+: /
+
+/**
+ * Returns the message of an error without the name of a method, and with the hints of the error and of its causes in other
+ * words.
+ */
 export function messageWithHint(thrown: unknown, words: HintTexts): string {
-  let message = messageOf(thrown)
+  let message = messageOf(thrown).replace(METHOD, '')
   const hints = new Map<string, string>()
   for (const error of causesOf(thrown)) {
     const { option = '', value, hint } = ((error as HighkiqError).details ?? {}) as Partial<OptionHint>

@@ -272,3 +272,26 @@ test('a job is cancelled, and an unknown job is a 404', async () => {
   const again = await call('DELETE', `/api/v1/jobs/${jid}`)
   expect([again.status, again.body.error.code]).toEqual([404, 'UNKNOWN_JID'])
 })
+
+test('an error names what a request can send, and no method or call of the library', async () => {
+  const { call, hq } = api()
+  hq.job('Once', { unique: { onConflict: 'raise' } }, async () => {})
+  const messageOf = async (...request: Parameters<typeof call>) => (await call(...request)).body.error.message
+  const once = { class: 'Once', args: [] }
+  const jid = await hq.push(once)
+  expect(await messageOf('POST', '/api/v1/jobs', { json: once })).toBe(
+    `Once: not pushed, because job ${jid} has its lock: wait until that job has ended, or use its jid`,
+  )
+  expect(await messageOf('POST', '/api/v1/tasks', { json: { job: 'Once', args: [[1]] } })).toBe(
+    "Once: rows of a task can't be unique: name another job, for the app makes Once unique",
+  )
+  expect(await messageOf('GET', '/api/v1/queues/p3:mail')).toBe(
+    'p3:mail is a priority of queue mail: name queue mail, which has the jobs of all priorities',
+  )
+  const bid = await hq.batch({ onDeath: hq.job('Dead', async () => {}) }, () => hq.push({ class: 'A', args: [] }))
+  expect(await messageOf('POST', '/api/v1/jobs', { json: { class: 'A', args: [], bid } })).toBe(
+    `A: a push can't name the batch ${bid} as its bid: leave it out`,
+  )
+  const meta = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`m${n}`, 'x'.repeat(1000)]))
+  expect(await messageOf('POST', '/api/v1/tasks', { json: { job: 'Dead', args: [[1]], meta } })).toMatch(/^meta must/)
+})

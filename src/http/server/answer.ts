@@ -59,6 +59,10 @@ export const HTTP_HINTS: HintTexts = {
   partial: () => 'ask for the rest with partial=1',
   as: () => 'the server that takes the report must load its file (highkiq web -r FILE), or name that (imports)',
   ordered: (value) => `send { id, payload } to POST /api/v1/ordered/${value}`,
+  unique: (name) => `name another job, for the app makes ${name} unique`,
+  onConflict: () => 'use its jid',
+  queue: (name) => `name queue ${name}`,
+  bid: () => 'leave it out',
   format: () => 'the parameter format, or the type or name of the file,',
 }
 
