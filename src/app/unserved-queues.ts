@@ -13,13 +13,13 @@ import type { QueueOption } from '../worker/queue-order.ts'
 export type UnservedAdvice = (unserved: readonly string[], own: readonly QueueOption[]) => string | undefined
 
 /** Names the unserved queues. */
-export function unservedWords(queues: readonly string[]): string {
+export function describeUnserved(queues: readonly string[]): string {
   const named = queues.length === 1 ? `the queue ${queues[0]}` : `the queues ${queues.join(', ')}`
   return `no running process serves ${named}, which jobs of the app use`
 }
 
 export const adviceInCode: UnservedAdvice = (unserved, own) =>
-  `${unservedWords(unserved)}: start a worker with queues: ${JSON.stringify([...own, ...unserved])}, or with queues: ["*"]`
+  `${describeUnserved(unserved)}: start a worker with queues: ${JSON.stringify([...own, ...unserved])}, or with queues: ["*"]`
 
 /** Logs a warning at the start of a worker when neither it nor another process serves a queue of `defined`. */
 export function unservedCheck(
@@ -31,8 +31,8 @@ export function unservedCheck(
     // The list of processes may not show this worker yet.
     const own = { queues, capsules: {}, isQuiet: false, definedQueues: defined }
     const unserved = unservedQueues([...(await processesOf(store)), own]).filter((queue) => defined.includes(queue))
-    const words = unserved.length > 0 ? advice()(unserved, options.queues) : undefined
-    if (words !== undefined) log.warn({ queues: unserved }, words)
+    const text = unserved.length > 0 ? advice()(unserved, options.queues) : undefined
+    if (text !== undefined) log.warn({ queues: unserved }, text)
   }
   // The worker starts without the advice, too.
   return {

@@ -1,6 +1,6 @@
 /** The queues that running workers serve. */
 
-import { unservedWords } from '../app/unserved-queues.ts'
+import { describeUnserved } from '../app/unserved-queues.ts'
 import type { Highkiq, QueueOption } from '../index.ts'
 import { io } from './io.ts'
 import { type AppOptions, quoted, sameApp } from './open-app.ts'
@@ -8,7 +8,7 @@ import { type AppOptions, quoted, sameApp } from './open-app.ts'
 /** Says how to serve these queues with `highkiq work`. `own` are the queues of the worker that says it. */
 export function adviceFor(queues: readonly string[], own: readonly QueueOption[] = []): string {
   const list = [...own.map(shownQueue), ...queues].map((queue) => `-q ${quoted(queue)}`).join(' ')
-  return `${unservedWords(queues)}: start a worker with ${list}, or with -q '*'`
+  return `${describeUnserved(queues)}: start a worker with ${list}, or with -q '*'`
 }
 
 /** Formats a queue as `-q` takes it. */
