@@ -6,7 +6,8 @@ import { serves, unservedQueues } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import { QueueTrends } from '../../inspect/queue-trend.ts'
 import { all } from '../../job/json.ts'
-import { statusOf } from '../../tasks/task.ts'
+import { unownedShards } from '../../ordered/unowned-shards.ts'
+import { type CheckedTask, troubledTasks } from '../../tasks/troubled-tasks.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
 import { cached } from './cached.ts'
@@ -17,29 +18,22 @@ import { sharedErrors } from './shared-errors.ts'
 type Alert = Made<'Alert'>
 type Leases = Parameters<LeaseObserver['observe']>[0]
 
-const MINUTE = 60_000
 /** How long the alerts of tasks and ordered queues are reused: they take many calls. */
 const SLOW_MS = 10_000
 /** How long the shared errors are reused: thousands of retries are read for them. */
 const CAUSES_MS = 30_000
 /** The most alerts of each kind. */
 const MOST = 5
-/** The number of newest tasks that are checked. Older tasks are checked only when they make no progress. */
-const TASKS = 200
-/** The number of open tasks that are checked for progress. */
-const IDLE_TASKS = 1000
-const STILL_MINUTES = 5
 const GROWS_MINUTES = 5
 /** Queues with fewer jobs raise no alert. */
 const GROWN_SIZE = 20
-const LAG_SECONDS = 10
 
 export function alertFinder(hq: Highkiq, redaction: Redaction) {
   const observer = new LeaseObserver()
   const growth = new QueueGrowth()
   const trends = new QueueTrends()
   const causesOf = cached(CAUSES_MS, () => sharedErrors(hq, redaction))
-  const tasks = cached(SLOW_MS, () => tasksOf(hq))
+  const tasks = cached(SLOW_MS, () => troubledTasks(hq.store, hq.now()))
   const ordered = cached(SLOW_MS, () => orderedOf(hq))
 
   const silentOf = (process: Process, leases: Leases) => {
@@ -120,58 +114,19 @@ function queuesWithout(live: Process[], queues: QueueSummary[]): [Alert[], (queu
   return [[...unservedAlerts, ...warned], isServed]
 }
 
-interface Task {
-  id: string
-  name: string
-  queue: string
-  minutes: number
-  reason: string | null
-}
-
-async function tasksOf(hq: Highkiq): Promise<{ running: number; still: Task[]; paused: Task[] }> {
-  const now = hq.now()
-  const [newest, { tasks: idle }] = await Promise.all([
-    hq.store.tasks.page({ limit: TASKS }),
-    hq.store.tasks.idle(now - STILL_MINUTES * MINUTE, { limit: IDLE_TASKS }),
-  ])
-  const older = idle.filter(({ id, single }) => !single && newest.every((one) => one.id !== id))
-  const tasks = [...newest, ...older].map((record) => {
-    const { id, name, queue, state, inWindow, backlog, progressAt, runAt } = record
-    const minutes = (now - Math.max(progressAt ?? 0, runAt)) / MINUTE
-    // Rows that wait for a retry need no alert.
-    const canRun = inWindow + backlog > 0
-    return { id, name, queue, state, minutes, canRun, reason: statusOf(record, now).reason ?? null }
-  })
-  return {
-    running: tasks.filter(({ state }) => state === 'adding' || state === 'running').length,
-    still: tasks.filter(({ state, canRun, minutes }) => state === 'running' && canRun && minutes >= STILL_MINUTES),
-    paused: tasks.filter(({ state, reason }) => state === 'paused' && reason !== null),
-  }
-}
-
-function stillAlert({ id, name, minutes }: Task): Alert {
+function stillAlert({ id, name, minutes }: CheckedTask): Alert {
   return { kind: 'task-stands-still', level: 'failed', task: id, name, minutes: Math.floor(minutes) }
 }
 
-function pausedAlert({ id, name, reason }: Task): Alert {
+function pausedAlert({ id, name, reason }: CheckedTask): Alert {
   return { kind: 'task-paused', level: 'failed', task: id, name, reason }
 }
 
 async function orderedOf(hq: Highkiq): Promise<{ count: number; silent: Alert[] }> {
   const names = await hq.orderedQueues()
-  const now = hq.now()
-  const numbers = await Promise.all(names.map((name) => hq.store.ordered.counts(name, now)))
-  const silent = numbers.flatMap((queue) => {
-    if (!queue || queue.paused) return []
-    const [worst] = queue.shards.filter(({ owner }) => owner === null).sort((a, b) => b.lag - a.lag)
-    if (!worst || worst.lag < LAG_SECONDS) return []
-    return [{ queue: queue.name, shard: worst.shard, lag: worst.lag }]
-  })
+  const unowned = await unownedShards(hq.store, names, hq.now())
   return {
     count: names.length,
-    silent: silent
-      .sort((a, b) => b.lag - a.lag)
-      .slice(0, MOST)
-      .map((one) => ({ kind: 'ordered-silent', level: 'failed', ...one })),
+    silent: unowned.slice(0, MOST).map((one) => ({ kind: 'ordered-silent', level: 'failed', ...one })),
   }
 }
