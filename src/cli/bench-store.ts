@@ -6,10 +6,10 @@ import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Highkiq } from '../index.ts'
 import { messageOf } from '../job/errors.ts'
+import { megabytes } from '../job/plural.ts'
 import { Connection } from '../store/redis/server/connection.ts'
 import { escapePattern } from '../store/redis/server/keys.ts'
 import { readRedisUrl } from '../store/redis/server/url.ts'
-import { count } from './output.ts'
 import { CliError } from './usage.ts'
 
 const BYTES_PER_JOB = 2000
@@ -52,10 +52,6 @@ function isAlive(pid: number): boolean {
   } catch (thrown) {
     return (thrown as NodeJS.ErrnoException).code === 'EPERM'
   }
-}
-
-function megabytes(bytes: number): string {
-  return `${count(Math.round(bytes / 1e6))} MB`
 }
 
 async function openRedis(url: string, name: string, jobs: number): Promise<BenchStore> {

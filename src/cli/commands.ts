@@ -7,6 +7,7 @@ import * as cancel from './commands/cancel.ts'
 import * as cron from './commands/cron.ts'
 import * as demo from './commands/demo.ts'
 import * as deploy from './commands/deploy.ts'
+import * as doctor from './commands/doctor.ts'
 import * as edit from './commands/edit.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as events from './commands/events.ts'
@@ -33,6 +34,7 @@ const GROUPS = {
     processes.register,
     metrics.register,
     events.register,
+    doctor.register,
     task.register,
     ordered.register,
   ],

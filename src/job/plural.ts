@@ -7,3 +7,8 @@ export function count(n: number): string {
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`
 }
+
+/** `1234567` → `1 MB`. */
+export function megabytes(bytes: number): string {
+  return `${count(Math.round(bytes / 1e6))} MB`
+}

@@ -19,6 +19,7 @@
 import type { BatchStore } from './contract/batches.ts'
 import type { CancellationStore } from './contract/cancellations.ts'
 import type { CronStore } from './contract/crons.ts'
+import type { Finding } from './contract/findings.ts'
 import type { JobEventStore } from './contract/job-events.ts'
 import type { JobSetStore } from './contract/job-sets.ts'
 import type { JobStore } from './contract/jobs.ts'
@@ -36,6 +37,7 @@ export * from './contract/batches.ts'
 export * from './contract/cancellations.ts'
 export * from './contract/crons.ts'
 export * from './contract/effects.ts'
+export * from './contract/findings.ts'
 export * from './contract/job-events.ts'
 export * from './contract/job-sets.ts'
 export * from './contract/jobs.ts'
@@ -79,6 +81,12 @@ export interface Store {
    * @throws STORE_UNUSABLE with `retryAfterMs` while a process of an older version has a lease
    */
   open(): Promise<void>
+  /**
+   * Examines the server or the file, also when `open` rejects; changes nothing. A store without this method is examined
+   * only from outside.
+   * @throws STORE_UNREACHABLE, STORE_UNUSABLE when it can't be examined at all
+   */
+  diagnose?(): Promise<Finding[]>
   /** Ends all waits and closes the store. Later operations reject with STORE_CLOSED. */
   close(): Promise<void>
 }

@@ -1,5 +1,6 @@
 import { expect, type TestContext, test } from 'vitest'
 import { lua } from '#dist/store/redis/lua.generated.js'
+import { NEEDED_COMMANDS } from '#dist/store/redis/server/rights.js'
 import { bench, Heard, until } from '../engine/bench.ts'
 import { leastRights } from './least-rights.ts'
 import { startServer } from './server.ts'
@@ -71,5 +72,10 @@ onRedis('a Redis user with few rights', () => {
     const used = new Set(words.map(([, word = '']) => word.toLowerCase()).filter((word) => commands.has(word)))
     expect(used.size).toBeGreaterThan(30)
     expect([...used].filter((name) => !leastRights.includes(`+${name}`))).toEqual([])
+  })
+
+  test('the rights that the doctor checks are those of the docs', () => {
+    const documented = leastRights.filter((right) => right.startsWith('+')).map((right) => right.slice(1))
+    expect([...NEEDED_COMMANDS].sort()).toEqual([...documented].sort())
   })
 })

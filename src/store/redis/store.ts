@@ -1,6 +1,6 @@
 /** The store for fleets: Sidekiq's keys on one Redis (or Valkey) server, and ours beside them. */
 
-import type { Store } from '../contract.ts'
+import type { Finding, Store } from '../contract.ts'
 import { Cancellations } from './jobs/cancellations.ts'
 import { Crons } from './jobs/crons.ts'
 import { JobEvents } from './jobs/job-events.ts'
@@ -19,6 +19,7 @@ import { OrderedQueues } from './ordered/queues.ts'
 import { OrderedSettleAndFetchScript } from './ordered/settle-and-fetch.ts'
 import { OrderedShards } from './ordered/shards.ts'
 import { OrderedWaits } from './ordered/waits.ts'
+import { diagnose } from './server/diagnosis.ts'
 import type { Notifier } from './server/notifier.ts'
 import { Server } from './server/server.ts'
 import type { RedisStoreOptions } from './server/url.ts'
@@ -122,6 +123,10 @@ export class RedisStore implements Store {
 
   open(): Promise<void> {
     return this.#server.open()
+  }
+
+  diagnose(): Promise<Finding[]> {
+    return diagnose(this.#server)
   }
 
   async close(): Promise<void> {

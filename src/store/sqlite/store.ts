@@ -1,5 +1,6 @@
-import type { Store } from '../contract.ts'
+import type { Finding, Store } from '../contract.ts'
 import type { DatabaseOptions } from './file/database.ts'
+import { diagnose } from './file/diagnosis.ts'
 import { SqliteArea, StoreFile } from './file/store-file.ts'
 import { SqliteJobStore } from './job-store.ts'
 import { SqliteBatchStore } from './jobs/batches.ts'
@@ -43,6 +44,10 @@ export class SqliteStore extends SqliteArea implements Store {
 
   open(): Promise<void> {
     return this.file.open()
+  }
+
+  async diagnose(): Promise<Finding[]> {
+    return diagnose(this.file.options.path)
   }
 
   close(): Promise<void> {

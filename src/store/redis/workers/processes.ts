@@ -2,14 +2,13 @@
 
 import { memberText } from '../../../job/json.ts'
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
+import { eviction, infoOf } from '../server/diagnosis.ts'
 import { StorePart } from '../server/server.ts'
 
 /** A signal that its process does not read is dropped after this time. */
 const SIGNAL_SECONDS = 60
 /** Of all processes one a minute removes the names of dead processes, as in Sidekiq. */
 const CLEANUP_SECONDS = 60
-/** The maxmemory-policy with which a full server refuses writes instead of deleting keys. */
-const SAFE_POLICY = 'noeviction'
 
 export class Processes extends StorePart implements Partial<WorkerStore> {
   async heartbeat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
@@ -100,11 +99,8 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
   /** Returns nothing for a server that hides its settings. */
   async advice(): Promise<string[]> {
     const info = await this.server.call((client) => client.info('memory')).catch(() => '')
-    const [, policy = SAFE_POLICY] = /^maxmemory_policy:(\S+)/m.exec(info) ?? []
-    if (policy === SAFE_POLICY) return []
-    return [
-      `${this.server.options.url} has the maxmemory-policy ${policy}: once its memory is used up it throws jobs away instead of refusing more. Set it with CONFIG SET maxmemory-policy ${SAFE_POLICY}, and in redis.conf`,
-    ]
+    const { severity, text, advice } = eviction(infoOf(info), this.server.options.url)
+    return severity === 'ok' ? [] : [`${text}. ${advice}`]
   }
 }
 

@@ -1,0 +1,38 @@
+/** What a check of `highkiq doctor` is. */
+
+import type { Highkiq, Process, QueueSummary } from '../../index.ts'
+import type { Finding } from '../../store/contract.ts'
+import type { AppOptions } from '../open-app.ts'
+
+/** What several checks need, read once. */
+export interface View {
+  hq: Highkiq
+  processes: readonly Process[]
+  /** Those whose leases and heartbeats go on. */
+  live: readonly Process[]
+  /** The owners whose leases go on. */
+  owners: ReadonlySet<string>
+  queues: readonly QueueSummary[]
+  /** For commands in advice; see `sameApp`. */
+  options: AppOptions
+}
+
+export type Result = Omit<Finding, 'check'>
+
+/** Returns what it found; `ok` results say what was examined. */
+export type Check = (view: View) => Promise<Result[]> | Result[]
+
+export function ok(text: string): Result[] {
+  return [{ severity: 'ok', text }]
+}
+
+/** At most this many findings of a kind are shown; the last one then counts the others. */
+const MOST = 5
+
+/** Makes a finding of each of the first items, and one that counts the others. */
+export function each<T>(items: readonly T[], find: (item: T) => Result): Result[] {
+  const shown = items.slice(0, MOST).map(find)
+  const [last] = shown.slice(-1)
+  if (items.length <= MOST || !last) return shown
+  return [...shown, { ...last, text: `${items.length - MOST} more like these` }]
+}

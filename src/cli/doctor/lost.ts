@@ -1,0 +1,70 @@
+/** Locks and batches that wait for jobs which are nowhere. */
+
+import type { Highkiq } from '../../index.ts'
+import { sameApp } from '../open-app.ts'
+import { count, duration, plain } from '../output.ts'
+import { type Check, each, ok } from './check.ts'
+
+/** At most this many jobs are searched for, for at most SEARCH_MS: a search may read all jobs. */
+const SEARCHED = 20
+const SEARCH_MS = 5000
+/** A batch without progress for this long is examined. */
+const STILL_MS = 3_600_000
+const BATCHES = 1000
+const MEMBERS = 20
+const LOCKS = 500
+
+/** Returns those whose job is in no queue or job set and does not run. */
+async function withoutJob<T>(hq: Highkiq, items: readonly T[], jidOf: (item: T) => string): Promise<T[]> {
+  const signal = AbortSignal.timeout(SEARCH_MS)
+  const lost: T[] = []
+  for (const item of items.slice(0, SEARCHED)) {
+    const found = await hq.find(jidOf(item), { signal }).catch((thrown) => {
+      if (signal.aborted) return undefined
+      throw thrown
+    })
+    if (!found) break
+    if (found.state === 'unknown') lost.push(item)
+  }
+  return lost
+}
+
+export const locks: Check = async ({ hq, options }) => {
+  const page = await hq.store.unique.list({ limit: LOCKS }, hq.now())
+  const bound = page.locks.filter(({ outlives }) => !outlives)
+  // A walk of a worker suspects a lock whose job it did not find.
+  const suspected = bound.filter(({ suspicion }) => suspicion !== null)
+  const lost = await withoutJob(
+    hq,
+    [...suspected, ...bound.filter(({ suspicion }) => suspicion === null)],
+    (lock) => lock.holder,
+  )
+  const found = each(lost, ({ key, holder }) => ({
+    severity: 'warning',
+    text: `job ${holder} has the lock ${key}, but is nowhere: pushes of the same unique job are refused`,
+    advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${key} ${holder}${sameApp(options)}`,
+  }))
+  return found.length > 0
+    ? found
+    : ok(`${count(page.locks.length)}${page.next === null ? '' : ' and more'} held, none seems lost`)
+}
+
+export const batches: Check = async ({ hq, options }) => {
+  const { batches } = hq.store
+  const { items } = await batches.idle(hq.now() - STILL_MS, { limit: BATCHES })
+  const waiting = items.filter(({ pending }) => pending > 0)
+  const members = await Promise.all(
+    waiting.slice(0, SEARCHED).map(async (batch) => {
+      const page = await hq.batches.memberPage(batch.bid, { limit: MEMBERS })
+      // A nested batch, and a job that waits for one, are in no queue.
+      const job = page.items.find((member) => member.state !== 'dead' && member.batch === null)
+      return job ? [{ batch, jid: job.id }] : []
+    }),
+  )
+  const found = each(await withoutJob(hq, members.flat(), ({ jid }) => jid), ({ batch, jid }) => ({
+    severity: 'warning',
+    text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${plain(jid)} is nowhere`,
+    advice: `A running worker ends such jobs within minutes; see highkiq batches show ${batch.bid}${sameApp(options)}`,
+  }))
+  return found.length > 0 ? found : ok(`${count(waiting.length)} without progress for an hour, none seems stuck`)
+}

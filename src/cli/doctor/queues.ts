@@ -1,0 +1,62 @@
+/** Queues that nobody serves, that wait too long, or that are paused. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { serves, unservedQueues } from '../../inspect/process.ts'
+import { QueueTrends } from '../../inspect/queue-trend.ts'
+import { sameApp } from '../open-app.ts'
+import { count, duration, plural } from '../output.ts'
+import { workCommand } from '../processes.ts'
+import { type Check, each, ok } from './check.ts'
+
+/** The sizes are compared with those of this time before. */
+const MEASURE_MS = 1000
+/** A queue whose next job has waited for less does not count as growing. */
+const WAIT_SECONDS = 60
+
+export const queues: Check = ({ live, queues, options }) => {
+  const waiting = queues.filter(({ size, paused }) => size > 0 && !paused)
+  const isServed = (name: string) => live.some((process) => !process.isQuiet && serves(process, name))
+  const unserved = waiting.filter(({ name }) => !isServed(name)).sort((a, b) => b.size - a.size)
+  const empty = unservedQueues(live).filter((name) => !unserved.some((queue) => queue.name === name))
+  const found = [
+    ...each(unserved, ({ name, size }) => ({
+      severity: 'error',
+      text: `no worker serves the queue ${name}, where ${plural(size, 'job waits', 'jobs wait')}`,
+      advice: `Start one: ${workCommand([name], options)}`,
+    })),
+    ...each(empty, (name) => ({
+      severity: 'warning',
+      text: `no worker serves the queue ${name}, which jobs of a running app use`,
+      advice: `Start one: ${workCommand([name], options)}`,
+    })),
+  ]
+  return found.length > 0 ? found : ok('every queue with waiting jobs has a worker')
+}
+
+export const paused: Check = ({ queues, options }) => {
+  const found = each(
+    queues.filter(({ size, paused }) => size > 0 && paused),
+    ({ name, size }) => ({
+      severity: 'warning',
+      text: `the queue ${name} is paused, and ${plural(size, 'job waits', 'jobs wait')}`,
+      advice: `To resume it: highkiq resume ${name}${sameApp(options)}`,
+    }),
+  )
+  return found.length > 0 ? found : ok('no paused queue has jobs')
+}
+
+export const growth: Check = async ({ hq, queues }) => {
+  const late = queues.filter(({ latency, paused }) => latency >= WAIT_SECONDS && !paused)
+  if (late.length === 0) return ok(`no job of a queue has waited for ${duration(WAIT_SECONDS)}`)
+  const trends = new QueueTrends()
+  trends.add(performance.now(), await hq.queueSummaries())
+  await sleep(MEASURE_MS)
+  trends.add(performance.now(), await hq.queueSummaries())
+  const growing = late.filter(({ name }) => (trends.of(name)?.perMinute ?? 0) > 0)
+  const found = each(growing, ({ name, latency }) => ({
+    severity: 'warning',
+    text: `the queue ${name} grows by ${count(trends.of(name)?.perMinute ?? 0)} jobs a minute, and its next job has waited ${duration(latency)}`,
+    advice: 'Start more workers for it, or raise their concurrency',
+  }))
+  return found.length > 0 ? found : ok('no queue grows')
+}

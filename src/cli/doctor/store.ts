@@ -1,0 +1,30 @@
+/** Whether the store can be read and written, and how long it takes to answer. */
+
+import type { Highkiq } from '../../index.ts'
+import { checkStoreExists } from '../open-app.ts'
+import type { Result } from './check.ts'
+
+const ROUNDS = 5
+const SLOW_MS = 100
+const LOCK = 'doctor'
+const LOCK_SECONDS = 10
+
+/** Opens the store, and writes and removes a lock of its own. @throws what the store throws */
+export async function storeResults(hq: Highkiq): Promise<Result[]> {
+  checkStoreExists(hq)
+  const { store } = hq
+  await store.open()
+  const holder = `doctor ${process.pid}`
+  const times: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const began = performance.now()
+    await store.workers.acquireLock(LOCK, holder, LOCK_SECONDS)
+    times.push(performance.now() - began)
+  }
+  await store.workers.releaseLock(LOCK, holder)
+  const ms = times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] as number
+  const text = `${store.url} takes writes, in ${Number(ms.toPrecision(2))} ms`
+  if (ms < SLOW_MS) return [{ severity: 'ok', text }]
+  const advice = 'Move the workers closer to the store, or find what keeps it busy: each step of a worker waits for it'
+  return [{ severity: 'warning', text, advice }]
+}

@@ -1,0 +1,237 @@
+/** `highkiq doctor` on real stores: what it finds, what it advises, and its exit code. */
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { describe, expect } from 'vitest'
+import { until } from '../engine/bench.ts'
+import { leastRights } from '../redis/least-rights.ts'
+import { type RedisServer, type ServerOptions, startServer } from '../redis/server.ts'
+import { onRedis } from '../redis/suite.ts'
+import { test } from './command.ts'
+import { runHere } from './in-process.ts'
+
+interface Finding {
+  check: string
+  severity: string
+  text: string
+  advice?: string
+}
+
+interface Diagnosis {
+  status: string
+  code: number | null
+  /** The findings that are not ok. */
+  found: Finding[]
+  all: Finding[]
+}
+
+async function diagnose(url: string): Promise<Diagnosis> {
+  const { code, stdout, stderr } = await runHere(['doctor', '--url', url, '--json'])
+  expect(stderr).toBe('')
+  const { status, findings } = JSON.parse(stdout) as { status: string; findings: Finding[] }
+  return { status, code, all: findings, found: findings.filter(({ severity }) => severity !== 'ok') }
+}
+
+const push = (url: string, queue = 'default') => runHere(['enqueue', 'HardJob', '-q', queue, '--url', url])
+
+describe('on SQLite', () => {
+  test('a store whose jobs can run has exit code 0, and each check says what it looked at', async ({ folder }) => {
+    const url = `sqlite:${folder.at('jobs.db')}`
+    await push(url)
+    await runHere(['cancel', ...(await jidsIn(url)), '--url', url])
+    const { status, code, found, all } = await diagnose(url)
+    expect(found).toEqual([])
+    expect([status, code]).toEqual(['ok', 0])
+    expect(all.map(({ check }) => check)).toEqual(
+      'store file disk log workers versions clocks queues paused growth orphaned tasks ordered batches locks'.split(
+        ' ',
+      ),
+    )
+  })
+
+  test('jobs of a paused queue are a warning with exit code 1, and jobs without a worker an error with 2', async ({
+    folder,
+  }) => {
+    const url = `sqlite:${folder.at('jobs.db')}`
+    await push(url, 'mail')
+    const unserved = await diagnose(url)
+    expect(unserved.found).toMatchObject([
+      { check: 'queues', severity: 'error', text: expect.stringMatching(/ mail,.*1 job/) },
+    ])
+    expect(unserved.found[0]?.advice).toContain(`highkiq work --url ${url} -q mail`)
+    expect(unserved.code).toBe(2)
+    await runHere(['pause', 'mail', '--url', url])
+    const paused = await diagnose(url)
+    expect(paused.found).toMatchObject([
+      { check: 'paused', severity: 'warning', text: expect.stringContaining('mail') },
+    ])
+    expect(paused.code).toBe(1)
+    const { stdout } = await runHere(['doctor', '--url', url])
+    expect(stdout).toMatch(/^warning {2}paused: .*\n {9}To resume it: highkiq resume mail/m)
+    expect(stdout).toMatch(/0 errors, 1 warning\n$/)
+  })
+
+  test('a file that does not exist, and a file that is no database, are errors of the store', async ({ folder }) => {
+    folder.write({ 'bad.db': 'no database '.repeat(100) })
+    expect(await diagnose(`sqlite:${folder.at('no.db')}`)).toMatchObject({
+      code: 2,
+      found: [{ check: 'store', text: expect.stringContaining('does not exist') }],
+    })
+    expect(await diagnose(`sqlite:${folder.at('bad.db')}`)).toMatchObject({
+      code: 2,
+      found: [{ check: 'store', text: expect.stringContaining('not a database') }],
+    })
+  })
+
+  test('the jobs of a killed worker are orphaned until a worker runs', { timeout: 60_000 }, async ({ folder }) => {
+    folder.write({
+      'jobs.mjs': `import { Highkiq } from 'highkiq'
+        export const hq = new Highkiq({ url: ${JSON.stringify(`sqlite:${folder.at('jobs.db')}`)} })
+        hq.job('HardJob', () => { console.error('begun'); return new Promise(() => {}) })`,
+    })
+    const url = `sqlite:${folder.at('jobs.db')}`
+    await push(url)
+    const worker = folder.start(['work', '-r', 'jobs.mjs', '--lease-seconds', '1'])
+    await worker.says(/begun/)
+    worker.kill('SIGKILL')
+    await worker.ended
+    const orphans = async () => (await diagnose(url)).found.find(({ check }) => check === 'orphaned')
+    await until(orphans)
+    expect(await orphans()).toMatchObject({
+      severity: 'error',
+      text: expect.stringMatching(/^1 job belongs to 1 worker/),
+    })
+  })
+
+  const canMount = process.getuid?.() === 0 && process.platform === 'linux'
+  test.runIf(canMount)(
+    'a full disk and a read-only disk are errors of the disk and of the store',
+    async ({ folder }) => {
+      const disk = folder.at('disk')
+      mkdirSync(disk)
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk])
+      // Other processes, because a driver in this one may keep the file open, and then the disk can't be made read-only.
+      const examined = async (...args: string[]) => {
+        const { code, stdout } = await folder.run(['doctor', '--json', ...args])
+        expect(code).toBe(2)
+        return (JSON.parse(stdout) as { findings: Finding[] }).findings
+      }
+      try {
+        const url = ['--url', `sqlite:${disk}/jobs.db`]
+        await folder.run(['enqueue', 'HardJob', ...url])
+        expect(() => writeFileSync(`${disk}/ballast`, Buffer.alloc(4_000_000))).toThrow(/ENOSPC/)
+        const free = { check: 'disk', severity: 'error', text: '0 MB of the disk are free' }
+        expect(await examined(...url)).toContainEqual(expect.objectContaining(free))
+        execFileSync('mount', ['-o', 'remount,ro', disk])
+        const readOnly = { severity: 'error', text: expect.stringContaining('read-only') }
+        expect(await examined(...url)).toEqual(
+          expect.arrayContaining([
+            expect.objectContaining({ check: 'file', ...readOnly }),
+            expect.objectContaining({ check: 'store', ...readOnly }),
+          ]),
+        )
+      } finally {
+        execFileSync('umount', ['-l', disk])
+      }
+    },
+  )
+})
+
+onRedis('on Redis', () => {
+  async function server(use: (server: RedisServer) => Promise<void>, options: ServerOptions = {}) {
+    const started = await startServer(options)
+    try {
+      await use(started)
+    } finally {
+      await started.remove()
+    }
+  }
+
+  test('a server that keeps every acknowledged job is in order, also for the user of the docs', () =>
+    server(
+      async (redis) => {
+        expect(await diagnose(redis.url())).toMatchObject({ status: 'ok', code: 0, found: [] })
+        await redis.ask('ACL', 'SETUSER', 'app', 'on', '>secret', ...leastRights)
+        const url = `${redis.url().replace('//', '//app:secret@')}?namespace=app`
+        expect(await diagnose(url)).toMatchObject({ status: 'ok', code: 0, found: [] })
+      },
+      { appendonly: true },
+    ))
+
+  test('a server that evicts keys, keeps nothing on disk and is full is found out', () =>
+    server(
+      async (redis) => {
+        await redis.ask('CONFIG', 'SET', 'maxmemory', '100mb')
+        await redis.ask('SETRANGE', 'ballast', '83000000', 'x')
+        const { code, found } = await diagnose(redis.url())
+        expect(found).toMatchObject([
+          {
+            check: 'eviction',
+            severity: 'error',
+            advice: expect.stringContaining('CONFIG SET maxmemory-policy noeviction'),
+          },
+          { check: 'memory', severity: 'warning' },
+          {
+            check: 'persistence',
+            severity: 'warning',
+            text: expect.stringContaining('a restart of Redis loses all jobs'),
+          },
+        ])
+        expect(code).toBe(2)
+      },
+      { 'maxmemory-policy': 'allkeys-lru' },
+    ))
+
+  test('a user without some rights is told which, and nothing runs', () =>
+    server(async (redis) => {
+      const as = (rights: string[]) => redis.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights)
+      const url = `${redis.url().replace('//', '//app:secret@')}?namespace=app`
+      await as(['~app:*', '+@all', '-blmove', '-zadd'])
+      const rights = async () => (await diagnose(url)).found.find(({ check }) => check === 'rights')
+      expect(await rights()).toMatchObject({ severity: 'error', text: 'the user may not run ZADD, BLMOVE' })
+      await as(['~other:*', '+@all'])
+      expect(await rights()).toMatchObject({ advice: expect.stringContaining('~app:*') })
+      // The commands that were tried in order to learn the rights have changed nothing.
+      expect(await redis.ask('KEYS', 'app:hk:doctor')).toEqual([])
+    }))
+
+  test('a replica, and jobs that other programs have left, are found', () =>
+    server((master) =>
+      server(
+        async (redis) => {
+          await redis.ask('RPUSH', 'queue:default:1:inprogress', '{}')
+          await redis.ask('RPUSH', 'queue:sq|dead:1:aa|default', '{}')
+          await redis.ask('RPUSH', 'queue:sq|alive:1:bb|default', '{}')
+          await redis.ask('HSET', 'alive:1:bb', 'busy', '0')
+          const leftovers = (await diagnose(redis.url())).found
+          expect(leftovers).toMatchObject([
+            { check: 'leftovers', severity: 'warning', text: expect.stringContaining(' and 1 more key') },
+          ])
+          await redis.ask('REPLICAOF', '127.0.0.1', String(master.port))
+          expect((await diagnose(redis.url())).found).toContainEqual(
+            expect.objectContaining({ check: 'replication', severity: 'error' }),
+          )
+        },
+        { appendonly: true },
+      ),
+    ))
+
+  test('a server that can not be reached is one error', () =>
+    server(async (redis) => {
+      const url = redis.url()
+      await redis.kill()
+      expect(await diagnose(url)).toMatchObject({ code: 2, found: [{ check: 'store', severity: 'error' }] })
+    }))
+})
+
+async function jidsIn(url: string): Promise<string[]> {
+  const { Highkiq } = await import('highkiq')
+  const hq = new Highkiq({ url })
+  try {
+    const jids: string[] = []
+    for await (const queue of hq.queues()) for await (const { jid } of queue) jids.push(jid)
+    return jids
+  } finally {
+    await hq.close()
+  }
+}
