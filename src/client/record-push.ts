@@ -1,10 +1,31 @@
 /** Makes pushes record their events. */
 
 import { isRecorded, recordOf } from '../events/job-event.ts'
+import type { Payload } from '../job/payload.ts'
 import type { RecordEffect } from '../store/contract.ts'
 import type { PreparedPush } from './push-target.ts'
 
 type Pushed = Pick<PreparedPush, 'jid' | 'destination' | 'payload'>
+
+/** Adds the event of each push, as `recordPush` does. */
+export function recordPushes(all: readonly PreparedPush[], now: number): void {
+  let template: Payload | undefined
+  let about = ''
+  for (const pushed of all) {
+    const { jid, destination, payload } = pushed
+    if (payload === template) {
+      // Pushes that share their payload differ only in their arguments and jids.
+      destination.effects = [{ kind: 'record', jid, about }]
+      continue
+    }
+    recordPush(pushed, now)
+    const [record] = destination.effects ?? []
+    if (record?.kind === 'record') {
+      template = payload
+      about = record.about
+    }
+  }
+}
 
 /** Adds the event of a push to what the store changes with it. A row of a task has the event of its task instead. */
 export function recordPush(pushed: Pushed, now: number): void {

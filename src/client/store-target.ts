@@ -25,7 +25,7 @@ import {
   type PreparedPush,
   type PushPipe,
 } from './push-target.ts'
-import { eventOf, recordPush } from './record-push.ts'
+import { eventOf, recordPush, recordPushes } from './record-push.ts'
 
 const ORDERED_BATCHES_AT_ONCE = 20
 /** Milliseconds for which an idempotent push is repeated: a store remembers its id for longer. */
@@ -64,7 +64,7 @@ export class StoreTarget extends DirectTarget {
 
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
     await this.#recording.refreshed()
-    if (this.#recording.mayBeOn()) for (const one of jobs) recordPush(one, this.#now())
+    if (this.#recording.mayBeOn()) recordPushes(jobs, this.#now())
     let refused = NOTHING_REFUSED
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
@@ -165,15 +165,15 @@ export class StoreTarget extends DirectTarget {
     if (!this.#recording.mayBeOn() || items.every(({ effects }) => effects)) return
     await this.#recording.ask()
     if (!this.#recording.isOn) return
-    const texts = items.flatMap((destination) => {
+    const records = items.flatMap((destination) => {
       const payload = readPayload(destination.text)
       if (destination.effects || !payload || !isRecorded(payload) || refused.some(({ item }) => item === destination))
         return []
-      return eventOf({ jid: payload.jid, destination, payload }, this.#now()).text
+      return eventOf({ jid: payload.jid, destination, payload }, this.#now())
     })
     // The jobs are stored, so the push succeeds in any case.
     await this.#store()
-      .events.append(texts, this.#now())
+      .events.append(records, this.#now())
       .catch(() => {})
   }
 

@@ -44,13 +44,21 @@ export interface JobEvent {
 /** An error message has at most this many characters. */
 const MOST_CHARACTERS = 1000
 
-type Details = Pick<JobEvent, 'progress' | 'error' | 'reason'> & { due?: number; began?: number }
+type Details = Pick<JobEvent, 'progress' | 'error' | 'reason'> & { due?: number }
 
 /**
- * A record of an event as it is stored. It is short, because each job has several. `attempt` is 0 without one. With `began`
- * it also holds the event `started` of the same attempt, before the other: most jobs start and end between two calls.
+ * A record of an event as a store returns it. `attempt` is 0 without one. With `began` it also holds the event `started` of the
+ * same attempt, before the other: most jobs start and end between two calls.
  */
-type Stored = [kind: JobEventKind, jid: string, job: string, queue: string, at: number, attempt: number, more?: Details]
+type Stored = [
+  jid: string,
+  kind: JobEventKind,
+  job: string,
+  queue: string,
+  at: number,
+  attempt: number,
+  more?: Details & { began?: number },
+]
 
 /**
  * Returns the effect that records an event. `queue` is where the job was, or goes. The jid is '' for a job without one,
@@ -63,30 +71,31 @@ export function recordOf(
   at: number,
   attempt = 0,
   more?: Details,
+  began?: number,
 ): RecordEffect {
-  const names = namesText(typeof wrapped === 'string' ? wrapped : name, queue)
-  return {
-    kind: 'record',
-    text: `["${kind}",${JSON.stringify(jid ?? '')},${names},${at},${attempt}${detailsText(more)}]`,
-  }
+  const job = typeof wrapped === 'string' ? wrapped : name
+  return { kind: 'record', jid: jid ?? '', about: aboutOf(kind, job, queue, at, attempt, more, began) }
 }
 
-/** The last names that were written: those of one event are often those of the next. */
-let last = { job: '', queue: '', text: '' }
+/** What was last written of an event without further details: that of the next is often the same. */
+let last = { kind: '', job: '', queue: '', at: 0, attempt: 0, began: undefined as number | undefined, text: '' }
 
-function namesText(job: string, queue: string): string {
-  if (job !== last.job || queue !== last.queue || last.text === '') {
-    const base = typeof queue === 'string' ? baseQueue(queue) : 'default'
-    last = { job, queue, text: `${JSON.stringify(job)},${JSON.stringify(base)}` }
-  }
-  return last.text
-}
-
-/** Most events have no details but `began`, which is written without making JSON of an object. */
-function detailsText(more: Details | undefined): string {
-  if (!more) return ''
-  for (const name in more) if (name !== 'began') return `,${JSON.stringify(more)}`
-  return more.began === undefined ? '' : `,{"began":${more.began}}`
+function aboutOf(
+  kind: JobEventKind,
+  job: string,
+  queue: string,
+  at: number,
+  attempt: number,
+  more: Details | undefined,
+  began: number | undefined,
+): string {
+  const isLast = at === last.at && kind === last.kind && attempt === last.attempt && began === last.began
+  if (!more && isLast && job === last.job && queue === last.queue) return last.text
+  const base = typeof queue === 'string' ? baseQueue(queue) : 'default'
+  const details = began === undefined ? more : { began, ...more }
+  const text = JSON.stringify([kind, job, base, at, attempt, ...(details ? [details] : [])])
+  if (!more) last = { kind, job, queue, at, attempt, began, text }
+  return text
 }
 
 /** Whether a job records events. The rows of tasks do not: a task has hundreds of thousands, with an event of its own each. */
@@ -106,15 +115,15 @@ export function recordsOf(
   attempt?: number,
   began?: number,
 ): RecordEffect[] {
-  let first = began === undefined ? undefined : { began }
+  // Most jobs end so.
+  if (outcome.kind === 'done') return [recordOf('succeeded', payload, queue, at, attempt, undefined, began)]
+  let first = began
   const of = (kind: JobEventKind, more?: Details) => {
-    const record = recordOf(kind, payload, queue, at, attempt, first && more ? { ...first, ...more } : (first ?? more))
+    const record = recordOf(kind, payload, queue, at, attempt, more, first)
     first = undefined
     return record
   }
   switch (outcome.kind) {
-    case 'done':
-      return [of('succeeded')]
     case 'business-failure':
       return [of('failed', { error: errorOf(outcome.error) })]
     case 'retry':
@@ -176,7 +185,7 @@ export function checkOf(event: unknown): string {
 
 /** Returns the events of a record that another process may have stored, with the position behind each. */
 export function readEvents({ number, event }: RecordedEvent): { event: JobEvent; position: Position }[] {
-  const [kind, jid, job, queue, at, attempt, { due, began, ...more } = {}] = event as Stored
+  const [jid, kind, job, queue, at, attempt, { due, began, ...more } = {}] = event as Stored
   const check = checkOf(event)
   const of = (part: number, one: Pick<JobEvent, 'kind' | 'at'>, others?: Partial<JobEvent>) => {
     const position = { number, part, check }

@@ -197,11 +197,12 @@ test('a position in a recording that has ended, or that is not kept any more, is
 test('a store that has lost events and gives their numbers to others is found out, also inside an event', async () => {
   const t = bench()
   await recorded(t)
+  const record = (kind: string, ...more: unknown[]) =>
+    ({ kind: 'record', jid: 'lost', about: JSON.stringify([kind, 'J', 'default', ...more]) }) as const
   const first = await t.hq.events().position()
-  await t.hq.store.events.append([JSON.stringify(['pushed', 'lost', 'J', 'default', 1, 0])], t.hq.now())
+  await t.hq.store.events.append([record('pushed', 1, 0)], t.hq.now())
   const lost: string[] = []
-  const both = JSON.stringify(['succeeded', 'lost', 'J', 'default', 2, 1, { began: 1 }])
-  await t.hq.store.events.append([both], t.hq.now())
+  await t.hq.store.events.append([record('succeeded', 2, 1, { began: 1 })], t.hq.now())
   for await (const { id } of t.hq.events({ after: first })) if (lost.push(id) === 3) break
   expect(lost[1]).toMatch(/\.1-/)
   // Another store with the same numbers, as after the restore of an older backup.

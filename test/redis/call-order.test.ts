@@ -17,9 +17,9 @@ onRedis('the steps of a worker', () => {
     const { store, direct } = stage
     await store.workers.join('A', { queues: ['q'], seconds: 60, host: '' })
     const { newest } = await direct.events.record(100, Date.now())
-    const step = (...texts: string[]) => {
-      const effects = texts.map((text) => ({ kind: 'record', text }) as const)
-      const started = texts.length > 0 ? [{ queue: '', ticket: '', effects }] : []
+    const step = (...kinds: string[]) => {
+      const effects = kinds.map((kind) => ({ kind: 'record', jid: 'a', about: JSON.stringify([kind]) }) as const)
+      const started = kinds.length > 0 ? [{ queue: '', ticket: '', effects }] : []
       return store.workers.settleAndFetch('A', {
         now: Date.now(),
         started,
@@ -32,12 +32,12 @@ onRedis('the steps of a worker', () => {
     await direct.cancellations.request('a', Date.now())
     await step()
     const held = stage.fault(command('SMEMBERS'), 'hold')
-    const calls = [step('{"kind":"started"}')]
+    const calls = [step('started')]
     await held.happened
-    calls.push(step('{"kind":"succeeded"}'))
+    calls.push(step('succeeded'))
     held.release()
     await Promise.all(calls)
     const events = await direct.events.read(newest, { limit: 10, ms: 0, signal: NEVER }, Date.now)
-    expect(events?.map(({ event }) => (event as { kind: string }).kind)).toEqual(['started', 'succeeded'])
+    expect(events?.map(({ event }) => (event as string[])[1])).toEqual(['started', 'succeeded'])
   })
 })

@@ -26,6 +26,7 @@ interface Operation {
   run(w: World): Promise<string>
 }
 
+const RECORD = { kind: 'record', jid: 'a', about: '[]' } as const
 const CLEAR_CANCELLATION = { kind: 'clear-cancellation', jid: 'a', at: NOW, dropped: true } as const
 
 const operations: Operation[] = [
@@ -420,7 +421,7 @@ const operations: Operation[] = [
         if (!w.several) return problem ?? 'nothing came'
       }
       if (w.several === 'settled') return 'settled without an event'
-      const settlement = done(w.several, { effects: [{ kind: 'record', text: '{}' }] })
+      const settlement = done(w.several, { effects: [RECORD] })
       const { settled, problem } = await workers.settleAndFetch('R', requestOf({ settlements: [settlement] }))
       if (settled[0] === 'ok') w.several = 'settled'
       return problem ?? (settled[0] === 'ok' ? '' : settled.join())
@@ -433,8 +434,8 @@ const operations: Operation[] = [
       const from = NOW * 1000
       const read = () => events.read(from, { limit: 9, ms: 0, signal: new AbortController().signal }, () => NOW)
       await events.record(null, NOW)
-      if ((await read())?.length === 0) await events.append(['{}'], NOW)
-      const effects = [{ kind: 'record', text: '{}' } as const]
+      if ((await read())?.length === 0) await events.append([RECORD], NOW)
+      const effects = [RECORD]
       if ((await read())?.length === 1) await w.store.jobs.push([{ ...toQueue('fresh', job('r')), effects }], NOW)
       await events.confirm(NOW)
       const { length } = (await read()) ?? []

@@ -114,22 +114,30 @@ export interface AwaitLimitEffect {
   limit: Limit
 }
 
-/** Records an event, a JSON text, if the store has a recording. */
+/** Records an event of a job, if the store has a recording. A reader gets the array [jid, ...about]. */
 export interface RecordEffect {
   kind: 'record'
-  text: string
+  jid: string
+  /** JSON text of an array. */
+  about: string
 }
 
 /** Returns the events that are recorded with some items. */
-export function recordTextsOf(items: readonly { effects?: readonly Effect[] | undefined }[]): string[] {
-  const texts: string[] = []
-  for (const { effects = [] } of items) for (const one of effects) if (one.kind === 'record') texts.push(one.text)
-  return texts
+export function recordsIn(items: readonly { effects?: readonly Effect[] | undefined }[]): RecordEffect[] {
+  const records: RecordEffect[] = []
+  for (const { effects } of items) {
+    if (effects) for (const one of effects) if (one.kind === 'record') records.push(one)
+  }
+  return records
 }
 
 /** Returns whether nothing changes but the record of events. */
 export function hasOnlyRecords({ effects }: { effects?: readonly Effect[] | undefined }): boolean {
-  return effects?.every(({ kind }) => kind === 'record') ?? true
+  return effects === undefined || effects.every(isRecord)
+}
+
+function isRecord({ kind }: Effect): boolean {
+  return kind === 'record'
 }
 
 /** How a member of a batch goes on, or how it has ended. */

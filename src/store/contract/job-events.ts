@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import type { RecordEffect } from './effects.ts'
 
 /** A recording ends when it was not extended for this long, and its events are deleted. */
 export const RECORDING_SECONDS = 3600
@@ -15,12 +16,43 @@ export const EVENT_LIFE_MS = 86_400_000
 
 export interface RecordedEvent {
   number: number
-  /** The parsed JSON text. */
   event: unknown
 }
 
-/** The events of one step, with the number of the last of them. */
-export type EventEntry = [newest: number, events: readonly unknown[]]
+/** The events of one step as `packEvents` wrote them, with the number of the last of them. */
+export type EventEntry = [newest: number, groups: readonly unknown[]]
+
+/** Events of several jobs that differ only in their jids: how many, the jids with spaces, and the rest of each. */
+type Group = [count: number, jids: string, about: readonly unknown[]]
+
+/**
+ * Returns events as JSON texts of groups, with commas. Events in a row that differ only in their jids are one group, because
+ * to write and to store a text of its own for each costs more than the rest of its record.
+ */
+export function packEvents(records: readonly RecordEffect[]): string {
+  const groups: string[] = []
+  for (let i = 0; i < records.length; ) {
+    const { jid, about } = records[i] as RecordEffect
+    let jids = jid
+    let end = i + 1
+    if (!jid.includes(' ')) {
+      for (; records[end]?.about === about && !records[end]?.jid.includes(' '); end++) jids += ` ${records[end]?.jid}`
+    }
+    groups.push(`[${end - i},${JSON.stringify(jids)},${about}]`)
+    i = end
+  }
+  return groups.join()
+}
+
+/** Returns the events of groups. A group that cannot be read has none: its events are missing, as after a trim. */
+function unpacked(groups: readonly unknown[]): unknown[] {
+  return groups.flatMap((group) => {
+    if (isFirst(group)) return [group]
+    if (!Array.isArray(group) || typeof group[0] !== 'number') return []
+    const [count, jids, about] = group as Group
+    return (count === 1 ? [jids] : jids.split(' ')).map((jid) => [jid, ...about])
+  })
+}
 
 /** Returns the JSON text of the event with which a recording begins. */
 export function firstEvent(): string {
@@ -43,9 +75,10 @@ export function eventsAfter(
   newest: number,
   isLast?: IsLast,
 ): RecordedEvent[] | null {
-  const all = entries.flatMap(([last, events]) =>
-    events.map((event, i) => ({ number: last - events.length + 1 + i, event })),
-  )
+  const all = entries.flatMap(([last, groups]) => {
+    const events = unpacked(groups)
+    return events.map((event, i) => ({ number: last - events.length + 1 + i, event }))
+  })
   if (isLast && !all.some(({ number, event }) => number === after && isLast(event))) return null
   const wanted = all.filter(({ number }) => number > after)
   const isWhole =
@@ -66,7 +99,7 @@ export interface JobEventStore {
   /** Returns whether the store has a recording. The effect `record` has no effect without one. */
   isRecording(now: number): Promise<boolean>
   /** Records events at once, if the store has a recording. */
-  append(texts: readonly string[], now: number): Promise<void>
+  append(records: readonly RecordEffect[], now: number): Promise<void>
   /**
    * Returns the events after a number, oldest first: about `limit`, at most `limit` if each was recorded on its own. Waits
    * for one at most `ms`, or until `signal` aborts. null: the next event is not kept any more, or the recording has ended, or

@@ -14,8 +14,6 @@ export class AttemptRecorder {
   readonly #buffer: SettlementBuffer
   readonly #running: ReadonlyMap<string, Attempt>
   readonly #wake: () => void
-  /** Attempts whose start is not recorded yet: if they end soon, their end records it. */
-  readonly #starts = new Set<Attempt>()
   #timer: NodeJS.Timeout | undefined
 
   /** `running` has the attempts of now, by ticket. `wake` starts a call. */
@@ -30,16 +28,14 @@ export class AttemptRecorder {
   started(attempt: Attempt, now?: number): void {
     const { recording } = this.#engine
     if (!recording.mayBeOn(now)) return
-    if (recording.isOn) {
-      this.#starts.add(attempt)
-      this.#plan()
-    } else {
+    // If the attempt ends soon, its end records its start.
+    if (recording.isOn) this.#plan()
+    else {
       void recording.refreshed()?.then(() => recording.isOn && this.#isRunning(attempt) && this.started(attempt))
     }
   }
 
   ended(attempt: Attempt): void {
-    this.#starts.delete(attempt)
     if (this.#engine.recording.mayBeOn()) attempt.endedAt = this.#engine.now()
   }
 
@@ -64,8 +60,7 @@ export class AttemptRecorder {
 
   #plan(): void {
     this.#timer ??= setTimeout(() => {
-      for (const attempt of this.#starts) if (this.#isRunning(attempt)) this.#add(startToRecord(attempt))
-      this.#starts.clear()
+      for (const attempt of this.#running.values()) if (attempt.began > 0) this.#add(startToRecord(attempt))
       this.#timer = undefined
       this.#buffer.recordsDue()
       this.#wake()

@@ -226,8 +226,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     await recording.ask()
     if (!recording.isOn) return
     const attempts = ended.flatMap(({ attempt }, i) => (settled[i] === 'ok' && attempt ? [attempt] : []))
-    const texts = attempts.flatMap((attempt) => eventsOfEnd(attempt, now()).map(({ text }) => text))
-    await store.events.append(texts, now()).catch((thrown) => report(thrown, { during: 'recording events of jobs' }))
+    const records = attempts.flatMap((attempt) => eventsOfEnd(attempt, now()))
+    await store.events.append(records, now()).catch((thrown) => report(thrown, { during: 'recording events of jobs' }))
   }
 
   protected override callEnded(): void {

@@ -1,15 +1,16 @@
 import { expect } from 'vitest'
-import type { Effect, RecordedEvent, Store } from '#dist/store/contract.js'
+import type { RecordEffect, RecordedEvent, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, pause, toQueue } from '../bench.ts'
 
 const NEVER = new AbortController().signal
-const record = (name: string): Effect => ({ kind: 'record', text: JSON.stringify({ name, 'é\u0000': '\ud800' }) })
+const ABOUT = JSON.stringify([{ 'é\u0000': '\ud800' }])
+const record = (name: string): RecordEffect => ({ kind: 'record', jid: name, about: ABOUT })
 
 const read = (store: Store, after: number, { limit = 1000, ms = 0, signal = NEVER } = {}) =>
   store.events.read(after, { limit, ms, signal }, () => NOW)
 
 function namesOf(events: readonly RecordedEvent[] | null): string[] {
-  return (events ?? []).map(({ event }) => (event as { name: string }).name)
+  return (events ?? []).map(({ event }) => (event as [string])[0])
 }
 
 async function began(t: Bench, keep: number | null = null): Promise<number> {
@@ -34,7 +35,7 @@ export const jobEvents: Case[] = [
       expect(await read(t.store, 0)).toBeNull()
       expect(await t.store.events.confirm(NOW)).toBeNull()
       await t.store.jobs.push([{ ...toQueue('q', t.job(1)), effects: [record('early')] }], NOW)
-      await t.store.events.append(['{"name":"early"}'], NOW)
+      await t.store.events.append([record('early')], NOW)
       const first = await t.store.events.record(null, NOW)
       expect(first.isConfirmed).toBe(false)
       expect(await t.store.events.isRecording(NOW)).toBe(true)
@@ -52,11 +53,11 @@ export const jobEvents: Case[] = [
       await t.store.jobs.push(items, NOW)
       await t.store.jobs.push([toQueue('q', t.job(4))], NOW)
       await t.store.jobs.push([{ to: 'schedule', text: t.job(5), score: 2e9, effects: [record('push 5')] }], NOW)
-      await t.store.events.append(['{"name":"push 6"}', '{"name":"push 7"}'], NOW)
+      await t.store.events.append([record('push 6'), record('push 7')], NOW)
       const events = await read(t.store, from)
       expect(namesOf(events)).toEqual(['push 1', 'push 2', 'push 3', 'push 5', 'push 6', 'push 7'])
       expect(events?.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6].map((n) => from + n))
-      expect(events?.[0]?.event).toEqual({ name: 'push 1', 'é\u0000': '\ud800' })
+      expect(events?.[0]?.event).toEqual(['push 1', { 'é\u0000': '\ud800' }])
       expect(await t.waiting('q')).toEqual([1, 2, 3, 4].map((n) => t.job(n)))
       for (const n of [1, 2, 5]) expect(namesOf(await read(t.store, from + n))).toEqual(namesOf(events).slice(n))
       expect(await read(t.store, from + 7)).toBeNull()
@@ -151,7 +152,7 @@ export const jobEvents: Case[] = [
       const other = await t.another()
       const first = read(t.store, from, { ms: 60_000 })
       await pause(50)
-      await t.store.events.append(['{"name":"own"}'], NOW)
+      await t.store.events.append([record('own')], NOW)
       expect(namesOf(await first)).toEqual(['own'])
       const second = read(t.store, from + 1, { ms: 60_000 })
       await pause(50)
@@ -169,8 +170,8 @@ export const jobEvents: Case[] = [
     name: 'a recording keeps the newest events, and a reader of older ones learns that they are gone',
     async run(t) {
       const from = await began(t, 500)
-      const texts = Array.from({ length: 100 }, (_, n) => JSON.stringify({ name: n, filler: 'x'.repeat(50) }))
-      for (let n = 0; n < 40; n++) await t.store.events.append(texts, NOW)
+      const records = Array.from({ length: 100 }, (_, n) => record(`${n}${'x'.repeat(50)}`))
+      for (let n = 0; n < 40; n++) await t.store.events.append(records, NOW)
       expect(await read(t.store, from)).toBeNull()
       const kept = await read(t.store, from + 3500)
       expect(kept).toHaveLength(500)
@@ -182,12 +183,12 @@ export const jobEvents: Case[] = [
     name: 'a reader learns that the event which it has read last is another one by now, or is not kept any more',
     async run(t) {
       const from = await began(t, 500)
-      await t.store.events.append(['{"name":"a"}', '{"name":"b"}', '{"name":"c"}'], NOW)
+      await t.store.events.append(['a', 'b', 'c'].map(record), NOW)
       const after = async (number: number, isLast: (event: unknown) => boolean) => {
         const options = { limit: 9, ms: 0, signal: NEVER, isLast }
-        return namesOf((await t.store.events.read(number, options, () => NOW)) ?? [{ number, event: { name: 'none' } }])
+        return namesOf((await t.store.events.read(number, options, () => NOW)) ?? [{ number, event: ['none'] }])
       }
-      const isNamed = (name: string) => (event: unknown) => (event as { name: string }).name === name
+      const isNamed = (name: string) => (event: unknown) => (event as [string])[0] === name
       expect(await after(from + 1, isNamed('a'))).toEqual(['b', 'c'])
       expect(await after(from + 3, isNamed('c'))).toEqual([])
       expect(await after(from + 1, isNamed('b'))).toEqual(['none'])
@@ -201,7 +202,7 @@ export const jobEvents: Case[] = [
     name: 'an old event is kept while it is the newest, so that a reader finds its place',
     async run(t) {
       const from = await beganLongAgo(t)
-      await t.store.events.append(['{"name":"old"}'], NOW - DAY - 2)
+      await t.store.events.append([record('old')], NOW - DAY - 2)
       await t.store.events.record(null, NOW)
       const options = { limit: 9, ms: 0, signal: NEVER, isLast: () => true }
       expect(await t.store.events.read(from + 1, options, () => NOW)).toEqual([])
@@ -213,10 +214,10 @@ export const jobEvents: Case[] = [
     async run(t) {
       const from = await beganLongAgo(t)
       for (const [n, at] of [NOW - DAY - 2, NOW - DAY - 1, NOW].entries())
-        await t.store.events.append([`{"name":${n}}`], at)
+        await t.store.events.append([record(String(n))], at)
       await t.store.events.record(null, NOW)
       expect(await read(t.store, from)).toBeNull()
-      expect(namesOf(await read(t.store, from + 2))).toEqual([2])
+      expect(namesOf(await read(t.store, from + 2))).toEqual(['2'])
     },
   },
 ]

@@ -45,13 +45,13 @@ export const finishedJobs: Case[] = [
       await t.push('q', t.job(1), t.job(2), t.job(3))
       const owner = await t.owner()
       const [one, two, three] = await t.fetch(owner, 'q', 3)
-      const record = (n: number) => ({ effects: [{ kind: 'record', text: `{"n":${n}}` } as const] })
+      const record = (n: number) => ({ effects: [{ kind: 'record', jid: String(n), about: '[]' } as const] })
       const settlements = [{ ...kept(one), ...record(1) }, done(two, record(2)), kept(three)]
       expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['ok', 'ok', 'ok'])
       expect(await t.store.jobSets.size('finished')).toBe(2)
       const signal = new AbortController().signal
       const events = await t.store.events.read(from, { limit: 9, ms: 0, signal }, () => NOW)
-      expect(events?.map(({ event }) => (event as { n: number }).n).sort()).toEqual([1, 2])
+      expect(events?.map(({ event }) => event).sort()).toEqual([['1'], ['2']])
     },
   },
   {

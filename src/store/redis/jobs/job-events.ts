@@ -9,7 +9,9 @@ import {
   type IsLast,
   type JobEventStore,
   KEPT_EVENTS,
+  packEvents,
   RECORDING_SECONDS,
+  type RecordEffect,
   type RecordedEvent,
   type Recording,
 } from '../../contract.ts'
@@ -49,9 +51,9 @@ export class JobEvents extends StorePart implements JobEventStore {
     return (await this.server.call((client) => client.exists(key))) === 1
   }
 
-  async append(texts: readonly string[], now: number): Promise<void> {
-    for (const some of chunksOf(texts, ({ length }) => length)) {
-      await this.server.run(lua.appendEvents, this.keys.recording, [now, some.length, ...some])
+  async append(records: readonly RecordEffect[], now: number): Promise<void> {
+    for (const some of chunksOf(records, ({ jid, about }) => jid.length + about.length)) {
+      await this.server.run(lua.appendEvents, this.keys.recording, [now, some.length, packEvents(some)])
     }
   }
 
@@ -64,7 +66,7 @@ export class JobEvents extends StorePart implements JobEventStore {
       const answer = await this.server.run(lua.readEvents, this.keys.recording, [after, limit + 1])
       if (answer === null) return null
       const [newest, entries] = answer as [string, [id: string, fields: string[]][]]
-      const read = entries.map(([id, [, json = '[]']]): EventEntry => [Number.parseInt(id, 10), eventsOf(json)])
+      const read = entries.map(([id, [, json = '[]']]): EventEntry => [Number.parseInt(id, 10), groupsOf(json)])
       const events = eventsAfter(after, read, Number(newest), isLast)
       const left = end - performance.now()
       if (events?.length !== 0 || left <= 0 || signal.aborted || this.server.isClosed) return events
@@ -91,11 +93,11 @@ export class JobEvents extends StorePart implements JobEventStore {
   }
 }
 
-/** Returns the events of an entry. One that cannot be read has none: its events are missing, as after a trim. */
-function eventsOf(json: string): unknown[] {
+/** Returns the groups of an entry. One that cannot be read has none: its events are missing, as after a trim. */
+function groupsOf(json: string): unknown[] {
   try {
-    const events: unknown = JSON.parse(json)
-    return Array.isArray(events) ? events : []
+    const groups: unknown = JSON.parse(json)
+    return Array.isArray(groups) ? groups : []
   } catch {
     return []
   }

@@ -11,9 +11,10 @@ import {
   NOTHING_REFUSED,
   ONCE_SECONDS,
   type PushItem,
+  packEvents,
   type QueueInfo,
   type RefusedPush,
-  recordTextsOf,
+  recordsIn,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf } from '../server/chunks.ts'
@@ -24,8 +25,6 @@ import type { PriorityQueues } from './priority-queues.ts'
 
 /** The most jobs that one script stores. */
 const MAX_SCRIPT_JOBS = 100
-/** The same for the short script of jobs that have only their events with them. */
-const MAX_RECORDED_JOBS = 500
 
 /** Whether the store may refuse the item. */
 function isChecked({ unique, maxLength }: PushItem): boolean {
@@ -61,7 +60,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const idempotent = items.filter((item) => item.once && !isChecked(item))
     let refused = NOTHING_REFUSED
     const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
-    for (const some of chunksOf(recorded, ({ text }) => text.length, MAX_RECORDED_JOBS)) {
+    for (const some of chunksOf(recorded, ({ text }) => text.length)) {
       steps.push({ items: some, put: () => this.#pushRecorded(some, now) })
     }
     for (const some of chunksOf(withEffects, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
@@ -186,13 +185,17 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
 
   async #pushRecorded(items: readonly QueueItem[], now: number): Promise<void> {
     const groups = new Map<string, QueueItem[]>()
+    let group: QueueItem[] = []
     for (const item of items) {
-      const group = groups.get(item.end + item.queue)
-      if (group) group.push(item)
-      else groups.set(item.end + item.queue, [item])
+      if (item.queue !== group[0]?.queue || item.end !== group[0].end) {
+        const id = item.end + item.queue
+        group = groups.get(id) ?? []
+        groups.set(id, group)
+      }
+      group.push(item)
     }
-    const records = recordTextsOf(items)
-    const args: Argument[] = [now, records.length, records.join()]
+    const records = recordsIn(items)
+    const args: Argument[] = [now, records.length, packEvents(records)]
     const keys = [this.keys.queues, ...this.keys.recording]
     for (const some of groups.values()) {
       const [{ end, queue }] = some as [QueueItem]

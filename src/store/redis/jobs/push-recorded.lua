@@ -2,7 +2,7 @@
 -- the functions of a script anew at each call.
 --
 -- KEYS  1 is queues, 2 to 4 are the keys of record.lua; then the list of each group of jobs.
--- ARGV  are now (ms), number of events, the events with commas; of each group: command, name of its queue, number of jobs, and
+-- ARGV  are now (ms), number of events, their groups with commas; of each group: command, name of its queue, number of jobs, and
 --       their texts.
 -- include: arguments record
 

@@ -10,6 +10,7 @@ import {
   type Limit,
   type Pull,
   type PushItem,
+  packEvents,
 } from '../../contract.ts'
 import type { Argument } from './connection.ts'
 import type { Keys } from './keys.ts'
@@ -143,7 +144,7 @@ export class Call {
       this.args.push('w', this.key(names.limits), this.key(names.limitChecks), effect.limit.name, specOf(effect.limit))
     } else if (effect.kind === 'record') {
       this.#recording ??= this.keys.push(...names.recording) - names.recording.length + 1
-      this.args.push('r', this.#recording, effect.text)
+      this.args.push('r', this.#recording, packEvents([effect]))
     } else if (effect.kind === 'batch') {
       const { bid, member, change, note } = effect
       this.args.push('b', bid, member, change, note?.key ?? '', this.#texts.write(note?.text ?? ''))

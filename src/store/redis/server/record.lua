@@ -1,7 +1,7 @@
 -- Records events of jobs, if there is a recording.
 --
 -- The recording is a hash: `keep` (how many events), `confirmed`. A stream has the events of each script as one entry, whose ID is
--- the number of the last of them: `e` is a JSON array, `t` the time (ms). A counter, which is never deleted, has the newest
+-- the number of the last of them: `e` is a JSON array of groups (`packEvents`), `t` the time (ms). A counter, which is never deleted, has the newest
 -- number. Their keys stand in this order.
 
 local records, recordCount, recordBase = {}, 0, nil
@@ -10,10 +10,10 @@ local function wrongRecording(base)
   return wrong(KEYS[base], 'hash') or wrong(KEYS[base + 1], 'stream') or wrong(KEYS[base + 2], 'string')
 end
 
--- Adds an event, or `count` events with commas.
-local function addRecord(base, events, count)
+-- Adds an event, or `count` events: their groups with commas.
+local function addRecord(base, groups, count)
   recordBase = base
-  records[#records + 1] = events
+  records[#records + 1] = groups
   recordCount = recordCount + (count or 1)
 end
 

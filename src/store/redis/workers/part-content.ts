@@ -6,7 +6,8 @@ import {
   type Entry,
   type EventEffect,
   hasOnlyRecords,
-  recordTextsOf,
+  type RecordEffect,
+  recordsIn,
   type SettleAndFetch,
   type Settlement,
 } from '../../contract.ts'
@@ -18,7 +19,7 @@ export const MAX_ITEMS = 200
 /** The part of a step that one script carries out. */
 export interface Part {
   /** Events to record, besides those of the settlements. */
-  records: readonly string[]
+  records: readonly RecordEffect[]
   queues: readonly string[]
   started: number[]
   /** Indexes of the step's settlements. */
@@ -70,7 +71,7 @@ export interface PartContent {
   groups: RowGroup[]
   others: Pending[]
   /** The events to record of the part, and of the jobs that are simply done. */
-  records: string[]
+  records: RecordEffect[]
   /** Whether a short script can carry it out. */
   isPlain: boolean
 }
@@ -112,7 +113,7 @@ export function contentOf(
     const isCertain = job.arrival === undefined && !wasUncertain
     if (isCertain && isDone(settlement) && hasOnlyRecords(settlement)) {
       // Such a job is still the owner's, unless the server has lost data.
-      if (settlement.effects) records.push(...recordTextsOf([settlement]))
+      if (settlement.effects) records.push(...recordsIn([settlement]))
       queue.done.push(job)
       queue.indexes.push(at)
       continue
@@ -130,7 +131,7 @@ export function contentOf(
     part.started.length + groups.length + others.length === 0 && all.every(({ arrivals }) => arrivals.length === 0)
   for (const { queue, end } of kept) {
     if (isPlainPart) {
-      records.push(...recordTextsOf([end.settlement]))
+      records.push(...recordsIn([end.settlement]))
       queue.done.push(end.job)
       queue.indexes.push(end.at)
       queue.finished.push(end.settlement.move as Entry & Destination)

@@ -1,7 +1,7 @@
 -- Carries out one step of a worker in which all settled jobs finished and have no effects but events, then fetches.
 --
 -- KEYS  are those of `shortStep`; 6 to 8 are the keys of record.lua.
--- ARGV  are now (ms), number of events, the events with commas; then those of `shortStep`.
+-- ARGV  are now (ms), number of events, their groups with commas; then those of `shortStep`.
 -- Returns as `shortStep` does.
 -- include: arguments record step
 

@@ -8,7 +8,8 @@ import { isAscii } from 'node:buffer'
 import { baseQueue } from '../../../job/priority.ts'
 import {
   hasOnlyRecords,
-  recordTextsOf,
+  packEvents,
+  recordsIn,
   type SettleAndFetch,
   type SettleAndFetchAnswer,
   type Settlement,
@@ -97,7 +98,7 @@ export class SettleAndFetchScript {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
     const endings = [...chunksOf([...settlements.keys()], lengthOf, MAX_ITEMS)]
     const begun = [...started.keys()].filter((i) => !hasOnlyRecords(started[i] as Started))
-    let records = recordTextsOf(started.filter(hasOnlyRecords))
+    let records = recordsIn(started.filter(hasOnlyRecords))
     const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
     const next = () => {
       const part = { started: beginnings.shift() ?? [], settlements: endings.shift() ?? [], records }
@@ -169,7 +170,7 @@ export class SettleAndFetchScript {
     call.keys.push(keys.processed(), keys.processed(dayOf(now)), keys.leases, keys.paused, keys.cancellationVersion)
     if (records.length > 0) {
       call.keys.push(...keys.recording)
-      call.add(now, records.length, records.join())
+      call.add(now, records.length, packEvents(records))
     }
     for (const { name } of queues) call.keys.push(keys.queue(name), keys.working(name, owner.name))
     call.add(owner.name, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
@@ -205,10 +206,9 @@ export class SettleAndFetchScript {
     for (const { done, arrivals } of queues) {
       call.add(rangesOf(done), arrivals.length, ...arrivals.map(serverTicket))
     }
-    const recorded = records.map((text) => ({ kind: 'record', text }) as const)
-    call.add(part.started.length + (recorded.length > 0 ? 1 : 0))
+    call.add(part.started.length + (records.length > 0 ? 1 : 0))
     for (const at of part.started) call.effects(started[at]?.effects ?? [])
-    if (recorded.length > 0) call.effects(recorded)
+    if (records.length > 0) call.effects(records)
     call.add(groups.length)
     for (const { queue, task, run, attempt, jobs, rows } of groups) {
       call.add(queue.number, call.task(task) as number, run, attempt, rangesOf(jobs), JSON.stringify(rows))

@@ -603,7 +603,7 @@ CREATE TABLE recording (
 ) STRICT;
 INSERT INTO recording VALUES (0, 0, 0, 0);
 
--- Recorded events, those of one step in a row. newest: the number of the last of them. texts: a JSON array.
+-- Recorded events, those of one step in a row. newest: the number of the last of them. texts: a JSON array of groups (packEvents).
 CREATE TABLE job_event (
   newest INTEGER PRIMARY KEY,
   at     INTEGER NOT NULL,

@@ -4,7 +4,7 @@
  */
 
 import { splitTaskJid } from '../../../job/payload.ts'
-import type { Effect, EventEffect, EventStatus, Message, StartAnswer } from '../../contract.ts'
+import type { Effect, EventEffect, EventStatus, Message, RecordEffect, StartAnswer } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { dropCancelled } from '../queues/cancellations.ts'
 import { appendEvents } from '../queues/job-events.ts'
@@ -52,7 +52,7 @@ export class Ledgers {
   readonly #now: number
   readonly #ledgers = new Map<string, TaskLedger | undefined>()
   /** The events of jobs to record. */
-  #records: string[] | undefined
+  #records: RecordEffect[] | undefined
 
   constructor(db: Database, now: number) {
     this.#db = db
@@ -226,7 +226,7 @@ export class Ledgers {
   #change(effect: Effect): StartAnswer {
     if (effect.kind === 'record') {
       this.#records ??= []
-      this.#records.push(effect.text)
+      this.#records.push(effect)
       return 'ok'
     }
     if (effect.kind !== 'event') {

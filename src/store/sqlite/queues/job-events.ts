@@ -7,7 +7,9 @@ import {
   firstEvent,
   type JobEventStore,
   KEPT_EVENTS,
+  packEvents,
   RECORDING_SECONDS,
+  type RecordEffect,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -45,8 +47,8 @@ export class SqliteJobEventStore extends SqliteArea implements JobEventStore {
     }, ANSWER_SECONDS)
   }
 
-  readonly append: JobEventStore['append'] = (texts, now) =>
-    this.file.write((db) => appendEvents(db, texts, now), ANSWER_SECONDS)
+  readonly append: JobEventStore['append'] = (records, now) =>
+    this.file.write((db) => appendEvents(db, records, now), ANSWER_SECONDS)
 
   readonly read: JobEventStore['read'] = async (after, { limit, ms, signal, isLast }, now) => {
     const end = performance.now() + ms
@@ -66,12 +68,12 @@ export class SqliteJobEventStore extends SqliteArea implements JobEventStore {
 }
 
 /** Records events if there is a recording. */
-export function appendEvents(db: Database, texts: readonly string[], now: number): void {
-  const n = texts.length
+export function appendEvents(db: Database, records: readonly RecordEffect[], now: number): void {
+  const n = records.length
   const row = n > 0 ? db.first<{ newest: number; keep: number }>(sql.jobEvent.grow, n, now) : undefined
   if (!row) return
   const { newest, keep } = row
-  db.run(sql.jobEvent.add, newest, now, `[${texts.join()}]`)
+  db.run(sql.jobEvent.add, newest, now, `[${packEvents(records)}]`)
   if (Math.floor(newest / TRIM_EVERY) > Math.floor((newest - n) / TRIM_EVERY)) db.run(sql.jobEvent.trim, newest - keep)
   db.notify(CHANNEL)
 }
