@@ -22,7 +22,7 @@ import { checkIterable, type IterableJob } from './iterable/definition.ts'
 import { iterableHandler } from './iterable/iteration.ts'
 import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
-import type { Handler, JobDefinition, JobOptions, ProcessOptions, SchemaOf } from './job/definition.ts'
+import type { Handler, JobDefinition, JobOptions, ProcessOptions, SchemaOf, Validating } from './job/definition.ts'
 import { HighkiqError, invalidOption } from './job/errors.ts'
 import type { LimitOptions, NamedLimit } from './job/limit.ts'
 import { checkText } from './job/options.ts'
@@ -103,12 +103,12 @@ export class Highkiq extends Inspection {
     name: string,
     options: JobOptions & { validate: Schema },
     handler: Handler<[row: StandardSchemaV1.InferOutput<Schema>], Result>,
-  ): Job<[row: StandardSchemaV1.InferOutput<Schema>], Awaited<Result>>
-  job<Args extends unknown[], Result, Schema extends StandardSchemaV1>(
+  ): Job<[row: StandardSchemaV1.InferOutput<Schema>], Awaited<Result>> & Validating
+  job<Args extends unknown[], Result, Schema extends StandardSchemaV1 = never>(
     name: string,
     options: JobOptions & { validate?: Schema & SchemaOf<Args[0], Schema> },
     handler: Handler<Args, Result>,
-  ): Job<Args, Awaited<Result>>
+  ): Job<Args, Awaited<Result>> & ([Schema] extends [never] ? unknown : Validating)
   job<Args extends unknown[], Result>(
     name: string,
     ...rest: [Handler<Args, Result>] | [JobOptions, Handler<Args, Result>]

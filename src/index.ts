@@ -55,7 +55,7 @@ export type { IterationInfo } from './iterable/info.ts'
 export { type CsvOptions, type ItemPage, iterate, type PageCursor } from './iterable/sources.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type { BatchOfJob, ChildResult, DeferOptions, JobContext, Progress } from './job/context.ts'
-export type { Handler, JobOptions, ProcessOptions, RetryIn, ThreadOptions } from './job/definition.ts'
+export type { Handler, JobOptions, ProcessOptions, RetryIn, ThreadOptions, Validating } from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
 export type { EncryptionKey, EncryptionOptions } from './job/encryption.ts'
 // Errors to catch, and errors to throw

@@ -41,6 +41,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/sqlite': { rest: 'full', fast: ['cancellations', 'metrics', 'migration', 'ordered-fence'] },
     'test/tasks': { rest: 'fast', full: ['import'] },
     'test/testing': { rest: 'fast' },
+    'test/types': { rest: 'full' },
     'test/wire': { rest: 'fast' },
   },
   // The suites that know nothing of stores, again: some for each area, and those of faults and of killed workers.

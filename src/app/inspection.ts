@@ -1,5 +1,7 @@
 import { Batches } from '../batches/batches.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from '../cancellation/cancel.ts'
+import type { JobReturning } from '../client/job.ts'
+import { JOB } from '../client/job-rule.ts'
 import type { CronInfo } from '../cron/crons.ts'
 import { JobEvents, type JobEventsOptions } from '../events/events.ts'
 import { duplicateJob, editJob } from '../inspect/edit.ts'
@@ -75,11 +77,15 @@ export class Inspection {
   /**
    * Waits for the result of a job with `keepResult`, or of a task row, and returns it. The store notifies the waiting
    * process of a job's result; the event of a row is read again at growing intervals, up to one second.
+   * @param job gives the type of the result, for a jid that was kept as a string
    * @param jid the id that a push returned; null (client middleware stopped the push) has no result
    * @throws JOB_FAILED when the job will not run again, NO_RESULT when there is no result in time (default 60 seconds)
    */
-  async result<Result = unknown>(jid: Jid<Result> | string | null, options: ResultOptions = {}): Promise<Result> {
-    return (await resultOf(this.store, jid, options)) as Result
+  result<Result>(job: JobReturning<Result>, jid: string | null, options?: ResultOptions): Promise<Result>
+  result<Result = unknown>(jid: Jid<Result> | string | null, options?: ResultOptions): Promise<Result>
+  async result(...args: unknown[]): Promise<unknown> {
+    const [jid, options = {}] = JOB[0](args[0]) ? args.slice(1) : args
+    return resultOf(this.store, jid as string | null, options as ResultOptions)
   }
 
   /**

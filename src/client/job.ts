@@ -52,18 +52,18 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
    * Put members of your own under `extra`.
    * @example HardJob.set({ queue: 'critical', extra: { tenant: 'acme' } }).performAsync('bob', 5)
    */
-  set(options: Options): Job<Args, Result, Options> {
+  set(options: Options): this {
     const said = pushOptionsOf(this.name, options, this.#about.members ?? [])
     const timed = 'wait' in said || 'waitUntil' in said || 'at' in said
     // A job that was pushed with this jid must not be stored a second time while it waits or runs.
     const own = 'jid' in said ? { hk_unique: said.jid === undefined ? undefined : JID_LOCK } : {}
     const all = { ...this.#options, ...(timed ? NO_TIME : {}), ...said, ...own }
-    return new Job(this.#app, this.definition, { ...this.#about, options: all })
+    return this.#with({ options: all })
   }
 
   /** Returns the same job for another store, or with other client middleware. */
-  via(target: Target): Job<Args, Result, Options> {
-    return new Job(this.#app, this.definition, { ...this.#about, client: this.#client.via(target) })
+  via(target: Target): this {
+    return this.#with({ client: this.#client.via(target) })
   }
 
   /** Pushes now, or at the time given to `set`. @returns the job's id; null when client middleware stopped it */
@@ -139,11 +139,21 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     this.#app.client.collected.clear(this.name)
   }
 
+  #with(about: JobAbout): this {
+    return new Job(this.#app, this.definition, { ...this.#about, ...about }) as this
+  }
+
   #at(when: Date | number | Duration, args: Args): Promise<Jid<Result> | null> {
     // `undefined` must not mean now.
     const wait = when ?? (null as never)
     return this.#client.push(this.request(args, { ...NO_TIME, wait })) as Promise<Jid<Result> | null>
   }
+}
+
+/** A job with any arguments, whose handler returns this. */
+export interface JobReturning<Result> {
+  readonly name: string
+  performInline(...args: never): Promise<Result>
 }
 
 const NO_TIME = { at: undefined, wait: undefined, waitUntil: undefined }

@@ -96,6 +96,31 @@ export type SchemaOf<R, Schema extends StandardSchemaV1> =
       ? Schema
       : StandardSchemaV1<unknown, R extends readonly (infer Row)[] ? Row : R>
 
+declare const VALIDATES: unique symbol
+
+/** Marks the type of a job that was defined with a schema, which makes the rows of its handler. */
+export interface Validating {
+  readonly [VALIDATES]?: true
+}
+
+/**
+ * `unknown` when the handler takes the rows of the file. A CSV file has only strings, so a handler that takes other values
+ * needs a schema, of its job or of the import.
+ */
+export type FileFor<R, Defined, Schema, Format> = typeof VALIDATES extends keyof Defined
+  ? unknown
+  : [Schema, Format, 'csv'] extends [never, 'csv', Format]
+    ? AcceptsStrings<R> extends true
+      ? unknown
+      : { readonly error: 'values of a CSV file are strings: let a schema (validate) make what the handler takes' }
+    : unknown
+
+type AcceptsStrings<R> = R extends readonly (infer Row)[]
+  ? AcceptsStrings<Row>
+  : { [Column in keyof R]-?: string } extends R
+    ? true
+    : false
+
 /** The options of `hq.process`, without those that a push stores with the job. */
 export interface ProcessOptions extends Omit<JobOptions, 'queue'> {
   /** The number of jobs of this queue that run at the same time. With it the queue gets a capsule of its own. */

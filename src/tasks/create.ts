@@ -10,7 +10,7 @@ import { newTaskId, type Payload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
 import { metaOf } from './meta.ts'
-import { policyOf, type TaskOptions, windowOf } from './options.ts'
+import { type CallbackJob, policyOf, type TaskOptions, windowOf } from './options.ts'
 import { labelsOf } from './own-meta.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
@@ -215,12 +215,8 @@ async function specOf(app: AppPort, payload: Payload, producer: string, options:
  * Returns the job that a task pushes when it ends or fails. It passes the client middleware now; null when that filters
  * it.
  */
-async function callbackOf(
-  client: Client,
-  job: Job<[task: string, run: number]>,
-  task: string,
-): Promise<Callback | null> {
-  const request = job.request([task, 1])
+async function callbackOf(client: Client, job: CallbackJob, task: string): Promise<Callback | null> {
+  const request = (job as Job<[task: string, run: number]>).request([task, 1])
   client.refuseUnique(request, 'a callback of a task')
   // Its arguments are no secret, and the store writes them.
   const payload = await client.pass(client.normalise({ ...request, track: false, unique: false, encrypt: false }))

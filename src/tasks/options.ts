@@ -11,7 +11,7 @@ import { kindsOf, NEW_TASK_OPTIONS } from './import-options.ts'
 import { checkMeta, type OwnMeta } from './own-meta.ts'
 
 /** A job of `onDone` and `onFailure`, with its arguments. */
-type CallbackJob = Job<[task: string, run: number]>
+export type CallbackJob = Job<[task: string, run: number]> | Job<[task: string]> | Job<[]>
 
 export interface TaskOptions {
   /** The name shown to people; default: the job's name. */

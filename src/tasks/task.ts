@@ -175,7 +175,7 @@ export class Task {
    */
   async add<Args extends unknown[]>(
     job: Job<Args>,
-    rows: Iterable<Args> | AsyncIterable<Args>,
+    rows: Iterable<NoInfer<Args>> | AsyncIterable<NoInfer<Args>>,
     options: AddOptions = {},
   ): Promise<number> {
     checkJob('task.add', job)
@@ -191,7 +191,7 @@ export class Task {
    */
   async resumeAdding<Args extends unknown[]>(
     job: Job<Args>,
-    rows: Iterable<Args> | AsyncIterable<Args>,
+    rows: Iterable<NoInfer<Args>> | AsyncIterable<NoInfer<Args>>,
   ): Promise<number> {
     checkJob('task.resumeAdding', job)
     const about = { isResumed: true }

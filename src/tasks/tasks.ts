@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { checkJob } from '../client/job-rule.ts'
-import type { SchemaOf } from '../job/definition.ts'
+import type { FileFor, SchemaOf } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
@@ -22,6 +22,7 @@ import { checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { checkMetaFilter, labelsOf } from './own-meta.ts'
 import { checkSameTable } from './resumed-file.ts'
 import { asRows, findTask, type Rows } from './rows.ts'
+import type { FileFormat, FormatOf } from './spreadsheet/format.ts'
 import type { Source } from './spreadsheet/source.ts'
 import { statusOf, Task, type TaskStatus } from './task.ts'
 
@@ -70,15 +71,15 @@ export class Tasks {
    *
    * @example const task = await hq.tasks.create(ImportProduct, [['sku-1', 12.5], ['sku-2', 8]], { name: 'spring' })
    */
-  create<Args extends unknown[]>(
-    job: Job<Args>,
-    rows: Iterable<Args> | AsyncIterable<Args>,
-    options?: CreateOptions & { id?: string; rowsPerJob?: undefined },
-  ): Promise<Task>
   create<R>(
     job: Job<[rows: R[]]>,
-    rows: Iterable<ArgsOfRow<R>> | AsyncIterable<ArgsOfRow<R>>,
+    rows: Iterable<ArgsOfRow<NoInfer<R>>> | AsyncIterable<ArgsOfRow<NoInfer<R>>>,
     options: CreateOptions & { id?: string; rowsPerJob: number },
+  ): Promise<Task>
+  create<Args extends unknown[]>(
+    job: Job<Args>,
+    rows: Iterable<NoInfer<Args>> | AsyncIterable<NoInfer<Args>>,
+    options?: CreateOptions & { id?: string; rowsPerJob?: undefined },
   ): Promise<Task>
   create<Args extends unknown[]>(
     job: Job<Args>,
@@ -93,24 +94,27 @@ export class Tasks {
 
   /**
    * Imports a CSV, XLSX or NDJSON file: one job for each row. The handler gets `(ctx, row)`, an object by header; with
-   * `rowsPerJob` it gets `(ctx, rows)`. With `dryRun` the file is only read and checked.
+   * `rowsPerJob` it gets `(ctx, rows)`. A row is what the schema (`validate`) returns; without one, each value of a CSV file
+   * is a string. With `dryRun` the file is only read and checked.
    * @throws INVALID_FILE, TOO_MANY_ROWS; rows before the error stay, in a task that is `interrupted`.
    *   ALREADY_IMPORTED: the same bytes (of a path, a Buffer or a workbook) within 24 hours, without `allowDuplicate`
    */
-  import<R extends object, Schema extends StandardSchemaV1>(
-    job: Job<[R]>,
-    source: Source,
-    options: ImportOptions & { validate?: Schema & SchemaOf<R, Schema>; dryRun: true },
-  ): Promise<DryRun>
-  import<R extends object, Schema extends StandardSchemaV1>(
-    job: Job<[R]>,
-    source: Source,
-    options?: ImportOptions & { validate?: Schema & SchemaOf<R, Schema>; dryRun?: false },
-  ): Promise<Task>
-  import<R extends object>(job: Job<[R]>, source: Source, options: ImportOptions = {}): Promise<Task | DryRun> {
-    return this.#app.client.target.apart('tasks.import', () =>
+  import<
+    R extends object,
+    Defined,
+    From extends Source,
+    Schema extends StandardSchemaV1 = never,
+    Format extends FileFormat = FormatOf<From>,
+    IsDry extends boolean = false,
+  >(
+    job: Job<[R]> & Defined,
+    source: From & FileFor<R, Defined, Schema, Format>,
+    options: ImportOptions & { validate?: Schema & SchemaOf<R, Schema>; format?: Format; dryRun?: IsDry } = {},
+  ): Promise<IsDry extends true ? DryRun : Task> {
+    const imported = this.#app.client.target.apart('tasks.import', () =>
       this.#import(job as unknown as Job<never[]>, source, options),
     )
+    return imported as Promise<IsDry extends true ? DryRun : Task>
   }
 
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
@@ -170,7 +174,7 @@ export class Tasks {
    */
   export<Args extends unknown[]>(
     job: Job<Args, readonly (object | readonly unknown[])[]>,
-    pages: Iterable<Args | Args[0]> | AsyncIterable<Args | Args[0]>,
+    pages: Iterable<NoInfer<Args | Args[0]>> | AsyncIterable<NoInfer<Args | Args[0]>>,
     options: ExportOptions = {},
   ): Promise<Task> {
     return this.#app.client.target.apart('tasks.export', async () => {

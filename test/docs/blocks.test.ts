@@ -1,19 +1,9 @@
-import { spawnSync } from 'node:child_process'
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { Project } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -45,39 +35,23 @@ function blocksOf(page: string, language: string): Block[] {
   })
 }
 
-test('every TypeScript block of the docs is right under strict TypeScript', { timeout: 60_000 }, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'highkiq-docs-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const packages = join(folder, 'node_modules')
-  mkdirSync(packages)
-  for (const name of readdirSync(join(root, 'node_modules'))) {
-    symlinkSync(join(root, 'node_modules', name), join(packages, name))
-  }
-  symlinkSync(root, join(packages, 'highkiq'))
-  copyFileSync(join(root, 'test/docs/shop.d.ts'), join(folder, 'shop.d.ts'))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  const compilerOptions = {
-    ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
-    ...{ target: 'esnext', module: 'nodenext', types: ['node'] },
-  }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+test('every TypeScript block of the docs is right under strict TypeScript', { timeout: 120_000 }, () => {
+  const project = new Project()
+  project.write('shop.d.ts', readFileSync(join(root, 'test/docs/shop.d.ts'), 'utf8'))
   const blocks = pages.flatMap((page) => blocksOf(page, 'ts'))
   expect(blocks.length).toBeGreaterThan(30)
   const places = new Map<string, Block>()
   for (const block of blocks) {
     const file = join(block.page.replaceAll(/[/.]/g, '-'), block.file ?? `line-${block.line}.ts`)
     places.set(file, block)
-    mkdirSync(join(folder, dirname(file)), { recursive: true })
     // A file without imports and exports is not a module, so it could not await.
-    writeFileSync(join(folder, file), `${block.code}\nexport {}\n`)
+    project.write(file, `${block.code}\nexport {}\n`)
   }
-  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { stdout, stderr } = spawnSync(process.execPath, [tsc, '--pretty', 'false'], { cwd: folder, encoding: 'utf8' })
-  const wrong = stdout.replaceAll(/^(\S+?)\((\d+),/gm, (all, file, line) => {
+  const wrong = project.compile().replaceAll(/^(\S+?)\((\d+),/gm, (all, file, line) => {
     const block = places.get(file)
     return block ? `${block.page}:${block.line + Number(line) - 1} (` : all
   })
-  expect(`${wrong}${stderr}`).toBe('')
+  expect(wrong).toBe('')
 })
 
 test('every highkiq command in the docs exists and knows its options', async () => {

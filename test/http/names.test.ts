@@ -50,7 +50,7 @@ test('a job that Ruby scheduled for such a queue gets there, also through client
 
 test('the header with the name of a file is short, and keeps its ending, however long the name of the task is', async () => {
   const { call, hq } = api()
-  const Row = hq.job('Row', async () => {})
+  const Row = hq.job('Row', async (_ctx, _n: number) => {})
   for (const name of ['n'.repeat(20_000), '😀'.repeat(20_000), '"\r\n'.repeat(500), 'e\u0301'.repeat(400)]) {
     const { id } = await hq.tasks.create(Row, [[1]], { name })
     const { status, headers } = await call('GET', `/api/v1/tasks/${id}/report`)

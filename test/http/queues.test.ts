@@ -51,7 +51,7 @@ test('queues are listed with size, latency, and the processes that serve them', 
   expect(none.body).toEqual({ name: 'none', size: 0, limited: 0, latency: 0, paused: false, ...idle })
 
   const doors = gate()
-  const Slow = t.hq.job('Slow', { queue: 'slow' }, () => doors.opened)
+  const Slow = t.hq.job('Slow', { queue: 'slow' }, (_ctx, _n: number) => doors.opened)
   await t.hq.tasks.create(Slow, [[1], [2], [3], [4]], { window: 1 })
   await t.work({ capsules: { one: { concurrency: 3, queues: ['slow', 'low'] } }, queues: ['other'], concurrency: 5 })
   const info = { queues: ['low'], concurrency: 7, hostname: 'ruby' }

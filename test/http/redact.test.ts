@@ -111,7 +111,7 @@ test('redacted values cannot be found by searching for them', async () => {
   await t.hq.store.jobs.push([{ to: 'dead', text: textOf(1), score: 5 }], now)
   await t.hq.store.jobs.push([{ to: 'queue', queue: 'low', text: textOf(4), end: 'back' }], now)
   const { id } = await t.hq.tasks.create(
-    t.hq.job('Row', async () => {}),
+    t.hq.job('Row', async (_ctx, _row: object) => {}),
     [[{ password: SECRET }]],
   )
   for (const search of ['hunter2', `*${SECRET}*`, SECRET.slice(0, 3)]) {

@@ -6,7 +6,7 @@ import type { OpenSource } from './source.ts'
 export const FILE_FORMATS = ['csv', 'xlsx', 'ndjson'] as const
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
-const ENDINGS: Record<string, FileFormat> = {
+const ENDINGS = {
   '.csv': 'csv',
   '.tsv': 'csv',
   '.tab': 'csv',
@@ -16,11 +16,16 @@ const ENDINGS: Record<string, FileFormat> = {
   '.ndjson': 'ndjson',
   '.jsonl': 'ndjson',
   '.json': 'ndjson',
-}
+} as const
+
+type Ending = keyof typeof ENDINGS
+
+/** The format that a path with a known ending says; `never` for others. */
+export type FormatOf<Path> = { [E in Ending]: Path extends `${string}${E}` ? (typeof ENDINGS)[E] : never }[Ending]
 
 const NAMES: Record<FileFormat, string> = { csv: 'CSV', xlsx: 'XLSX', ndjson: 'NDJSON' }
 
-export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[extname(path).toLowerCase()]
+export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[extname(path).toLowerCase() as Ending]
 
 /**
  * Returns the format that the first bytes show.
