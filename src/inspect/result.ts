@@ -1,9 +1,9 @@
 /** Waits for the result of a job. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
-import { checkText } from '../job/options.ts'
+import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import { jobFailed, readEnd } from '../job/result.ts'
 import type { EventRecord, Store } from '../store/contract.ts'
 
@@ -14,6 +14,7 @@ export interface ResultOptions {
 }
 
 const STANDARD_SECONDS = 60
+const SECONDS: OptionRule = [(value) => typeof value === 'number' && value >= 0, 'a number of seconds, 0 or more']
 /** The first and the longest pause between two reads of the event of a row. */
 const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 1000
@@ -26,8 +27,8 @@ const LAST_LOOK_MS = 1000
 export async function resultOf(store: Store, jid: string | null, options: ResultOptions): Promise<unknown> {
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)
+  checkOptions('hq.result', options, { timeout: SECONDS, signal: 'signal' })
   const { timeout = STANDARD_SECONDS, signal } = options
-  if (!(timeout >= 0)) throw invalidOption('timeout must be a number of seconds')
   signal?.throwIfAborted()
   const end = performance.now() + timeout * 1000
   let event = await store.tasks.event(jid)

@@ -18,6 +18,24 @@ test.each([[undefined], [null], [0], ['text'], [{ a: [1, { b: false }] }], [2n *
   },
 )
 
+test('hq.result takes the job, too, and a wrong option is refused by its name', async () => {
+  const { hq, work } = bench()
+  const J = hq.job('J', KEPT, async (_ctx, n: number) => n)
+  const jid = await J.performAsync(7)
+  await work()
+  expect(await hq.result(J, jid)).toBe(7)
+  expect(await hq.result(J.set({ queue: 'mail' }), String(jid), { timeout: 1 })).toBe(7)
+  await expect(hq.result(J, null)).rejects.toMatchObject({ code: 'NO_RESULT' })
+  for (const [call, words] of [
+    [() => hq.result(jid, { timout: 5 } as object), 'hq.result: there is no option timout; did you mean timeout'],
+    [() => hq.result(J, jid, { timeout: -1 }), 'timeout must be a number of seconds, 0 or more (got -1)'],
+    [() => hq.result(J, undefined as never), 'hq.result: a jid must be a string (got undefined)'],
+    [() => hq.result({ name: 'J' } as never, jid), 'hq.result: a jid must be a string (got an object)'],
+  ] as const) {
+    await expect(call()).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining(words) })
+  }
+})
+
 test('hq.result waits for a result, also of another process, until its timeout', async () => {
   const t = bench()
   const { opened, open } = gate()
@@ -52,7 +70,6 @@ test('hq.result times out for an unknown job and for a job without keepResult', 
   for (const id of [jid, 'unknown']) {
     await expect(hq.result(id, { timeout: 0.05 })).rejects.toMatchObject({ code: 'NO_RESULT' })
   }
-  await expect(hq.result(jid, { timeout: -1 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   const signal = AbortSignal.timeout(50)
   await expect(hq.result(jid, { signal })).rejects.toMatchObject({ name: 'TimeoutError' })
 })
