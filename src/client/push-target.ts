@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { HighkiqError, PushError } from '../job/errors.ts'
+import { HighkiqError, hasCode, PushError } from '../job/errors.ts'
 import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
@@ -20,6 +20,7 @@ import {
   type TaskSpec,
 } from '../store/contract.ts'
 import type { Bulk, BulkPlan } from './bulk.ts'
+import { type BulkProgress, bulkFailure } from './bulk-failure.ts'
 import type { OrderedNames } from './ordered-names.ts'
 import type { PushRequest } from './request.ts'
 import type { TemplateCache } from './template.ts'
@@ -186,9 +187,12 @@ export abstract class DirectTarget implements PushTarget {
     const plan = pipe.plan(bulk)
     const learning = this.#learnOrdered(pipe, bulk.name)
     if (learning) await learning
-    const jids: (string | null)[] = []
+    const progress: BulkProgress = { jids: [], sent: 0, refused: new Set() }
+    const { jids } = progress
     let batch: PreparedPush[] = []
+    let isReading = true
     const flush = async () => {
+      isReading = false
       const prepared = batch
       batch = []
       let refused = NOTHING_REFUSED
@@ -198,13 +202,21 @@ export abstract class DirectTarget implements PushTarget {
         const failure = withJobIds(thrown, prepared, jids)
         if (failure !== undefined) throw failure
       }
-      const full = refused.filter(({ holder }) => holder === null).map(({ item }) => item)
-      if (full.length > 0) throw bulkRefused(bulk.name, prepared, full, jids)
+      progress.sent = jids.length
+      let first: unknown
       for (const refusal of refused) {
         const own = prepared.find(({ destination }) => destination === refusal.item) as PreparedPush
-        const jid = await this.#resolve(pipe, plan.request([], 0), own, refusal)
-        jids[jids.lastIndexOf(own.jid)] = jid
+        const row = jids.lastIndexOf(own.jid)
+        try {
+          jids[row] = await this.#resolve(pipe, plan.request([], 0), own, refusal)
+        } catch (thrown) {
+          if (!hasCode(thrown, 'QUEUE_FULL') && !hasCode(thrown, 'UNIQUE_CONFLICT')) throw thrown
+          first ??= thrown
+          progress.refused.add(row)
+        }
       }
+      if (first !== undefined) throw bulkFailure(bulk.name, first, progress)
+      isReading = true
     }
     const add = (prepared: PreparedPush | null): Promise<void> | undefined => {
       jids.push(prepared?.jid ?? null)
@@ -215,8 +227,15 @@ export abstract class DirectTarget implements PushTarget {
       const preparing = pipe.prepare(plan.request(args, jids.length), plan.cache)
       return preparing instanceof Promise ? preparing.then(add) : add(preparing)
     }
-    await forEachOf<unknown>(bulk.rows, addRow)
-    plan.end(jids.length)
+    let isRead = false
+    try {
+      await forEachOf<unknown>(bulk.rows, addRow)
+      isRead = true
+      plan.end(jids.length)
+    } catch (thrown) {
+      const row = isRead ? undefined : jids.length
+      throw isReading ? bulkFailure(bulk.name, thrown, { ...progress, row }) : thrown
+    }
     if (batch.length > 0) await flush()
     return jids
   }
@@ -243,22 +262,6 @@ function mayBeRefused({ unique, maxLength }: PushItem): boolean {
 
 function queueOf(item: PushItem): string {
   return item.to === 'queue' ? item.queue : ''
-}
-
-/** `full` are the items whose queue is full; `all` holds the ids of the whole call. */
-function bulkRefused(
-  name: string,
-  prepared: readonly PreparedPush[],
-  full: readonly PushItem[],
-  all: readonly (string | null)[],
-): HighkiqError {
-  const refused = new Set(full)
-  const notPushed = prepared.flatMap(({ jid, destination }) => (refused.has(destination) ? jid : []))
-  const left = new Set(notPushed)
-  const pushed = all.filter((jid) => jid !== null && !left.has(jid))
-  const [first] = full as [PushItem]
-  const what = `${notPushed.length} of ${all.length} jobs of ${name}`
-  return queueFull(what, queueOf(first), first.maxLength as number, { notPushed, pushed })
 }
 
 export function uniqueConflict(name: string, holder: string): HighkiqError {

@@ -66,10 +66,22 @@ export class PushError extends HighkiqError {
     message: string,
     jids: string[],
     maybePushed: boolean,
-    options: { cause?: unknown; notPushed?: string[]; pushed?: string[]; parts?: PushParts | undefined } = {},
+    options: {
+      cause?: unknown
+      notPushed?: string[]
+      pushed?: string[]
+      parts?: PushParts | undefined
+      rows?: number[]
+      next?: number
+    } = {},
   ) {
-    const { cause, notPushed = maybePushed ? [] : jids, pushed = [], parts } = options
-    super('PUSH_FAILED', message, { jids, maybePushed, notPushed }, cause === undefined ? undefined : { cause })
+    const { cause, notPushed = maybePushed ? [] : jids, pushed = [], parts, ...rows } = options
+    super(
+      'PUSH_FAILED',
+      message,
+      { jids, maybePushed, notPushed, ...rows },
+      cause === undefined ? undefined : { cause },
+    )
     this.name = 'PushError'
     this.jids = jids
     this.maybePushed = maybePushed

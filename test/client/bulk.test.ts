@@ -161,3 +161,60 @@ test('of the pushes of one turn, the first one goes at once where the store take
   expect(calls.length).toBe(several ? 3 : 1)
   await pushed
 })
+
+test.each([
+  ['an invalid row', undefined, { code: 'INVALID_ARGS', details: { job: 'Once' } }],
+  ['a row that the store refuses', 'raise', { code: 'UNIQUE_CONFLICT' }],
+] as const)('a bulk that %s ends says which rows are stored', async (_, onConflict, error) => {
+  const { hq, queue } = counting()
+  const J = hq.job('Once', { unique: onConflict ? { onConflict } : false }, async (_ctx, _n: unknown) => {})
+  if (onConflict) await J.performAsync(14)
+  const list = rows(25).map(([n]) => [n === 14 && !onConflict ? undefined : n] as [unknown])
+  const thrown = await J.performBulk(list, { batchSize: 10 }).catch((failure) => failure)
+  const before = onConflict ? 1 : 0
+  const stored = (await queue()).slice(before)
+  expect(thrown).toMatchObject(error)
+  expect(thrown.details.pushed).toEqual(stored.map(({ jid }) => jid))
+  if (onConflict) {
+    expect(thrown.details).toMatchObject({ rows: [14], next: 20, notPushed: [expect.any(String)] })
+    expect(thrown.message).toMatch(
+      /\(this bulk: of rows 0 to 19 all but 1 are stored \(details\.rows\), none from row 20 on/,
+    )
+    expect(stored).toHaveLength(19)
+  } else {
+    expect(thrown.details).toMatchObject({ rows: [], next: 10, notPushed: [] })
+    expect(thrown.message).toMatch(
+      /\(row 14 of this bulk: rows 0 to 9 are stored, none from row 10 on: push those again\)$/,
+    )
+    expect(stored).toHaveLength(10)
+  }
+  const rest = list.slice(thrown.details.next).map(([n]) => [n ?? -1] as [unknown])
+  expect(await J.performBulk(rest)).toHaveLength(rest.length)
+})
+
+test("an error of the caller's own code is the cause of a PushError, once rows of the bulk are stored", async () => {
+  const { J, queue } = counting()
+  const mine = new TypeError('no such customer')
+  function* readers(bad: number): Generator<[number]> {
+    for (const row of rows(25)) {
+      if (row[0] === bad) throw mine
+      yield row
+    }
+  }
+  await expect(J.performBulk(readers(4), { batchSize: 10 })).rejects.toBe(mine)
+  const late = await J.performBulk(readers(14), { batchSize: 10 }).catch((thrown) => thrown)
+  expect(late).toMatchObject({ name: 'PushError', code: 'PUSH_FAILED', cause: mine, jids: [], maybePushed: false })
+  expect(late.message).toBe(
+    'J: no such customer (row 14 of this bulk: rows 0 to 9 are stored, none from row 10 on: push those again)',
+  )
+  expect(late.pushed).toEqual((await queue()).map(({ jid }) => jid))
+  expect(late.details).toMatchObject({ next: 10 })
+})
+
+test('a row that is refused at once says that no row is stored', async () => {
+  const { J } = counting()
+  await expect(J.performBulk([[1], [undefined as never]])).rejects.toMatchObject({
+    message: expect.stringMatching(/\(row 1 of this bulk: no row is stored\)$/),
+    details: { pushed: [], next: 0 },
+  })
+})

@@ -24,11 +24,17 @@ test('a bulk stores the jobs that fit, and its error names them and the others',
   const Bulk = t.hq.job('Bulk', async (_, _n: number) => {})
   const refused = await Bulk.performBulk([[1], [2], [3], [4], [5]]).catch((thrown) => thrown)
   expect(refused).toMatchObject({ code: 'QUEUE_FULL', details: { queue: 'default', maxLength: 3 } })
-  expect(refused.message).toContain('2 of 5 jobs of Bulk: not pushed')
+  expect(refused.message).toMatch(
+    /^Bulk: not pushed, because queue default has its maxLength of 3 jobs: push again later/,
+  )
+  expect(refused.message).toMatch(
+    /\(this bulk: of rows 0 to 4 all but 2 are stored \(details\.rows\), none from row 5 on: push those again\)$/,
+  )
   const waiting = await t.queue()
   expect(waiting.map(({ args }) => args)).toEqual([[1], [2], [3]])
   expect(refused.details.pushed).toEqual(waiting.map(({ jid }) => jid))
   expect(refused.details.notPushed).toHaveLength(2)
+  expect(refused.details).toMatchObject({ rows: [3, 4], next: 5 })
 })
 
 test('retries, due jobs, tracked jobs and requeued jobs are never refused', async () => {
