@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { folderOf } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -11,12 +12,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export class Example {
   readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
 
-  /** `packages`: those of this checkout that the files import, beside highkiq. */
+  /** `packages`: those of this checkout or of `test/libraries.json` that the files import, beside highkiq. */
   constructor(page: string, files: readonly string[], packages: readonly string[] = []) {
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }))
     mkdirSync(join(this.folder, 'node_modules'))
     symlinkSync(root, join(this.folder, 'node_modules', 'highkiq'))
-    for (const name of packages) symlinkSync(join(root, 'node_modules', name), join(this.folder, 'node_modules', name))
+    for (const name of packages) symlinkSync(folderOf(name), join(this.folder, 'node_modules', name))
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }')
     for (const file of files) writeFileSync(join(this.folder, file), blockOf(page, file))
   }
