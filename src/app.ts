@@ -215,7 +215,7 @@ export class Highkiq extends Inspection {
 
   /**
    * Defines a limit that several jobs share (`limit: stripe`), and that handlers can use for a part of their work
-   * (`stripe.within(ctx, work)`).
+   * (`stripe.within(ctx, work)`). The same definition again returns the same limit, so a handler may make it.
    *
    * @example const stripe = hq.limit('stripe', { rate: 100, per: '1s' })
    * @throws INVALID_OPTION

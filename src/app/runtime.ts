@@ -18,7 +18,7 @@ import { JobContext } from '../job/context.ts'
 import { Encryption } from '../job/encryption.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { type FinishedRules, finishedRules } from '../job/keep-finished.ts'
-import { checkLimit, type LimitOptions, NamedLimit, type WithinOptions } from '../job/limit.ts'
+import { checkLimit, type LimitOptions, limitText, NamedLimit, type WithinOptions } from '../job/limit.ts'
 import type { Logger } from '../job/logger.ts'
 import { given, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
@@ -236,15 +236,22 @@ export class Runtime implements AppPort {
     }
   }
 
-  /** @throws INVALID_OPTION */
+  /** The same definition again returns the same limit, as when a handler makes it. @throws INVALID_OPTION */
   defineLimit(name: string, options: LimitOptions): NamedLimit {
     if (typeof name !== 'string' || name === '' || name.length > MOST_LIMIT_NAME) {
       throw invalidOption(
         `hq.limit: the name of a limit must be a string of 1 to ${MOST_LIMIT_NAME} characters (got ${shown(name)})`,
       )
     }
-    if (this.#limits.has(name)) throw invalidOption(`hq.limit: a limit named ${name} is already defined`)
     checkLimit(`hq.limit ${name}`, options)
+    const defined = this.#limits.get(name)
+    if (defined) {
+      const [before, now] = [limitText(defined.options), limitText(options)]
+      if (before === now) return defined
+      throw invalidOption(
+        `hq.limit: a limit named ${name} is already defined as ${before}, and can't also be ${now}: give one of them another name`,
+      )
+    }
     const limit = new NamedLimit(name, options, (...use) => this.#runWithin(...use))
     this.#limits.set(name, limit)
     return limit

@@ -206,6 +206,17 @@ export function checkLimit(job: string, limit: LimitOptions): void {
   }
 }
 
+/** Describes a limit. Two texts are equal when both limits have the same values; a function counts as its source. */
+export function limitText(options: LimitOptions): string {
+  const members = (Object.keys(OPTIONS) as (keyof LimitOptions)[]).flatMap((name) => {
+    const value = options[name]
+    if (value === undefined) return []
+    if (name === 'per') return [`per: ${seconds(value as Duration)}`]
+    return [`${name}: ${typeof value === 'string' ? `'${value}'` : value}`]
+  })
+  return `{ ${members.join(', ')} }`
+}
+
 /** Checks a key. @throws INVALID_OPTION */
 export function checkedKey(name: string, key: unknown): string {
   const isKey = (typeof key === 'string' && key !== '' && key.length <= MOST_CHARACTERS) || Number.isFinite(key)

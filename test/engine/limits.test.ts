@@ -291,10 +291,29 @@ test('a handler waits for room as long as it says, and several parts at once eac
   await until(async () => (await t.hq.limits()).length === 0)
 })
 
+test('a handler may define a limit: the same definition again is the same limit', async () => {
+  const t = bench()
+  const heard = new Heard<number>()
+  const J = t.hq.job('J', async (ctx, n: number) => {
+    const tenant = t.hq.limit('tenant', { rate: 100, per: n === 1 ? '1s' : 1, by: (id: number) => id })
+    await tenant.within(ctx, { wait: 20 }, () => heard.say(n))
+  })
+  const worker = await t.work()
+  await J.performAsync(1)
+  await heard.atLeast(1)
+  await J.performAsync(2)
+  await heard.atLeast(2)
+  await t.settled()
+  await worker.stop()
+  expect([heard.all, t.errors]).toEqual([[1, 2], []])
+})
+
 test('wrong names and options of named limits are refused with what is right', async () => {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
-  expect(() => t.hq.limit('api', { concurrency: 1 })).toThrow('hq.limit: a limit named api is already defined')
+  expect(() => t.hq.limit('api', { concurrency: 7, by: (id: number) => id })).toThrow(
+    /^hq\.limit: a limit named api is already defined as \{ concurrency: 1 \}, and can't also be \{ concurrency: 7, by: .*\}: give/,
+  )
   expect(() => t.hq.limit('', { concurrency: 1 })).toThrow(
     'the name of a limit must be a string of 1 to 200 characters',
   )
