@@ -85,7 +85,7 @@ export class Inspection {
   result<Result = unknown>(jid: Jid<Result> | string | null, options?: ResultOptions): Promise<Result>
   async result(...args: unknown[]): Promise<unknown> {
     const [jid, options = {}] = JOB[0](args[0]) ? args.slice(1) : args
-    return resultOf(this.store, jid as string | null, options as ResultOptions)
+    return resultOf(this.#app, jid as string | null, options as ResultOptions)
   }
 
   /**

@@ -34,6 +34,8 @@ export interface AppPort {
   effects(payload: Payload, outcome: Outcome): Effect[] | undefined
   /** Keeps the outcome of a job that ended without running, for callers that wait for its result. Never throws. */
   keepEnd(payload: Payload, outcome: Outcome): Promise<void>
+  /** Returns the end of a job as `keepEnd` keeps it; undefined when nothing is kept. */
+  endText(payload: Payload, outcome: Outcome): string | undefined
   /** Runs a job in this process, inside the server middleware or `chain`. @throws what the handler throws */
   run(payload: Payload, chain?: Chain<JobContext, unknown>): Promise<unknown>
 }

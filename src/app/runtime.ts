@@ -15,6 +15,7 @@ import { type Recording, recordingOf } from '../events/recording.ts'
 import { iterations } from '../iterable/iteration.ts'
 import { Chain } from '../job/chain.ts'
 import { JobContext } from '../job/context.ts'
+import type { JobDefinition } from '../job/definition.ts'
 import { Encryption } from '../job/encryption.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { type FinishedRules, finishedRules } from '../job/keep-finished.ts'
@@ -43,7 +44,7 @@ import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { isSplitter, type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { limitsOf } from '../worker/run/limit.ts'
-import { keepOutcome } from '../worker/run/results.ts'
+import { endText, keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
 import { runWithin, runWithinInline } from '../worker/run/within.ts'
 import { threadApps } from '../worker/threads/inside.ts'
@@ -199,9 +200,18 @@ export class Runtime implements AppPort {
   }
 
   async keepEnd(payload: Payload, outcome: Outcome): Promise<void> {
-    const ofName = (name: string, queue?: string) => this.registry.of(name, queue)
-    const definition = definitionOf({ definition: ofName }, payload, payload.queue)
+    const definition = this.#definitionOf(payload)
     if (definition?.options.keepResult !== undefined) await keepOutcome(this.engine(), payload, definition, outcome)
+  }
+
+  endText(payload: Payload, outcome: Outcome): string | undefined {
+    const isKept = payload.hk_task !== undefined || this.#definitionOf(payload)?.options.keepResult !== undefined
+    return isKept ? endText(this, payload, outcome) : undefined
+  }
+
+  #definitionOf(payload: Payload): JobDefinition | undefined {
+    const definition = (name: string, queue?: string) => this.registry.of(name, queue)
+    return definitionOf({ definition }, payload, payload.queue)
   }
 
   engine(): Engine {

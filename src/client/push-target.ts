@@ -132,6 +132,11 @@ export abstract class DirectTarget implements PushTarget {
     return undefined
   }
 
+  /** Returns the end of a job as text, or why it has none, in targets that run jobs; undefined for a job of the store. */
+  endOf(_jid: string): { text: string } | { none: string } | undefined {
+    return undefined
+  }
+
   /** Resolves with the refused pushes; those of other callers may be among them. */
   abstract put(job: PreparedPush): Promise<readonly RefusedPush[]>
   abstract putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]>

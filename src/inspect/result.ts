@@ -1,11 +1,12 @@
 /** Waits for the result of a job. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
-import { jobFailed, readEnd } from '../job/result.ts'
-import type { EventRecord, Store } from '../store/contract.ts'
+import { jobFailed, KEEPS_RESULT, readEnd } from '../job/result.ts'
+import type { EventRecord } from '../store/contract.ts'
 
 export interface ResultOptions {
   /** Seconds to wait for the end of the job; default 60. With 0 it does not wait. */
@@ -24,12 +25,20 @@ const LAST_LOOK_MS = 1000
  * @throws JOB_FAILED when the job failed and will not run again, NO_RESULT when there is no result in time,
  * INVALID_OPTION
  */
-export async function resultOf(store: Store, jid: string | null, options: ResultOptions): Promise<unknown> {
+export async function resultOf(
+  app: Pick<AppPort, 'store' | 'client'>,
+  jid: string | null,
+  options: ResultOptions,
+): Promise<unknown> {
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)
   checkOptions('hq.result', options, { timeout: SECONDS, signal: 'signal' })
   const { timeout = STANDARD_SECONDS, signal } = options
   signal?.throwIfAborted()
+  const inTest = app.client.testing.current?.endOf(jid)
+  if (inTest && 'text' in inTest) return readEnd(jid, inTest.text)
+  if (inTest) throw new HighkiqError('NO_RESULT', `no result of job ${jid}: ${inTest.none}`, { jid })
+  const { store } = app
   const end = performance.now() + timeout * 1000
   let event = await store.tasks.event(jid)
   for (let pause = FIRST_LOOK_MS; event; pause = Math.min(pause * 2, LAST_LOOK_MS)) {
@@ -42,11 +51,7 @@ export async function resultOf(store: Store, jid: string | null, options: Result
   const text = await store.results.find(jid, Math.max(end - performance.now(), 0), signal)
   signal?.throwIfAborted()
   if (text !== null) return readEnd(jid, text)
-  throw none(
-    jid,
-    timeout,
-    'it has not ended, it is unknown, or its result is not kept (any more): a job keeps one that says keepResult (seconds) where it is defined',
-  )
+  throw none(jid, timeout, `it has not ended, it is unknown, or its result is not kept (any more): ${KEEPS_RESULT}`)
 }
 
 function resultOfRow({ jid, status, result, code, messages }: EventRecord): unknown {

@@ -9,6 +9,9 @@ declare const RESULT: unique symbol
 /** The id of a job, a text. Its type knows what the handler returns, so that `hq.result(jid)` does, too. */
 export type Jid<Result = unknown> = string & { readonly [RESULT]?: Result }
 
+/** Says in errors how a job gets a result. */
+export const KEEPS_RESULT = 'a job keeps one that says keepResult (seconds) where it is defined'
+
 /** A larger result is not kept. */
 const MAX_BYTES = 16_384
 

@@ -11,6 +11,7 @@ import type {
 } from '../client/push-target.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
+import { baseQueue, priorityOf } from '../job/priority.ts'
 import { readUnique } from '../job/unique.ts'
 import { NOTHING_REFUSED, type PushItem, type RefusedPush } from '../store/contract.ts'
 import { arrived, itemsOf, TestTarget } from './mode.ts'
@@ -41,6 +42,7 @@ export class Fake extends TestTarget implements FakeQueues {
   }
 
   protected async accept(payload: Payload): Promise<void> {
+    this.begin(payload)
     for (const list of this.#listsOf(payload)) list.push(payload)
   }
 
@@ -98,9 +100,12 @@ export class Fake extends TestTarget implements FakeQueues {
     return n
   }
 
-  /** Runs the next job. @returns what its handler returns; @throws EMPTY_QUEUE, and what the handler throws */
+  /**
+   * Runs the next job: the oldest one, or before it one of its queue with a higher priority that is not scheduled.
+   * @returns what its handler returns; @throws EMPTY_QUEUE, and what the handler throws
+   */
   async performOne(name?: string): Promise<unknown> {
-    const [next] = this.jobs(name)
+    const next = nextOf(this.jobs(name))
     if (!next) {
       const which = name === undefined ? 'no job' : `no ${name}`
       throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
@@ -130,6 +135,12 @@ export class Fake extends TestTarget implements FakeQueues {
   #listsOf(payload: Payload): Payload[][] {
     return [this.#all, listOf(this.#byName, payload.wrapped ?? payload.class), listOf(this.#byQueue, payload.queue)]
   }
+}
+
+function nextOf(jobs: readonly Payload[]): Payload | undefined {
+  const queue = jobs[0] && baseQueue(jobs[0].queue)
+  const rankOf = (job: Payload) => (job.at === undefined && baseQueue(job.queue) === queue ? priorityOf(job.queue) : 0)
+  return jobs.reduce((next, job) => (rankOf(job) > rankOf(next) ? job : next), jobs[0] as Payload)
 }
 
 function listOf(lists: Map<string, Payload[]>, name: string): Payload[] {

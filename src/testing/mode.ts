@@ -7,6 +7,7 @@ import type { JobContext } from '../job/context.ts'
 import { verdictOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
+import { KEEPS_RESULT } from '../job/result.ts'
 import { readUnique } from '../job/unique.ts'
 import {
   type BatchPush,
@@ -16,6 +17,8 @@ import {
   type RefusedPush,
 } from '../store/contract.ts'
 import { MemoryBatches } from './memory-batches.ts'
+
+type Outcome = Parameters<AppPort['effects']>[1]
 
 /** A test mode. It ends with `using`, or with `dispose()`. */
 export class Mode implements Disposable {
@@ -44,6 +47,8 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   protected readonly app: AppPort
   readonly #mode = new Mode()
   readonly #batches: MemoryBatches
+  /** By jid: the ends of jobs. */
+  readonly #ends = new Map<string, { text: string } | { none: string }>()
 
   constructor(app: AppPort) {
     super()
@@ -53,6 +58,15 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
 
   override get batches(): BatchReader {
     return this.#batches
+  }
+
+  override endOf(jid: string): { text: string } | { none: string } | undefined {
+    return this.#ends.get(jid)
+  }
+
+  /** Records that a job has not ended. */
+  protected begin({ jid }: Payload): void {
+    this.#ends.set(jid, { none: 'it has not ended: with fake(hq), run it by drain() or performOne() first' })
   }
 
   /** Keeps a job, or runs it. */
@@ -70,20 +84,27 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
 
   /** Runs a job and changes its batch. @throws what the handler throws */
   protected async run(payload: Payload): Promise<unknown> {
+    this.begin(payload)
     try {
       const result = await this.app.run(payload, this.server)
-      if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, { kind: 'done', result }))
+      this.#end(payload, { kind: 'done', result })
       return result
     } catch (error) {
-      if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, this.#endOf(payload, error)))
+      this.#end(payload, this.#outcomeOf(payload, error))
       throw error
     } finally {
       await this.#drainPushed()
     }
   }
 
+  #end(payload: Payload, outcome: Outcome): void {
+    if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, outcome))
+    const text = this.app.endText(payload, outcome)
+    this.#ends.set(payload.jid, text === undefined ? { none: `it has ended: ${KEEPS_RESULT}` } : { text })
+  }
+
   /** Returns how a job that threw ends. It does not run again in a test, so it has used up its retries. */
-  #endOf(payload: Payload, error: unknown): Parameters<AppPort['effects']>[1] {
+  #outcomeOf(payload: Payload, error: unknown): Outcome {
     const verdict = verdictOf(error)
     if (verdict === 'discard') return { kind: 'discarded', error }
     if (verdict === 'business-failure' || this.app.engine().isBusiness(error))

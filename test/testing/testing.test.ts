@@ -391,3 +391,51 @@ test('a limit delays no job in a test, and mistakes in it are found', async () =
   await expect(NoKey.performInline()).rejects.toThrow('NoKey: limit.by must return a number or a string')
   await expect(Own.performInline()).rejects.toThrow('limit own: the job Own has this limit already')
 })
+
+test('drain runs the jobs of a queue with the highest priority first, as a worker does', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const ran: string[] = []
+  const Mail = hq.job('Mail', async (_ctx, name: string) => void ran.push(name))
+  await Mail.performAsync('low')
+  await Mail.set({ queue: 'other', priority: 9 }).performAsync('other queue')
+  await Mail.set({ priority: 9 }).performIn(3600, 'scheduled')
+  await Mail.set({ priority: 3 }).performAsync('middle')
+  await Mail.set({ priority: 9 }).performAsync('high')
+  await Mail.set({ priority: 9 }).performAsync('high later')
+  expect(await drainAll(hq)).toBe(6)
+  expect(ran).toEqual(['high', 'high later', 'middle', 'low', 'other queue', 'scheduled'])
+  await Mail.performBulk([['a'], ['b']])
+  await Mail.set({ priority: 1 }).performAsync('c')
+  await jobs.performOne()
+  expect(ran.at(-1)).toBe('c')
+})
+
+test('hq.result answers a job that has run in a test, and says at once why another has no result', async () => {
+  const hq = newApp()
+  const Sum = hq.job('Sum', { keepResult: 60 }, async (_ctx, a: number, b: number) => ({ sum: a + b }))
+  const Bad = hq.job('Bad', { keepResult: 60 }, async () => {
+    throw Object.assign(new TypeError('no price'), { code: 'no_price' })
+  })
+  const Row = hq.job('Row', { track: true }, async () => 'row')
+  const Plain = hq.job('Plain', async () => 7)
+  const none = (words: RegExp) => ({ code: 'NO_RESULT', message: expect.stringMatching(words) })
+
+  using jobs = fake(hq)
+  const sum = await Sum.performAsync(1, 2)
+  await expect(hq.result(sum)).rejects.toMatchObject(none(/has not ended: with fake\(hq\), run it by drain\(\)/))
+  const [row, plain, bad] = [await Row.performAsync(), await Plain.performAsync(), await Bad.performAsync()]
+  await expect(drainAll(hq)).rejects.toThrow('no price')
+  expect(await hq.result(sum)).toEqual({ sum: 3 })
+  expect(await hq.result(row)).toBe('row')
+  await expect(hq.result(plain)).rejects.toMatchObject(none(/it has ended: a job keeps one that says keepResult/))
+  await expect(hq.result(bad)).rejects.toMatchObject({
+    code: 'JOB_FAILED',
+    message: `job ${bad} failed for good: no price`,
+    details: { code: 'no_price', class: 'TypeError' },
+  })
+  jobs.dispose()
+
+  using _ = inline(hq)
+  expect(await hq.result(await Sum.performAsync(2, 2))).toEqual({ sum: 4 })
+})

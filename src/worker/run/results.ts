@@ -48,10 +48,9 @@ export async function keepOutcome(
   ctx?: JobContext,
 ): Promise<void> {
   const seconds = definition?.options.keepResult
-  const end = seconds === undefined ? undefined : endOf(engine, payload, outcome)
-  if (seconds === undefined || !end) return
+  const text = seconds === undefined ? undefined : endText(engine, payload, outcome)
+  if (seconds === undefined || text === undefined) return
   const { jid } = payload
-  const text = writeEnd(end)
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       await engine.store.results.keep(jid, text, seconds)
@@ -67,8 +66,13 @@ export async function keepOutcome(
   }
 }
 
-/** Returns undefined when the job runs again. */
-function endOf(engine: Engine, { jid, class: name }: Payload, outcome: Outcome): End | undefined {
+/** Returns the end of a job as it is kept; undefined when the job runs again. */
+export function endText(engine: Pick<Engine, 'log'>, payload: Payload, outcome: Outcome): string | undefined {
+  const end = endOf(engine, payload, outcome)
+  return end && writeEnd(end)
+}
+
+function endOf(engine: Pick<Engine, 'log'>, { jid, class: name }: Payload, outcome: Outcome): End | undefined {
   if (outcome.kind === 'done') {
     const { text, problem } = resultText(outcome.result)
     if (problem === undefined) return { result: text }
