@@ -2,6 +2,7 @@
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
 import { hasTooManyFailures, REJECTED_STATUSES } from '../index.ts'
+import { stringifyJson } from '../job/json.ts'
 import { endedOf } from '../tasks/task.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 import { count, duration, pairs, plain, plural, rate, time } from './output.ts'
@@ -36,13 +37,14 @@ export function countsText({ counts, backlog, retrying, deferred }: TaskStatus):
 }
 
 export function statusText(status: TaskStatus): string {
-  const { id, name, job, state, run, total, percent, createdAt, finishedAt, ratePerSecond, etaSeconds } = status
+  const { id, name, job, state, run, total, percent, createdAt, finishedAt, ratePerSecond, etaSeconds, meta } = status
   const open = finishedAt === null
   const so = state === 'adding' ? 'so far (still reading)' : `(${Math.floor(percent)}%)`
   return pairs([
     ['task', id],
     ['name', name],
     ['job', job],
+    ...(meta ? [['meta', metaText(meta)] as const] : []),
     ['state', status.reason === undefined ? state : `${state}: ${status.reason}`],
     ['rows', `${count(endedOf(status.counts))} of ${count(total)} ended ${so}`],
     ['', countsText(status)],
@@ -53,6 +55,14 @@ export function statusText(status: TaskStatus): string {
     ['created', time(createdAt)],
     ...(finishedAt ? [['ended', `${time(finishedAt)}, after ${tookOf(status)}`] as const] : []),
   ])
+}
+
+/** Formats members as `task list --meta` takes them. */
+function metaText(meta: NonNullable<TaskStatus['meta']>): string {
+  const valueText = (value: unknown) => (typeof value === 'string' ? value : stringifyJson(value))
+  return Object.entries(meta)
+    .map(([name, value]) => `${name}=${valueText(value)}`)
+    .join(', ')
 }
 
 function windowText({ window, rowsPerJob }: TaskStatus): string {

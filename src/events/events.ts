@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
-import { type ErrorCode, HighkiqError, hasCode } from '../job/errors.ts'
-import { checkOptions, type OptionKind } from '../job/options.ts'
+import { type ErrorCode, HighkiqError, hasCode, invalidOption } from '../job/errors.ts'
+import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { RecordedEvent } from '../store/contract.ts'
 import {
   checkOf,
@@ -31,13 +31,11 @@ export interface JobEventsOptions {
 }
 
 const isId = (value: unknown) => typeof value === 'string' && readPosition(value) !== undefined
-const isKinds = (value: unknown) =>
-  Array.isArray(value) && value.every((one) => JOB_EVENT_KINDS.includes(one as JobEventKind))
 
 const OPTIONS: Record<keyof JobEventsOptions, OptionKind> = {
   jobs: 'texts',
   queues: 'texts',
-  kinds: [isKinds, `an array of ${JOB_EVENT_KINDS.join(', ')}`],
+  kinds: 'texts',
   signal: 'signal',
   after: [isId, 'the id of an event'],
 }
@@ -63,6 +61,10 @@ export class JobEvents implements AsyncIterable<JobEvent> {
   /** @throws INVALID_OPTION */
   constructor(app: Pick<AppPort, 'store' | 'now'>, options: JobEventsOptions = {}) {
     checkOptions('hq.events', options, OPTIONS)
+    const wrong = options.kinds?.find((kind) => !JOB_EVENT_KINDS.includes(kind))
+    if (wrong !== undefined) {
+      throw invalidOption(`hq.events: kinds must be an array of ${JOB_EVENT_KINDS.join(', ')} (one is ${shown(wrong)})`)
+    }
     this.#app = app
     this.#options = options
     this.#signal = options.signal ?? new AbortController().signal

@@ -1,5 +1,7 @@
+import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
 import { test } from './command.ts'
+import { runHere } from './in-process.ts'
 
 const JOBS = `
 import { Highkiq } from 'highkiq'
@@ -9,6 +11,21 @@ hq.job('Pay', { track: true }, async (ctx) => {
   console.error('deferred', ctx.jid)
 })
 `
+
+test('task show names the members of meta as task list takes them', async ({ folder }) => {
+  const url = `sqlite:${folder.at('highkiq.db')}`
+  const hq = new Highkiq({ url })
+  const task = await hq.tasks.create(
+    hq.job('Row', (_ctx, _n: number) => {}),
+    [[1]],
+    { meta: { tenant: 'acme', files: [1, 2] } },
+  )
+  await hq.close()
+  const { stdout } = await runHere(['task', 'show', task.id, '--url', url])
+  expect(stdout).toMatch(/^meta +tenant=acme, files=\[1,2\]$/m)
+  const found = await runHere(['task', 'list', '--meta', 'tenant=acme', '--json', '--url', url])
+  expect(JSON.parse(found.stdout)).toMatchObject([{ id: task.id }])
+})
 
 test('a deferred row is finished and failed on the command line', { timeout: 60_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })

@@ -350,9 +350,10 @@ test('jobs of a transaction, of a cron entry and idempotent jobs record their pu
 test('wrong options are refused with what is right', () => {
   const t = bench()
   const events = (options: unknown) => () => t.hq.events(options as never)
-  expect(events({ kinds: ['done'] })).toThrow(
-    'hq.events: kinds must be an array of pushed, started, progress, succeeded, failed, retried, died, cancelled',
+  expect(events({ kinds: ['failed', 'done'] })).toThrow(
+    'hq.events: kinds must be an array of pushed, started, progress, succeeded, failed, retried, died, cancelled (one is "done")',
   )
+  expect(events({ kinds: 'failed' })).toThrow('hq.events: kinds must be an array of strings (got "failed")')
   expect(events({ jobs: 'J' })).toThrow('hq.events: jobs must be an array of strings (got "J")')
   expect(events({ after: 'x' })).toThrow('hq.events: after must be the id of an event (got "x")')
   expect(events({ after: '123.1' })).toThrow('hq.events: after must be the id of an event (got "123.1")')

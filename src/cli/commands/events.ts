@@ -20,6 +20,7 @@ const EXAMPLES = `
 Examples:
   highkiq events --follow
   highkiq events --job Import --kind failed,died --json
+  highkiq events --after 1763912345678901-1x2y3z      (behind the event with this id, the last of its line)
 `
 
 export function register(program: Command): void {
@@ -28,7 +29,7 @@ export function register(program: Command): void {
     .option('--job <name>', 'only events of this job; can be repeated', collect)
     .option('-q, --queue <name>', 'only events of jobs in this queue; can be repeated', collect)
     .option('--kind <kinds>', `only these, with commas: ${JOB_EVENT_KINDS.join(', ')}`, someOf(JOB_EVENT_KINDS))
-    .option('--after <id>', 'begin behind this event')
+    .option('--after <id>', 'begin behind the event with this id')
     .option('--json', 'one JSON object a line')
     .addHelpText('after', EXAMPLES)
     .action(events)
@@ -50,7 +51,7 @@ async function events({ job: jobs, queue: queues, kind: kinds, after, json, ...o
   }
 }
 
-function lineOf({ at, kind, job, jid, queue, attempt, progress, error, due, reason }: JobEvent): string {
+function lineOf({ id, at, kind, job, jid, queue, attempt, progress, error, due, reason }: JobEvent): string {
   const words = [
     ...[time(at), kind.padEnd(9), job, jid, queue],
     ...(attempt !== undefined && attempt > 1 ? [`attempt ${attempt}`] : []),
@@ -58,6 +59,7 @@ function lineOf({ at, kind, job, jid, queue, attempt, progress, error, due, reas
     ...(error ? [`${error.class}: ${error.message}`] : []),
     ...(due ? [`due ${time(due)}`] : []),
     ...(reason ? [`(${reason})`] : []),
+    `id ${id}`,
   ]
   return plain(words.join(' '))
 }
