@@ -116,7 +116,7 @@ test('another job that has the id among its arguments is left alone; one with a 
 test('an invalid id and unknown options are refused with a hint', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   const refused = (message: string) => ({ code: 'INVALID_OPTION', message: expect.stringContaining(message) })
-  await expect(t.hq.cancel('')).rejects.toMatchObject(refused('performAsync'))
+  await expect(t.hq.cancel('')).rejects.toMatchObject(refused('the jid must be the one that the push returned'))
   await expect(t.hq.cancel(7 as never)).rejects.toMatchObject(refused('the jid must be a string (got 7)'))
   await expect(t.hq.cancel(null as never)).rejects.toMatchObject(refused('the jid must be a string (got null)'))
   await expect(t.hq.cancel('a', { budget: -1 })).rejects.toMatchObject(refused('budget'))
