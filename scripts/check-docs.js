@@ -1,20 +1,28 @@
-// Keeps the docs readable: no cell of a table has more than 25 words, no line of prose more than 400 characters, and the
-// pages for contributors name only files that exist.
+// Keeps the docs readable: no cell of a table has more than 25 words, no line of prose more than 400 characters, no page
+// more than 2,500 words. Links lead to files and headings that exist; the pages for contributors name only existing files.
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { slugOf } from './slug.js'
 
 const MOST_WORDS = 25
 const MOST_CHARACTERS = 400
+const MOST_WORDS_OF_A_PAGE = 2500
+/** Pages that are longer, and are to be split. The benchmarks are tables that a program writes. */
+const LONG_PAGES = ['guide', 'http', 'ordered', 'redis', 'tasks', 'benchmarks'].map((name) => `docs/${name}.md`)
+/** Where the project is on the web; the README links to it, because npm shows the README, too. */
+const ON_THE_WEB = /^https:\/\/github\.com\/highkiq\/highkiq\/(?:blob|tree)\/main\//
 /** Pages that name files of the source. NAME, CODE and AREA stand for any. */
 const MAPS = ['docs/architecture.md', 'CONTRIBUTING.md']
 const SOURCE_FILE = /`([\w/.-]+\.(?:tsx?|lua|sql|js))`/g
 
 const pages = ['README.md', 'CONTRIBUTING.md', ...pagesIn('docs')]
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' }).split('\n')
-const problems = [...pages.flatMap(problemsOf), ...MAPS.flatMap(missingFilesOf)]
+const headingsOf = Object.fromEntries(pages.map((page) => [page, anchorsOf(readFileSync(page, 'utf8'))]))
+const problems = [...pages.flatMap(problemsOf), ...pages.flatMap(deadLinksOf), ...MAPS.flatMap(missingFilesOf)]
 for (const problem of problems) console.error(problem)
 if (problems.length > 0) process.exit(1)
-console.log(`${pages.length} pages of docs have short lines and cells`)
+console.log(`${pages.length} pages of docs have short lines and cells, and links that lead somewhere`)
 
 function pagesIn(folder) {
   return readdirSync(folder).flatMap((name) => (name.endsWith('.md') ? [`${folder}/${name}`] : []))
@@ -35,7 +43,41 @@ function problemsOf(page) {
       found.push(`${page}:${i + 1}: a line of ${line.length} characters; at most ${MOST_CHARACTERS}`)
     }
   }
+  const words = wordsOf(readFileSync(page, 'utf8'))
+  if (page.startsWith('docs/') && !LONG_PAGES.includes(page) && words > MOST_WORDS_OF_A_PAGE) {
+    found.push(`${page}: ${words} words; at most ${MOST_WORDS_OF_A_PAGE}`)
+  }
   return found
+}
+
+/** The anchors of a page's headings. Of equal headings, the later ones get a number. */
+function anchorsOf(text) {
+  const counts = new Map()
+  return Array.from(withoutCode(text).matchAll(/^#+ +(.*)$/gm), ([, heading]) => {
+    const slug = slugOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'))
+    const count = counts.get(slug) ?? 0
+    counts.set(slug, count + 1)
+    return count === 0 ? slug : `${slug}-${count}`
+  })
+}
+
+function deadLinksOf(page) {
+  const links = withoutCode(readFileSync(page, 'utf8')).matchAll(/\]\(([^)\s]+)\)/g)
+  return Array.from(links, ([, link]) => link)
+    .filter((link) => {
+      const isOurs = ON_THE_WEB.test(link)
+      if (/^[a-z]+:/.test(link) && !isOurs) return false
+      const [path, anchor] = link.replace(ON_THE_WEB, '').split('#')
+      const target = path === '' ? page : isOurs ? path : join(page, '..', path)
+      if (!existsSync(target)) return true
+      return anchor !== undefined && headingsOf[target] !== undefined && !headingsOf[target].includes(anchor)
+    })
+    .map((link) => `${page}: the link ${link} leads nowhere`)
+}
+
+/** Without blocks of code, and without links in a line's code. */
+function withoutCode(text) {
+  return text.replaceAll(/^ *```.*?^ *```/gms, '').replaceAll(/`[^`\n]*\]\([^`\n]*`/g, '')
 }
 
 function missingFilesOf(page) {

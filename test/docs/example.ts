@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { folderOf } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -12,12 +11,16 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export class Example {
   readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
 
-  /** `packages`: those of this checkout or of `test/libraries.json` that the files import, beside highkiq. */
-  constructor(page: string, files: readonly string[], packages: readonly string[] = []) {
+  /** `packages`: those of this checkout that the files import, beside highkiq; or installs others into the given folder. */
+  constructor(page: string, files: readonly string[], packages: readonly string[] | ((folder: string) => void) = []) {
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }))
-    mkdirSync(join(this.folder, 'node_modules'))
-    symlinkSync(root, join(this.folder, 'node_modules', 'highkiq'))
-    for (const name of packages) symlinkSync(folderOf(name), join(this.folder, 'node_modules', name))
+    const folder = join(this.folder, 'node_modules')
+    mkdirSync(folder)
+    if (typeof packages === 'function') packages(folder)
+    else {
+      symlinkSync(root, join(folder, 'highkiq'))
+      for (const name of packages) symlinkSync(join(root, 'node_modules', name), join(folder, name))
+    }
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }')
     for (const file of files) writeFileSync(join(this.folder, file), blockOf(page, file))
   }

@@ -1,0 +1,116 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { Example } from './example.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
+
+/** The project of the page: its files, the packed Highkiq, and the packages that the page installs. */
+class Project {
+  readonly #folder: string
+  readonly #env: NodeJS.ProcessEnv
+
+  constructor() {
+    const { folder } = new Example('docs/start.md', ['jobs.ts', 'push.ts', 'prices.csv', 'jobs.test.ts'], installPacked)
+    this.#folder = folder
+    const { HIGHKIQ_URL: _, NODE_ENV: __, VITEST: ___, ...env } = process.env
+    this.#env = { ...env, PATH: `${join(folder, 'node_modules/.bin')}:${env.PATH}`, NO_COLOR: '1', FORCE_COLOR: '' }
+  }
+
+  /** Runs a command of the page. */
+  run(command: string): { status: number | null; stdout: string; stderr: string } {
+    return spawnSync('sh', ['-c', this.#shown(command)], { cwd: this.#folder, env: this.#env, encoding: 'utf8' })
+  }
+
+  /** Starts one that goes on running. */
+  start(command: string, more = ''): ChildProcess {
+    const child = spawn('sh', ['-c', `exec ${this.#shown(command)} ${more}`], { cwd: this.#folder, env: this.#env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.#folder, file), 'utf8')
+  }
+
+  /** npx passes no signals on, and would ask the registry; the programs are in the PATH. */
+  #shown(command: string): string {
+    expect(page).toContain(`\n${command}\n`)
+    return command.replace(/^npx /, '')
+  }
+}
+
+/** Unpacks the package as npm publishes it; the others are those of this checkout. */
+function installPacked(packages: string): void {
+  const names = ['libsql', 'tsx', 'vitest', ...Object.keys(dependencies())]
+  for (const name of names) {
+    mkdirSync(join(packages, name, '..'), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  }
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', packages]
+  const tarball = execFileSync('npm', args, { cwd: root, encoding: 'utf8' }).trim()
+  mkdirSync(join(packages, 'highkiq'))
+  execFileSync('tar', ['xzf', tarball, '--strip-components', '1', '-C', 'highkiq'], { cwd: packages })
+  mkdirSync(join(packages, '.bin'))
+  symlinkSync('../highkiq/dist/cli/main.js', join(packages, '.bin/highkiq'))
+  symlinkSync('../tsx/dist/cli.mjs', join(packages, '.bin/tsx'))
+  symlinkSync('../vitest/vitest.mjs', join(packages, '.bin/vitest'))
+}
+
+function dependencies(): Record<string, string> {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).dependencies
+}
+
+/** Resolves when the process has written a line that matches. */
+async function written(child: ChildProcess, pattern: RegExp): Promise<void> {
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (bytes) => {
+      text += bytes
+    })
+  }
+  await expect.poll(() => text, { timeout: 50_000 }).toMatch(pattern)
+}
+
+test('each step of the first hour does what its page says, with the packed package', { timeout: 300_000 }, async () => {
+  const project = new Project()
+  expect(project.run('npx tsx push.ts')).toMatchObject({ status: 0 })
+  const { stdout: stats } = project.run('npx highkiq stats')
+  expect(stats).toMatch(/^enqueued +1$/m)
+  expect(stats).toMatch(/^scheduled +1$/m)
+
+  const worker = project.start('npx highkiq work -r jobs.ts')
+  await written(worker, /"name":"ann".*welcome sent/)
+  const carl = written(worker, /"name":"carl".*welcome sent/)
+  expect(project.run(`npx highkiq enqueue Welcome '"carl"' -r jobs.ts`)).toMatchObject({ status: 0 })
+  await carl
+
+  const unknown = written(worker, /UNKNOWN_JOB|no job Welcom/i)
+  expect(project.run(`npx highkiq enqueue Welcom '"dora"'`)).toMatchObject({ status: 0 })
+  await unknown
+  await expect.poll(() => project.run('npx highkiq retries').stdout).toContain('Welcom ')
+  expect(project.run('npx highkiq retries delete --all --yes')).toMatchObject({ status: 0 })
+  worker.kill('SIGTERM')
+  expect(await once(worker, 'exit')).toEqual([0, null])
+
+  const dashboard = project.start('npx highkiq web -r jobs.ts', '--port 0')
+  await written(dashboard, /The dashboard of sqlite:highkiq.db is at/)
+  dashboard.kill('SIGTERM')
+
+  const imported = project.run('npx highkiq import prices.csv --job SavePrice -r jobs.ts --work --report rejected.csv')
+  expect(imported).toMatchObject({ status: 3 })
+  expect(project.read('rejected.csv').trim().split('\n')).toHaveLength(3)
+
+  expect(project.run('npx vitest run')).toMatchObject({ status: 0 })
+  const { stdout: examined, status } = project.run('npx highkiq doctor')
+  expect(examined).toContain('store: sqlite:')
+  expect([0, 1]).toContain(status)
+  const deployed = project.start('node_modules/.bin/highkiq work -r jobs.ts --concurrency 20')
+  await written(deployed, /"concurrency":20/)
+  deployed.kill('SIGTERM')
+  expect(await once(deployed, 'exit')).toEqual([0, null])
+})
