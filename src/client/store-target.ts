@@ -35,7 +35,7 @@ const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
   readonly #now: () => number
-  #batch: { pushes: PreparedPush[]; stored: Promise<readonly RefusedPush[]> } | undefined
+  #batch: { items: PushItem[]; stored: Promise<readonly RefusedPush[]> } | undefined
   /** The number of calls of `#push` without an answer so far. */
   #awaited = 0
 
@@ -56,10 +56,10 @@ export class StoreTarget extends DirectTarget {
 
   #put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const { destination, track } = prepared
-    // An idempotent push gets a call of its own, so that its error does not reject other pushes.
-    if (!track && !destination.once) return this.#batched(prepared)
     if (this.#recording.mayBeOn()) recordPush(prepared, this.#now())
-    return track ? this.#track([{ task: track, item: destination }]) : resend(() => this.#pushItems([destination]))
+    if (track) return this.#track([{ task: track, item: destination }])
+    // An idempotent push gets a call of its own, so that its error does not reject other pushes.
+    return destination.once ? resend(() => this.#pushItems([destination])) : this.#batched(destination)
   }
 
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
@@ -128,20 +128,20 @@ export class StoreTarget extends DirectTarget {
    * Stores all single pushes of one turn of the event loop in one call, at most BULK jobs each. The first one goes at once
    * when no earlier call awaits its answer and the store takes several calls at the same time.
    */
-  #batched(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+  #batched(item: PushItem): Promise<readonly RefusedPush[]> {
     let batch = this.#batch
-    if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([prepared])
+    if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([item])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
-    if (!batch || batch.pushes.length >= BULK) {
-      const pushes: PreparedPush[] = []
+    if (!batch || batch.items.length >= BULK) {
+      const items: PushItem[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        if (this.#batch?.pushes === pushes) this.#batch = undefined
-        return this.#push(pushes)
+        if (this.#batch?.items === items) this.#batch = undefined
+        return this.#push(items)
       })
-      batch = { pushes, stored }
+      batch = { items, stored }
       this.#batch = batch
     }
-    batch.pushes.push(prepared)
+    batch.items.push(item)
     return batch.stored
   }
 
@@ -181,12 +181,10 @@ export class StoreTarget extends DirectTarget {
     return recordingOf(this.#store(), this.#now)
   }
 
-  async #push(pushes: PreparedPush[]): Promise<readonly RefusedPush[]> {
-    // All or none carry an event: a store takes both kinds in steps of their own, and the next batch would come between.
-    if (this.#recording.mayBeOn()) recordPushes(pushes, this.#now())
+  async #push(items: PushItem[]): Promise<readonly RefusedPush[]> {
     this.#awaited++
     try {
-      return await this.#pushItems(pushes.map(({ destination }) => destination))
+      return await this.#pushItems(items)
     } finally {
       this.#awaited--
     }
