@@ -109,6 +109,7 @@ export type { EndedRow } from './tasks/deferred.ts'
 // Tracked tasks
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
+export type { LinkOptions, LinkRights } from './tasks/link.ts'
 export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry-selection.ts'
 export { FILE_FORMATS, type FileFormat } from './tasks/spreadsheet/format.ts'
 export {

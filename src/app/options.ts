@@ -66,6 +66,10 @@ export interface HighkiqOptions {
   encryption?: EncryptionOptions
   /** Records the events of jobs also while nobody reads them. `keep`: how many of the newest events are kept. */
   events?: { keep: number }
+  /** The address of the dashboard, with the path at which it is mounted: `https://shop.example/jobs`. For `task.link`. */
+  publicUrl?: string
+  /** The secret that signs links to tasks; default: kept in the store. A new secret ends all links. */
+  secret?: string
   /** Gets the lines of an error's stack and returns those to store, for jobs with `backtrace`. */
   backtraceCleaner?: (lines: string[]) => string[]
 }
@@ -113,6 +117,8 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   ],
   encryption: null,
   events: [isObject, '{ keep: events }'],
+  publicUrl: [isPublicUrl, "an http or https address without parameters, such as 'https://shop.example/jobs'"],
+  secret: 'text',
   backtraceCleaner: 'function',
 }
 const MOST_EVENTS = 10_000_000
@@ -176,8 +182,10 @@ export function maxLengthsOf({ queues = {} }: HighkiqOptions): Map<string, numbe
 
 /** Merges options. Precedence, highest first: the app, the file, Sidekiq's defaults. */
 export function settled(options: HighkiqOptions, file: FileOptions): Settled {
-  const { maxRetries, dead, loggedJobAttributes, maxIterationRuntime } = options
+  const { maxRetries, dead, loggedJobAttributes, maxIterationRuntime, publicUrl, secret } = options
   return {
+    publicUrl,
+    secret,
     maxIterationRuntime: maxIterationRuntime ?? file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
     loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
     limits: {
@@ -193,6 +201,10 @@ function isWire(value: unknown): boolean {
   const { sidekiq, json, ...others } = value
   const isVersion = json === undefined || (typeof json === 'string' && /^\d+\.\d+(\.|$)/.test(json))
   return isSidekiq(sidekiq) && isVersion && Object.keys(others).length === 0
+}
+
+function isPublicUrl(value: unknown): boolean {
+  return typeof value === 'string' && /^https?:\/\/[^?#\s]+$/.test(value) && URL.canParse(value)
 }
 
 function isSidekiq(value: unknown): boolean {

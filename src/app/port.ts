@@ -14,6 +14,10 @@ import type { Outcome, Plugin } from '../worker/plugin.ts'
 export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
   /** Seconds; Infinity without a limit. */
   maxIterationRuntime: number
+  /** The address of the dashboard, for links. */
+  publicUrl: string | undefined
+  /** The secret that signs links; undefined: the store keeps one. */
+  secret: string | undefined
 }
 
 export interface AppPort {

@@ -104,7 +104,7 @@ export const STATUS = {
   BODY_BROKEN_OFF: 400,
   /** HTTP: the body stopped arriving, or arrived too slowly. */
   BODY_TOO_SLOW: 408,
-  /** HTTP: the login is missing or wrong, or the link does not open this task. */
+  /** HTTP: the login is missing or wrong, or the link does not open this task or has expired. */
   UNAUTHORIZED: 401,
   /** HTTP: this address needs a login, and the server has none; or a page of another site sent the change. */
   FORBIDDEN: 403,

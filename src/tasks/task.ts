@@ -20,6 +20,7 @@ import { addToTask } from './create.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventOf, eventPages, type TaskEvent } from './event.ts'
 import { type DownloadOptions, download } from './export.ts'
+import { type LinkOptions, linkOf } from './link.ts'
 import { appMessage, messageText } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { formatMaxFailures, policyOf, TASK_OPTIONS, type TaskOptions, windowOf } from './options.ts'
@@ -271,6 +272,17 @@ export class Task {
   async download(options: DownloadOptions = {}): Promise<ReadableStream<Uint8Array>> {
     checkOptions('task.download', options, { wait: 'flag', partial: 'flag', show: 'function', signal: 'signal' })
     return download(this.#app, await this.#record(), options)
+  }
+
+  /**
+   * Returns a link that opens this task without a login, for its submitter. The app needs `publicUrl`. A server with a
+   * `secret` of its own opens it only if the app has the same.
+   * @throws UNKNOWN_TASK, INVALID_OPTION
+   */
+  async link(options: LinkOptions = {}): Promise<string> {
+    const link = await linkOf(this.#app, this.id, options)
+    await this.#record()
+    return link
   }
 
   async #change(change: TaskChange): Promise<void> {

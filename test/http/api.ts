@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { Highkiq } from 'highkiq'
+import type { Highkiq, HighkiqOptions } from 'highkiq'
 import { createHandler, type FetchHandler, type HttpOptions, serve } from 'highkiq/http'
 import { expect, onTestFinished } from 'vitest'
 import { type Bench, bench } from '../engine/bench.ts'
@@ -34,9 +34,11 @@ export interface Api extends Bench {
 }
 
 /** Makes an app with the jobs that `jobs` defines, and its API. Calls go directly to the handler, as from this machine. */
-export function api(options: HttpOptions & { origin?: string; jobs?: (hq: Highkiq) => void } = {}): Api {
-  const { origin = 'http://localhost:7433', jobs = () => {}, ...rest } = options
-  const app = bench()
+export function api(
+  options: HttpOptions & { origin?: string; jobs?: (hq: Highkiq) => void; app?: HighkiqOptions } = {},
+): Api {
+  const { origin = 'http://localhost:7433', jobs = () => {}, app: appOptions, ...rest } = options
+  const app = bench(appOptions)
   jobs(app.hq)
   const handler = createHandler(app.hq, rest)
   const handle: FetchHandler = (request, from = { remote: '127.0.0.1' }) => handler(request, from)

@@ -1,5 +1,6 @@
 /** Tests of links to one task: their rights, the servers that make them, and the values that `redact` hides. */
 
+import type { HighkiqOptions } from 'highkiq'
 import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { type Api, api, caller } from './api.ts'
@@ -18,8 +19,8 @@ const pageOf = async ({ handle }: Api, url: string) =>
   (await handle(new Request(`https://jobs.example${url}`, { headers: { accept: 'text/html' } }))).text()
 
 /** Makes a server of an app with a task of two rows, the first of which was rejected. */
-async function rejected(options: HttpOptions = {}) {
-  const t = api({ auth, origin: 'https://jobs.example', ...options })
+async function rejected(options: HttpOptions = {}, app: HighkiqOptions = {}) {
+  const t = api({ auth, origin: 'https://jobs.example', app, ...options })
   const Row = t.hq.job('Row', { retry: false }, async (_ctx, row: { sku: string; password: string }) => {
     if (row.sku === 'a') throw new Error('rejected')
   })
@@ -140,4 +141,77 @@ test('redact hides in the file of an export as well', async () => {
   const { token } = (await t.call('GET', `${path}/link`, { headers })).body
   expect((await t.call('GET', `${path}/download`, { headers })).text).toBe('sku,password\r\na,[redacted]\r\n')
   expect((await t.call('GET', `${path}/download?token=${token}`)).text).toContain(SECRET)
+})
+
+test("task.link gives the submitter's link from code, with its rights and its end", async () => {
+  const publicUrl = 'https://jobs.example/shop/'
+  const t = await rejected({ basePath: '/shop' }, { publicUrl })
+  const task = t.hq.tasks.get(t.id)
+  const link = await task.link()
+  expect(link).toMatch(new RegExp(`^https://jobs\\.example/shop/tasks/${t.id}\\?token=[\\w-]{43}$`))
+  // The same as over HTTP.
+  expect(new URL(link).searchParams.get('token')).toBe((await t.call('GET', `${t.path}/link`, { headers })).body.token)
+  expect(await pageOf(t, link.slice('https://jobs.example'.length))).toContain('data-part="done"')
+
+  const reading = new URL(await task.link({ rights: 'read', expires: '7d' })).searchParams.get('token')
+  expect((await t.call('GET', `${t.path}?token=${reading}`)).status).toBe(200)
+  const cancel = () => t.call('POST', `${t.path}/cancel?token=${reading}`, { json: {} })
+  expect((await cancel()).body.error).toMatchObject({ code: 'READ_ONLY' })
+
+  const [rights, until, signature] = reading?.split('.') ?? []
+  for (const forged of [
+    `${until}.${signature}`,
+    `${rights}.${signature}`,
+    `${rights}.${Number(until) + 1}.${signature}`,
+  ]) {
+    expect((await t.call('GET', `${t.path}?token=${forged}`)).status, forged).toBe(401)
+  }
+  t.clock.ahead = 7 * 86_400 - 60
+  expect((await t.call('GET', `${t.path}?token=${reading}`)).status).toBe(200)
+  t.clock.ahead = 7 * 86_400 + 1
+  const { status, body } = await t.call('GET', `${t.path}?token=${reading}`)
+  expect([status, body.error.code]).toEqual([401, 'UNAUTHORIZED'])
+  expect(body.error.message).toMatch(/^this link expired at \d{4}-.*Z: request a new link$/)
+  expect((await t.call('GET', `${t.path}?token=${new URL(link).searchParams.get('token')}`)).status).toBe(200)
+})
+
+test('the secret of the app signs the links of its servers, and one of a server only its own', async () => {
+  const t = await rejected({}, { publicUrl: 'https://jobs.example', secret: SECRET })
+  const token = new URL(await t.hq.tasks.get(t.id).link({ expires: new Date(Date.now() + 60_000) })).searchParams.get(
+    'token',
+  )
+  for (const [options, status] of [
+    [{}, 200],
+    [{ secret: SECRET }, 200],
+    [{ secret: 'another' }, 401],
+  ] as const) {
+    expect((await beside(t, options)('GET', `${t.path}?token=${token}`)).status).toBe(status)
+  }
+})
+
+test('task.link says what it needs, and refuses wrong options and unknown tasks', async () => {
+  const t = await rejected()
+  const task = t.hq.tasks.get(t.id)
+  await expect(task.link()).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: expect.stringContaining(
+      "set publicUrl, for example new Highkiq({ publicUrl: 'https://shop.example/jobs' })",
+    ),
+  })
+  const knowing = t.another({ publicUrl: 'http://localhost:7433' }).hq.tasks
+  for (const [options, words] of [
+    [{ rights: 'write' }, "task.link: rights must be one of 'change', 'read' (got \"write\")"],
+    [{ expire: 5 }, 'task.link: there is no option expire'],
+    [{ expires: 'soon' }, 'soon'],
+    [{ expires: -5 }, 'task.link: expires must be a time to come (got -5)'],
+    [{ expires: new Date(0) }, 'task.link: expires must be a time to come'],
+  ] as const) {
+    const refused = knowing.get(t.id).link(options as never)
+    await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining(words) })
+  }
+  await expect(knowing.get('0123456789abcdef').link()).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
+  for (const publicUrl of ['shop.example', 'ftp://shop.example', 'https://shop.example/?a=1', 5]) {
+    expect(() => t.another({ publicUrl: publicUrl as never })).toThrow(/publicUrl must be an http or https address/)
+  }
+  expect(() => t.another({ secret: '' })).toThrow(/secret must be a string that is not empty/)
 })

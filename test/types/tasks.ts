@@ -104,6 +104,15 @@ export async function rows(task: Task): Promise<void> {
   await task.retry({ staus: ['failed'] })
 }
 
+export async function links(task: Task): Promise<void> {
+  await task.link({ expires: '30d', rights: 'read' })
+  await task.link({ expires: new Date() })
+  // @ts-expect-error: there are no such rights
+  await task.link({ rights: 'write' })
+  // @ts-expect-error: there is no such option
+  await task.link({ expire: '30d' })
+}
+
 export async function exports(): Promise<void> {
   const Page = hq.job('Page', async (_ctx, from: number, to: number) => [[from, to]])
   await hq.tasks.export(Page, [[1, 100]], { format: 'csv' })

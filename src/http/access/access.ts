@@ -5,7 +5,7 @@ import { auth as basicLogin } from 'hono/utils/basic-auth'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
-import type { LinkRights, Links } from './link.ts'
+import type { LinkRights, Links } from '../../tasks/link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 import { type Logins, type LoginsOptions, loginsOf } from './logins.ts'
 

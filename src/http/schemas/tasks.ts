@@ -5,8 +5,8 @@ import { MOST_ROWS } from '../../job/payload.ts'
 import { EVENT_STATUSES, type EventStatus, REJECTED_STATUSES } from '../../store/contract/task-events.ts'
 import { TASK_STATES } from '../../store/contract/tasks.ts'
 import { describedOption, NEW_TASK_OPTIONS } from '../../tasks/import-options.ts'
+import { LINK_RIGHTS } from '../../tasks/link.ts'
 import { FILE_FORMATS } from '../../tasks/spreadsheet/format.ts'
-import { LINK_RIGHTS } from '../access/link.ts'
 import * as s from './building-blocks.ts'
 
 export const Problem = s.object({

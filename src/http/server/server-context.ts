@@ -1,13 +1,12 @@
 /** The state that all requests of one handler share: options, access, limits, live stats. */
 
-import { randomBytes } from 'node:crypto'
-import type { Highkiq } from '../../app.ts'
+import { type Highkiq, PORT } from '../../app.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { checkOptions, given, isAboveZero, type OptionKind } from '../../job/options.ts'
+import { linkSecret, linksOf } from '../../tasks/link.ts'
 import { Access, type Auth } from '../access/access.ts'
 import { type Audit, auditorOf } from '../access/audit.ts'
-import { linksOf } from '../access/link.ts'
 import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
 import { cached } from '../live/cached.ts'
@@ -63,7 +62,7 @@ export interface HttpOptions {
    * override them.
    */
   imports?: Imports
-  /** The secret that signs the links for submitters; default: kept in the store. A new secret ends all links. */
+  /** The secret that signs the links for submitters; default: that of the app. A new secret ends all links. */
   secret?: string
   /** Hides members of arguments and payloads, by name or by a function. The submitter's reports are not redacted. */
   redact?: Redact
@@ -109,10 +108,10 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
   const limits: Required<Limits> = { ...STANDARD, ...given(options.limits ?? {}) }
   // The store may be unavailable when the secret is first needed: the next request asks it again.
   const secret = cached(Number.POSITIVE_INFINITY, async () => {
-    return options.secret ?? hq.store.results.secret('links', randomBytes(32).toString('base64url'))
+    return options.secret ?? linkSecret(hq[PORT])
   })
   const auditor = auditorOf(hq, options.audit)
-  const links = linksOf(secret)
+  const links = linksOf(secret, () => hq.now())
   const redaction = new Redaction(options.redact)
   const liveStats = liveStatsFeed(hq, redaction)
   return {
