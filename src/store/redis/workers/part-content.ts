@@ -7,7 +7,6 @@ import {
   type EventEffect,
   hasOnlyRecords,
   type RecordEffect,
-  recordsIn,
   type SettleAndFetch,
   type Settlement,
 } from '../../contract.ts'
@@ -113,7 +112,7 @@ export function contentOf(
     const isCertain = job.arrival === undefined && !wasUncertain
     if (isCertain && isDone(settlement) && hasOnlyRecords(settlement)) {
       // Such a job is still the owner's, unless the server has lost data.
-      if (settlement.effects) records.push(...recordsIn([settlement]))
+      addRecords(records, settlement)
       queue.done.push(job)
       queue.indexes.push(at)
       continue
@@ -131,13 +130,17 @@ export function contentOf(
     part.started.length + groups.length + others.length === 0 && all.every(({ arrivals }) => arrivals.length === 0)
   for (const { queue, end } of kept) {
     if (isPlainPart) {
-      records.push(...recordsIn([end.settlement]))
+      addRecords(records, end.settlement)
       queue.done.push(end.job)
       queue.indexes.push(end.at)
       queue.finished.push(end.settlement.move as Entry & Destination)
     } else others.push(end)
   }
   return { queues: all, groups, others, records, isPlain: isPlainPart && others.length === 0 }
+}
+
+function addRecords(records: RecordEffect[], { effects }: Settlement): void {
+  if (effects) for (const one of effects) if (one.kind === 'record') records.push(one)
 }
 
 /** Returns the group of a row, which it adds if it is new; undefined when the row's task does not exist. */
@@ -169,11 +172,6 @@ function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: P
   if (at === rows[last] && startedAt === rows[last + 1] && index === (rows[last + 2] as number) + count)
     rows[last + 3] = count + 1
   else rows.push(at, startedAt, index, 1)
-}
-
-/** Returns whether the job is done and nothing else changes with it. */
-export function isPlain(settlement: Settlement): boolean {
-  return isDone(settlement) && !settlement.effects?.length
 }
 
 /** Returns whether the job is done and goes to the set of finished jobs, and nothing else changes but the record of events. */

@@ -23,15 +23,7 @@ import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket } from './owner.ts'
-import {
-  contentOf,
-  isPlain,
-  MAX_ITEMS,
-  type Part,
-  type PartContent,
-  type PartQueue,
-  type Pending,
-} from './part-content.ts'
+import { contentOf, MAX_ITEMS, type Part, type PartContent, type PartQueue, type Pending } from './part-content.ts'
 
 /** One script settles or fetches at most this many bytes of jobs. */
 const MAX_BYTES = 1_000_000
@@ -53,7 +45,7 @@ export class SettleAndFetchScript {
   async prepare({ settlements, started }: SettleAndFetch): Promise<void> {
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
-    const others = settlements.filter((settlement) => !isPlain(settlement))
+    const others = settlements.filter((one) => one.also !== undefined || !hasOnlyRecords(one))
     if (started.length + others.length === 0) return
     const branches = others.flatMap(({ also = [] }) => also)
     await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
@@ -178,7 +170,9 @@ export class SettleAndFetchScript {
     const isKept = queues.some(({ finished }) => finished.length > 0)
     for (const { done, finished } of queues) {
       call.add(rangesOf(done))
-      if (isKept) call.add(finished.length * 2, ...finished.flatMap(({ score, text }) => [score, texts.write(text)]))
+      if (!isKept) continue
+      call.add(finished.length * 2)
+      for (const { score, text } of finished) call.add(score, texts.write(text))
     }
     if (isKept) call.keys.push(keys.set('finished'))
     return call
