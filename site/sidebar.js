@@ -30,6 +30,7 @@ export const groups = [
     encryption: 'Encryption',
     finished: 'Finished jobs',
     events: 'Events and webhooks',
+    'sql-libraries': 'Drizzle, Kysely, Knex',
     testing: 'Test your jobs',
     workers: 'Workers',
     deployment: 'Deploy',

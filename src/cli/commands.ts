@@ -12,6 +12,7 @@ import * as edit from './commands/edit.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as events from './commands/events.ts'
 import * as imports from './commands/import.ts'
+import * as job from './commands/job.ts'
 import * as jobSets from './commands/job-sets.ts'
 import * as limits from './commands/limits.ts'
 import * as metrics from './commands/metrics.ts'
@@ -30,6 +31,7 @@ const GROUPS = {
     stats.register,
     queues.register,
     limits.register,
+    job.register,
     jobSets.register,
     processes.register,
     metrics.register,

@@ -35,7 +35,7 @@ const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
   readonly #now: () => number
-  #batch: { items: PushItem[]; stored: Promise<readonly RefusedPush[]> } | undefined
+  #batch: { pushes: PreparedPush[]; stored: Promise<readonly RefusedPush[]> } | undefined
   /** The number of calls of `#push` without an answer so far. */
   #awaited = 0
 
@@ -56,10 +56,10 @@ export class StoreTarget extends DirectTarget {
 
   #put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const { destination, track } = prepared
-    if (this.#recording.mayBeOn()) recordPush(prepared, this.#now())
-    if (track) return this.#track([{ task: track, item: destination }])
     // An idempotent push gets a call of its own, so that its error does not reject other pushes.
-    return destination.once ? resend(() => this.#pushItems([destination])) : this.#batched(destination)
+    if (!track && !destination.once) return this.#batched(prepared)
+    if (this.#recording.mayBeOn()) recordPush(prepared, this.#now())
+    return track ? this.#track([{ task: track, item: destination }]) : resend(() => this.#pushItems([destination]))
   }
 
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
@@ -128,20 +128,20 @@ export class StoreTarget extends DirectTarget {
    * Stores all single pushes of one turn of the event loop in one call, at most BULK jobs each. The first one goes at once
    * when no earlier call awaits its answer and the store takes several calls at the same time.
    */
-  #batched(item: PushItem): Promise<readonly RefusedPush[]> {
+  #batched(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     let batch = this.#batch
-    if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([item])
+    if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([prepared])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
-    if (!batch || batch.items.length >= BULK) {
-      const items: PushItem[] = []
+    if (!batch || batch.pushes.length >= BULK) {
+      const pushes: PreparedPush[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        if (this.#batch?.items === items) this.#batch = undefined
-        return this.#push(items)
+        if (this.#batch?.pushes === pushes) this.#batch = undefined
+        return this.#push(pushes)
       })
-      batch = { items, stored }
+      batch = { pushes, stored }
       this.#batch = batch
     }
-    batch.items.push(item)
+    batch.pushes.push(prepared)
     return batch.stored
   }
 
@@ -181,10 +181,12 @@ export class StoreTarget extends DirectTarget {
     return recordingOf(this.#store(), this.#now)
   }
 
-  async #push(items: PushItem[]): Promise<readonly RefusedPush[]> {
+  async #push(pushes: PreparedPush[]): Promise<readonly RefusedPush[]> {
+    // All or none carry an event: a store takes both kinds in steps of their own, and the next batch would come between.
+    if (this.#recording.mayBeOn()) recordPushes(pushes, this.#now())
     this.#awaited++
     try {
-      return await this.#pushItems(items)
+      return await this.#pushItems(pushes.map(({ destination }) => destination))
     } finally {
       this.#awaited--
     }

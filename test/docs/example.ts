@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { folderOf } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -11,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 export class Example {
   readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-example-'))
 
-  /** `packages`: those of this checkout that the files import, beside highkiq; or installs others into the given folder. */
+  /** `packages`: those of this checkout or of `test/libraries.json` that the files import; or installs others into a folder. */
   constructor(page: string, files: readonly string[], packages: readonly string[] | ((folder: string) => void) = []) {
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }))
     const folder = join(this.folder, 'node_modules')
@@ -19,7 +20,7 @@ export class Example {
     if (typeof packages === 'function') packages(folder)
     else {
       symlinkSync(root, join(folder, 'highkiq'))
-      for (const name of packages) symlinkSync(join(root, 'node_modules', name), join(folder, name))
+      for (const name of packages) symlinkSync(folderOf(name), join(folder, name))
     }
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }')
     for (const file of files) writeFileSync(join(this.folder, file), blockOf(page, file))

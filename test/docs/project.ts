@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,13 +9,23 @@ import { installPackages } from '../../scripts/install-packages.js'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const libraries = join(root, 'node_modules/.libraries')
 
+/** Returns the folder of a package of this checkout, or of `test/libraries.json`. */
+export function folderOf(name: string): string {
+  const own = join(root, 'node_modules', name)
+  if (existsSync(own)) return own
+  installLibraries()
+  return join(libraries, 'node_modules', name)
+}
+
+const installLibraries = () => installPackages(join(root, 'test/libraries.json'), libraries)
+
 /** A TypeScript project of a user, in a folder of its own: it has this checkout, its packages, and those of `test/libraries.json`. */
 export class Project {
   readonly folder = mkdtempSync(join(tmpdir(), 'highkiq-project-'))
 
   constructor() {
     onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }))
-    installPackages(join(root, 'test/libraries.json'), libraries)
+    installLibraries()
     const packages = join(this.folder, 'node_modules')
     mkdirSync(packages)
     symlinkSync(root, join(packages, 'highkiq'))

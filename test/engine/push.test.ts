@@ -1,5 +1,5 @@
 import { BusinessFailure, type Job } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { bench, Heard } from './bench.ts'
 
 const noop = async () => {}
@@ -80,6 +80,23 @@ test('pushes of one event loop iteration are stored in their order', async () =>
   ]
   expect(stored.map(({ args }) => args[0])).toEqual(numbers)
   expect(stored.map(({ jid }) => jid)).toEqual(jids)
+})
+
+test('pushes keep their order when the answer about a recording grows old among them', async () => {
+  const { hq, queue } = bench()
+  const J = hq.job('J', async (_ctx, _n: number) => {})
+  await J.performAsync(0)
+  const real = performance.now.bind(performance)
+  let asked = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => real() + (++asked > 900 ? 8000 : 4000))
+  const pushed = Array.from({ length: 1200 }, (_, n) => J.performAsync(n + 1))
+  asked = 0
+  await Promise.all(pushed).finally(() => clock.mockRestore())
+  const stored = [
+    ...(await queue()),
+    ...(await hq.store.jobs.peek('default', 1000, 1000)).map((text) => JSON.parse(text)),
+  ]
+  expect(stored.map(({ args }) => args[0])).toEqual(Array.from({ length: 1201 }, (_, n) => n))
 })
 
 test('an argument beyond 2^53 arrives as a BigInt and is stored as an integer', async () => {

@@ -2,13 +2,12 @@
 
 import type { Command } from 'commander'
 import type { LimitInfo } from '../../index.ts'
+import { limitName } from '../limit-name.ts'
 import { type Column, count, duration, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
-const LABELS = { job: 'job ', shared: 'limit ', queue: 'queue ', app: '' }
-
 const COLUMNS: Column<LimitInfo>[] = [
-  { title: 'LIMIT', of: ({ kind, name, position }) => `${LABELS[kind]}${name}${position > 1 ? ` #${position}` : ''}` },
+  { title: 'LIMIT', of: limitName },
   { title: 'KEY', of: ({ key }) => key ?? '' },
   { title: 'USED', of: ({ used, concurrency }) => (concurrency === null ? '' : count(used)), right: true },
   { title: 'MAX', of: ({ concurrency }) => (concurrency === null ? '' : count(concurrency)), right: true },

@@ -1,6 +1,7 @@
 /** Locks and batches that wait for jobs which are nowhere. */
 
 import type { Highkiq } from '../../index.ts'
+import { hasCode } from '../../job/errors.ts'
 import { sameApp } from '../open-app.ts'
 import { count, duration, plain } from '../output.ts'
 import { type Check, each, ok } from './check.ts'
@@ -55,7 +56,11 @@ export const batches: Check = async ({ hq, options }) => {
   const waiting = items.filter(({ pending }) => pending > 0)
   const members = await Promise.all(
     waiting.slice(0, SEARCHED).map(async (batch) => {
-      const page = await hq.batches.memberPage(batch.bid, { limit: MEMBERS })
+      const page = await hq.batches.memberPage(batch.bid, { limit: MEMBERS }).catch((thrown) => {
+        // The batch has ended meanwhile, and is kept no longer.
+        if (hasCode(thrown, 'UNKNOWN_BATCH')) return { items: [] }
+        throw thrown
+      })
       // A nested batch, and a job that waits for one, are in no queue.
       const job = page.items.find((member) => member.state !== 'dead' && member.batch === null)
       return job ? [{ batch, jid: job.id }] : []

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { FetchedJob, Settlement } from '#dist/store/contract.js'
-import { type Case, done, NOW, release } from '../bench.ts'
+import { type Case, done, NOW, release, toQueue } from '../bench.ts'
 
 const SCORE = NOW / 1000
 
@@ -95,8 +95,64 @@ export const finishedJobs: Case[] = [
       expect(await t.store.jobSets.size('finished')).toBe(450)
     },
   },
+  {
+    name: 'of the finished jobs of several steps the oldest are removed, whether somebody has read them before or not',
+    async run(t) {
+      const owner = await t.owner()
+      let next = 0
+      const finish = async (n: number) => {
+        await t.push('q', ...Array.from({ length: n }, (_, i) => t.job(next + i)))
+        const jobs = await t.fetch(owner, 'q', n)
+        await t.settleAndFetch(owner, { settlements: jobs.map((job) => kept(job, job.text, SCORE + next++)) })
+      }
+      const scores = async () =>
+        (await t.store.jobSets.page('finished', { limit: 99 })).map(({ score }) => score - SCORE)
+      const from = (first: number) => Array.from({ length: next - first }, (_, i) => first + i)
+      const prune = (max: number, since = 0) => t.store.jobSets.prune('finished', max, SCORE + since)
+      for (const n of [3, 1, 4]) await finish(n)
+      await prune(9)
+      expect(await t.store.jobSets.size('finished')).toBe(8)
+      await prune(6)
+      expect(await t.store.jobSets.size('finished')).toBe(6)
+      for (const n of [2, 2]) await finish(n)
+      expect(await t.store.jobSets.size('finished')).toBe(10)
+      expect(await scores()).toEqual(from(2))
+      for (const n of [3, 3]) await finish(n)
+      await prune(11)
+      expect(await scores()).toEqual(from(7))
+      for (const n of [3, 3]) await finish(n)
+      await prune(99, 17)
+      expect(await t.store.jobSets.size('finished')).toBe(next - 17)
+      await finish(3)
+      await prune(2)
+      expect(await scores()).toEqual(from(next - 2))
+      await finish(3)
+      await prune(99, next)
+      expect(await scores()).toEqual([])
+      expect(await t.store.jobSets.size('finished')).toBe(0)
+    },
+  },
+  {
+    name: 'finished jobs that nobody has read can be removed, moved and cleared',
+    async run(t) {
+      const owner = await t.owner()
+      await t.push('q', t.job(1), t.job(2), t.job(3))
+      const jobs = await t.fetch(owner, 'q', 3)
+      await t.settleAndFetch(owner, { settlements: jobs.map((job) => kept(job)) })
+      const swap = { text: t.job(2), score: SCORE, to: toQueue('again', t.job(2)) }
+      expect(await t.store.jobSets.swap('finished', [swap, swap], NOW)).toEqual(['ok', 'gone'])
+      expect(await t.waiting('again')).toEqual([t.job(2)])
+      expect(await t.store.jobSets.size('finished')).toBe(2)
+      await t.push('q', t.job(4))
+      const [fourth] = await t.fetch(owner, 'q', 1)
+      await t.settleAndFetch(owner, { settlements: [kept(fourth as FetchedJob)] })
+      expect(await t.store.search.clearSet('finished', [])).toMatchObject({ removed: 3, done: true })
+      expect(await t.store.jobSets.page('finished', { limit: 9 })).toEqual([])
+      expect(await t.store.jobSets.size('finished')).toBe(0)
+    },
+  },
 ]
 
-function kept(job: FetchedJob, text = job.text): Settlement {
-  return done(job, { move: { to: 'finished', text, score: SCORE } })
+function kept(job: FetchedJob, text = job.text, score = SCORE): Settlement {
+  return done(job, { move: { to: 'finished', text, score } })
 }

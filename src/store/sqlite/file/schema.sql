@@ -71,6 +71,17 @@ CREATE TABLE entry (
   PRIMARY KEY ("set", score, text)
 ) STRICT, WITHOUT ROWID;
 
+-- Finished jobs that nobody has read, those of a step in a row; see queues/finished-packs.ts.
+CREATE TABLE finished_pack (
+  id     INTEGER PRIMARY KEY,
+  size   INTEGER NOT NULL,
+  oldest REAL NOT NULL,
+  newest REAL NOT NULL,
+  scores TEXT NOT NULL,
+  spans  TEXT NOT NULL,
+  texts  BLOB NOT NULL
+) STRICT;
+
 -- Limits with used slots or waiting jobs. spec: the limit as JSON. next_check: when the waiting jobs may have room, in microseconds on
 -- the clock of leases; NULL: no job waits.
 CREATE TABLE job_limit (

@@ -1,5 +1,6 @@
-import type { Entry, JobSetStore } from '../../contract.ts'
-import { SqliteArea } from '../file/store-file.ts'
+import type { Entry, JobSetStore, SetName } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { ANSWER_SECONDS, SqliteArea, type StoreFile } from '../file/store-file.ts'
 import { DUE_CHANNEL, JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 import { applyEach, CHUNK, move } from './moves.ts'
@@ -22,10 +23,24 @@ export class SqliteJobSetStore extends SqliteArea implements JobSetStore {
 
   readonly waitUntilDue: JobSetStore['waitUntilDue'] = (ms, signal) => this.file.wait([DUE_CHANNEL], ms, signal)
   readonly size: JobSetStore['size'] = (set) => this.file.read((db) => db.get(JobSets).size(set))
-  readonly page: JobSetStore['page'] = (set, page) => this.file.read((db) => db.get(JobSets).page(set, page))
+  readonly page: JobSetStore['page'] = (set, page) => readSet(this.file, set, (db) => db.get(JobSets).page(set, page))
 
   readonly prune: JobSetStore['prune'] = async (set, max, since) => {
     const chunk = () => this.file.write((db) => db.get(JobSets).removeLowest(set, max, since, CHUNK))
-    while ((await chunk()) === CHUNK);
+    while ((await chunk()) >= CHUNK);
+  }
+}
+
+/** One write unpacks about this many finished jobs, so that it does not block others for long. */
+const UNPACKED_AT_ONCE = 5000
+
+/** Reads a set. Finished jobs that nobody has read yet are unpacked first. */
+export async function readSet<T>(file: StoreFile, set: SetName, work: (db: Database) => T): Promise<T> {
+  if (await file.read((db) => db.get(JobSets).isUnpacked(set))) return file.read(work)
+  for (;;) {
+    const answer = await file.write((db) => {
+      return db.get(JobSets).unpack(set, UNPACKED_AT_ONCE) ? { read: work(db) } : undefined
+    }, ANSWER_SECONDS)
+    if (answer) return answer.read
   }
 }

@@ -7,6 +7,7 @@ import { SqliteArea } from '../file/store-file.ts'
 import { HIGHEST, JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
+import { readSet } from './job-set-store.ts'
 import { applyEach, move } from './moves.ts'
 
 /** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
@@ -47,7 +48,7 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
   readonly scanSet: SearchStore['scanSet'] = (set, needle, { after, limit }) =>
-    this.file.read((db) => {
+    readSet(this.file, set, (db) => {
       const id = db.get(JobSets).idOf(set)
       const [, score = HIGHEST.score, text = HIGHEST.text] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
       const from = [Number(score), text] as const
@@ -114,6 +115,7 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     this.file.write((db) => {
       const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
       const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
+      db.get(JobSets).unpack(set)
       const id = db.get(JobSets).idOf(set)
       const sizes = db.all<Sized>(sql.set.lengthsUp, id, MAX_COMPARED)
       const lowest = db.get(JobSets).page(set, { limit: howManyFit(sizes) })

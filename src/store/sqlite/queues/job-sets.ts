@@ -4,7 +4,7 @@ import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, LimitedSet, SetName } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { packed, slicesOf } from './packed.ts'
+import { FinishedPacks } from './finished-packs.ts'
 import { Queues } from './queues.ts'
 
 const ID: Record<Exclude<SetName, LimitedSet>, number> = { retry: 1, schedule: 2, dead: 3, finished: -1 }
@@ -40,20 +40,44 @@ export class JobSets extends Tables {
 
   /** Adds jobs that are done. Of jobs with the same text and score one stays. */
   addFinished(entries: readonly Entry[]): void {
-    let added = 0
-    for (const slice of slicesOf(entries, ({ text }) => text.length)) {
-      const [spans, bytes] = packed(slice.map(({ text }) => text))
-      const scores = JSON.stringify(slice.map(({ score }) => score))
-      added += this.db.run(sql.set.addAll, ID.finished, scores, spans, bytes)
-    }
-    if (added > 0) this.db.run(sql.set.grow, added, ID.finished)
+    this.#packs.add(entries)
+    this.db.run(sql.set.grow, entries.length, ID.finished)
   }
 
-  /** Removes the lowest entries: as many as exceed `max`, and those with a score below `since`; at most `limit`. */
+  /** Moves about `most` finished jobs that nobody has read to where they are read. Returns whether all are there now. */
+  unpack(set: SetName, most = Number.POSITIVE_INFINITY): boolean {
+    if (set !== 'finished' || this.#packs.isEmpty) return true
+    const twice = this.#packs.unpack(ID.finished, most)
+    if (twice > 0) this.db.run(sql.set.grow, -twice, ID.finished)
+    return this.#packs.isEmpty
+  }
+
+  /** Whether all jobs of the set can be read without `unpack`. */
+  isUnpacked(set: SetName): boolean {
+    return set !== 'finished' || this.#packs.isEmpty
+  }
+
+  /** Removes the lowest entries: as many as exceed `max`, and those with a score below `since`; about `limit`. */
   removeLowest(set: SetName, max: number, since: number, limit: number): number {
+    if (set !== 'finished') return this.#removeRows(set, max, since, limit)
+    const packed = this.#packs.jobs
+    const rows = this.size(set) - packed
+    let removed = this.#removeRows(set, Math.max(max - packed, 0), since, limit, rows)
+    // Packs are newer than rows.
+    if (packed === 0 || removed < rows || removed >= limit) return removed
+    const { deleted, isInside } = this.#packs.deleteOldest(this.size(set) - max, since, limit - removed)
+    if (deleted > 0) this.db.run(sql.set.grow, -deleted, ID.finished)
+    removed += deleted
+    if (!isInside || removed >= limit) return removed
+    this.unpack(set, 1)
+    return removed + this.removeLowest(set, max, since, limit - removed)
+  }
+
+  /** Does the same with the entries that are not packed: `rows` of them. */
+  #removeRows(set: SetName, max: number, since: number, limit: number, rows = this.size(set)): number {
     const id = this.idOf(set)
     const { old } = this.db.first<{ old: number }>(sql.set.countBelow, id, since, limit) as { old: number }
-    const n = Math.min(Math.max(this.size(set) - max, old), limit)
+    const n = Math.min(Math.max(rows - max, old), limit)
     const last = n > 0 ? this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
     if (!last) return 0
     const removed = this.db.run(sql.set.removeTo, id, last.score, last.text)
@@ -63,6 +87,7 @@ export class JobSets extends Tables {
 
   /** Returns whether the set had this entry, unchanged. */
   remove(set: SetName, entry: Entry): boolean {
+    this.unpack(set)
     const id = this.idOf(set)
     if (!this.db.first(sql.set.remove, id, entry.score, entry.text)) return false
     this.db.run(sql.set.grow, -1, id)
@@ -72,6 +97,10 @@ export class JobSets extends Tables {
 
   size(set: SetName): number {
     return this.db.first<{ size: number }>(sql.set.size, this.idOf(set))?.size ?? 0
+  }
+
+  get #packs(): FinishedPacks {
+    return this.db.get(FinishedPacks)
   }
 
   page(set: SetName, { after, desc, limit }: { after?: Entry; desc?: boolean; limit: number }): Entry[] {

@@ -1,0 +1,188 @@
+/** Everything that the store knows about one job, for `highkiq job`. */
+
+import type { Batch, Highkiq, JobRecord, JobState, LimitInfo, TaskEvent } from '../index.ts'
+import { SetEntry } from '../inspect/entry.ts'
+import { hasCode, messageOf } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
+import { parseStoredName } from '../job/limit.ts'
+import { splitTaskJid } from '../job/payload.ts'
+import { readUnique } from '../job/unique.ts'
+import type { SetName } from '../store/contract.ts'
+import { limitName } from './limit-name.ts'
+import { count, pairs, plain, time } from './output.ts'
+
+/** A limit for which the job waits; `used` and so on are missing when it has vanished meanwhile. */
+type LimitView = Pick<LimitInfo, 'kind' | 'name' | 'position' | 'key'> & Partial<LimitInfo>
+
+export interface JobView {
+  jid: string
+  state: JobState
+  /** The job without its arguments' secrets, as in lists; null when only traces of it are left. */
+  job: JobRecord | null
+  /** When it is due, died or finished. */
+  at: Date | null
+  /** The worker that runs it, and since when, as of its last heartbeat. */
+  worker: { identity: string; startedAt: Date } | null
+  progress: { done: number; total?: number; note?: string } | null
+  /** The times that are known of it, oldest first. */
+  timeline: { at: Date; what: string }[]
+  task: { id: string; name: string; state: string; row: number } | null
+  event: TaskEvent | null
+  batch: Pick<Batch, 'bid' | 'state' | 'pending' | 'total'> | null
+  /** The keys of the locks that it has. */
+  locks: string[]
+  limit: LimitView | null
+  result?: unknown
+  /** Why it failed for good, if that is kept. */
+  failure: string | null
+}
+
+export async function viewOf(hq: Highkiq, jid: string): Promise<JobView> {
+  const found = await hq.find(jid)
+  const { state, job, event, progress } = found
+  const [running, task, batch, locks, limit, end] = await Promise.all([
+    state === 'running' ? hq.running().find(jid) : null,
+    event ? taskOf(hq, jid) : null,
+    job?.bid ? hq.batches.get(job.bid) : null,
+    job ? locksOf(hq, job) : [],
+    job instanceof SetEntry ? limitOf(hq, job.set) : null,
+    endOf(hq, jid, found),
+  ])
+  const view = {
+    ...{ jid, state, job, event, task, locks, limit, ...end },
+    at: job instanceof SetEntry ? job.at : null,
+    worker: running ? { identity: running.process, startedAt: running.startedAt } : null,
+    progress: progress ?? null,
+    batch: batch ? { bid: batch.bid, state: batch.state, pending: batch.pending, total: batch.total } : null,
+  }
+  return { ...view, timeline: timelineOf(view, found.startedAt) }
+}
+
+async function taskOf(hq: Highkiq, jid: string): Promise<JobView['task']> {
+  const { id, index } = splitTaskJid(jid)
+  const status = await hq.tasks.get(id).status()
+  return status && { id, name: status.name, state: status.state, row: index + 1 }
+}
+
+async function locksOf(hq: Highkiq, { payload, jid }: JobRecord): Promise<string[]> {
+  const keys = readUnique(payload as Parameters<typeof readUnique>[0]).map(({ key }) => key)
+  if (keys.length === 0) return []
+  const locks = await hq.store.unique.find(keys, hq.now())
+  return keys.filter((_, i) => locks[i]?.holder === jid)
+}
+
+async function limitOf(hq: Highkiq, set: SetName): Promise<LimitView | null> {
+  if (!set.startsWith('limited:')) return null
+  const { kind, name, position, key } = parseStoredName(set.slice('limited:'.length))
+  const same = (one: LimitInfo) =>
+    one.kind === kind && one.name === name && one.position === position && one.key === key
+  return (await hq.limits()).find(same) ?? { kind, name, position, key }
+}
+
+/** Reads the result that is kept of a job that has ended (`keepResult`, `keepFinished`, the row of a task). */
+async function endOf(
+  hq: Highkiq,
+  jid: string,
+  { state, result }: Resolved<Highkiq['find']>,
+): Promise<Pick<JobView, 'result' | 'failure'>> {
+  if (state === 'succeeded') return result === undefined ? { failure: null } : { result, failure: null }
+  if (state !== 'ended' && state !== 'unknown' && state !== 'dead') return { failure: null }
+  try {
+    return { result: await hq.result(jid, { timeout: 0 }), failure: null }
+  } catch (thrown) {
+    if (hasCode(thrown, 'NO_RESULT')) return { failure: null }
+    if (hasCode(thrown, 'JOB_FAILED')) return { failure: messageOf(thrown) }
+    throw thrown
+  }
+}
+
+/** The value that a method resolves with. */
+type Resolved<Method extends (...args: never[]) => Promise<unknown>> =
+  ReturnType<Method> extends Promise<infer Value> ? Value : never
+
+/** What the time of an entry in a set means. */
+const TIMES: Partial<Record<JobState, string>> = {
+  scheduled: 'is due',
+  retry: 'is due again',
+  limited: 'was due',
+  dead: 'died',
+  succeeded: 'succeeded',
+}
+
+function timelineOf(
+  { state, job, at, worker, event }: Omit<JobView, 'timeline'>,
+  startedAt: Date | null | undefined,
+): JobView['timeline'] {
+  const times: [Date | null | undefined, string][] = [
+    [job?.createdAt, 'was created'],
+    [job?.enqueuedAt, 'entered its queue'],
+    [job?.failedAt, 'failed'],
+    [job?.retriedAt, 'failed again'],
+    [worker?.startedAt ?? startedAt ?? event?.startedAt, 'started'],
+    ...(event?.messages ?? []).map(({ at, text }): [Date, string] => [at, text]),
+    [event?.finishedAt, `ended: ${event?.status}`],
+    [at, TIMES[state] ?? ''],
+  ]
+  return times
+    .flatMap(([at, what]) => (at && what !== '' ? [{ at, what }] : []))
+    .sort((a, b) => a.at.getTime() - b.at.getTime())
+}
+
+const PLACES: Record<JobState, string> = {
+  queued: 'waits in its queue',
+  running: 'running',
+  scheduled: 'scheduled',
+  retry: 'failed, and waits for a retry',
+  limited: 'waits for room in its limit',
+  dead: 'dead: it used up its retries or was killed',
+  succeeded: 'succeeded',
+  backlog: 'waits in the backlog of its task',
+  ended: 'ended',
+  unknown: 'no longer in the store',
+}
+
+export function textOf(view: JobView): string {
+  const { jid, state, job, event, task, batch, locks, limit, worker, progress, timeline, failure } = view
+  const args = job?.displayArgs ?? event?.args
+  const rows: [string, string | null | undefined | false][] = [
+    ['jid', jid],
+    ['state', PLACES[state]],
+    ['job', job?.displayClass ?? event?.job],
+    ['queue', job && (job.priority > 0 ? `${job.queue} (priority ${job.priority})` : job.queue)],
+    ['arguments', args?.map((one) => stringifyJson(one)).join(', ')],
+    ['tags', job?.tags.join(' ')],
+    ['worker', worker?.identity],
+    ['progress', progress && progressText(progress)],
+    ['limit', limit && limitText(limit)],
+    ['task', task && `${task.id} (${task.name}, ${task.state}), row ${count(task.row)}: ${event?.status}`],
+    ['batch', batch && `${batch.bid} (${batch.state}), ${count(batch.pending)} of ${count(batch.total)} pending`],
+    ['locks', locks.join(' ')],
+    ['failures', job && job.retryCount !== null && count(job.retryCount + 1)],
+    ['error', failure ?? errorOf(job)],
+    ['result', view.result !== undefined && stringifyJson(view.result)],
+  ]
+  const shown = rows.flatMap(([label, value]): [string, string][] => (value ? [[label, plain(value)]] : []))
+  const times = timeline.map(({ at, what }): [string, string] => [time(at), plain(what)])
+  const frames = job?.backtrace?.map((frame) => `  ${plain(frame)}`) ?? []
+  return [
+    pairs(shown),
+    ...(times.length > 0 ? ['', pairs(times)] : []),
+    ...(frames.length > 0 ? ['', ...frames] : []),
+  ].join('\n')
+}
+
+function errorOf(job: JobRecord | null): string {
+  return [job?.errorClass, job?.errorMessage].filter(Boolean).join(': ')
+}
+
+function progressText({ done, total, note }: NonNullable<JobView['progress']>): string {
+  const parts = [total === undefined ? count(done) : `${count(done)} of ${count(total)}`, ...(note ? [note] : [])]
+  return parts.join(', ')
+}
+
+function limitText(limit: LimitView): string {
+  const { key, concurrency, used, waiting } = limit
+  const slots = concurrency && used !== undefined ? [`${count(used)} of ${count(concurrency)} slots used`] : []
+  const others = waiting === undefined ? [] : [`${count(waiting)} waiting`]
+  return [`${limitName(limit)}${key === null ? '' : `, key ${key}`}`, ...slots, ...others].join(', ')
+}
