@@ -44,7 +44,7 @@ try {
   await measure('queues', '/queues')
   await measure('queue: first page', '/queues/default/jobs?limit=50')
   await measure('queue: a search that finds nothing', '/queues/default/jobs?limit=50&search=nowhere')
-  // Opened anew by somebody who was not there before, so that nothing is known yet.
+  // Opened by a new viewer, so that the browser has cached nothing.
   for (const [name, place, ready] of [
     ['overview is seen', '/', '.stat .v'],
     ['queues are seen', '/queues', 'tbody tr'],

@@ -51,7 +51,7 @@ function hasUnsafeNumber(value: unknown, depth: number): boolean {
 }
 
 /**
- * `JSON.stringify`, except that a BigInt is written as a JSON integer, even where somebody has given BigInt a `toJSON`,
+ * `JSON.stringify`, except that a BigInt is written as a JSON integer, even where a program has given BigInt a `toJSON`,
  * and that numbers look as Ruby's json gem writes them. Throws what JSON.stringify throws: TypeError for a cycle,
  * RangeError for very deep nesting.
  *

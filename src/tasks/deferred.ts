@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { checkValue } from '../job/args.ts'
 import type { DeferOptions } from '../job/context.ts'
 import { HighkiqError, invalidOption, messageOf } from '../job/errors.ts'
-import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
+import { checkOptions, checkText, type OptionRule, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import type { DeferredEnd, EventStatus } from '../store/contract.ts'
@@ -75,8 +75,10 @@ function checkResult(result: unknown): void {
 
 /** @throws UNKNOWN_TASK, NOT_DEFERRED, INVALID_OPTION */
 export function failRow(app: StoreOfTasks, jid: string, message: string, code?: string): Promise<EndedRow> {
-  checkText('tasks.fail: the message, which says why the row failed,', message)
-  checkOptions('tasks.fail', { message, code }, { message: 'text', code: 'text' })
+  if (typeof message !== 'string' || message === '') {
+    throw invalidOption(`tasks.fail: message must be a string that says why the row failed (got ${shown(message)})`)
+  }
+  checkOptions('tasks.fail', { code }, { code: 'text' })
   const messages = [appMessage(app.now(), message)]
   return endRow(app, 'tasks.fail', { jid, status: 'failed', messages, ...(code === undefined ? {} : { code }) })
 }

@@ -5,7 +5,7 @@ import { describe, expect } from 'vitest'
 import { startServer } from '../redis/server.ts'
 import { type Folder, type Running, test } from './command.ts'
 
-/** `Slow` ends when somebody puts a file named \`go\` beside it. */
+/** `Slow` ends when the test puts a file named \`go\` beside it. */
 const JOBS = `
 import { appendFileSync, existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

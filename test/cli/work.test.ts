@@ -12,7 +12,7 @@ export const HardJob = hq.job('HardJob', { queue: 'low' }, async (ctx: JobContex
 })
 `
 
-/** Ends when somebody puts a file named \`go\` beside it. */
+/** Ends when the test puts a file named \`go\` beside it. */
 const SLOW = `
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -118,7 +118,7 @@ inBrowser('everywhere', (open) => {
     // A page that is loaded again is where it was.
     await page.goto(`${url}/jobs/queues/nobody`)
     await page.getByRole('heading', { name: 'nobody' }).waitFor()
-    // An address that somebody cut off, or typed.
+    // An address that was cut off, or typed.
     await page.goto(`${url}/jobs/queues/%E0%A4`)
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   })

@@ -61,7 +61,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await drawer(page).getByText('Retry 1 of 25').waitFor()
     // All runs that it may have are the retries and the first one.
     await page.locator('tbody tr', { hasText: '1 of 26' }).waitFor({ state: 'attached' })
-    // Its own frames are there, those of others are folded until somebody asks.
+    // Its own frames are there, those of others are folded until the viewer opens them.
     expect(await drawer(page).locator('.trace .own').first().textContent()).toContain('sets.test.ts')
     // In a checkout that is called highkiq its frames are folded, too.
     await page.getByRole('button', { name: /^\d+ frames of (highkiq, )?@acme\/chain, Node\.js$/ }).click()
@@ -209,7 +209,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('1 job is dead now.').waitFor()
     await drawer(page).getByText('["sku-2"]').waitFor()
     expect((await hq.dead.page()).items.map(({ args }) => args)).toEqual([['sku-1']])
-    // Somebody else was faster: it says so, and where to look.
+    // Another viewer was faster: it says so, and where to look.
     await hq.retries.deleteAll()
     await drawer(page).getByText('No longer here').waitFor()
     expect(faults.splice(0)).toEqual(Array(2).fill(expect.stringContaining('404')))

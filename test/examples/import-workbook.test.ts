@@ -13,7 +13,7 @@ const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
 type Row = Record<string, string | number>
 
-/** Corrects a report as somebody in a spreadsheet would; `all` false leaves every second row as it is. */
+/** Corrects a report as a person in a spreadsheet would; `all` false leaves every second row as it is. */
 async function correct(report: Uint8Array, path: string, all: boolean, sku = 'C'): Promise<number> {
   const { header = [], rows } = await openFile(report)
   const corrected: unknown[][] = []

@@ -14,20 +14,20 @@ export function scriptOf([name = '', what = '']: readonly string[]): string | un
 }
 
 /** Returns the commands that reach the server during `work`. */
-export async function hear(redis: Redis, work: () => Promise<unknown>): Promise<string[][]> {
-  const heard: string[][] = []
+export async function commandsDuring(redis: Redis, work: () => Promise<unknown>): Promise<string[][]> {
+  const commands: string[][] = []
   const monitor = await redis.monitor()
   const database = String(redis.options.db)
   const ended = new Promise<void>((resolve) => {
     monitor.on('monitor', (_time: string, words: string[], source: string, db: string) => {
       if (db !== database || source === 'lua') return
       if (words[0]?.toLowerCase() === 'echo') resolve()
-      else heard.push(words)
+      else commands.push(words)
     })
   })
   await work()
   await redis.echo('the end')
   await ended
   monitor.disconnect()
-  return heard
+  return commands
 }

@@ -8,7 +8,7 @@ import { lua } from '#dist/store/redis/lua.generated.js'
 import { sure } from '../conformance/bench.ts'
 import { Heard } from '../engine/bench.ts'
 import { contents } from './census.ts'
-import { hear, scriptOf } from './monitor.ts'
+import { commandsDuring, scriptOf } from './monitor.ts'
 import { freePort } from './port.ts'
 import { FaultProxy } from './proxy.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -204,7 +204,7 @@ onRedis('ordered queues', () => {
     test('a key of the wrong type is named in an error; once it is mended the operation succeeds', async () => {
       const well = await scene()
       const keys = new Set<string>()
-      for (const words of await hear(well.redis, () => run(well))) {
+      for (const words of await commandsDuring(well.redis, () => run(well))) {
         const script = scriptOf(words)
         if (script === undefined) continue
         const [, , count, ...rest] = words

@@ -5,7 +5,7 @@ import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { apart } from '../conformance/tasks/apart.ts'
 import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
 import { type Contents, faultsOf, locationsOf } from './census.ts'
-import { hear, scriptOf } from './monitor.ts'
+import { commandsDuring, scriptOf } from './monitor.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 import { STREAM, TASK, World } from './world.ts'
@@ -637,7 +637,7 @@ onRedis('a key of the wrong type', () => {
   async function course({ run }: Operation): Promise<Course> {
     const w = await world()
     const begin = await w.contents()
-    const heard = await hear(w.redis, async () => expect(await run(w)).toBe(''))
+    const heard = await commandsDuring(w.redis, async () => expect(await run(w)).toBe(''))
     const end = await w.contents()
     expect(faultsOf(end)).toEqual([])
     await w.close()

@@ -252,9 +252,10 @@ test('what can not be deferred or ended is refused, with the reason', async () =
   await expect(tasks.finish(jid, () => 'r-7')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   await expect((tasks.fail as (jid: string) => Promise<unknown>).call(tasks, jid)).rejects.toMatchObject({
     code: 'INVALID_OPTION',
-    message: 'tasks.fail: the message, which says why the row failed, must be a string (got undefined)',
+    message: 'tasks.fail: message must be a string that says why the row failed (got undefined)',
   })
   await expect(tasks.fail(jid, 5 as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  await expect(tasks.fail(jid, '')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   await expect(tasks.fail(jid, 'x', '')).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   const open = await t.hq.tasks.create(
     t.hq.job('Elsewhere', async () => {}),

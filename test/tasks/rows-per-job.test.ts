@@ -288,7 +288,7 @@ test('a row that already runs again is left out of an old call, and the others r
   const calls: number[][] = []
   const Rows = hq.job('Rows', async (_, rows: number[]) => void calls.push(rows))
   const task = await hq.tasks.create(Rows, ten.slice(0, 4), { rowsPerJob: 4, keepArgs: 'all' })
-  // Somebody put the call among the dead; one of its rows is put back to work.
+  // An operator put the call among the dead; one of its rows is put back to work.
   const [text = ''] = await hq.store.jobs.peek('default', 0, 1)
   const dead = { to: 'dead', text, score: 1 } as const
   for await (const job of hq.queue('default')) await job.delete()

@@ -108,7 +108,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     await asked.atLeast(1)
     const waiting = await t.redis('ZRANGE', 'schedule', 0, -1)
     expect(waiting.map((text) => JSON.parse(text).jid)).toContain('slow')
-    // Somebody else moves it meanwhile, as Ruby's poller would.
+    // Another program moves it meanwhile, as Ruby's poller would.
     const moved = other.hq.scheduled.find('slow').then((entry) => entry?.addToQueue())
     await asked.atLeast(2)
     open()

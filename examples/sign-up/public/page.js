@@ -68,7 +68,7 @@ function show(status) {
 
 let asked
 
-/** The rows that were refused, with their reasons; those that somebody is correcting stay as they are. */
+/** The rows that were refused, with their reasons; those that a person is correcting stay as they are. */
 async function showRefused({ id, run, counts }) {
   const now = `${id} ${run} ${counts.failed + counts.error}`
   if (asked === now) return

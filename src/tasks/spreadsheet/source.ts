@@ -77,7 +77,7 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array, void, void> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES)
 }
 
-// A stream on which somebody called setEncoding() yields strings.
+// A stream on which the app called setEncoding() yields strings.
 function asBytes(chunk: Uint8Array | string): Uint8Array {
   return typeof chunk === 'string' ? Buffer.from(chunk) : chunk
 }

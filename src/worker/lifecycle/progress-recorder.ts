@@ -1,4 +1,4 @@
-/** Records the progress that running jobs report, as events, while somebody reads events. */
+/** Records the progress that running jobs report, as events, while a process reads events. */
 
 import { Periodic } from '../background-service.ts'
 import type { Engine } from '../engine.ts'

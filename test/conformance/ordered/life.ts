@@ -281,7 +281,7 @@ class Life {
     )
   }
 
-  /** Somebody settles what was settled, or what it lost, perhaps as somebody else. */
+  /** An owner settles what was settled, or what it lost, perhaps as another owner. */
   async late(): Promise<void> {
     const again = this.gone.filter(({ held }) => this.model.running.has(held.id))
     const some = again.length > 0 && this.dice(3) > 0 ? again : this.gone

@@ -217,7 +217,7 @@ export async function argsIn(t: Bench, queue = 'q'): Promise<unknown[]> {
   return (await t.waiting(queue)).map((text) => payloadOf({ text }).args)
 }
 
-/** A reason as somebody gives it. */
+/** A reason as a person gives it. */
 export const REASON: Message = { at: NOW, code: 'told', params: { by: 'žák', n: 1.5 } }
 
 /** Reads all idle tasks in pages of `limit`. */

@@ -92,7 +92,7 @@ export class OrderedQueues implements Partial<OrderedStore> {
     while ((await this.run(queue, lua.orderedIndexNames, allShards, [NAMED_AT_ONCE])) === 0);
   }
 
-  /** Removes a deleted queue from the list, unless somebody has created it again since. */
+  /** Removes a deleted queue from the list, unless a process has created it again since. */
   async unlist(queue: string): Promise<void> {
     const { keys } = this.server
     await this.server.call((client) => client.srem(keys.orderedQueues, queue))
