@@ -6,6 +6,8 @@ import { ru } from './ru.ts'
 import { zh } from './zh.ts'
 
 type Table = Record<string, Phrase>
+/** The files of English: each exports the texts of a page. */
+const pages = import.meta.glob<Record<string, Table>>('./en/*.ts', { eager: true })
 const NUMBERS = Array.from({ length: 200 }, (_, n) => n)
 const TABLES: Record<string, Record<string, Table>> = { 'the dashboard': { en, zh, ru }, "the submitter's page": TEXTS }
 
@@ -54,4 +56,10 @@ test('Chinese has one word for jobs and another one for tasks', () => {
     if (/\bjobs?\b/i.test(english) && !/\btasks?\b/i.test(english)) expect(chinese, word).not.toContain('任务')
     if (/\btasks?\b/i.test(english) && !/\bjobs?\b/i.test(english)) expect(chinese, word).not.toContain('作业')
   }
+})
+
+test('no two pages have a text of the same name', () => {
+  const names = Object.values(pages).flatMap((page) => Object.values(page).flatMap((texts) => Object.keys(texts)))
+  expect(names.filter((name, i) => names.indexOf(name) < i)).toEqual([])
+  expect(names.sort()).toEqual(Object.keys(en).sort())
 })

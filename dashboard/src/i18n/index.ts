@@ -1,4 +1,4 @@
-/** The texts of the dashboard in the language of the viewer. Each language is one file. */
+/** The texts of the dashboard in the language of the viewer. Each language is a folder with a file for each page. */
 
 import { signal } from '@preact/signals'
 import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/i18n/phrase.js'
@@ -7,6 +7,8 @@ import { en } from './en.ts'
 export { LANGUAGES, type Language, type Phrase }
 export type Word = keyof typeof en
 export type Texts = Record<Word, Phrase>
+/** The texts of a page that has these in English. */
+export type TextsOf<English> = Record<keyof English, Phrase>
 
 const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Texts>> = {
   zh: async () => (await import('./zh.ts')).zh,

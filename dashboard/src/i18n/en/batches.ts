@@ -1,0 +1,36 @@
+/** The texts of batches in English. */
+
+import type { Phrase } from '../index.ts'
+
+export const batches = {
+  'batches.title': 'Batches',
+  'batches.none': 'No batch',
+  'batches.noneWhat': 'A batch is a group of jobs with callbacks at their end:',
+  'batches.batch': 'Batch',
+  'batches.total': 'Jobs',
+  'batches.pending': 'Pending',
+  'batches.succeeded': 'Succeeded',
+  'batches.dead': 'Dead',
+  'batches.failed': 'Failed',
+  'batches.created': 'Created',
+  'batches.waits': 'a job waits for it',
+  'batches.cancel': 'Cancel',
+  'batches.cancelled': 'The pending jobs of batch {bid} are cancelled',
+  'batches.state.running': 'running',
+  'batches.state.succeeded': 'succeeded',
+  'batches.state.dead': 'has dead jobs',
+  'batches.state.failed': 'failed',
+  'batches.parent': 'in another batch',
+  'batches.callbacks': 'Callbacks',
+  'batches.callback': 'Callback',
+  'batches.job': 'Job',
+  'batches.pushed': 'Pushed',
+  'batches.members': 'Open jobs',
+  'batches.noMembers': 'No job is open',
+  'batches.memberState': 'State',
+  'batches.nested': 'nested batch',
+  'batches.flow': 'waits for its children',
+  'batches.member.waiting': 'waiting',
+  'batches.member.retrying': 'will be retried',
+  'batches.member.dead': 'dead',
+} satisfies Record<string, Phrase>

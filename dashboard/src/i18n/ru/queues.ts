@@ -1,0 +1,65 @@
+/** The texts of queues in Russian. */
+
+import type { queues as english } from '../en/queues.ts'
+import type { TextsOf } from '../index.ts'
+
+export const queues: TextsOf<typeof english> = {
+  'queues.name': 'Очередь',
+  'queues.size': 'Размер',
+  'queues.backlog': 'В задачах',
+  'queues.limited': {
+    one: '{n} ждёт места в лимите',
+    few: '{n} ждут места в лимите',
+    many: '{n} ждут места в лимите',
+    other: '{n} ждут места в лимите',
+  },
+  'queues.oldest': 'Старейшее ждёт',
+  'queues.grows': 'растёт на {n} в минуту',
+  'queues.emptyIn': 'пуста примерно через {time}',
+  'queues.slots': 'Места',
+  'queues.search': 'Имя очереди',
+  'queues.waiting': {
+    one: 'ждёт {n} задание',
+    few: 'ждут {n} задания',
+    many: 'ждут {n} заданий',
+    other: 'ждут {n} задания',
+  },
+  'queues.backlogOfTasks': 'ждут в задачах: {n}',
+  'queues.paused': 'на паузе',
+  'queues.unserved': 'никто не обслуживает',
+  'queues.pause': 'Пауза',
+  'queues.resume': 'Продолжить',
+  'queues.clear': 'Очистить…',
+  'queues.didPause': '{name} на паузе: что в работе, то идёт дальше',
+  'queues.didResume': '{name} работает дальше',
+  'queues.ignored': 'На паузе, но эти процессы Sidekiq пауз не знают: {who}',
+  'queues.clearTitle': {
+    one: 'Удалить {n} задание?',
+    few: 'Удалить {n} задания?',
+    many: 'Удалить {n} заданий?',
+    other: 'Удалить {n} задания?',
+  },
+  'queues.clearBody': 'Всё, что ждёт в очереди {name}. Эти задания не выполнятся; отменить это нельзя.',
+  'queues.clearAct': {
+    one: 'Удалить {n} задание',
+    few: 'Удалить {n} задания',
+    many: 'Удалить {n} заданий',
+    other: 'Удалить {n} задания',
+  },
+  'queues.cleared': {
+    one: 'Удалено {n} задание из {name}',
+    few: 'Удалены {n} задания из {name}',
+    many: 'Удалено {n} заданий из {name}',
+    other: 'Удалены {n} задания из {name}',
+  },
+  'queues.searchJobs': 'Класс, jid или аргумент',
+  'queues.jobs': 'Ждущие задания',
+  'queues.empty': 'Никто не ждёт',
+  'queues.emptyWhat': 'Пока есть свободные места, новое берут сразу.',
+  'queues.servedBy': 'Обслуживают',
+  'queues.delete': 'Удалить задание',
+  'queues.deleteAsk': 'Удалить…',
+  'queues.deleteTitle': 'Удалить это {class}?',
+  'queues.deleteBody': 'Оно не выполнится. Отменить это нельзя.',
+  'queues.deleted': 'Задание удалено',
+}

@@ -1,0 +1,40 @@
+/** The texts of queues in Chinese. */
+
+import type { queues as english } from '../en/queues.ts'
+import type { TextsOf } from '../index.ts'
+
+export const queues: TextsOf<typeof english> = {
+  'queues.name': '队列',
+  'queues.size': '大小',
+  'queues.backlog': '积压',
+  'queues.limited': { other: '{n} 个在等待限额空位' },
+  'queues.oldest': '最久等待',
+  'queues.grows': '每分钟增加 {n} 个',
+  'queues.emptyIn': '约 {time} 后清空',
+  'queues.slots': '槽位',
+  'queues.search': '队列名称',
+  'queues.waiting': { other: '{n} 个作业在等待' },
+  'queues.backlogOfTasks': '任务积压 {n} 行',
+  'queues.paused': '已暂停',
+  'queues.unserved': '无人处理',
+  'queues.pause': '暂停',
+  'queues.resume': '继续',
+  'queues.clear': '清空…',
+  'queues.didPause': '{name} 已暂停：正在执行的继续',
+  'queues.didResume': '{name} 已继续',
+  'queues.ignored': '已暂停，但以下 Sidekiq 进程不支持暂停：{who}',
+  'queues.clearTitle': { other: '删除 {n} 个作业？' },
+  'queues.clearBody': '队列 {name} 中等待的全部作业。它们将不会运行，且无法撤销。',
+  'queues.clearAct': { other: '删除 {n} 个作业' },
+  'queues.cleared': { other: '已删除 {name} 的 {n} 个作业' },
+  'queues.searchJobs': '类名、jid 或参数',
+  'queues.jobs': '等待中的作业',
+  'queues.empty': '没有等待的作业',
+  'queues.emptyWhat': '有空闲工作进程时，新作业会立即被取走。',
+  'queues.servedBy': '处理进程',
+  'queues.delete': '删除作业',
+  'queues.deleteAsk': '删除…',
+  'queues.deleteTitle': '删除此 {class}？',
+  'queues.deleteBody': '它将不会运行，且无法撤销。',
+  'queues.deleted': '作业已删除',
+}
