@@ -2,7 +2,7 @@
 
 import { stringifyJson } from '../job/json.ts'
 import { count } from '../job/plural.ts'
-import { io } from './io.ts'
+import { io, tableWidth } from './io.ts'
 
 export { count, plural } from '../job/plural.ts'
 
@@ -31,19 +31,62 @@ export interface Column<Row> {
   of: (row: Row) => string
   /** Align to the right, for numbers. */
   right?: boolean
+  /** Whether its cells are cut when the table is wider than the terminal. */
+  flexible?: boolean
 }
 
-/** @param none the text without rows */
+/** A flexible column keeps at least this many characters. */
+const NARROWEST = 10
+
+/**
+ * Formats rows below the titles. After `fitTables`, a table that is wider than the terminal is cut: its flexible columns
+ * first, the widest first, and then the ends of its lines.
+ * @param none the text without rows
+ */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], none = ''): string {
   if (rows.length === 0) return none
   const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ of }) => plain(of(row))))]
-  const widths = columns.map((_, i) => Math.max(...lines.map((line) => width(line[i] as string))))
+  const widest = columns.map((_, i) => lines.reduce((most, line) => Math.max(most, width(line[i] as string)), 0))
+  const most = tableWidth()
+  const widths = narrowed(widest, columns, most)
   return lines
     .map((line) => {
-      const cells = line.map((cell, i) => padded(cell, widths[i] as number, columns[i]?.right))
-      return cells.join('  ').trimEnd()
+      const cells = line.map((cell, i) => {
+        const to = widths[i] as number
+        return padded(cut(cell, to), to, columns[i]?.right)
+      })
+      return cut(cells.join('  ').trimEnd(), most)
     })
     .join('\n')
+}
+
+/** Returns the widths of the columns of a table that is at most `most` wide, as far as its flexible columns allow. */
+function narrowed<Row>(widest: readonly number[], columns: readonly Column<Row>[], most: number): number[] {
+  const widths = [...widest]
+  let excess = widths.reduce((sum, one) => sum + one, 2 * (widths.length - 1)) - most
+  while (excess > 0) {
+    const flexible = widths.flatMap((one, i) => (columns[i]?.flexible && one > NARROWEST ? [i] : []))
+    const [first, second] = flexible.sort((a, b) => (widths[b] as number) - (widths[a] as number))
+    if (first === undefined) break
+    const now = widths[first] as number
+    const next = Math.max(second === undefined ? 0 : (widths[second] as number) - 1, NARROWEST, now - excess)
+    widths[first] = next
+    excess -= now - next
+  }
+  return widths
+}
+
+/** Cuts a text to so many columns of the screen. */
+function cut(text: string, to: number): string {
+  if (width(text) <= to) return text
+  let shown = ''
+  let used = 0
+  for (const character of text) {
+    used += width(character)
+    if (used >= to) break
+    shown += character
+  }
+  return `${shown}…`
 }
 
 /** Formats labels and values as two columns. */

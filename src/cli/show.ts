@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Highkiq } from '../index.ts'
-import { io } from './io.ts'
+import { fitTables, io } from './io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from './open-app.ts'
 import { print, printJson } from './output.ts'
 import { onInterrupt } from './terminal.ts'
@@ -13,11 +13,13 @@ const CLEAR = '\x1b[H\x1b[2J\x1b[3J'
 
 export interface ShowOptions extends AppOptions {
   watch?: boolean
+  wide?: boolean
 }
 
 export function withShowOptions(command: Command): Command {
   return withAppOptions(command)
     .option('--json', 'as JSON')
+    .option('--wide', 'do not cut tables to the width of the terminal; what is not printed to a terminal is never cut')
     .option('--watch', 'repeat every second until Ctrl-C (with --json one line each time)')
 }
 
@@ -27,6 +29,7 @@ export interface View<T> {
 }
 
 export function show<T>(options: ShowOptions, { get, text }: View<T>): Promise<void> {
+  if (!options.wide) fitTables()
   return withExistingStore(options, async (hq) => {
     const once = async () => {
       const value = await get(hq)

@@ -15,7 +15,7 @@ const COLUMNS: Column<Batch>[] = [
   { title: 'DEAD', of: ({ dead }) => count(dead), right: true },
   { title: 'FAILED', of: ({ failed }) => count(failed), right: true },
   { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
-  { title: 'DESCRIPTION', of: ({ description }) => plain(description ?? '') },
+  { title: 'DESCRIPTION', of: ({ description }) => plain(description ?? ''), flexible: true },
 ]
 
 export function register(program: Command): void {

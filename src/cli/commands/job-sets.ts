@@ -9,20 +9,21 @@ import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 
-const CHARACTERS = 60
-
-const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
-
 /** Columns of every job set. */
 const JID: Column<SetEntry> = { title: 'JID', of: ({ jid }) => jid }
 const JOB: Column<SetEntry>[] = [
   { title: 'QUEUE', of: ({ queue, priority }) => (priority > 0 ? `${queue} (${priority})` : queue) },
   { title: 'JOB', of: ({ displayClass }) => displayClass },
-  { title: 'ARGUMENTS', of: ({ displayArgs }) => cut(displayArgs.map((one) => stringifyJson(one)).join(', ')) },
+  {
+    title: 'ARGUMENTS',
+    of: ({ displayArgs }) => displayArgs.map((one) => stringifyJson(one)).join(', '),
+    flexible: true,
+  },
 ]
 const ERROR: Column<SetEntry> = {
   title: 'ERROR',
-  of: ({ errorClass, errorMessage }) => cut([errorClass, errorMessage].filter((one) => one !== null).join(': ')),
+  of: ({ errorClass, errorMessage }) => [errorClass, errorMessage].filter((one) => one !== null).join(': '),
+  flexible: true,
 }
 
 interface SetAction {
@@ -183,11 +184,11 @@ const SETS: Record<string, SetCommand> = {
     noun: 'retry',
     set: (hq) => hq.retries,
     columns: [
+      JID,
       { title: 'NEXT RETRY', of: ({ at }) => time(at) },
       { title: 'RETRIES', of: ({ retryCount }) => String(retryCount ?? ''), right: true },
       ...JOB,
       ERROR,
-      JID,
     ],
     desc: false,
     actions: { retry: RETRY, kill: KILL, delete: DELETE },
@@ -196,7 +197,7 @@ const SETS: Record<string, SetCommand> = {
     description: 'jobs that run later, next due first',
     noun: 'scheduled',
     set: (hq) => hq.scheduled,
-    columns: [{ title: 'WHEN', of: ({ at }) => time(at) }, ...JOB, JID],
+    columns: [JID, { title: 'WHEN', of: ({ at }) => time(at) }, ...JOB],
     desc: false,
     actions: { enqueue: ENQUEUE, kill: KILL, delete: DELETE },
   },
@@ -204,7 +205,7 @@ const SETS: Record<string, SetCommand> = {
     description: 'jobs that used up their retries, newest first',
     noun: 'dead',
     set: (hq) => hq.dead,
-    columns: [{ title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR, JID],
+    columns: [JID, { title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR],
     desc: true,
     actions: { retry: RETRY, delete: DELETE },
   },
@@ -213,10 +214,10 @@ const SETS: Record<string, SetCommand> = {
     noun: 'finished',
     set: (hq) => hq.finished,
     columns: [
+      JID,
       { title: 'FINISHED', of: ({ at }) => time(at) },
       ...JOB,
-      { title: 'RESULT', of: ({ result }) => (result === undefined ? '' : cut(stringifyJson(result))) },
-      JID,
+      { title: 'RESULT', of: ({ result }) => (result === undefined ? '' : stringifyJson(result)), flexible: true },
     ],
     desc: true,
     actions: { enqueue: ENQUEUE, delete: DELETE },

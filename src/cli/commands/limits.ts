@@ -8,7 +8,7 @@ import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 const COLUMNS: Column<LimitInfo>[] = [
   { title: 'LIMIT', of: limitName },
-  { title: 'KEY', of: ({ key }) => key ?? '' },
+  { title: 'KEY', of: ({ key }) => key ?? '', flexible: true },
   { title: 'USED', of: ({ used, concurrency }) => (concurrency === null ? '' : count(used)), right: true },
   { title: 'MAX', of: ({ concurrency }) => (concurrency === null ? '' : count(concurrency)), right: true },
   {

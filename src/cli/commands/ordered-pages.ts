@@ -3,11 +3,11 @@
 import { type Command, Option } from 'commander'
 import type { DeadId, OrderedQueue, ScoredValue, WaitingId } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
-import { type Column, count, print, printJson, table, time } from '../output.ts'
+import { type Column, count, table, time } from '../output.ts'
+import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { wholeNumber } from '../usage.ts'
 
-interface PageOptions extends AppOptions {
+interface PageOptions extends ShowOptions {
   by: string
   desc?: boolean
   from?: string
@@ -40,29 +40,28 @@ interface Page<Item> {
 }
 
 function page<Item>(ordered: Command, name: string, sorts: string[], { description, get, columns, none }: Page<Item>) {
-  withAppOptions(ordered.command(name).description(description))
+  withShowOptions(ordered.command(name).description(description))
     .argument('<name>', 'name of the ordered queue')
     .addOption(new Option('--by <what>', 'sort by').choices(sorts).default(sorts[0]))
     .option('--desc', 'sort in descending order')
     .option('--from <value>', 'start at this value: an id, seconds since 1970, or a number of retries')
     .option('--limit <n>', 'show at most n ids', wholeNumber, 20)
-    .option('--json', 'as JSON')
     .addHelpText('after', `\nExamples:\n  highkiq ordered ${name} SyncUser --by id --from 17\n`)
     .action((queueName: string, { by, desc = false, from, limit, ...options }: PageOptions) =>
-      withExistingStore(options, async (hq) => {
-        const queue = await hq.ordered(queueName).known()
-        const { items, next } = await get(queue, { by, desc, limit, ...(from === undefined ? {} : { from }) })
-        if (options.json) printJson({ items, next })
-        else print(table(columns, items, none) + (next === null ? '' : '\n… and more; use --limit and --from'))
+      show(options, {
+        get: async (hq) => {
+          const queue = await hq.ordered(queueName).known()
+          const { items, next } = await get(queue, { by, desc, limit, ...(from === undefined ? {} : { from }) })
+          return { items, next }
+        },
+        text: ({ items, next }) =>
+          table(columns, items, none) + (next === null ? '' : '\n… and more; use --limit and --from'),
       }),
     )
 }
 
-const PAYLOADS = 60
-
 function payloadsOf(payloads: readonly ScoredValue[]): string {
-  const text = payloads.map(({ payload, score }) => `${stringifyJson(payload)}@${score}`).join(' ')
-  return text.length > PAYLOADS ? `${text.slice(0, PAYLOADS)}…` : text
+  return payloads.map(({ payload, score }) => `${stringifyJson(payload)}@${score}`).join(' ')
 }
 
 const WAITING: Column<WaitingId>[] = [
@@ -70,14 +69,14 @@ const WAITING: Column<WaitingId>[] = [
   { title: 'DUE', of: ({ performIn }) => time(new Date(performIn * 1000)) },
   { title: 'RETRIES', of: ({ retryCount }) => String(Math.max(retryCount + 1, 0)), right: true },
   { title: 'PAYLOADS', of: ({ size }) => count(size), right: true },
-  { title: '', of: ({ payloads }) => payloadsOf(payloads) },
-  { title: 'ERROR', of: ({ error }) => error ?? '' },
+  { title: '', of: ({ payloads }) => payloadsOf(payloads), flexible: true },
+  { title: 'ERROR', of: ({ error }) => error ?? '', flexible: true },
 ]
 
 const DEAD: Column<DeadId>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'DIED', of: ({ updatedAt }) => time(new Date(updatedAt * 1000)) },
   { title: 'TIMES', of: ({ deaths }) => count(deaths), right: true },
-  { title: '', of: ({ payloads }) => payloadsOf(payloads) },
-  { title: 'ERROR', of: ({ error }) => error ?? '' },
+  { title: '', of: ({ payloads }) => payloadsOf(payloads), flexible: true },
+  { title: 'ERROR', of: ({ error }) => error ?? '', flexible: true },
 ]

@@ -20,7 +20,7 @@ function slotsOf({ concurrency, orderedConcurrency: ordered }: Process): string 
 const COLUMNS: Column<Process>[] = [
   { title: 'IDENTITY', of: ({ identity }) => identity },
   { title: 'TAG', of: ({ tag }) => tag },
-  { title: 'QUEUES', of: ({ queues }) => queues.join(' ') },
+  { title: 'QUEUES', of: ({ queues }) => queues.join(' '), flexible: true },
   { title: 'BUSY', of: (process) => `${count(process.busy)} of ${slotsOf(process)}`, right: true },
   { title: 'MEMORY', of: ({ rss }) => `${count(Math.round(rss / 1024))} MB`, right: true },
   { title: 'RUNS FOR', of: ({ startedAt }) => since(startedAt), right: true },

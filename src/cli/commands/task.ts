@@ -10,8 +10,9 @@ import { jobsFiles } from '../config/jobs-file.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
-import { type Column, count, print, printJson, printResult, table, time } from '../output.ts'
+import { type Column, count, print, printJson, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
+import { type ShowOptions as ListShowOptions, show as showList, withShowOptions } from '../show.ts'
 import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { someOf, wholeNumber } from '../usage.ts'
@@ -23,8 +24,10 @@ import { registerEnds } from './task-row.ts'
 const PAGE = 100
 
 export function register(program: Command): void {
+  // Another word for `highkiq task list`.
+  registerList(program.command('tasks'), 'tasks')
   const task = program.command('task').description('show tracked tasks, their rows and why rows failed; change them')
-  registerList(task)
+  registerList(task.command('list'), 'task list')
   registerShow(task)
   registerEvents(task)
   registerFiles(task)
@@ -35,22 +38,23 @@ export function register(program: Command): void {
 
 // ------------------------------------------------------------------------------------------------------------ list
 
-interface ListCommandOptions extends AppOptions {
+interface ListCommandOptions extends ListShowOptions {
   state?: TaskState
   job?: string
   meta?: Record<string, string>
   limit: number
 }
 
-function registerList(task: Command): void {
-  withAppOptions(task.command('list').description('list tasks, newest first'))
+function registerList(command: Command, words: string): void {
+  withShowOptions(command.description('list tracked tasks, newest first'))
     .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
     .option('--job <name>', 'only tasks of this job')
     .option('--meta <name=value>', 'only tasks with this value in their meta; may be repeated', metaOf)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExamples:\n  highkiq task list\n  highkiq task list --state running --json\n')
-    .action((options: ListCommandOptions) => withExistingStore(options, (hq) => list(hq, options)))
+    .addHelpText('after', `\nExamples:\n  highkiq ${words}\n  highkiq ${words} --state running --watch\n`)
+    .action((options: ListCommandOptions) =>
+      showList(options, { get: (hq) => list(hq, options), text: (tasks) => table(COLUMNS, tasks, 'no tasks') }),
+    )
 }
 
 function metaOf(text: string, before: Record<string, string> = {}): Record<string, string> {
@@ -61,8 +65,8 @@ function metaOf(text: string, before: Record<string, string> = {}): Record<strin
 
 const COLUMNS: Column<TaskStatus>[] = [
   { title: 'ID', of: ({ id }) => id },
-  { title: 'NAME', of: ({ name }) => name },
-  { title: 'JOB', of: ({ job }) => job },
+  { title: 'NAME', of: ({ name }) => name, flexible: true },
+  { title: 'JOB', of: ({ job }) => job, flexible: true },
   { title: 'STATE', of: ({ state }) => state },
   { title: 'ROWS', of: ({ total }) => count(total), right: true },
   { title: 'ENDED', of: (status) => count(endedOf(status.counts)), right: true },
@@ -70,7 +74,7 @@ const COLUMNS: Column<TaskStatus>[] = [
   { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
 ]
 
-async function list(hq: Highkiq, { state, job, meta, limit, json }: ListCommandOptions): Promise<void> {
+async function list(hq: Highkiq, { state, job, meta, limit }: ListCommandOptions): Promise<TaskStatus[]> {
   const found: TaskStatus[] = []
   let cursor: string | null = null
   do {
@@ -78,8 +82,7 @@ async function list(hq: Highkiq, { state, job, meta, limit, json }: ListCommandO
     found.push(...page.items)
     cursor = page.next
   } while (cursor !== null && found.length < limit)
-  const shown = found.slice(0, limit)
-  printResult(json, shown, table(COLUMNS, shown, 'no tasks'))
+  return found.slice(0, limit)
 }
 
 // ------------------------------------------------------------------------------------------------------------ show
