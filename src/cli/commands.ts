@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import * as batches from './commands/batches.ts'
 import * as bench from './commands/bench.ts'
 import * as cancel from './commands/cancel.ts'
+import * as completion from './commands/completion.ts'
 import * as cron from './commands/cron.ts'
 import * as demo from './commands/demo.ts'
 import * as deploy from './commands/deploy.ts'
@@ -53,6 +54,7 @@ const GROUPS = {
     locks.register,
     deploy.register,
   ],
+  'Help:': [completion.register],
 }
 
 export function registerAll(program: Command): void {
