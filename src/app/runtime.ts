@@ -41,6 +41,7 @@ import { jobLogOf } from '../worker/job-log.ts'
 import { FinishedTrimmer } from '../worker/lifecycle/finished-trimmer.ts'
 import { startChecks } from '../worker/lifecycle/start-checks.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
+import { maintenanceLock } from '../worker/maintenance.ts'
 import { isSplitter, type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { limitsOf } from '../worker/run/limit.ts'
@@ -332,10 +333,19 @@ export class Runtime implements AppPort {
     const clock = new CronClock(this, this.crons.entries, { pollSeconds, leaseSeconds })
     const clocks = this.setup.isDraining ? [] : [clock]
     const metrics = new MetricsFlusher(report, () => this.#collector.flush(store, now))
-    const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds })
-    const batches = new BatchMaintenance(this.#cancellerOf(engine), { everySeconds: pollSeconds })
+    const lock = maintenanceLock(engine, leaseSeconds)
+    const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds, lock })
+    const batches = new BatchMaintenance(this.#cancellerOf(engine), { everySeconds: pollSeconds, lock })
     const trimmers = engine.finished ? [new FinishedTrimmer(engine, engine.finished)] : []
-    return [startChecks(engine), metrics, ...clocks, maintenance, batches, new OrphanedLocks(engine), ...trimmers]
+    return [
+      startChecks(engine),
+      metrics,
+      ...clocks,
+      maintenance,
+      batches,
+      new OrphanedLocks(engine, { lock }),
+      ...trimmers,
+    ]
   }
 
   /** The executor of the ordered queues, if the app defines any. */

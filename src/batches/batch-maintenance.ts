@@ -10,6 +10,7 @@
 import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { isBid, readPayload } from '../job/payload.ts'
 import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
+import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
@@ -48,11 +49,11 @@ export class BatchMaintenance extends Maintenance {
 
   constructor(
     app: Canceller & Pick<Engine, 'report'>,
-    options: { everySeconds: number; lostAfterMs?: number; walkingPart?: number },
+    options: { everySeconds: number; lostAfterMs?: number; walkingPart?: number; lock?: LeaderLock },
   ) {
-    const { everySeconds, lostAfterMs = LOST_AFTER_MS, walkingPart } = options
+    const { everySeconds, lostAfterMs = LOST_AFTER_MS, walkingPart, ...rest } = options
     const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
-    super(app, 'batches', { during: 'batch maintenance', everyMs })
+    super(app, { during: 'batch maintenance', everyMs, ...rest })
     this.#app = app
     this.#lostAfterMs = lostAfterMs
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)

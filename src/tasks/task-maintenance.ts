@@ -8,6 +8,7 @@ import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
+import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 import { OverdueRows } from './deferred.ts'
@@ -49,11 +50,11 @@ export class TaskMaintenance extends Maintenance {
    */
   constructor(
     app: Pick<Engine, 'store' | 'now' | 'report'>,
-    options: { everySeconds: number; idleMs?: number; walkingPart?: number },
+    options: { everySeconds: number; idleMs?: number; walkingPart?: number; lock?: LeaderLock },
   ) {
-    const { everySeconds, idleMs = IDLE_MS, walkingPart } = options
+    const { everySeconds, idleMs = IDLE_MS, walkingPart, ...rest } = options
     const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
-    super(app, 'tasks', { during: 'task maintenance', everyMs })
+    super(app, { during: 'task maintenance', everyMs, ...rest })
     this.#app = app
     this.#overdue = new OverdueRows(app)
     this.#idleMs = idleMs

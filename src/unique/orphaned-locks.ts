@@ -13,6 +13,7 @@ import { jobsInOrder } from '../inspect/walk.ts'
 import { readPayload } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'
 import type { UniqueLock } from '../store/contract.ts'
+import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
 import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 
@@ -35,10 +36,11 @@ export class OrphanedLocks extends Maintenance {
    */
   constructor(
     app: Pick<Engine, 'store' | 'now' | 'report'>,
-    { goneMs = GONE_MS, walkingPart }: { goneMs?: number; walkingPart?: number } = {},
+    options: { goneMs?: number; walkingPart?: number; lock?: LeaderLock } = {},
   ) {
+    const { goneMs = GONE_MS, walkingPart, ...rest } = options
     const during = 'releasing locks of jobs that are gone'
-    super(app, 'unique-locks', { during, everyMs: EVERY_MS, first: 'later' })
+    super(app, { during, everyMs: EVERY_MS, first: 'later', ...rest })
     this.#app = app
     this.#goneMs = goneMs
     this.#pace = new WalkPace(walkingPart)

@@ -3,9 +3,8 @@
 import type { Store } from '../store/contract.ts'
 import { LeaderLock, Periodic, type PeriodicOptions, type Report } from './background-service.ts'
 
-const LOCK_SECONDS = 60
-/** Milliseconds between two attempts to acquire or renew the lock. */
-const LOCK_RENEWAL_MS = 20_000
+/** The longest time for which the leader lock is held. */
+const LOCK_SECONDS = 15
 /** The largest part of the time that walks may take. */
 const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
@@ -13,10 +12,8 @@ const LONGEST_PAUSE_MS = 3_600_000
 export abstract class Maintenance extends Periodic {
   readonly #lock: LeaderLock
 
-  /** `name` is the name of the leader lock. */
-  constructor(app: { store: Store; report: Report }, name: string, options: Omit<PeriodicOptions, 'lock'>) {
-    const times = { seconds: LOCK_SECONDS, renewMs: LOCK_RENEWAL_MS, retryMs: LOCK_RENEWAL_MS }
-    const lock = new LeaderLock(() => app.store, name, times)
+  /** With `lock`, the maintenance of this worker has one leader lock together. */
+  constructor(app: { store: Store; report: Report }, { lock = maintenanceLock(app), ...options }: PeriodicOptions) {
     super(app.report, { ...options, lock })
     this.#lock = lock
   }
@@ -28,6 +25,15 @@ export abstract class Maintenance extends Periodic {
   protected async isLeader(): Promise<boolean> {
     return !this.isStopping && (await this.#lock.acquire())
   }
+}
+
+/**
+ * Returns the leader lock of one worker's maintenance. If its holder dies, another worker has it after one lease and a half. It
+ * is one lock for all services, so that a short one costs an idle worker no more calls.
+ */
+export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK_SECONDS): LeaderLock {
+  const seconds = Math.min(leaseSeconds, LOCK_SECONDS)
+  return new LeaderLock(() => store, 'maintenance', { seconds, renewMs: seconds * 500, retryMs: seconds * 500 })
 }
 
 /** Spaces walks through the store: the pause after a walk is a hundred times as long as the walk, and at most an hour. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench, Child, Heard, until } from './bench.ts'
+import { bench, Child, Heard, promptly, until } from './bench.ts'
 
 test('the jobs of a killed process run again on another worker, long before its lease ends, in their order, once', async () => {
   const t = bench()
@@ -29,6 +29,23 @@ test('the jobs of a killed process run again on another worker, long before its 
   expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
     { about: { jobs: 2 }, message: 'rescued jobs of a process that died' },
   ])
+})
+
+test('when the worker with the leader lock is killed, another one has its work after about a lease', async () => {
+  const t = bench()
+  const Later = t.hq.job('Later', () => {})
+  const batch = () => t.hq.batch({}, () => Later.performIn(1e6))
+  const brokenOff = async (bid: string) => {
+    await t.hq.store.batches.cancel(bid, t.clock.now())
+    await until(async () => (await t.hq.batches.get(bid))?.state === 'failed')
+  }
+  const [first, second] = [await batch(), await batch()]
+  const child = new Child(t.url)
+  await brokenOff(first)
+  await t.work({ leaseSeconds: 1 })
+  child.kill('SIGKILL')
+  await child.exited
+  await promptly(3, brokenOff(second))
 })
 
 test('after the third crash in a row the job is dead with the reason, and death handlers run', async () => {
