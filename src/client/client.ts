@@ -298,9 +298,13 @@ export class Client implements Pusher, PushPipe {
     return conflictOf(request, this.#options)
   }
 
+  isUnique(request: PushRequest): boolean {
+    return isUnique(request, this.#options)
+  }
+
   /** @throws INVALID_OPTION for a unique job, which `what` can't be */
   refuseUnique(request: PushRequest, what: string): void {
-    if (!isUnique(request, this.#options)) return
+    if (!this.isUnique(request)) return
     const name = request.wrapped ?? request.class
     const hint = `give ${name}.set({ unique: false }) instead`
     throw invalidOption(`${name}: ${what} can't be unique: ${hint}`, { option: 'unique', value: name, hint })

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError, hasCode, PushError } from '../job/errors.ts'
+import { noteExisting } from '../job/existing-push.ts'
 import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
@@ -164,7 +165,10 @@ export abstract class DirectTarget implements PushTarget {
     }
     const { destination } = prepared
     const refusal = mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
-    return refusal ? this.#resolve(pipe, request, prepared, refusal) : prepared.jid
+    if (!refusal) return prepared.jid
+    const jid = await this.#resolve(pipe, request, prepared, refusal)
+    if (jid !== prepared.jid) noteExisting(request)
+    return jid
   }
 
   /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */

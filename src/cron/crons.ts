@@ -58,7 +58,7 @@ export class Crons {
 
   /** Defines an entry of this app. @throws INVALID_OPTION, INVALID_ARGS, DUPLICATE_JOB */
   define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
-    const entry = entryOf(name, spec, job, options, this.#app.now())
+    const entry = entryOf(name, spec, job, options, this.#app)
     if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
     this.#checkJob(`cron ${name}`, job)
     const { args } = entry
@@ -131,7 +131,7 @@ export class Cron {
   /**
    * Pushes the job of the entry now, also while the entry is paused. Its ticks do not change.
    * @returns the job's id; of a unique job the id of the job that has its lock; null when client middleware stopped it
-   * @throws UNKNOWN_CRON; UNIQUE_CONFLICT with `onConflict: 'raise'`; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; errors of a push
+   * @throws UNKNOWN_CRON; UNIQUE_CONFLICT with `onConflict: 'raise'`; INVALID_OPTION for a unique job that another app defines; CRON_BUSY with `overlap: 'skip'` while the last run has not ended; errors of a push
    */
   async runNow(): Promise<string | null> {
     const { client, now } = this.#app
@@ -187,6 +187,11 @@ export class Cron {
     if (!shown?.args) {
       throw invalidOption(
         `cron ${this.name}: its arguments are made by the app that defines it: run it there (-r FILE)`,
+      )
+    }
+    if (shown.unique) {
+      throw invalidOption(
+        `cron ${this.name}: ${shown.job} is unique, and only the app that defines it knows its lock: run it there (-r FILE)`,
       )
     }
     return { name: this.name, args: shown.args, request: (args) => ({ class: shown.job, args }), shown }

@@ -1,5 +1,6 @@
 /** A cron entry as an app defines it, and as the store shows it to other processes. */
 
+import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
@@ -45,6 +46,8 @@ export interface Shown {
   args?: unknown[]
   missed: Missed
   overlap: Overlap
+  /** Whether the job is unique: only the app that defines it knows its lock. */
+  unique?: true
 }
 
 /** The part of an entry that is needed to push its job. */
@@ -73,13 +76,19 @@ const OPTIONS: Record<keyof CronOptions, OptionKind> = {
 const LONGEST_NAME = 200
 
 /** Checks the options and returns the entry. @throws INVALID_OPTION */
-export function entryOf(name: string, spec: string, job: Job<unknown[]>, options: CronOptions, now: number): Entry {
+export function entryOf(
+  name: string,
+  spec: string,
+  job: Job<unknown[]>,
+  options: CronOptions,
+  { client, now }: Pick<AppPort, 'client' | 'now'>,
+): Entry {
   checkName(name)
   const where = `cron ${name}`
   checkOptions(where, options, OPTIONS)
   const { args = [], timeZone = 'UTC', queue, priority, missed = 'once', overlap = 'allow' } = options
   const schedule = scheduleOf(where, spec, timeZone)
-  if (schedule.next(now) === null)
+  if (schedule.next(now()) === null)
     throw invalidOption(
       `${where}: ${JSON.stringify(spec)} never occurs: write a cron expression with a date that exists`,
     )
@@ -91,6 +100,7 @@ export function entryOf(name: string, spec: string, job: Job<unknown[]>, options
     ...(Array.isArray(args) && !isEncrypted(job) ? { args } : {}),
     missed,
     overlap,
+    ...(client.isUnique(job.request([])) ? { unique: true } : {}),
   }
   return { name, schedule, args, request: (made) => job.request(made), shown, text: stringifyJson(shown) }
 }

@@ -40,6 +40,17 @@ describe('wrong usage is exit code 2, and says what would be right', () => {
     expect(code).toBe(2)
   })
 
+  test('a push of a unique job that exists already says so', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': `${JOBS}hq.job('Once', { unique: true }, async () => {})\n` })
+    const push = ['enqueue', 'Once', '-r', 'jobs.mjs']
+    const first = await folder.run(push)
+    expect(first.stderr).toBe('')
+    const jid = first.stdout.trim()
+    const stderr = `highkiq: not pushed: job ${jid} has the lock of this unique job\n`
+    expect(await folder.run(push)).toMatchObject({ code: 0, stdout: `${jid}\n`, stderr })
+    expect(await folder.json(...push)).toEqual({ jid, existing: true })
+  })
+
   test('all commands are listed in groups', async () => {
     const { code, stdout } = await runHere(['--help'])
     expect(stdout).toMatch(/^Run and push:\n {2}work .*^Show:\n {2}stats /ms)

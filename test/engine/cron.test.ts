@@ -527,6 +527,11 @@ describe('a unique job', () => {
       `cron c: skipped, for job ${jid} has the lock of its unique job`,
     )
     expect(await t.hq.cron('c').runNow()).toBe(jid)
+    // Without the definition its lock is unknown.
+    await expect(t.another().hq.cron('c').runNow()).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: expect.stringContaining('cron c: Slow is unique, and only the app that defines it knows its lock'),
+    })
     await expect(t.hq.cron('raising').runNow()).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT', details: { jid } })
     expect(began.all).toHaveLength(1)
     began.all[0]?.()

@@ -150,17 +150,33 @@ test('a repeated request answers the job that has the lock of a refused one, als
     call('POST', '/api/v1/jobs', { json, headers: { 'idempotency-key': key } })
   const once = { class: 'Once', args: [1] }
   const holder = await hq.push(once)
-  expect((await push(once, 'one')).body).toEqual({ jid: holder })
+  expect(await push(once, 'one')).toMatchObject({ status: 200, body: { jid: holder, existing: true } })
   const list = [{ class: 'Stopped', args: [] }, once, { class: 'Once', args: [2] }]
   const first = await push(list, 'two')
-  expect(first.body.jids).toEqual([null, holder, expect.any(String)])
+  expect(first).toMatchObject({ status: 201, body: { jids: [null, holder, expect.any(String)], existing: [1] } })
   expect(await hq.cancel(holder as string)).toBe('removed')
   const repeats = [await push(once, 'one'), await push(list, 'two')]
   expect(repeats.map(({ status, body }) => [status, body])).toEqual([
-    [200, { jid: holder }],
+    [200, { jid: holder, existing: true }],
     [200, first.body],
   ])
   expect(await hq.queue('default').size()).toBe(1)
+})
+
+test('a push of a unique job that another job holds up says that the job exists already', async () => {
+  const { call, hq } = api()
+  hq.job('Once', { unique: true }, async () => {})
+  const once = (n: number) => ({ class: 'Once', args: [n] })
+  const holder = await hq.push(once(1))
+  const post = (about: object) => call('POST', '/api/v1/jobs', about)
+  expect(await post({ json: once(1) })).toMatchObject({ status: 200, body: { jid: holder, existing: true } })
+  const { status, body } = await post({ json: once(2) })
+  expect([status, body]).toEqual([201, { jid: expect.any(String) }])
+  const both = [body.jid, expect.any(String), holder]
+  const list = [once(2), once(3), once(1)]
+  expect(await post({ json: list })).toMatchObject({ status: 201, body: { jids: both, existing: [0, 2] } })
+  expect(await post(lines(once(4), once(1)))).toMatchObject({ status: 201, body: { existing: [1] } })
+  expect(await hq.queue('default').size()).toBe(4)
 })
 
 test('a stream of lines is pushed while it is read, and a bad line is reported with its number and the pushed jobs', async () => {

@@ -3,6 +3,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
+import { isExisting } from '../../job/existing-push.ts'
 import { parseJson } from '../../job/json.ts'
 import { given, meantBy } from '../../job/options.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
@@ -49,7 +50,7 @@ export function register(program: Command): void {
 
 async function enqueue(name: string, args: string[], options: EnqueueOptions): Promise<void> {
   const found = options.require ? undefined : jobsFileOf('.')
-  const jid = await withApp(found ? { ...options, require: [found] } : options, (hq) => {
+  const { jid, existing } = await withApp(found ? { ...options, require: [found] } : options, async (hq) => {
     // With -r the name must be defined: one that the file does not define is probably mistyped.
     if (options.require) hq.jobNamed(name)
     else if (found && !hq[PROGRAM].definitionOf(name, '') && !hq[PROGRAM].isOrdered(name)) {
@@ -63,15 +64,17 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
       )
     }
     const at = options.at ?? options.in
-    return hq.push({
+    const push = {
       class: name,
       args: args.map(argument),
       ...given({ queue: options.queue, priority: options.priority }),
       ...(at === undefined ? {} : { at: dueAt(at, hq.now()) }),
-    })
+    }
+    return { jid: await hq.push(push), existing: isExisting(push) }
   })
   if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
-  printResult(options.json, { jid }, jid)
+  if (existing) io().stderr.write(`highkiq: not pushed: job ${jid} has the lock of this unique job\n`)
+  printResult(options.json, { jid, ...(existing ? { existing } : {}) }, jid)
 }
 
 function priority(text: string): number {

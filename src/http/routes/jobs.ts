@@ -7,6 +7,7 @@ import { ENDED_STATES } from '../../inspect/find.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { codeOf, HighkiqError, hasCode } from '../../job/errors.ts'
+import { isExisting } from '../../job/existing-push.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
@@ -32,7 +33,11 @@ export const JOB_ROUTES: Route[] = [
     body: jsonBody('NewJobs'),
     headers: KEY,
     answers: {
-      200: { description: 'The jobs that an earlier request with the same key pushed', content: PUSHED },
+      200: {
+        description:
+          'The jobs that an earlier request with the same key pushed, or the job that has the lock of a unique one',
+        content: PUSHED,
+      },
       201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
     },
     async run(call) {
@@ -82,23 +87,33 @@ async function pushBody({ hq, request, audit, server: { limits } }: Call): Promi
   const body = await readBody(request, limits.bodyBytes)
   const bodies = Array.isArray(body) ? body : [body]
   const isList = bodies === body
+  const found: number[] = []
   const push = async (some: unknown[]) => {
-    if (isList) return pushAll(hq, some, { pushed: [], first: 0, each: 'index' })
-    return Promise.all(some.map((one) => hq.push(pushOf(one))))
+    if (isList) return pushAll(hq, some, { pushed: [], existing: found, first: 0, each: 'index' })
+    return Promise.all(some.map((one) => pushOne(hq, pushOf(one), found)))
   }
-  const answer = (jids: (string | null)[], status: number) => {
-    audit({ count: bodies.length })
-    return json(isList ? { jids } : { jid: jids[0] }, status)
+  const answer = (jids: (string | null)[], existing: readonly number[], status: number) => {
+    const isExisting = existing.length > 0
+    audit({ count: bodies.length - existing.length })
+    if (isList) return json({ jids, ...(isExisting ? { existing } : {}) }, status)
+    return isExisting ? json({ jid: jids[0], existing: true }, 200) : json({ jid: jids[0] }, status)
   }
   const key = request.headers.get('idempotency-key')
-  if (key === null) return answer(await push(bodies), 201)
+  if (key === null) return answer(await push(bodies), found, 201)
   const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
-  const { jids, isNew } = await pushOnce(hq, key, stringifyJson(body), {
+  const { jids, existing, isNew } = await pushOnce(hq, key, stringifyJson(body), {
     jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
     push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
     signal: request.signal,
   })
-  return answer(jids, isNew ? 201 : 200)
+  return answer(jids, existing, isNew ? 201 : 200)
+}
+
+/** Pushes one job, and adds 0 to `existing` when another job has its lock. */
+async function pushOne(hq: Highkiq, push: Push, existing: number[]): Promise<string | null> {
+  const jid = await hq.push(push)
+  if (isExisting(push)) existing.push(0)
+  return jid
 }
 
 /** @throws INVALID_REQUEST */
@@ -119,6 +134,8 @@ export function secondsOf(at: unknown, name = 'at'): number {
 
 interface Progress {
   pushed: (string | null)[]
+  /** Gets the positions of the jobs that were not stored, because other jobs have their locks. */
+  existing: number[]
   /** The number of the first job among all. */
   first: number
   /** Names the thing that the number of a job counts. */
@@ -129,7 +146,11 @@ interface Progress {
  * Pushes all jobs in one step, or none when one of them is invalid.
  * @throws the error of the first job that fails, with its number and the pushed ids in `details`
  */
-async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: Progress): Promise<(string | null)[]> {
+async function pushAll(
+  hq: Highkiq,
+  bodies: unknown[],
+  { pushed, existing, first, each }: Progress,
+): Promise<(string | null)[]> {
   const failed = (thrown: unknown, i: number, done: (string | null)[]) => {
     const code = codeOf(thrown)
     if (!code) return thrown
@@ -147,6 +168,7 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { pushed, first, each }: 
   const answers = await Promise.allSettled(pushes.map((push) => hq.push(push)))
   const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   for (const [i, answer] of answers.entries()) if (answer.status === 'rejected') throw failed(answer.reason, i, done)
+  for (const [i, push] of pushes.entries()) if (isExisting(push)) existing.push(pushed.length + i)
   return done
 }
 
@@ -156,10 +178,11 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
     throw invalid("a stream of lines can't have an Idempotency-Key: give each job its own jid")
   }
   const jids: (string | null)[] = []
+  const existing: number[] = []
   let bodies: unknown[] = []
   let first = 1
   const flush = async (next: number) => {
-    const done = await pushAll(hq, bodies, { pushed: jids, first, each: 'line' })
+    const done = await pushAll(hq, bodies, { pushed: jids, existing, first, each: 'line' })
     for (const jid of done) jids.push(jid)
     bodies = []
     first = next
@@ -181,8 +204,8 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
     const { message, details } = thrown as HighkiqError
     throw new HighkiqError(code, message, { ...details, pushed: jids }, { cause: thrown })
   }
-  audit({ count: jids.length })
-  return json({ jids }, 201)
+  audit({ count: jids.length - existing.length })
+  return json({ jids, ...(existing.length > 0 ? { existing } : {}) }, 201)
 }
 
 // Reading ------------------------------------------------------------------------------------------------------

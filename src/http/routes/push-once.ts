@@ -41,16 +41,22 @@ export async function pushOnce(
   text: string,
   body: string,
   batch: Batch,
-): Promise<{ jids: (string | null)[]; isNew: boolean }> {
+): Promise<{ jids: (string | null)[]; existing: number[]; isNew: boolean }> {
   const { store } = hq
   const key = keyOf('jobs', text)
+  const found = (jids: (string | null)[], { ids }: Claim, isNew: boolean) => {
+    const own = ownJids(ids, batch)
+    return { jids, existing: jids.flatMap((jid, i) => (jid === null || jid === own[i] ? [] : [i])), isNew }
+  }
   const mine: Claim = { ids: randomUUID(), at: hq.now(), body: digest(body) }
   for (;;) {
     const there = await store.results.remember(key, write(mine), DAY)
-    if (there === null || there === write(mine)) return { jids: await pushed(hq, key, mine, batch), isNew: true }
+    if (there === null || there === write(mine)) {
+      return found(await pushed(hq, key, mine, batch), mine, true)
+    }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
-    if (claim.others) return { jids: storedJids(claim, claim.others, batch), isNew: false }
+    if (claim.others) return found(storedJids(claim, claim.others, batch), claim, false)
     if (hq.now() - claim.at < PATIENCE_MS) {
       await sleep(POLL_MS, undefined, { signal: batch.signal })
       continue
@@ -58,7 +64,7 @@ export async function pushOnce(
     // The other request died: push the jobs that are missing.
     const again: Claim = { ...claim, at: hq.now() }
     if ((await store.results.remember(key, write(again), DAY, there)) !== null) continue
-    return { jids: await pushed(hq, key, again, batch, true), isNew: false }
+    return found(await pushed(hq, key, again, batch, true), again, false)
   }
 }
 
@@ -66,10 +72,10 @@ async function pushed(
   hq: Highkiq,
   key: string,
   claim: Claim,
-  { jids: given, push }: Batch,
+  batch: Batch,
   mayBeThere = false,
 ): Promise<(string | null)[]> {
-  const jids = given.map((jid, i) => jid ?? jidOf(claim, i))
+  const jids = ownJids(claim.ids, batch)
   const missing = new Map<number, string>()
   for (const [i, jid] of jids.entries()) {
     if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
@@ -77,7 +83,7 @@ async function pushed(
   const answers: (string | null)[] = [...jids]
   const renewal = renewClaim(hq, key, claim)
   try {
-    for (const [n, answer] of (await push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
+    for (const [n, answer] of (await batch.push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
     claim = await renewal.end()
   } catch (thrown) {
     claim = await renewal.end()
@@ -115,10 +121,11 @@ function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Cl
   }
 }
 
-function storedJids(claim: Claim, others: NonNullable<Claim['others']>, { jids }: Batch): (string | null)[] {
-  return jids.map((jid, i) => (Object.hasOwn(others, i) ? (others[i] as string | null) : (jid ?? jidOf(claim, i))))
+function storedJids({ ids }: Claim, others: NonNullable<Claim['others']>, batch: Batch): (string | null)[] {
+  return ownJids(ids, batch).map((jid, i) => (Object.hasOwn(others, i) ? (others[i] as string | null) : jid))
 }
 
-function jidOf({ ids }: Claim, index: number): string {
-  return createHash('sha256').update(`${ids} ${index}`).digest('hex').slice(0, 24)
+/** Returns the jids of the jobs when each is stored. */
+function ownJids(ids: string, { jids }: Batch): string[] {
+  return jids.map((jid, i) => jid ?? createHash('sha256').update(`${ids} ${i}`).digest('hex').slice(0, 24))
 }

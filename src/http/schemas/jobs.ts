@@ -22,8 +22,20 @@ export const NewJob = s.described(
   }),
   'Other members are copied to the payload.',
 )
-export const Pushed = s.object({ jid: s.orNull(s.text) })
-export const AllPushed = s.object({ jids: s.list(s.orNull(s.text)) })
+export const Pushed = s.object({
+  jid: s.orNull(s.text),
+  existing: s.described(
+    s.optional(s.boolean),
+    'true: it is the jid of another job, which has the lock of this unique one',
+  ),
+})
+export const AllPushed = s.object({
+  jids: s.list(s.orNull(s.text)),
+  existing: s.described(
+    s.optional(s.list(s.count)),
+    'the positions in `jids` of other jobs, which have the locks of these unique ones',
+  ),
+})
 export const NewJobs = v.union([NewJob, s.list(NewJob)])
 export const PushedJobs = v.union([Pushed, AllPushed])
 

@@ -7,9 +7,10 @@
 
 local most, slotsOf, rateOf, waitingOf = number(), text(), text(), text()
 expect('zset', 'hash', 'zset')
+if redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return { '' } end
 if redis.call('EXISTS', KEYS[3]) == 0 then
   -- No job waits, so what another program has left in the counts is wrong.
-  if redis.call('EXISTS', KEYS[4]) == 1 then redis.call('UNLINK', KEYS[4]) end
+  redis.call('UNLINK', KEYS[4])
   return { '' }
 end
 removeNothing('ZREM', KEYS[3])
