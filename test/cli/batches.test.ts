@@ -22,3 +22,31 @@ test('highkiq batches lists batches, shows one, and cancels its jobs', async ({ 
   expect(await run('cancel', first)).toBe('2 jobs are cancelled\n')
   expect(await run('show', '0'.repeat(16))).toMatch(/no batch 0{16}/)
 })
+
+test('highkiq batches show names the dead jobs of a batch, with their errors', async ({ folder }) => {
+  const hq = new Highkiq({
+    url: `sqlite:${folder.at('highkiq.db')}`,
+    logger: { debug() {}, info() {}, warn() {}, error() {} },
+  })
+  const Fails = hq.job('Fails', { retry: 0 }, (_ctx, n: number) => {
+    throw new TypeError(`number ${n} is wrong`)
+  })
+  const bid = await hq.batch({}, () => Fails.performBulk(Array.from({ length: 12 }, (_, n): [number] => [n])))
+  await Fails.performAsync(99)
+  const worker = hq.worker({ queues: ['default'] })
+  await worker.start()
+  while ((await hq.stats()).dead < 13) await new Promise((resolve) => setTimeout(resolve, 5))
+  await hq.close()
+  const { deadJobs } = await folder.json<{ deadJobs: { jid: string }[] }>('batches', 'show', bid)
+  expect(deadJobs).toHaveLength(10)
+  expect(deadJobs[0]).toEqual({
+    jid: expect.any(String),
+    class: 'Fails',
+    error: expect.stringMatching(/^TypeError: number \d+ is wrong$/),
+  })
+  const { stdout } = await folder.run(['batches', 'show', bid])
+  expect(stdout).toMatch(
+    /dead +12\n[\s\S]*\n\nDEAD JOB +CLASS +ERROR\n[0-9a-f]{24} +Fails +TypeError: number \d+ is wrong\n/,
+  )
+  expect(stdout).not.toContain('number 99')
+})

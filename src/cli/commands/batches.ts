@@ -7,6 +7,24 @@ import { type Column, count, pairs, plain, printResult, table, time } from '../o
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 
+/** The most dead jobs that `show` names. */
+const MOST_DEAD = 10
+/** The most characters of an error. */
+const CHARACTERS = 100
+
+/** A dead job of a batch. */
+interface DeadJob {
+  jid: string
+  class: string
+  error: string
+}
+
+const DEAD_COLUMNS: Column<DeadJob>[] = [
+  { title: 'DEAD JOB', of: ({ jid }) => jid },
+  { title: 'CLASS', of: (job) => job.class },
+  { title: 'ERROR', of: ({ error }) => (error.length > CHARACTERS ? `${error.slice(0, CHARACTERS - 1)}…` : error) },
+]
+
 const COLUMNS: Column<Batch>[] = [
   { title: 'BID', of: ({ bid }) => bid },
   { title: 'STATE', of: ({ state }) => state },
@@ -29,8 +47,20 @@ export function register(program: Command): void {
         text: (items) => table(COLUMNS, items, 'no batches'),
       }),
     )
-  withShowOptions(batches.command('show').description('show the counts and times of a batch').argument('<bid>')).action(
-    (bid: string, options: ShowOptions) => show(options, { get: (hq) => found(hq, bid), text: textOf }),
+  withShowOptions(
+    batches
+      .command('show')
+      .description(`show the counts and times of a batch, and up to ${MOST_DEAD} of its dead jobs`)
+      .argument('<bid>'),
+  ).action((bid: string, options: ShowOptions) =>
+    show(options, {
+      async get(hq) {
+        const batch = await found(hq, bid)
+        return { ...batch, deadJobs: batch.dead > 0 ? await deadJobs(hq, bid) : [] }
+      },
+      text: ({ deadJobs: dead, ...batch }) =>
+        dead.length > 0 ? `${textOf(batch)}\n\n${table(DEAD_COLUMNS, dead)}` : textOf(batch),
+    }),
   )
   withAppOptions(
     batches
@@ -52,6 +82,22 @@ async function found(hq: Highkiq, bid: string): Promise<Batch> {
   const batch = await hq.batches.get(bid)
   if (batch) return batch
   throw new CliError(`no batch ${bid}: it has ended and is kept no longer, or the bid is wrong`)
+}
+
+/** Returns the dead jobs of a batch that died last. */
+async function deadJobs(hq: Highkiq, bid: string): Promise<DeadJob[]> {
+  const dead: DeadJob[] = []
+  let after: string | null = null
+  do {
+    const { items, next }: Awaited<ReturnType<typeof hq.dead.scan>> = await hq.dead.scan(bid, { after })
+    for (const job of items) {
+      if (job.bid !== bid || dead.length === MOST_DEAD) continue
+      const error = [job.errorClass, job.errorMessage].filter((part) => part !== null).join(': ')
+      dead.push({ jid: job.jid, class: job.displayClass, error })
+    }
+    after = next
+  } while (after !== null && dead.length < MOST_DEAD)
+  return dead
 }
 
 function textOf({ bid, description, state, waiting, ...batch }: Batch): string {
