@@ -8,7 +8,7 @@
  */
 
 import { jobsInOrder, pages } from '../inspect/walk.ts'
-import { isBid, readPayload } from '../job/payload.ts'
+import { given } from '../job/options.ts'
 import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
@@ -16,6 +16,7 @@ import { Maintenance, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
 import { type Canceller, continueCancelling } from './cancel.ts'
 import { innerBatch } from './jids.ts'
+import { jobsOf, needleOf } from './jobs.ts'
 
 const MIN_INTERVAL_SECONDS = 0.2
 /** A batch without progress for this long is checked. */
@@ -23,7 +24,7 @@ const LOST_AFTER_MS = 3_600_000
 /** A walk counts as this long at least: without an idle batch nothing is searched. */
 const SHORTEST_WALK_MS = 600
 const BATCH_PAGE = 1000
-/** The number of members that one walk through queues and sets looks for; a batch with more has a walk of its own. */
+/** The number of members, about, that one walk through queues and sets looks for; a batch with more has several walks. */
 const MEMBERS_PER_WALK = 100_000
 const PAGE = 500
 const PRUNED_AT_ONCE = 1000
@@ -34,12 +35,19 @@ interface Member {
   change: MemberChange | null
 }
 
-/** Open members by batch and id. */
-type Members = Map<string, Map<string, Member>>
+/** The members of one batch that a walk looks for, by id. */
+interface Part {
+  batch: BatchRecord
+  members: Map<string, Member>
+}
+
+/** What one walk looks for, by batch. */
+type Parts = Map<string, Part>
 
 export class BatchMaintenance extends Maintenance {
   readonly #app: Canceller
   readonly #lostAfterMs: number
+  readonly #membersPerWalk: number
   readonly #pace: WalkPace
   readonly #cancellingPace: WalkPace
   /** The batches being cancelled whose jobs all have a request to be cancelled. */
@@ -49,13 +57,20 @@ export class BatchMaintenance extends Maintenance {
 
   constructor(
     app: Canceller & Pick<Engine, 'report'>,
-    options: { everySeconds: number; lostAfterMs?: number; walkingPart?: number; lock?: LeaderLock },
+    options: {
+      everySeconds: number
+      lostAfterMs?: number
+      membersPerWalk?: number
+      walkingPart?: number
+      lock?: LeaderLock
+    },
   ) {
-    const { everySeconds, lostAfterMs = LOST_AFTER_MS, walkingPart, ...rest } = options
+    const { everySeconds, lostAfterMs = LOST_AFTER_MS, membersPerWalk = MEMBERS_PER_WALK, walkingPart } = options
     const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
-    super(app, { during: 'batch maintenance', everyMs, ...rest })
+    super(app, { during: 'batch maintenance', everyMs, ...given(options, ['lock']) })
     this.#app = app
     this.#lostAfterMs = lostAfterMs
+    this.#membersPerWalk = membersPerWalk
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
     this.#cancellingPace = new WalkPace(walkingPart)
   }
@@ -88,67 +103,72 @@ export class BatchMaintenance extends Maintenance {
 
   async #walk(): Promise<'done' | 'stopped'> {
     const suspects = new Map<string, number>()
-    for await (const batches of this.#idle()) {
-      const members = await this.#locate(batches)
-      if (!members) return 'stopped'
-      for (const batch of batches) {
+    /** The times of the progress that this walk has made. */
+    const changedAt = new Map<string, number>()
+    for await (const parts of this.#parts()) {
+      if (!(await this.#locate(parts))) return 'stopped'
+      for (const part of parts.values()) {
         if (!(await this.isLeader())) return 'stopped'
-        await this.#check(batch, members.get(batch.bid) ?? new Map(), suspects)
+        await this.#check(part, suspects, changedAt)
       }
     }
     this.#suspects = suspects
     return 'done'
   }
 
-  /** Yields the batches without progress, as many at a time as one walk looks for. */
-  async *#idle(): AsyncGenerator<BatchRecord[]> {
+  /** Yields the open members of batches without progress, as many at a time as one walk looks for. */
+  async *#parts(): AsyncGenerator<Parts> {
+    const { store } = this.#app
+    let parts: Parts = new Map()
+    let size = 0
+    for await (const batch of this.#idle()) {
+      for await (const { items } of pages((after) => store.batches.members(batch.bid, { after, limit: PAGE }))) {
+        const part = parts.get(batch.bid) ?? { batch, members: new Map<string, Member>() }
+        parts.set(batch.bid, part)
+        for (const { id, state } of items) part.members.set(id, { state, change: 'failed' })
+        size += items.length
+        if (size < this.#membersPerWalk) continue
+        yield parts
+        parts = new Map()
+        size = 0
+      }
+    }
+    if (parts.size > 0) yield parts
+  }
+
+  async *#idle(): AsyncGenerator<BatchRecord> {
     const { store, now } = this.#app
     const before = now() - this.#lostAfterMs
-    let batches: BatchRecord[] = []
-    let members = 0
     let after: BatchProgress | undefined
     do {
       const { items, next } = await store.batches.idle(before, { after, limit: BATCH_PAGE })
-      for (const batch of items) {
-        const open = batch.pending + batch.dead
-        if (batches.length > 0 && members + open > MEMBERS_PER_WALK) {
-          yield batches
-          batches = []
-          members = 0
-        }
-        batches.push(batch)
-        members += open
-      }
+      yield* items
       after = next ?? undefined
     } while (after)
-    if (batches.length > 0) yield batches
   }
 
-  /** Finds the jobs of open members, and returns all members; undefined when this process is no longer the leader. */
-  async #locate(batches: readonly BatchRecord[]): Promise<Members | undefined> {
+  /** Finds the jobs of open members. Resolves with false when this process is no longer the leader. */
+  async #locate(parts: Parts): Promise<boolean> {
     const { store } = this.#app
-    const all: Members = new Map()
-    for (const { bid } of batches) {
-      const own = new Map<string, Member>()
-      for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
-        for (const { id, state } of items) own.set(id, { state, change: 'failed' })
+    const needle = needleOf(new Set(parts.keys()))
+    const note = async (items: readonly { text: string }[], isDead: boolean) => {
+      for (const { payload } of jobsOf(items, parts)) {
+        const member = parts.get(payload.bid)?.members.get(payload.jid)
+        if (!member) continue
+        if (isDead) member.change = member.state === 'dead' ? null : 'dead'
+        else member.change = member.state === 'dead' ? 'waiting' : null
       }
-      all.set(bid, own)
+      return this.isLeader()
     }
-    const needle = all.size === 1 ? `"${batches[0]?.bid}"` : '"bid"'
-    for await (const { items } of jobsInOrder(store, needle)) {
-      for (const member of membersOf(items, all)) member.change = member.state === 'dead' ? 'waiting' : null
-      if (!(await this.isLeader())) return undefined
-    }
+    for await (const { items } of jobsInOrder(store, needle)) if (!(await note(items, false))) return false
     for await (const { items } of pages((after) => store.search.scanSet('dead', needle, { after, limit: PAGE }))) {
-      for (const member of membersOf(items, all)) member.change = member.state === 'dead' ? null : 'dead'
-      if (!(await this.isLeader())) return undefined
+      if (!(await note(items, true))) return false
     }
-    return all
+    return true
   }
 
   /** Changes the members that two walks found changed in the same way, while nothing in the batch changed. */
-  async #check(batch: BatchRecord, members: ReadonlyMap<string, Member>, suspects: Map<string, number>): Promise<void> {
+  async #check({ batch, members }: Part, suspects: Map<string, number>, changedAt: Map<string, number>): Promise<void> {
     const { store, now } = this.#app
     const { bid, progressAt } = batch
     const { children = [] } = JSON.parse(batch.meta) as BatchMeta
@@ -160,21 +180,13 @@ export class BatchMaintenance extends Maintenance {
       suspects.set(key, progressAt)
       if (this.#suspects.get(key) === progressAt) effects.push(effectOf(bid, children, id, change))
     }
-    let last = progressAt
     for (let from = 0; from < effects.length; from += PAGE) {
       const current = await store.batches.find(bid)
-      if (current?.progressAt !== last) return
-      last = now()
-      await store.batches.apply(effects.slice(from, from + PAGE), last)
+      if (current?.progressAt !== (changedAt.get(bid) ?? progressAt)) return
+      const at = now()
+      changedAt.set(bid, at)
+      await store.batches.apply(effects.slice(from, from + PAGE), at)
     }
-  }
-}
-
-function* membersOf(items: readonly { text: string }[], all: Members): Generator<Member> {
-  for (const { text } of items) {
-    const payload = text.includes('"bid"') ? readPayload(text) : undefined
-    const member = payload && isBid(payload.bid) ? all.get(payload.bid)?.get(payload.jid) : undefined
-    if (member) yield member
   }
 }
 

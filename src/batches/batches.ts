@@ -31,8 +31,8 @@ export interface Batch
   /** The job of a flow that waits for the members; null when none waits. */
   waiting: { jid: string; queue: string; onChildFailure: ChildFailure } | null
   /**
-   * The callbacks. `pushedAt` is null before the push; after it `hq.find` finds the job by its `jid` until it has ended. A
-   * callback that was dropped, because the batch around this one was being cancelled, has the time of the drop.
+   * The callbacks. `pushedAt` is null before the push; after it `hq.find` finds the job by its `jid` until it has ended. It
+   * stays null when the callback is dropped, because the batch around this one was being cancelled.
    */
   callbacks: { when: (typeof CALLBACKS)[number]; job: string; jid: string; pushedAt: Date | null }[]
   createdAt: Date
@@ -117,21 +117,29 @@ export class Batches {
     } while (after !== undefined)
   }
 
-  /** Returns a page of `members`, each with its batch. `next` is the `cursor` of the next page. @throws UNKNOWN_BATCH */
+  /** Returns a page of `members`, each with its batch. `next` is the `cursor` of the next page. @throws UNKNOWN_BATCH, INVALID_OPTION */
   async memberPage(
     bid: string,
     options: { cursor?: string | undefined; limit?: number } = {},
   ): Promise<{ items: MemberSummary[]; next: string | null }> {
     checkText('hq.batches.memberPage: a bid', bid)
-    checkOptions('hq.batches.memberPage', options, { cursor: 'text', limit: 'count' })
-    const { cursor: after, limit = 25 } = options
+    const prefix = `${bid} `
+    const read = (cursor: unknown) => Buffer.from(String(cursor), 'base64url').toString()
+    const isOwn: OptionRule = [
+      (cursor) => read(cursor).startsWith(prefix),
+      'the `next` of the page before, of this batch',
+    ]
+    checkOptions('hq.batches.memberPage', options, { cursor: isOwn, limit: 'count' })
+    const { cursor, limit = 25 } = options
+    const after = cursor === undefined ? undefined : read(cursor).slice(prefix.length)
     const reader = readerOf(this.#app)
     if (!(await reader.find(bid))) throw unknownBatch(bid)
     const { items, next } = await reader.members(bid, { after, limit })
     const summary = async (member: BatchMember) => {
       return { ...member, batch: (await innerBatch(reader, member.id)) ?? null }
     }
-    return { items: await Promise.all(items.map(summary)), next }
+    const cursorOf = (position: string) => Buffer.from(prefix + position).toString('base64url')
+    return { items: await Promise.all(items.map(summary)), next: next === null ? null : cursorOf(next) }
   }
 
   /**
@@ -176,7 +184,8 @@ export function batchOf(record: BatchRecord): Batch {
     waiting: job && { jid: job.jid, queue: job.queue, onChildFailure: job.onChildFailure },
     callbacks: CALLBACKS.flatMap((when) => {
       const job = callbacks[when]
-      return job === undefined ? [] : { when, job, jid: batchJid(bid, when), pushedAt: date(pushed[when]) }
+      if (job === undefined) return []
+      return { when, job, jid: batchJid(bid, when), pushedAt: date(record[when] === null ? pushed[when] : null) }
     }),
     createdAt: new Date(record.createdAt),
     progressAt: new Date(record.progressAt),

@@ -2,10 +2,10 @@
 
 import type { AppPort } from '../app/port.ts'
 import { jobsInOrder, pages } from '../inspect/walk.ts'
-import { readPayload } from '../job/payload.ts'
 import type { Swap, SwapAnswer } from '../store/contract.ts'
 import { unknownBatch } from './create.ts'
 import { innerBatch } from './jids.ts'
+import { jobsOf, needleOf } from './jobs.ts'
 
 /** The part of an app or of a worker that cancelling needs. */
 export type Canceller = Pick<AppPort, 'store' | 'now' | 'effects' | 'keepEnd'>
@@ -76,14 +76,9 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
 /** Removes the waiting jobs of batches, page by page. @returns how many */
 async function removeWaiting(app: Canceller, bids: ReadonlySet<string>, mayContinue: MayContinue): Promise<number> {
   const { store, now } = app
-  const [only] = bids
   let removed = 0
   const swapsOf = <Item extends { text: string }>(items: readonly Item[]) =>
-    items.flatMap((item) => {
-      const payload = readPayload(item.text)
-      if (!payload || !bids.has(payload.bid as string)) return []
-      return { ...item, to: null, payload, effects: app.effects(payload, CANCELLED) }
-    })
+    jobsOf(items, bids).map((job) => ({ ...job, to: null, effects: app.effects(job.payload, CANCELLED) }))
   const keepEnds = async (swaps: ReturnType<typeof swapsOf>, answers: readonly SwapAnswer[]) => {
     for (const [i, { payload }] of swaps.entries()) {
       if (answers[i] !== 'ok') continue
@@ -91,7 +86,7 @@ async function removeWaiting(app: Canceller, bids: ReadonlySet<string>, mayConti
       await app.keepEnd(payload, CANCELLED)
     }
   }
-  for await (const page of jobsInOrder(store, bids.size === 1 ? `"${only}"` : '"bid"')) {
+  for await (const page of jobsInOrder(store, needleOf(bids))) {
     if ('set' in page) {
       const swaps = swapsOf(page.items)
       await keepEnds(swaps, await store.jobSets.swap(page.set, swaps satisfies Swap[], now()))

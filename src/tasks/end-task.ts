@@ -10,7 +10,7 @@ const PAGE = 1000
 export async function cancelRows({ store, now }: StoreOfTasks, id: string): Promise<void> {
   for (;;) {
     const { maybeRunning, done } = await retryTransient(() => store.tasks.cancelRows(id, PAGE, now()))
-    await Promise.all(maybeRunning.map((jid) => retryTransient(() => store.cancellations.request(jid, now()))))
+    if (maybeRunning.length > 0) await retryTransient(() => store.cancellations.request(maybeRunning, now()))
     if (done) return
   }
 }

@@ -484,3 +484,46 @@ test.each([true, 5, ['a'], null])('a job with the jid %o, a lock and a batch run
   await heard.atLeast(2)
   expect(heard.all).toContain('good')
 })
+
+test('a page of members goes on where the one before ended, and a cursor that is not its `next` is refused', async () => {
+  const t = bench()
+  const { Work } = jobs(t)
+  const rows = Array.from({ length: 1000 }, (_, n): [string] => [`${n}`])
+  const [bid, other] = [
+    await t.hq.batch({}, () => Work.performBulk(rows)),
+    await t.hq.batch({}, () => Work.performAsync('a')),
+  ]
+  const seen = new Set<string>()
+  let cursor: string | undefined
+  do {
+    const { items, next } = await t.hq.batches.memberPage(bid, { cursor, limit: 100 })
+    for (const { id } of items) seen.add(id)
+    cursor = next ?? undefined
+    if (cursor)
+      await expect(t.hq.batches.memberPage(other, { cursor })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  } while (cursor)
+  expect(seen.size).toBe(1000)
+  for (const made of ['', '0', 'abc', '5f9c3b0a7d2e41c68b1a90ff']) {
+    await expect(t.hq.batches.memberPage(bid, { cursor: made })).rejects.toThrow(
+      /cursor must be the `next` of the page before/,
+    )
+  }
+})
+
+test('a callback that was dropped, because the batch around its batch was cancelled, was not pushed', async () => {
+  const t = bench()
+  const { Work, Complete, all } = jobs(t)
+  let inner = ''
+  const outer = await t.hq.batch(all, async () => {
+    inner = await t.hq.batch({ onComplete: Complete }, () => Work.performIn(1e6, 'a'))
+  })
+  await t.hq.batches.cancel(outer)
+  const pushedOf = async (bid: string) =>
+    (await t.hq.batches.get(bid))?.callbacks.map(({ when, pushedAt }) => [when, pushedAt])
+  expect(await pushedOf(inner)).toEqual([['onComplete', null]])
+  expect(await pushedOf(outer)).toEqual([
+    ['onSuccess', null],
+    ['onComplete', expect.any(Date)],
+    ['onDeath', null],
+  ])
+})

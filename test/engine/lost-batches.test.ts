@@ -6,13 +6,13 @@ import type { Canceller } from '#dist/batches/cancel.js'
 import { type Bench, bench, until } from './bench.ts'
 
 /** Maintenance that changes a member in its second walk. Without `walkingPart` it walks again at once. */
-function checkOf({ hq, clock }: Bench, walkingPart = 1e9): () => Promise<void> {
+function checkOf({ hq, clock }: Bench, walkingPart = 1e9, membersPerWalk = 1e5): () => Promise<void> {
   const report = (thrown: unknown) => {
     throw thrown
   }
   const effects: Canceller['effects'] = (payload, outcome) => batchMembers.effects?.(payload, outcome, clock.now)
   const app = { store: hq.store, now: clock.now, effects, keepEnd: async () => {}, report }
-  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart })
+  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart, membersPerWalk })
   onTestFinished(() => maintenance.stop())
   clock.ahead = 10
   return () => maintenance.run()
@@ -203,4 +203,18 @@ test('many jobs of a batch that another program has deleted have failed after tw
   const check = checkOf(t)
   for (let i = 0; i < 2; i++) await check()
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1200 })
+})
+
+test('a batch with more members than one walk looks for is checked in parts, and all that are gone have failed', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', (_ctx, _n: number) => {})
+  const rows = Array.from({ length: 1300 }, (_, n): [number] => [n])
+  const bid = await t.hq.batch({}, () => Work.performBulk(rows))
+  await t.hq.batch({}, () => Work.performIn(1e6, 1))
+  for (let i = 0; i < 1250; i++) await moveAsOthers(t, null)
+  const check = checkOf(t, 1e9, 300)
+  await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ pending: 1300, failed: 0 })
+  await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ pending: 50, failed: 1250 })
 })

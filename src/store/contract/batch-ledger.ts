@@ -14,7 +14,7 @@ import {
 } from './batches.ts'
 import type { BatchEffect, BatchNote, MemberChange } from './effects.ts'
 
-/** A batch as it is stored. A callback is null once it was pushed. */
+/** A batch as it is stored. A callback is null once it was pushed; one that was dropped stays. */
 export interface BatchState extends BatchRecord, BatchSpec {
   /** When the batch is deleted; null: a member is open. */
   expiresAt: number | null
@@ -196,11 +196,11 @@ export class BatchLedger {
   #call(batch: BatchState, which: 'onComplete' | 'onSuccess' | 'onDeath'): void {
     const job: BatchJob | null = batch[which]
     if (!job) return
-    batch[which] = null
     if (batch.parent !== null) {
       if (this.#tables.load(batch.parent)?.cancelling) return
       this.#add(batch.parent, [job.jid])
     }
+    batch[which] = null
     this.#tables.push(job.queue, completeBatchJob(job.text, this.#now))
   }
 

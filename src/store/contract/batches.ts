@@ -63,7 +63,8 @@ export interface BatchSpec {
   createdAt: number
 }
 
-export interface BatchRecord extends Pick<BatchSpec, 'bid' | 'parent' | 'meta' | 'keep' | 'createdAt'> {
+export interface BatchRecord
+  extends Pick<BatchSpec, 'bid' | 'parent' | 'meta' | 'keep' | 'createdAt' | 'onComplete' | 'onSuccess' | 'onDeath'> {
   /** The number of batches around this one, and this one; at most MOST_NESTED. */
   depth: number
   /** Whether it was cancelled and has pending members. */

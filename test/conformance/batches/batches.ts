@@ -91,7 +91,16 @@ export const batches: Case[] = [
       expect(await t.waiting('q')).toHaveLength(2)
       const counts = { total: 2, pending: 2, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
       const times = { createdAt: NOW, progressAt: NOW, completedAt: null, succeededAt: null, diedAt: null }
-      const about = { bid: idOf(1), parent: null, depth: 1, cancelling: false, meta: '{"é":1}', keep: DAY, job: null }
+      const about = {
+        bid: idOf(1),
+        parent: null,
+        depth: 1,
+        cancelling: false,
+        meta: '{"é":1}',
+        keep: DAY,
+        job: null,
+        ...ALL,
+      }
       expect(await find(t, 1)).toEqual({ ...about, ...counts, ...times })
       expect(await open(t, 1)).toEqual({ a: 'waiting', b: 'waiting' })
       expect(await t.store.batches.find(idOf(2))).toBe(null)
@@ -376,9 +385,12 @@ export const batches: Case[] = [
       expect(late).toEqual({ reason: 'cancelled', bid: idOf(1) })
       await change(t, [2, 'b', 'failed'], [3, 'c', 'failed'])
       expect(await pushed(t)).toEqual({})
+      // A dropped callback stays, unlike one that was pushed.
+      expect(await find(t, 2)).toMatchObject({ completedAt: NOW + 1, onComplete: callback('inner') })
       expect(await open(t, 1)).toEqual({ a: 'waiting' })
       await change(t, [1, 'a', 'dead'])
       expect(await pushed(t)).toEqual({ complete: 1, death: 1 })
+      expect(await find(t, 1)).toMatchObject({ onComplete: null, onDeath: null, onSuccess: ALL.onSuccess })
       expect(await cancelling(t)).toEqual([])
       await change(t, [1, 'a', 'waiting'])
       expect(await find(t, 1)).toMatchObject({ cancelling: false, pending: 1 })

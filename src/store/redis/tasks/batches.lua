@@ -85,11 +85,11 @@ local function pushFromBatch(job)
   redis.call('LPUSH', batchKey('queue:' .. job.queue), opening(template) .. '"enqueued_at":' .. time .. '}')
 end
 
--- Pushes a job once. It becomes a member of the batch around this one, and is dropped when that is being cancelled.
+-- Pushes a job once. It becomes a member of the batch around this one, and is dropped when that is being cancelled: then it
+-- stays in its field.
 local function callBack(batch, which)
   local text = redis.call('HGET', batch.key, which)
   if not text then return end
-  redis.call('HDEL', batch.key, which)
   local job = cjson.decode(text)
   local parent = batch.parent and batchOf(batch.parent)
   if parent then
@@ -97,6 +97,7 @@ local function callBack(batch, which)
     addMember(parent, job.jid)
     saveBatch(parent)
   end
+  redis.call('HDEL', batch.key, which)
   pushFromBatch(job)
 end
 

@@ -2,6 +2,7 @@
 
 import { isPriorityName } from '../../../job/priority.ts'
 import {
+  type BatchJob,
   type BatchMember,
   type BatchPush,
   type BatchRecord,
@@ -12,6 +13,7 @@ import {
   MEMBER_STATES,
   type MemberState,
   MOST_NESTED,
+  type ParentJob,
 } from '../../contract.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { lua } from '../lua.generated.ts'
@@ -148,9 +150,10 @@ function fieldsOf({ meta, keep, onComplete, onSuccess, onDeath, job }: BatchSpec
 }
 
 function recordOf(bid: string, fields: Record<string, string>): BatchRecord | undefined {
-  const { parent = null, depth = 1, meta = '{}', job, completedAt, succeededAt, diedAt } = fields
+  const { parent = null, depth = 1, meta = '{}', completedAt, succeededAt, diedAt } = fields
   if (fields.pending === undefined) return undefined
   const n = (name: string) => Number(fields[name] ?? 0)
+  const job = (name: string): BatchJob | null => (fields[name] === undefined ? null : JSON.parse(fields[name]))
   const time = (text: string | undefined) => (text === undefined ? null : Number(text))
   return {
     ...{
@@ -163,7 +166,8 @@ function recordOf(bid: string, fields: Record<string, string>): BatchRecord | un
       progressAt: n('progressAt'),
     },
     cancelling: fields.cancelling !== undefined,
-    job: job === undefined ? null : JSON.parse(job),
+    ...{ job: job('job') as ParentJob | null, onComplete: job('onComplete') },
+    ...{ onSuccess: job('onSuccess'), onDeath: job('onDeath') },
     ...{ total: n('total'), pending: n('pending'), retrying: n('retrying'), dead: n('dead') },
     ...{ failed: n('failed'), succeeded: n('succeeded') },
     ...{ completedAt: time(completedAt), succeededAt: time(succeededAt), diedAt: time(diedAt) },

@@ -102,6 +102,6 @@ function store(db: Database, push: BatchPush, now: number): Awaited<ReturnType<B
 }
 
 function recordOf(row: BatchRow): BatchRecord {
-  const { onComplete: _, onSuccess: __, onDeath: ___, expiresAt: ____, ...record } = stateOf(row)
+  const { expiresAt: _, ...record } = stateOf(row)
   return record
 }
