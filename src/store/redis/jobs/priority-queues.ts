@@ -23,6 +23,11 @@ export class PriorityQueues extends StorePart {
     for (const listener of this.#listeners) listener()
   }
 
+  /** Whether `update` has something to read. */
+  get isStale(): boolean {
+    return this.#isStale
+  }
+
   /** Reads the names if they may have changed. A failure is ignored, and the next call reads them. */
   async update(): Promise<void> {
     if (this.#isStale) await this.read().catch(() => {})

@@ -21,6 +21,12 @@ const SERVED_MS = 5000
 /** A recovered job goes back to its queue when its owner has not fetched it by then. */
 const REQUEUE_MS = 2000
 
+/** What a step is sent with. `owner` is undefined when it has no lease. */
+interface Prepared {
+  owner: Owner | undefined
+  queues: readonly string[]
+}
+
 export class Owners extends StorePart implements Partial<WorkerStore> {
   readonly #leases: Leases
   readonly #tasks: Tasks
@@ -32,8 +38,8 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   /** The queues of owners that lost their lease. */
   readonly #lastQueues = new Map<string, ReadonlySet<string>>()
   #connection: Connection | undefined
-  /** Resolves when the last step may be sent. */
-  #preparing: Promise<unknown> = Promise.resolve()
+  /** By owner, the last step that waits until it may be sent. */
+  readonly #preparing = new Map<string, Promise<Prepared>>()
 
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses, priorities: PriorityQueues) {
     super(server)
@@ -51,9 +57,18 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   }
 
   async settleAndFetch(name: string, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    const preparing = this.#prepare(name, step, this.#preparing)
-    this.#preparing = preparing.catch(() => {})
-    const { owner, queues } = await preparing
+    let prepared = this.#prepared(name, step)
+    if (!prepared) {
+      const preparing = this.#prepare(name, step, this.#preparing.get(name))
+      this.#preparing.set(name, preparing)
+      try {
+        prepared = await preparing
+      } finally {
+        // From here to the sending of the step nothing is awaited, so that no later step can overtake it.
+        if (this.#preparing.get(name) === preparing) this.#preparing.delete(name)
+      }
+    }
+    const { owner, queues } = prepared
     if (!owner) return fencedAnswer(step)
     const { version } = owner
     try {
@@ -67,11 +82,20 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     }
   }
 
+  /** Returns what a step is sent with; undefined when something must be read first, or when an earlier step waits. */
+  #prepared(name: string, step: SettleAndFetch): Prepared | undefined {
+    const owner = this.#known.get(name)
+    if (!owner || this.#preparing.has(name) || this.#priorities.isStale || !this.#script.isPrepared(step))
+      return undefined
+    const queues = this.#priorities.listsOf(step.fetch.queues)
+    return queues.every((queue) => owner.queues.has(queue)) ? { owner, queues } : undefined
+  }
+
   /**
-   * Reads what must be known before a step is sent. Resolves after `before`: a step must not overtake an earlier one, which
-   * may carry the starts of its jobs.
+   * Reads what must be known before a step is sent. Resolves after `before`: a step must not overtake an earlier one of its
+   * owner, which may carry the starts of its jobs.
    */
-  async #prepare(name: string, step: SettleAndFetch, before: Promise<unknown>) {
+  async #prepare(name: string, step: SettleAndFetch, before: Promise<unknown> | undefined): Promise<Prepared> {
     const owning = this.#priorities.update().then(async () => {
       const queues = this.#priorities.listsOf(step.fetch.queues)
       return { owner: await this.#ownerIn(name, queues), queues }

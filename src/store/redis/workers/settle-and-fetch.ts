@@ -41,11 +41,16 @@ export class SettleAndFetchScript {
     this.#pauses = pauses
   }
 
+  /** Whether a step needs no `prepare`: there is a connection, and the step names no task. */
+  isPrepared({ settlements, started }: SettleAndFetch): boolean {
+    return this.#connection().isReady && started.length === 0 && !settlements.some(mayNameTask)
+  }
+
   /** Connects, and reads the tasks that a step names. */
   async prepare({ settlements, started }: SettleAndFetch): Promise<void> {
     const connection = this.#connection()
     if (!connection.isReady) await connection.ready()
-    const others = settlements.filter((one) => one.also !== undefined || !hasOnlyRecords(one))
+    const others = settlements.filter(mayNameTask)
     if (started.length + others.length === 0) return
     const branches = others.flatMap(({ also = [] }) => also)
     await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
@@ -288,6 +293,10 @@ interface PartAnswer {
   first: number
   reply: Buffer[]
   answer: SettleAndFetchAnswer
+}
+
+function mayNameTask(settlement: Settlement): boolean {
+  return settlement.also !== undefined || !hasOnlyRecords(settlement)
 }
 
 function scriptOf({ records, isPlain }: PartContent) {
