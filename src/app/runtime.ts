@@ -43,7 +43,7 @@ import { startChecks } from '../worker/lifecycle/start-checks.ts'
 import { type ExecutorPlan, Worker } from '../worker/lifecycle/worker.ts'
 import { maintenanceLock } from '../worker/maintenance.ts'
 import { isSplitter, type Splitter, type WorkerOptions, withQueues, workerSettings } from '../worker/options.ts'
-import type { Outcome, Plugin } from '../worker/plugin.ts'
+import { type Outcome, type Plugin, Plugins } from '../worker/plugin.ts'
 import { limitsOf } from '../worker/run/limit.ts'
 import { endText, keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
@@ -78,7 +78,7 @@ export class Runtime implements AppPort {
   readonly #inlineLimits = new WeakMap<JobContext, readonly string[]>()
   readonly #collector = new MetricsCollector()
   readonly #encryption: Encryption | undefined
-  readonly #plugins: Plugin[]
+  readonly #plugins = new Plugins()
   readonly #features: Pick<Engine, 'plugins' | 'now' | 'batches'>
   readonly #workers = new Set<Worker>()
   /** The serializers of ActiveJob that the app does not know; each is logged once. */
@@ -109,11 +109,8 @@ export class Runtime implements AppPort {
       strictArgs,
     })
     this.crons = new Crons(this)
-    this.#plugins = [trackedTasks(this), cancelling, iterations, lockedRuns, uniqueLocks, batchMembers]
-    this.#plugins.push(
-      eventPlugin(() => this.recording),
-      this.#collector,
-    )
+    const members = [trackedTasks(this), cancelling, iterations, lockedRuns, uniqueLocks, batchMembers]
+    for (const plugin of [...members, eventPlugin(() => this.recording), this.#collector]) this.addPlugin(plugin)
     this.#features = { plugins: this.#plugins, now: this.now, batches: accessTo(this) }
   }
 
@@ -136,7 +133,7 @@ export class Runtime implements AppPort {
   readonly now = (): number => this.setup.now()
 
   addPlugin(plugin: Plugin): void {
-    this.#plugins.push(plugin)
+    this.#plugins.add(plugin)
   }
 
   /** @throws INVALID_OPTION */

@@ -84,7 +84,7 @@ export class Batch implements Running {
     const hasFailed = ends.some(({ kind }) => kind === 'failed' || kind === 'dead')
     if (!hasFailed && !ends.includes(DONE)) return
     const outcome: Outcome = hasFailed ? FAILED : { kind: 'done', result: undefined }
-    for (const plugin of this.#engine.plugins) plugin.ended?.(this.payload, outcome, ms, this.startedAt)
+    for (const plugin of this.#engine.plugins.ended) plugin.ended(this.payload, outcome, ms, this.startedAt)
   }
 
   async #run(): Promise<readonly OrderedEnd[]> {

@@ -10,7 +10,7 @@ import { baseQueue } from '../job/priority.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Cancellations } from './cancellations.ts'
 import type { JobLog } from './job-log.ts'
-import type { Outcome, Plugin } from './plugin.ts'
+import type { Outcome, Plugins } from './plugin.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
@@ -56,7 +56,7 @@ export interface Engine {
   within?: ((payload: Payload, work: () => unknown) => unknown) | undefined
   /** Passes a job that leaves a job set through the client middleware. */
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
-  plugins: readonly Plugin[]
+  plugins: Plugins
   cancellations: Cancellations
   /** Whether the store records events of jobs. */
   recording: Recording
@@ -119,8 +119,8 @@ export function effectsOf(
   ctx?: JobContext,
 ): Effect[] | undefined {
   let all: Effect[] | undefined
-  for (const plugin of engine.plugins) {
-    const effects = plugin.effects?.(payload, outcome, engine.now, ctx)
+  for (const plugin of engine.plugins.effects) {
+    const effects = plugin.effects(payload, outcome, engine.now, ctx)
     if (effects) all = all ? all.concat(effects) : effects
   }
   return all

@@ -92,3 +92,20 @@ export interface Plugin {
   /** Returns what `ctx.task` shows to the handler. */
   taskOf?(payload: Payload): TaskOfJob | undefined
 }
+
+type With<Hook extends keyof Plugin> = Required<Pick<Plugin, Hook>>
+
+/** The plugins by hook, each in the order in which they were added: an attempt asks only those that have the hook. */
+export class Plugins {
+  readonly effects: With<'effects'>[] = []
+  readonly returned: With<'returned'>[] = []
+  readonly ended: With<'ended'>[] = []
+  readonly cancelledByOthers: With<'cancelledByOthers'>[] = []
+  readonly taskOf: With<'taskOf'>[] = []
+
+  add(plugin: Plugin): void {
+    for (const hook of ['effects', 'returned', 'ended', 'cancelledByOthers', 'taskOf'] as const) {
+      if (plugin[hook]) (this[hook] as Plugin[]).push(plugin)
+    }
+  }
+}

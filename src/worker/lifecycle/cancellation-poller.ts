@@ -28,7 +28,7 @@ export class CancellationPoller extends Periodic {
     const { store, cancellations, plugins } = this.#engine
     await cancellations.refresh()
     const jids = asked.flatMap(({ payload, ctx }) => {
-      const isAsked = plugins.some((plugin) => plugin.cancelledByOthers?.(ctx))
+      const isAsked = plugins.cancelledByOthers.some((plugin) => plugin.cancelledByOthers(ctx))
       return jidsOf(payload).filter((jid) => isAsked || cancellations.has(jid))
     })
     const cancelled = new Set(jids.length > 0 ? await store.cancellations.among(jids) : [])

@@ -36,7 +36,7 @@ export class AttemptRecorder {
   }
 
   ended(attempt: Attempt): void {
-    if (this.#engine.recording.mayBeOn()) attempt.endedAt = this.#engine.now()
+    if (this.#engine.recording.mayBeOn(attempt.ended)) attempt.endedAt = this.#engine.now()
   }
 
   recordProgress(): void {

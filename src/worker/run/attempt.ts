@@ -26,6 +26,8 @@ export interface Attempt {
   slotReleases?: readonly ReleaseSlotEffect[]
   /** The names of the limits that let the attempt start. */
   limitNames?: readonly string[]
+  /** When the attempt ended, on the monotonic clock; 0 before. */
+  ended: number
   /** When the attempt ended, if its end may be recorded as an event. */
   endedAt?: number
   /** Whether the event of its start was sent, or waits to be sent. */
@@ -41,7 +43,7 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
   const payload = readPayload(fetched.text)
   if (!payload) return undefined
   let task: TaskOfJob | undefined
-  for (const plugin of engine.plugins) task ??= plugin.taskOf?.(payload)
+  for (const plugin of engine.plugins.taskOf) task ??= plugin.taskOf(payload)
   return {
     fetched,
     payload,
@@ -50,6 +52,7 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
     startedAt: engine.now(),
     began: 0,
     slot,
+    ended: 0,
     outcome: undefined,
   }
 }

@@ -44,7 +44,10 @@ export function callHandler(engine: Engine, attempt: Attempt): Promise<unknown> 
 
 /** Makes the settlement of an attempt whose handler returned. `first` is the first plugin that has not seen the result. */
 export function settleResult(engine: Engine, attempt: Attempt, result: unknown, first = 0): Settling {
-  const { plugins, jobLog } = engine
+  const {
+    plugins: { returned },
+    jobLog,
+  } = engine
   const { ctx } = attempt
   if (ctx.pendingDeferral) {
     return ctx.pendingDeferral.then(
@@ -58,8 +61,8 @@ export function settleResult(engine: Engine, attempt: Attempt, result: unknown, 
       jobLog?.done(attempt)
       return finished(engine, attempt, { kind: 'deferred' })
     }
-    for (let i = first; i < plugins.length; i++) {
-      const kept = plugins[i]?.returned?.(attempt.payload, result, attempt.ctx)
+    for (let i = first; i < returned.length; i++) {
+      const kept = returned[i]?.returned(attempt.payload, result, attempt.ctx)
       if (!kept) continue
       return kept.then(
         (instead) => settleResult(engine, attempt, instead, i + 1),

@@ -141,8 +141,9 @@ export function reportEnd(engine: Engine, attempt: Attempt, outcome: Outcome): v
   const { payload, began, startedAt } = attempt
   attempt.outcome = outcome
   if (began === 0) return
-  const ms = performance.now() - began
-  for (const plugin of engine.plugins) plugin.ended?.(payload, outcome, ms, startedAt)
+  attempt.ended = performance.now()
+  const ms = attempt.ended - began
+  for (const plugin of engine.plugins.ended) plugin.ended(payload, outcome, ms, startedAt)
 }
 
 function settlement(
