@@ -7,13 +7,14 @@ import { readPayload } from './payload.ts'
 
 const PREFIX = /^p[1-9]:./s
 const P = 112
+const COLON = 58
 
 /** The highest priority; the lowest is 0. */
 export const HIGHEST_PRIORITY = 9
 
 /** Whether a name is that of a priority above 0. */
 export function isPriorityName(name: string): boolean {
-  return name.charCodeAt(0) === P && PREFIX.test(name)
+  return name.charCodeAt(0) === P && name.charCodeAt(2) === COLON && PREFIX.test(name)
 }
 
 /** Returns the queue of a name, without the priority. */

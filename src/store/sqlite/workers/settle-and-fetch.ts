@@ -87,8 +87,7 @@ function settle(
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
   const ended: Settlement[] = []
-  for (const [i, one] of settlements.entries()) {
-    if (!isOwn[i]) continue
+  for (const one of settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))) {
     if (one.move || one.also || !hasOnlyRecords(one)) ended.push(one)
     else ledgers.apply(one.effects)
   }
