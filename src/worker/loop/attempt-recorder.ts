@@ -4,6 +4,7 @@ import type { RecordEffect } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { progressToRecord, startToRecord } from './attempt-events.ts'
+import type { RunningAttempts } from './running-attempts.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
 /** An event of an attempt that goes on waits at most so long for a call to go with. */
@@ -12,12 +13,12 @@ const DELAY_MS = 20
 export class AttemptRecorder {
   readonly #engine: Engine
   readonly #buffer: SettlementBuffer
-  readonly #running: ReadonlyMap<string, Attempt>
+  readonly #running: RunningAttempts
   readonly #wake: () => void
   #timer: NodeJS.Timeout | undefined
 
-  /** `running` has the attempts of now, by ticket. `wake` starts a call. */
-  constructor(engine: Engine, buffer: SettlementBuffer, running: ReadonlyMap<string, Attempt>, wake: () => void) {
+  /** `wake` starts a call. */
+  constructor(engine: Engine, buffer: SettlementBuffer, running: RunningAttempts, wake: () => void) {
     this.#engine = engine
     this.#buffer = buffer
     this.#running = running
@@ -31,7 +32,9 @@ export class AttemptRecorder {
     // If the attempt ends soon, its end records its start.
     if (recording.isOn) this.#plan()
     else {
-      void recording.refreshed()?.then(() => recording.isOn && this.#isRunning(attempt) && this.started(attempt))
+      void recording
+        .refreshed()
+        ?.then(() => recording.isOn && this.#running.isCurrent(attempt) && this.started(attempt))
     }
   }
 
@@ -40,16 +43,12 @@ export class AttemptRecorder {
   }
 
   recordProgress(): void {
-    for (const attempt of this.#running.values()) {
+    for (const attempt of this.#running.all) {
       const progress = progressToRecord(attempt, this.#engine.now())
       if (!progress) continue
       this.#add(startToRecord(attempt))
       this.#add(progress)
     }
-  }
-
-  #isRunning(attempt: Attempt): boolean {
-    return this.#running.get(attempt.fetched.ticket) === attempt
   }
 
   #add(event: RecordEffect | undefined): void {
@@ -60,7 +59,7 @@ export class AttemptRecorder {
 
   #plan(): void {
     this.#timer ??= setTimeout(() => {
-      for (const attempt of this.#running.values()) if (attempt.began > 0) this.#add(startToRecord(attempt))
+      for (const attempt of this.#running.all) if (attempt.began > 0) this.#add(startToRecord(attempt))
       this.#timer = undefined
       this.#buffer.recordsDue()
       this.#wake()

@@ -73,11 +73,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   get busy(): number {
-    return this.#slots.busy
+    return this.#slots.running.size
   }
 
   get attempts(): Attempt[] {
-    return this.#slots.attempts
+    return this.#slots.running.all
   }
 
   start(): void {
@@ -104,7 +104,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   async idle(): Promise<void> {
     await this.callsEnded()
-    await this.#slots.empty()
+    await this.#slots.running.empty()
   }
 
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
@@ -240,9 +240,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** The number of jobs that could be fetched now, besides those that calls under way fetch. */
   get #free(): number {
-    const { busy, prefetch, state } = this.#slots
+    const { running, prefetch, state } = this.#slots
     if (state !== 'open' || this.#requeuing !== 'no' || this.#waiting) return 0
-    return Math.max(this.#options.concurrency - busy + prefetch.limit - prefetch.size - this.#wanted, 0)
+    return Math.max(this.#options.concurrency - running.size + prefetch.limit - prefetch.size - this.#wanted, 0)
   }
 
   /** A call under way brings newer jobs, which must be requeued first. */

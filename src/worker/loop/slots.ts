@@ -18,6 +18,7 @@ import { AttemptRecorder } from './attempt-recorder.ts'
 import { LimitChecks } from './limit-checks.ts'
 import { Prefetch } from './prefetch.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
+import { RunningAttempts } from './running-attempts.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
 export interface SlotsOptions {
@@ -39,12 +40,11 @@ export class Slots {
   readonly #engine: Engine
   readonly #options: SlotsOptions
   readonly #buffer: SettlementBuffer
-  readonly #running = new Map<string, Attempt>()
+  readonly running = new RunningAttempts()
   readonly #requeues: RequeueBuffer
   readonly #limitChecks: LimitChecks
   readonly prefetch: Prefetch
   readonly recorder: AttemptRecorder
-  #whenEmpty: (() => void)[] = []
   /** `quiet`: the capsule fetches no more jobs. `stopping`: every settlement is sent at once. */
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
@@ -54,11 +54,11 @@ export class Slots {
     this.prefetch = new Prefetch(concurrency, requeuePrefetched)
     this.#options = options
     this.#buffer = buffer
-    this.recorder = new AttemptRecorder(engine, buffer, this.#running, wake)
+    this.recorder = new AttemptRecorder(engine, buffer, this.running, wake)
     this.#limitChecks = new LimitChecks(engine, {
       owner: options.owner,
       prefetch: this.prefetch,
-      isCurrent: (attempt) => this.#isCurrent(attempt),
+      isCurrent: (attempt) => this.running.isCurrent(attempt),
       mayStart: ({ payload, fetched }) => !this.#mayBeCancelled(payload) && !this.#isLate(payload, fetched.text),
       start: (attempt) => {
         this.#start(attempt)
@@ -66,7 +66,7 @@ export class Slots {
       },
       onError: (attempt, thrown) => void this.#failBeforeStart(attempt, thrown),
       onOver: (attempt, limit) => {
-        this.#running.set(attempt.fetched.ticket, attempt)
+        this.running.add(attempt)
         this.#end(attempt, awaitsLimit(engine, attempt, limit, { kind: 'not-started' }))
       },
       onBroken: (attempt, thrown) => this.#endBroken(attempt, thrown),
@@ -78,18 +78,6 @@ export class Slots {
     })
   }
 
-  get busy(): number {
-    return this.#running.size
-  }
-
-  get attempts(): Attempt[] {
-    return [...this.#running.values()]
-  }
-
-  #isCurrent(attempt: Attempt): boolean {
-    return this.#running.get(attempt.fetched.ticket) === attempt
-  }
-
   /** Changes the number of jobs that run at the same time. With fewer slots, the jobs that run are not interrupted. */
   resize(concurrency: number): void {
     this.#options.concurrency = concurrency
@@ -97,14 +85,8 @@ export class Slots {
     this.#fill()
   }
 
-  /** Resolves when no job runs. */
-  async empty(): Promise<void> {
-    if (this.#running.size === 0) return
-    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve))
-  }
-
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void {
-    for (const { ctx } of this.#running.values()) ctx.abort(code, message)
+    for (const { ctx } of this.running.all) ctx.abort(code, message)
   }
 
   /** Gives fetched jobs slots, after those that were fetched ahead. Jobs without a free slot wait for one. */
@@ -144,20 +126,20 @@ export class Slots {
   /** Empties all slots and the requeue buffer. Returns each job with the settlement that requeues it. */
   drain(): Requeued[] {
     const all = this.#requeues.drain()
-    for (const attempt of this.#running.values()) {
+    for (const attempt of this.running.all) {
       const hasBegun = attempt.began > 0
       if (!hasBegun) this.#buffer.withdrawStart(attempt.fetched.ticket)
       const kind = hasBegun ? 'interrupted' : 'not-started'
       all.push({ attempt, settlement: withSlotRelease(attempt, requeue(this.#engine, attempt, { kind })) })
     }
     this.#buffer.clearStartCallbacks()
-    this.#running.clear()
+    this.running.clear()
     return all
   }
 
   /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void {
-    this.#running.clear()
+    this.running.clear()
     this.#requeues.drain()
     this.prefetch.drain()
     this.#slotFreed()
@@ -173,7 +155,7 @@ export class Slots {
       this.#buffer.add(unrunnable(this.#engine, fetched))
       return
     }
-    this.#running.set(fetched.ticket, attempt)
+    this.running.add(attempt)
     if (this.#mayBeCancelled(attempt.payload)) void this.#checkCancelled(attempt)
     else this.#admit(attempt)
   }
@@ -192,7 +174,7 @@ export class Slots {
       .among(jids)
       .catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
     // Requeued meanwhile, or lost with the lease.
-    if (!this.#isCurrent(attempt)) return
+    if (!this.running.isCurrent(attempt)) return
     try {
       if (!found) this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
       else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
@@ -229,7 +211,7 @@ export class Slots {
   async #failBeforeStart(attempt: Attempt, thrown: unknown): Promise<void> {
     try {
       const failed = await settleError(this.#engine, attempt, thrown)
-      if (failed && this.#isCurrent(attempt)) this.#end(attempt, failed)
+      if (failed && this.running.isCurrent(attempt)) this.#end(attempt, failed)
     } catch (second) {
       this.#endBroken(attempt, second)
     }
@@ -278,7 +260,7 @@ export class Slots {
       else {
         const narrowed = openAttempt(this.#engine, { ...fetched, text: someRows(text, payload, left) }, attempt.slot)
         Object.assign(narrowed as Attempt, given(attempt, ['slotReleases', 'limitNames']))
-        this.#running.set(ticket, narrowed as Attempt)
+        this.running.add(narrowed as Attempt)
         this.#run(narrowed as Attempt)
       }
     }
@@ -314,7 +296,7 @@ export class Slots {
     const now = performance.now()
     if (lease && now >= lease.safeUntil) {
       void lease.confirm().then((holds) => {
-        if (holds && this.#isCurrent(attempt)) this.#run(attempt)
+        if (holds && this.running.isCurrent(attempt)) this.#run(attempt)
       })
       return
     }
@@ -352,15 +334,14 @@ export class Slots {
 
   /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
   #endBroken(attempt: Attempt, thrown: unknown): void {
-    if (this.#isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, thrown)
+    if (this.running.isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, thrown)
     this.#slotFreed()
     this.#options.wake()
   }
 
   #endUnrunnable(fetched: FetchedJob, thrown: unknown): void {
     this.#engine.report(thrown, { context: 'Internal exception!', jobstr: fetched.text })
-    const attempt = this.#running.get(fetched.ticket)
-    this.#running.delete(fetched.ticket)
+    const attempt = this.running.remove(fetched.ticket)
     const settlement = unrunnable(this.#engine, fetched)
     this.#buffer.add(attempt ? withSlotRelease(attempt, settlement) : settlement)
   }
@@ -369,11 +350,11 @@ export class Slots {
     const settlement = withSlotRelease(attempt, ended)
     const { ticket } = settlement
     // The job was requeued, or lost with the lease, while its handler ran.
-    if (!this.#isCurrent(attempt)) {
+    if (!this.running.isCurrent(attempt)) {
       this.#buffer.reportLostOne(ticket)
       return
     }
-    this.#running.delete(ticket)
+    this.running.remove(ticket)
     this.prefetch.ended()
     this.recorder.ended(attempt)
     if (this.#buffer.withdrawStart(ticket)) {
@@ -400,7 +381,7 @@ export class Slots {
    * block the others.
    */
   #fill(): void {
-    while (this.#running.size < this.#options.concurrency) {
+    while (this.running.size < this.#options.concurrency) {
       const next = this.prefetch.shift()
       if (!next) return
       try {
@@ -414,7 +395,6 @@ export class Slots {
   #slotFreed(): void {
     if (this.prefetch.isStale) this.#options.requeuePrefetched()
     else this.#fill()
-    if (this.#running.size > 0) return
-    for (const resolve of this.#whenEmpty.splice(0)) resolve()
+    this.running.slotFreed()
   }
 }
