@@ -29,6 +29,7 @@ import type { OrderedStore } from './contract/ordered.ts'
 import type { ResultStore } from './contract/results.ts'
 import type { SearchStore } from './contract/search.ts'
 import type { TaskStore } from './contract/tasks.ts'
+import type { TransferStore } from './contract/transfers.ts'
 import type { UniqueStore } from './contract/unique.ts'
 import type { WorkerStore } from './contract/workers.ts'
 
@@ -50,6 +51,7 @@ export * from './contract/signals.ts'
 export * from './contract/task-events.ts'
 export * from './contract/task-spec.ts'
 export * from './contract/tasks.ts'
+export * from './contract/transfers.ts'
 export * from './contract/unique.ts'
 export * from './contract/workers.ts'
 
@@ -68,6 +70,7 @@ export interface Store {
   readonly batches: BatchStore
   readonly metrics: MetricStore
   readonly results: ResultStore
+  readonly transfers: TransferStore
 
   /** The kind of store for display: `sqlite`, `redis`, … */
   readonly kind: string

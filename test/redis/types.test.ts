@@ -393,6 +393,19 @@ const operations: Operation[] = [
     },
   },
   {
+    name: 'transfers: put, take, held and endPage',
+    async run(w) {
+      const { transfers } = w.store
+      const item = { ...toQueue('fresh', job('t')), unique: { jid: 't', claims: [{ key: 't' }] } }
+      await transfers.put({ transfer: 'T', number: 1 }, [item], NOW)
+      const from = { queue: 'q', offset: 0, texts: [job(8)] }
+      const page = (await transfers.held()) ?? (await transfers.take('T', 'there', from))
+      if (!page) return 'nothing was taken'
+      const moves = page.jobs.map((to) => ({ to }))
+      return (await transfers.endPage(page, moves, NOW)) ? '' : 'not held'
+    },
+  },
+  {
     name: 'limits: acquire, due, postpone, release orphaned slots and list',
     async run(w) {
       const api = { name: 'api', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const

@@ -11,6 +11,7 @@ import { Pauses } from './jobs/pauses.ts'
 import { PriorityQueues } from './jobs/priority-queues.ts'
 import { Results } from './jobs/results.ts'
 import { Search } from './jobs/search.ts'
+import { Transfers } from './jobs/transfers.ts'
 import { UniqueLocks } from './jobs/unique.ts'
 import { OrderedActions } from './ordered/actions.ts'
 import { OrderedPusher } from './ordered/push.ts'
@@ -54,6 +55,7 @@ export class RedisStore implements Store {
   readonly batches: Store['batches']
   readonly metrics: Store['metrics']
   readonly results: Store['results']
+  readonly transfers: Store['transfers']
   readonly #server: Server
   readonly #owners: Owners
   readonly #notifiers: Notifier[]
@@ -91,6 +93,7 @@ export class RedisStore implements Store {
     this.unique = new UniqueLocks(server)
     this.batches = new Batches(server, priorities)
     this.results = new Results(server)
+    this.transfers = new Transfers(server, priorities)
     this.workers = {
       ...methods(owners, 'settleAndFetch waitForJobs join release claim'),
       ...methods(leases, 'renew renewer leases ownersOn unrenewed tidy'),

@@ -9,6 +9,7 @@ import { SqliteJobSetStore } from './jobs/job-set-store.ts'
 import { SqliteMetricStore } from './jobs/metrics.ts'
 import { SqliteResultStore } from './jobs/results.ts'
 import { SqliteSearchStore } from './jobs/search.ts'
+import { SqliteTransferStore } from './jobs/transfers.ts'
 import { SqliteOrderedStore } from './ordered/ordered-store.ts'
 import { SqliteCancellationStore } from './queues/cancellations.ts'
 import { SqliteJobEventStore } from './queues/job-events.ts'
@@ -36,6 +37,7 @@ export class SqliteStore extends SqliteArea implements Store {
   readonly batches = new SqliteBatchStore(this.file)
   readonly metrics = new SqliteMetricStore(this.file)
   readonly results = new SqliteResultStore(this.file)
+  readonly transfers = new SqliteTransferStore(this.file)
 
   /** `warn` gets one line when another process has kept the file locked, or its log from being emptied, for 5 seconds. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {

@@ -32,6 +32,11 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     limitPrefixes: [`${prefix}hk:slots:`, `${prefix}hk:rate:`, `${prefix}hk:limited:`],
     /** The keys of record.lua: the recording of events of jobs. */
     recording: [`${prefix}hk:recording`, `${prefix}hk:events`, `${prefix}hk:events:newest`],
+    /** Hash of the page of jobs that is held for another store, and the list of its jobs; see transfer-page.lua. */
+    transferPage: `${prefix}hk:transfer`,
+    transferJobs: `${prefix}hk:transfer:jobs`,
+    /** Hash: each transfer from another store → the number of its last page, and what became of it. */
+    transfers: `${prefix}hk:transfers`,
     /** Sorted sets of batches: all by their creation; those with open members by their progress; the others by their end. */
     batches: `${prefix}hk:batches`,
     openBatches: `${prefix}hk:batches:open`,

@@ -274,6 +274,22 @@ CREATE TABLE secret (
   text TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The page of jobs that the file holds for another store; at most one row. jobs: where each was, as JSON; NULL: the page has ended.
+CREATE TABLE transfer_page (
+  id       INTEGER PRIMARY KEY CHECK (id = 1),
+  transfer TEXT NOT NULL,
+  number   INTEGER NOT NULL,
+  target   TEXT NOT NULL,
+  jobs     TEXT
+) STRICT;
+
+-- The last page that came from each transfer of another store.
+CREATE TABLE transfer (
+  name    TEXT PRIMARY KEY,
+  number  INTEGER NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('stored', 'void'))
+) STRICT, WITHOUT ROWID;
+
 -- Batches. parent: the batch of which this one, or its job, is a member. depth: the number of batches around it, and it. on_…:
 -- jobs that it pushes, as JSON; null: it has none, or has pushed it. job: the job that waits for the members. expires_at: when
 -- it is deleted; null: a member is open. cancelling: whether it was cancelled and has pending members.

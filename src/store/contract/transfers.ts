@@ -1,0 +1,56 @@
+/**
+ * Transfers: jobs that go from this store to another one, and from another one to this one.
+ *
+ * The source holds one page of jobs at a time. A page has the name of its transfer, and a number greater than that of every
+ * page before, of any transfer. While a page is held, its jobs are in no queue and no set, and its content does not change.
+ * The target remembers of each transfer the number of the last page, and what became of it. So each step may be repeated,
+ * also by several processes, and also late.
+ */
+
+import type { Entry } from './job-sets.ts'
+import type { Destination, Move, PushItem, SetName } from './jobs.ts'
+
+/** The most jobs that one page has. */
+export const TRANSFER_PAGE = 100
+
+/** Jobs that a page takes, each only if it is still there. `offset`: where `peek` found the first of the texts. */
+export type TransferSource =
+  | { queue: string; offset: number; texts: readonly string[] }
+  | { set: SetName; entries: readonly Entry[] }
+
+export interface PageName {
+  transfer: string
+  number: number
+}
+
+export interface TransferPage extends PageName {
+  /** What the caller said about the target. */
+  target: string
+  /** Where each job was, in the order in which it was taken; those of a queue with `end: 'front'`. */
+  jobs: Destination[]
+}
+
+/** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
+export type PageOutcome = 'stored' | 'void'
+
+export interface TransferStore {
+  /**
+   * Takes jobs out of their queue or set and holds them as the next page of a transfer: all of it or nothing. A job that
+   * is gone is left out. If the store holds a page already, of any transfer, it takes nothing and returns that page. null:
+   * all jobs are gone, and the store holds no page.
+   */
+  take(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null>
+  /** Returns the page that the store holds. */
+  held(): Promise<TransferPage | null>
+  /**
+   * Stores the jobs of a page and remembers its number, all of it or nothing; without jobs the page becomes `void`. A page
+   * that was put before, or that is older than the last one, changes nothing. Returns what became of it. Of the locks of an
+   * item it takes those that are free; a lock that another job has does not stop the item.
+   */
+  put(page: PageName, items: readonly PushItem[], now: number): Promise<PageOutcome>
+  /**
+   * Ends a page that the source holds: its jobs are dropped, and `moves` are applied, all of it or nothing. False: the
+   * store does not hold this page (any more), and nothing changed.
+   */
+  endPage(page: PageName, moves: readonly Move[], now: number): Promise<boolean>
+}

@@ -1,0 +1,54 @@
+-- Takes jobs out of a queue or a set and holds them as the next page of a transfer, unless a page is held.
+--
+-- KEYS  1 is the page, 2 is its jobs; then the set, or the lists of the queue.
+-- ARGV  are transfer, target, "zset" or "list", most jobs to search at the tail of a list; of each further key its name;
+--       number of jobs, and of each job text and score.
+-- Returns the page that is held (transfer-page.lua).
+-- include: arguments transfer-page
+
+-- As in pull.lua: taken elements are overwritten with this text, and then all of them are removed.
+local GONE = 'hk:gone'
+
+local page, jobs = KEYS[1], KEYS[2]
+local transfer, target, kind, reach = text(), text(), text(), number()
+expect('hash', 'list')
+local names = {}
+for i = 3, #KEYS do
+  names[i] = text()
+  refuse(wrong(KEYS[i], kind))
+end
+if redis.call('EXISTS', jobs) == 1 then return heldPage(page, jobs) end
+
+local taken, gone = {}, {}
+local function add(...)
+  for _, part in ipairs({ ... }) do taken[#taken + 1] = part end
+end
+
+-- The first write removes nothing, so that a server at its memory limit allows the script.
+removeNothing('HDEL', page)
+for _ = 1, number() do
+  local job, score = text(), text()
+  if kind == 'zset' then
+    if tonumber(redis.call('ZSCORE', KEYS[3], job) or 'nan') == tonumber(score) then
+      redis.call('ZREM', KEYS[3], job)
+      add(names[3], score, job)
+    end
+  else
+    for i = 3, #KEYS do
+      local index = redis.call('LPOS', KEYS[i], job, 'RANK', -1, 'MAXLEN', reach)
+      if index then
+        redis.call('LSET', KEYS[i], index, GONE)
+        gone[i] = (gone[i] or 0) + 1
+        add('queue', names[i], job)
+        break
+      end
+    end
+  end
+end
+for i, count in pairs(gone) do redis.call('LREM', KEYS[i], -count, GONE) end
+if #taken == 0 then return {} end
+
+redis.call('HINCRBY', page, 'number', 1)
+redis.call('HSET', page, 'transfer', transfer, 'target', target)
+redis.call('RPUSH', jobs, unpack(taken))
+return heldPage(page, jobs)

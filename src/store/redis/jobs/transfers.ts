@@ -1,0 +1,92 @@
+/** Transfers of jobs between stores. Each method is one script. */
+
+import { isPriorityName } from '../../../job/priority.ts'
+import {
+  type Destination,
+  type Move,
+  type PageName,
+  type PageOutcome,
+  type PushItem,
+  type SetName,
+  TRANSFER_PAGE,
+  type TransferPage,
+  type TransferSource,
+  type TransferStore,
+} from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import { type Server, StorePart } from '../server/server.ts'
+import { scoreOf } from './job-sets.ts'
+import type { PriorityQueues } from './priority-queues.ts'
+
+/** The search for a job covers so many jobs behind where it was. */
+const NEAR = 500
+
+export class Transfers extends StorePart implements TransferStore {
+  readonly #priorities: PriorityQueues
+
+  constructor(server: Server, priorities: PriorityQueues) {
+    super(server)
+    this.#priorities = priorities
+  }
+
+  async take(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null> {
+    const { keys, texts } = this.server
+    const isSet = 'set' in from
+    const names = isSet ? [from.set] : await this.#priorities.current(from.queue)
+    const jobs = isSet ? from.entries : from.texts.map((text) => ({ text, score: 0 }))
+    const all = names.map((name) => (isSet ? keys.set(name as SetName) : keys.queue(name)))
+    const reach = isSet ? 0 : from.offset + TRANSFER_PAGE + NEAR
+    const args = [transfer, target, isSet ? 'zset' : 'list', reach, ...names, jobs.length]
+    for (const { text, score } of jobs) args.push(texts.write(text) as string, score)
+    return this.#pageOf(await this.server.runForBytes(lua.transferTake, [...this.#held, ...all], args))
+  }
+
+  async held(): Promise<TransferPage | null> {
+    return this.#pageOf(await this.server.runForBytes(lua.transferHeld, this.#held, []))
+  }
+
+  async put({ transfer, number }: PageName, items: readonly PushItem[], now: number): Promise<PageOutcome> {
+    const { transfers, unique } = this.keys
+    const outcome = await this.server.runCall(lua.transferPut, now, [unique, transfers], items, (call) => {
+      call.add(transfer, number, items.length)
+      for (const item of items) {
+        call.add(item.unique?.jid ?? '')
+        call.claims(item)
+        call.item(item, item.effects)
+      }
+    })
+    this.#moved(items)
+    return outcome as PageOutcome
+  }
+
+  async endPage({ transfer, number }: PageName, moves: readonly Move[], now: number): Promise<boolean> {
+    const ended = await this.server.runCall(lua.transferEnd, now, this.#held, moves, (call) => {
+      call.add(transfer, number, moves.length)
+      for (const { to, effects } of moves) call.item(to, effects)
+    })
+    this.#moved(moves.flatMap(({ to }) => to ?? []))
+    return ended === 1
+  }
+
+  get #held(): string[] {
+    return [this.keys.transferPage, this.keys.transferJobs]
+  }
+
+  #moved(jobs: readonly Destination[]): void {
+    this.#priorities.pushed(jobs.flatMap((job) => (job.to === 'queue' && isPriorityName(job.queue) ? [job.queue] : [])))
+    if (jobs.some(({ to }) => to === 'schedule' || to === 'retry')) this.server.due.notify()
+  }
+
+  #pageOf(answer: readonly Buffer[]): TransferPage | null {
+    const [transfer, number, target, ...flat] = answer
+    if (!transfer) return null
+    const jobs: Destination[] = []
+    for (let i = 0; i < flat.length; i += 3) {
+      const [to, about] = [String(flat[i]), String(flat[i + 1])]
+      const text = this.server.texts.read(flat[i + 2] as Buffer)
+      if (to === 'queue') jobs.push({ to, queue: about, text, end: 'front' })
+      else jobs.push({ to: to as SetName, text, score: scoreOf(about) })
+    }
+    return { transfer: String(transfer), number: Number(number), target: String(target), jobs }
+  }
+}

@@ -1,0 +1,20 @@
+-- held: returns the page that is held.
+SELECT transfer, number, target, jobs FROM transfer_page WHERE jobs IS NOT NULL;
+
+-- hold: holds the next page, and returns its number.
+INSERT INTO transfer_page (id, transfer, number, target, jobs) VALUES (1, ?1, 1, ?2, ?3)
+ON CONFLICT DO UPDATE SET number = number + 1, transfer = ?1, target = ?2, jobs = ?3
+RETURNING number;
+
+-- endPage: ends a page. No row changes: it is not held.
+UPDATE transfer_page SET jobs = NULL WHERE transfer = ? AND number = ? AND jobs IS NOT NULL;
+
+-- near: returns jobs of a queue that are fetched next, from an offset on.
+SELECT position, text FROM ready WHERE queue = ? ORDER BY position LIMIT ? OFFSET ?;
+
+-- last: returns the last page that came of a transfer.
+SELECT number, outcome FROM transfer WHERE name = ?;
+
+-- remember: stores the last page that came of a transfer.
+INSERT INTO transfer (name, number, outcome) VALUES (?, ?, ?)
+ON CONFLICT DO UPDATE SET number = excluded.number, outcome = excluded.outcome;

@@ -1,0 +1,81 @@
+/** Transfers of jobs between stores. Each method is one write transaction. */
+
+import { baseQueue } from '../../../job/priority.ts'
+import type { Destination, PageName, PageOutcome, TransferPage, TransferSource, TransferStore } from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { SqliteArea } from '../file/store-file.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import { JobSets } from '../queues/job-sets.ts'
+import { queueAt } from '../queues/queues.ts'
+import { acquireUnique } from '../queues/unique.ts'
+import { sql } from '../sql.generated.ts'
+import { move, pushAll } from './moves.ts'
+
+/** The search for a job covers so many jobs on both sides of where it was. */
+const NEAR = 500
+
+export class SqliteTransferStore extends SqliteArea implements TransferStore {
+  readonly take: TransferStore['take'] = (transfer, target, from) =>
+    this.file.write((db) => {
+      const held = heldPage(db)
+      if (held) return held
+      const jobs = 'set' in from ? takeEntries(db, from) : takeQueued(db, from)
+      if (jobs.length === 0) return null
+      const row = db.first<PageName>(sql.transfer.hold, transfer, target, JSON.stringify(jobs))
+      return { transfer, target, jobs, number: (row as PageName).number }
+    })
+
+  readonly held: TransferStore['held'] = () => this.file.read((db) => heldPage(db) ?? null)
+
+  readonly put: TransferStore['put'] = ({ transfer, number }, items, now) =>
+    this.file.write((db) => {
+      const last = db.first<{ number: number; outcome: PageOutcome }>(sql.transfer.last, transfer)
+      if (last && last.number >= number) return last.number === number ? last.outcome : 'stored'
+      for (const item of items) {
+        const { jid = '', claims = [] } = item.unique ?? {}
+        for (const claim of claims) acquireUnique(db, { ...item, unique: { jid, claims: [claim] } }, now)
+      }
+      const plain = items.map(({ unique: _, ...item }) => item)
+      pushAll(db, plain, now)
+      const outcome = items.length > 0 ? 'stored' : 'void'
+      db.run(sql.transfer.remember, transfer, number, outcome)
+      return outcome
+    })
+
+  readonly endPage: TransferStore['endPage'] = ({ transfer, number }, moves, now) =>
+    this.file.write((db) => {
+      if (db.run(sql.transfer.endPage, transfer, number) === 0) return false
+      withLedgers(db, now, (ledgers) => {
+        for (const { to, effects } of moves) move(db, ledgers, to, effects)
+      })
+      return true
+    })
+}
+
+function heldPage(db: Database): TransferPage | undefined {
+  const row = db.first<PageName & { target: string; jobs: string }>(sql.transfer.held)
+  return row && { ...row, jobs: JSON.parse(row.jobs) }
+}
+
+function takeEntries(db: Database, { set, entries }: Extract<TransferSource, { set: unknown }>): Destination[] {
+  const there = entries.filter((entry) => db.get(JobSets).remove(set, entry))
+  return there.map(({ text, score }) => ({ to: set, text, score }))
+}
+
+function takeQueued(db: Database, { queue, offset, texts }: Extract<TransferSource, { queue: unknown }>) {
+  const name = baseQueue(queue)
+  const id = db.first<{ id: number }>(sql.queue.id, name)?.id
+  const jobs: Destination[] = []
+  if (id === undefined) return jobs
+  const left = [...texts]
+  const range = [left.length + 2 * NEAR, Math.max(offset - NEAR, 0)] as const
+  for (const { position, text } of db.all<{ position: number; text: string }>(sql.transfer.near, id, ...range)) {
+    const i = left.indexOf(text)
+    if (i === -1) continue
+    left.splice(i, 1)
+    db.first(sql.queue.remove, id, position, text)
+    jobs.push({ to: 'queue', queue: queueAt(name, position), text, end: 'front' })
+  }
+  if (jobs.length > 0) db.run(sql.queue.shrink, jobs.length, id)
+  return jobs
+}
