@@ -42,6 +42,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/tasks': { rest: 'fast', full: ['import'] },
     'test/testing': { rest: 'fast' },
     'test/types': { rest: 'full' },
+    'test/transfer': { rest: 'full' },
     'test/wire': { rest: 'fast' },
   },
   // The suites that know nothing of stores, again: some for each area, and those of faults and of killed workers.

@@ -17,6 +17,7 @@ import * as job from './commands/job.ts'
 import * as jobSets from './commands/job-sets.ts'
 import * as limits from './commands/limits.ts'
 import * as metrics from './commands/metrics.ts'
+import * as move from './commands/move.ts'
 import * as ordered from './commands/ordered.ts'
 import * as processes from './commands/processes.ts'
 import * as queues from './commands/queues.ts'
@@ -53,6 +54,7 @@ const GROUPS = {
     cron.register,
     locks.register,
     deploy.register,
+    move.register,
   ],
   'Help:': [completion.register],
 }

@@ -49,13 +49,11 @@ export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) =>
   })
 }
 
-/** @throws CliError if the store is a file that does not exist */
-export function checkStoreExists(hq: Highkiq): void {
+/** @throws CliError if the store is a file that does not exist. `named` says what may name the wrong store. */
+export function checkStoreExists(hq: Highkiq, named = '--url or HIGHKIQ_URL'): void {
   const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
   if (!path || path === ':memory:' || existsSync(path)) return
-  throw new CliError(
-    `${path} does not exist: no job was pushed to it yet, or --url or HIGHKIQ_URL names the wrong store`,
-  )
+  throw new CliError(`${path} does not exist: no job was pushed to it yet, or ${named} names the wrong store`)
 }
 
 async function openApp({ require: files, url, verbose, drain }: AppOptions): Promise<Highkiq> {

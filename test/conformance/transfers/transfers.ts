@@ -44,6 +44,8 @@ export const transfers: Case[] = [
         expect(await t.store.jobSets.page(to, { limit: 9 })).toEqual([entries[1]])
         expect(await t.store.transfers.endPage(taken, [], NOW)).toBe(true)
       }
+      // Of the limited jobs one is left.
+      expect((await t.store.jobs.queues(['q']))[0]?.limited).toBe(1)
     },
   },
   {

@@ -1,19 +1,19 @@
 -- Takes jobs out of a queue or a set and holds them as the next page of a transfer, unless a page is held.
 --
--- KEYS  1 is the page, 2 is its jobs; then the set, or the lists of the queue.
+-- KEYS  1 is the page, 2 is its jobs, 3 is limited-queues; then the set, or the lists of the queue.
 -- ARGV  are transfer, target, "zset" or "list", most jobs to search at the tail of a list; of each further key its name;
---       number of jobs, and of each job text and score.
+--       number of jobs; of each: text, score, its queue if it waits for room in a limit or "".
 -- Returns the page that is held (transfer-page.lua).
--- include: arguments transfer-page
+-- include: arguments moves transfer-page
 
 -- As in pull.lua: taken elements are overwritten with this text, and then all of them are removed.
 local GONE = 'hk:gone'
 
 local page, jobs = KEYS[1], KEYS[2]
 local transfer, target, kind, reach = text(), text(), text(), number()
-expect('hash', 'list')
+expect('hash', 'list', 'hash')
 local names = {}
-for i = 3, #KEYS do
+for i = 4, #KEYS do
   names[i] = text()
   refuse(wrong(KEYS[i], kind))
 end
@@ -27,14 +27,15 @@ end
 -- The first write removes nothing, so that a server at its memory limit allows the script.
 removeNothing('HDEL', page)
 for _ = 1, number() do
-  local job, score = text(), text()
+  local job, score, limited = text(), text(), text()
   if kind == 'zset' then
-    if tonumber(redis.call('ZSCORE', KEYS[3], job) or 'nan') == tonumber(score) then
-      redis.call('ZREM', KEYS[3], job)
-      add(names[3], score, job)
+    if tonumber(redis.call('ZSCORE', KEYS[4], job) or 'nan') == tonumber(score) then
+      redis.call('ZREM', KEYS[4], job)
+      if limited ~= '' then countLimited(KEYS[3], limited, -1) end
+      add(names[4], score, job)
     end
   else
-    for i = 3, #KEYS do
+    for i = 4, #KEYS do
       local index = redis.call('LPOS', KEYS[i], job, 'RANK', -1, 'MAXLEN', reach)
       if index then
         redis.call('LSET', KEYS[i], index, GONE)

@@ -1,6 +1,6 @@
 /** Transfers of jobs between stores. Each method is one script. */
 
-import { isPriorityName } from '../../../job/priority.ts'
+import { isPriorityName, queueOfJob } from '../../../job/priority.ts'
 import {
   type Destination,
   type Move,
@@ -37,8 +37,12 @@ export class Transfers extends StorePart implements TransferStore {
     const all = names.map((name) => (isSet ? keys.set(name as SetName) : keys.queue(name)))
     const reach = isSet ? 0 : from.offset + TRANSFER_PAGE + NEAR
     const args = [transfer, target, isSet ? 'zset' : 'list', reach, ...names, jobs.length]
-    for (const { text, score } of jobs) args.push(texts.write(text) as string, score)
-    return this.#pageOf(await this.server.runForBytes(lua.transferTake, [...this.#held, ...all], args))
+    const isLimited = isSet && from.set.startsWith('limited:')
+    for (const { text, score } of jobs) {
+      args.push(texts.write(text) as string, score, isLimited ? queueOfJob(text) : '')
+    }
+    const held = [...this.#held, keys.limitedQueues]
+    return this.#pageOf(await this.server.runForBytes(lua.transferTake, [...held, ...all], args))
   }
 
   async held(): Promise<TransferPage | null> {

@@ -1,0 +1,159 @@
+/** `highkiq move` moves the jobs of a store to another one, while workers run on both sides. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { Highkiq, HighkiqError } from '../../index.ts'
+import { isDone, type Left, NOTHING_LEFT, type Pass, StoreMover } from '../../transfer/mover.ts'
+import { io, setExitCode } from '../io.ts'
+import { checkLogVariables, checkStoreExists } from '../open-app.ts'
+import { count, plural, printResult } from '../output.ts'
+import { onInterrupt } from '../terminal.ts'
+import { CliError } from '../usage.ts'
+
+/** Milliseconds between two passes. */
+const PASS_MS = 1000
+/** After this many milliseconds a line of progress is written, if it has changed. */
+const PROGRESS_MS = 1000
+
+interface MoveOptions {
+  from: string
+  to?: string
+  once?: boolean
+  dryRun?: boolean
+  undo?: boolean
+  json?: boolean
+}
+
+const HELP = `
+First let your app push to the new store, and start workers there. Keep the workers of the old store.
+Jobs move page by page, each once. A running job stays until it has ended; so do jobs of tasks and batches, and ordered
+jobs. The command waits until workers of the old store have run them. It does not move what has ended: finished tasks,
+results, metrics.
+Run it again after a crash or Ctrl-C: it finishes what it began.
+
+Examples:
+  highkiq move --from sqlite:highkiq.db --to redis://localhost:6379 --dry-run
+  highkiq move --from sqlite:highkiq.db --to redis://localhost:6379
+  highkiq move --from sqlite:highkiq.db --to redis://localhost:6379 --undo   (give back the page that a crash left)
+`
+
+export function register(program: Command): void {
+  program
+    .command('move')
+    .description('move the jobs of a store to another one')
+    .requiredOption('--from <url>', 'store that has the jobs')
+    .option('--to <url>', 'store that gets them')
+    .option('--once', 'move what can move now, and do not wait for the rest')
+    .option('--dry-run', 'count what would move, and change nothing')
+    .option(
+      '--undo',
+      'give back the jobs that an interrupted move had taken; without --to also those that the other store has',
+    )
+    .option('--json', 'as JSON')
+    .addHelpText('after', HELP)
+    .action(move)
+}
+
+async function move(options: MoveOptions): Promise<void> {
+  const { from, to, undo, dryRun } = options
+  checkLogVariables()
+  if (to === undefined && !undo && !dryRun)
+    throw new CliError('--to must be the URL of the store that gets the jobs', 2)
+  if (undo && (dryRun || options.once)) throw new CliError('--undo goes without --once and --dry-run', 2)
+  const source = new Highkiq({ url: from })
+  const target = to === undefined ? null : new Highkiq({ url: to })
+  const { signal, release } = onInterrupt()
+  try {
+    checkStoreExists(source, '--from')
+    const progress = new Progress()
+    const mover = new StoreMover({
+      source: source.store,
+      target: target?.store ?? null,
+      signal,
+      onMoved: (moved) => progress.show(moved),
+    })
+    if (undo) await giveBack(mover, options)
+    else if (dryRun) report(options, await mover.count(), 'would move')
+    else report(options, await moveAll(mover, options, signal, progress), 'moved')
+    if (signal.aborted) setExitCode(130)
+  } finally {
+    release()
+    await Promise.all([source.close(), target?.close()])
+  }
+}
+
+/** Passes until the source is empty twice in a row. A job may be on its way between two sets while one pass reads them. */
+async function moveAll(
+  mover: StoreMover,
+  { once }: MoveOptions,
+  signal: AbortSignal,
+  progress: Progress,
+): Promise<Pass> {
+  let left: Left = { ...NOTHING_LEFT }
+  for (let begun = false, empty = 0; !signal.aborted; ) {
+    try {
+      if (!begun) await mover.begin()
+      begun = true
+      const pass = await mover.pass()
+      // A pass that Ctrl-C ended has not counted everything.
+      if (!signal.aborted) left = pass.left
+      empty = isDone(pass) ? empty + 1 : 0
+      progress.show(mover.moved, left)
+      if (once || empty === 2) break
+    } catch (thrown) {
+      if (!isAway(thrown) || once) throw thrown
+      // A step may be done although its answer is lost, so the mover looks for the page first.
+      begun = false
+      io().stderr.write(`highkiq: ${(thrown as Error).message}; trying again\n`)
+    }
+    await sleep(PASS_MS, undefined, { signal }).catch(() => {})
+  }
+  return { moved: mover.moved, left }
+}
+
+function isAway(thrown: unknown): boolean {
+  return thrown instanceof HighkiqError && ['STORE_UNREACHABLE', 'STORE_TIMEOUT'].includes(thrown.code)
+}
+
+async function giveBack(mover: StoreMover, { json }: MoveOptions): Promise<void> {
+  const jobs = await mover.undo()
+  const text =
+    jobs === null ? 'nothing to give back: no move of this store was interrupted' : `given back: ${plural(jobs, 'job')}`
+  printResult(json, { givenBack: jobs ?? 0 }, text)
+}
+
+function report({ json }: MoveOptions, { moved, left }: Pass, verb: string): void {
+  const { ended, ...open } = left
+  const lines = [`${verb} ${plural(moved, 'job')}`]
+  const waits = waitsFor(open)
+  if (waits) lines.push(`left: ${waits}`)
+  if (ended > 0) lines.push(`left: ${plural(ended, 'dead job')} of tasks, batches and ordered queues`)
+  printResult(json, { moved, left }, lines.join('\n'))
+}
+
+function waitsFor({ running, tasks, batches, crons, ordered, others }: Omit<Left, 'ended'>): string {
+  const parts = [
+    running > 0 && plural(running, 'running job'),
+    tasks > 0 && `${plural(tasks, 'job')} of tasks`,
+    batches > 0 && `${plural(batches, 'job')} of batches`,
+    crons > 0 && `${plural(crons, 'job')} of cron entries`,
+    ordered > 0 && `${plural(ordered, 'id')} of ordered queues`,
+    others > 0 && plural(others, 'other job'),
+  ]
+  return parts.filter((part) => part !== false).join(', ')
+}
+
+/** Writes a line to standard error when it differs from the last one, and at most one a second. */
+class Progress {
+  #last = ''
+  #at = Number.NEGATIVE_INFINITY
+
+  show(moved: number, left?: Left): void {
+    const waits = left ? waitsFor(left) : ''
+    const line = `${count(moved)} moved${waits ? ` · the old store still has ${waits}` : ''}`
+    if (line === this.#last || performance.now() - this.#at < PROGRESS_MS) return
+    this.#last = line
+    this.#at = performance.now()
+    io().stderr.write(`${line}\n`)
+  }
+}

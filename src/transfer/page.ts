@@ -1,0 +1,115 @@
+/**
+ * Moves one page of jobs from a store to another, each job once. The steps, each atomic in its store:
+ *
+ * 1. `take` (source): the jobs leave their queue or set and become a page with a number. A page never changes.
+ * 2. `put` (target): the jobs of the page are stored together with its number. A page with this number is not stored again.
+ * 3. `endPage` (source): the page is dropped, and with it the locks and the cancellations of its jobs.
+ *
+ * A crash, or a lost answer, after step 1 or step 2 leaves the page in the source. The next caller of `take` gets this page
+ * instead of new jobs, and goes on with step 2, which tells whether the target has it. Several callers may do this at the
+ * same time, and one that was frozen may go on later: a step that was done changes nothing.
+ *
+ * To undo a page is to put it without jobs. If the target has stored it before, the page is dropped as in step 3. If not, the
+ * target never stores it, and step 3 moves its jobs back to where they were.
+ */
+
+import { readPayload } from '../job/payload.ts'
+import { type JobLock, readUnique } from '../job/unique.ts'
+import type { Destination, Effect, IterationRecord, Move, PushItem, Store, TransferPage } from '../store/contract.ts'
+
+/** What belongs to a job of a page, beside its text. */
+interface Belongings {
+  to: Destination
+  jid: string
+  locks: JobLock[]
+  iteration: IterationRecord | null
+  isCancelled: boolean
+}
+
+/** Returns how many jobs moved; 0: the page was undone in the meantime. */
+export async function movePage(source: Store, target: Store, page: TransferPage, now: number): Promise<number> {
+  const jobs = await belongingsOf(source, page)
+  const cancelled = jobs.filter(({ isCancelled }) => isCancelled).map(({ jid }) => jid)
+  // The target must know the cancellation before it has the job.
+  if (cancelled.length > 0) await target.cancellations.request(cancelled, now)
+  const outcome = await target.transfers.put(page, await itemsOf(source, jobs, now), now)
+  if (outcome === 'void') {
+    await source.transfers.endPage(page, backFrom(page), now)
+    return 0
+  }
+  const effects = jobs.flatMap((job) => departureOf(job, now))
+  await source.transfers.endPage(page, effects.length > 0 ? [{ to: null, effects }] : [], now)
+  return jobs.length
+}
+
+/**
+ * Moves the jobs of a page back, unless the target has them. Without a target it does not ask: if the target has the jobs,
+ * they are in both stores. Returns how many jobs are back.
+ */
+export async function undoPage(source: Store, target: Store | null, page: TransferPage, now: number): Promise<number> {
+  if (target && (await target.transfers.put(page, [], now)) === 'stored') {
+    const jobs = await belongingsOf(source, page)
+    const effects = jobs.flatMap((job) => departureOf(job, now))
+    await source.transfers.endPage(page, effects.length > 0 ? [{ to: null, effects }] : [], now)
+    return 0
+  }
+  return (await source.transfers.endPage(page, backFrom(page), now)) ? page.jobs.length : 0
+}
+
+async function belongingsOf(source: Store, { jobs }: TransferPage): Promise<Belongings[]> {
+  const payloads = jobs.map(({ text }) => readPayload(text))
+  const jids = payloads.map((payload) => (typeof payload?.jid === 'string' ? payload.jid : ''))
+  const known = jids.filter((jid) => jid !== '')
+  const iterations = known.length > 0 ? await source.jobs.iterations(known) : []
+  const iterationOf = new Map(known.map((jid, i) => [jid, iterations[i] ?? null]))
+  const cancelled = new Set(known.length > 0 ? await source.cancellations.among(known) : [])
+  return jobs.map((to, i) => {
+    const jid = jids[i] as string
+    const payload = payloads[i]
+    const locks = payload && jid !== '' ? readUnique(payload) : []
+    return { to, jid, locks, iteration: iterationOf.get(jid) ?? null, isCancelled: cancelled.has(jid) }
+  })
+}
+
+/** Returns what the target stores: at the back of queues, because the jobs come in the order in which they are fetched. */
+async function itemsOf(source: Store, jobs: readonly Belongings[], now: number): Promise<PushItem[]> {
+  const keys = jobs.flatMap(({ locks }) => locks.map(({ key }) => key))
+  const found = keys.length > 0 ? await source.unique.find(keys, now) : []
+  const held = new Map(found.flatMap((lock) => (lock ? [[lock.key, lock] as const] : [])))
+  return jobs.map(({ to, jid, locks, iteration }) => {
+    const own = locks.flatMap(({ key }) => {
+      const lock = held.get(key)
+      if (lock?.holder !== jid) return []
+      return [{ key, ...(lock.ends === null ? {} : { ends: lock.ends }), ...(lock.outlives ? { outlives: true } : {}) }]
+    })
+    return {
+      ...destinationOf(to),
+      ...(own.length > 0 ? { unique: { jid, claims: own } } : {}),
+      effects:
+        iteration?.cursor == null
+          ? []
+          : [{ kind: 'iteration', jid, state: { ...iteration, cursor: iteration.cursor } }],
+    }
+  })
+}
+
+/** A job that waits for room in a limit asks for it again in the target, which counts its own slots. */
+function destinationOf(to: Destination): Destination {
+  if (to.to === 'queue') return { ...to, end: 'back' }
+  const queue = to.to.startsWith('limited:') ? readPayload(to.text)?.queue : undefined
+  return typeof queue === 'string' ? { to: 'queue', queue, text: to.text, end: 'back' } : to
+}
+
+/** Returns what changes in the source when a job has left it. */
+function departureOf({ jid, locks, iteration, isCancelled }: Belongings, at: number): Effect[] {
+  return [
+    ...locks.map(({ key }) => ({ kind: 'release-unique', key, holder: jid }) as const),
+    ...(iteration ? [{ kind: 'iteration', jid, state: null } as const] : []),
+    ...(isCancelled ? [{ kind: 'clear-cancellation', jid, at, dropped: false } as const] : []),
+  ]
+}
+
+/** The last job comes first, because each goes to the front of its queue. */
+function backFrom({ jobs }: TransferPage): Move[] {
+  return jobs.toReversed().map((to) => ({ to }))
+}

@@ -1,0 +1,71 @@
+import { expect } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+import { job, NOW, toQueue } from '../conformance/bench.ts'
+import { test } from './command.ts'
+
+const ARGS = ['move', '--from', 'sqlite:old.db', '--to', 'sqlite:new.db']
+
+/** Fills old.db with so many jobs. */
+async function fill(path: string, jobs: number, more: Record<string, unknown> = {}): Promise<void> {
+  const store = openStore(`sqlite:${path}`)
+  const items = Array.from({ length: jobs }, (_, n) => toQueue('q', job(n, more)))
+  await store.jobs.push(items, NOW)
+  await store.close()
+}
+
+async function textsOf(path: string): Promise<string[]> {
+  const store = openStore(`sqlite:${path}`)
+  const texts = await store.jobs.peek('q', 0, 100_000)
+  await store.close()
+  return texts
+}
+
+test('a move that is killed again and again goes on where it was, and each job moves once', {
+  timeout: 120_000,
+}, async ({ folder }) => {
+  await fill(folder.at('old.db'), 4000)
+  const texts = await textsOf(folder.at('old.db'))
+  for (let kill = 1; kill <= 4; kill++) {
+    const running = folder.start(ARGS)
+    await running.says(/moved/)
+    running.kill('SIGKILL')
+    await running.ended
+  }
+  expect(await folder.run([...ARGS, '--once', '--json'])).toMatchObject({ code: 0 })
+  expect(await textsOf(folder.at('old.db'))).toEqual([])
+  expect(await textsOf(folder.at('new.db'))).toEqual(texts)
+})
+
+test('a dry run counts, a move waits for what stays, and --once does not wait', { timeout: 60_000 }, async ({
+  folder,
+}) => {
+  await fill(folder.at('old.db'), 2)
+  await fill(folder.at('old.db'), 1, { hk_task: 't' })
+  const rest = 'left: 1 job of tasks\n'
+  const counted = await folder.run([...ARGS, '--dry-run'])
+  expect(counted.stdout).toBe(`would move 2 jobs\n${rest}`)
+  expect(await textsOf(folder.at('old.db'))).toHaveLength(3)
+  const running = folder.start(ARGS)
+  await running.says(/2 moved · the old store still has 1 job of tasks/)
+  running.kill('SIGINT')
+  expect(await running.ended).toMatchObject({ code: 130, stdout: `moved 2 jobs\n${rest}` })
+  expect(await folder.run([...ARGS, '--once'])).toMatchObject({ code: 0, stdout: `moved 0 jobs\n${rest}` })
+  expect(await folder.run([...ARGS, '--undo'])).toMatchObject({
+    code: 0,
+    stdout: 'nothing to give back: no move of this store was interrupted\n',
+  })
+})
+
+test('a move refuses wrong stores, and says what is right', { timeout: 60_000 }, async ({ folder }) => {
+  await fill(folder.at('old.db'), 1)
+  const same = await folder.run(['move', '--from', 'sqlite:old.db', '--to', 'sqlite:./old.db'])
+  expect(same).toMatchObject({ code: 2 })
+  expect(same.stderr).toMatch(/are the same store, or one is a copy of the other: name two stores/)
+  const missing = await folder.run(['move', '--from', 'sqlite:none.db', '--to', 'sqlite:new.db'])
+  expect(missing).toMatchObject({ code: 1 })
+  expect(missing.stderr).toMatch(/none\.db does not exist: .*--from names the wrong store/)
+  const nowhere = await folder.run(['move', '--from', 'sqlite:old.db'])
+  expect(nowhere).toMatchObject({ code: 2, stderr: 'highkiq: --to must be the URL of the store that gets the jobs\n' })
+  const both = await folder.run([...ARGS, '--undo', '--once'])
+  expect(both).toMatchObject({ code: 2, stderr: 'highkiq: --undo goes without --once and --dry-run\n' })
+})

@@ -1,0 +1,227 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import type { SetName, Store } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { isDone, StoreMover } from '#dist/transfer/mover.js'
+import { job, NOW, sure, toQueue } from '../conformance/bench.ts'
+import type { StoreFactory } from '../conformance/factory.ts'
+import { redis } from '../conformance/redis.ts'
+import { file } from '../conformance/sqlite.ts'
+import { onRedis } from '../redis/suite.ts'
+
+const SETS: SetName[] = ['retry', 'schedule', 'dead', 'finished']
+const UNIQUE = job('unique', { hk_unique: 'success:K', jid: 'aa' })
+const LIMITED = job('limited', { queue: 'mail' })
+const STEPS = {
+  transfers: ['take', 'held', 'put', 'endPage'],
+  cancellations: ['request'],
+  jobs: ['pauseQueue'],
+} as const
+
+async function open(factory: StoreFactory): Promise<{ store: Store; url: string }> {
+  const made = await factory.create()
+  const store = openStore(made.url)
+  await store.open()
+  onTestFinished(async () => {
+    await store.close()
+    await made.destroy()
+  })
+  return { store, url: made.url }
+}
+
+/** Fills a store with jobs of all kinds; returns the texts that move. */
+async function fill(store: Store): Promise<string[]> {
+  const queued = Array.from({ length: 250 }, (_, n) => job(n))
+  await store.jobs.push(
+    queued.map((text, n) => toQueue(n % 3 === 0 ? 'p5:q' : 'q', text)),
+    NOW,
+  )
+  const inSets = SETS.flatMap((to, i) => [1, 2, 3].map((n) => ({ to, text: job(`${to}${n}`), score: i + n + 0.5 })))
+  await store.jobs.push(inSets, NOW)
+  await store.jobs.push([{ ...toQueue('q', UNIQUE), unique: { jid: 'aa', claims: [{ key: 'K' }] } }], NOW)
+  await store.jobs.saveIteration('aa', { executions: 2, runtime: 1.5, cursor: '"c"' }, NOW)
+  await store.cancellations.request('aa', NOW)
+  await store.jobs.pauseQueue('paused', true)
+  return [...queued, UNIQUE, ...inSets.map(({ text }) => text)].toSorted()
+}
+
+/** Returns the texts of all jobs of a store, with those of a held page. */
+async function textsOf(store: Store): Promise<string[]> {
+  const texts = (await store.transfers.held())?.jobs.map(({ text }) => text) ?? []
+  for (const { name } of await store.jobs.queues()) texts.push(...(await store.jobs.peek(name, 0, 10_000)))
+  for (const set of SETS) texts.push(...(await store.jobSets.page(set, { limit: 10_000 })).map(({ text }) => text))
+  return texts.toSorted()
+}
+
+/** Returns the store as a process sees it whose call number `at` fails: before it is done, or only its answer is lost. */
+function failing(store: Store, count: { calls: number; at: number; isDone: boolean }): Store {
+  const areas = Object.entries(STEPS).map(([area, names]) => {
+    const real = store[area as keyof typeof STEPS] as unknown as Record<
+      string,
+      (...args: unknown[]) => Promise<unknown>
+    >
+    const faulty = Object.fromEntries(
+      names.map((name) => [
+        name,
+        async (...args: unknown[]) => {
+          const fails = count.calls++ === count.at
+          if (fails && !count.isDone) throw new Error('killed')
+          const answer = await sure(real[name]).apply(real, args)
+          if (fails) throw new Error('killed')
+          return answer
+        },
+      ]),
+    )
+    return [area, new Proxy(real, { get: (of, name) => faulty[name as string] ?? of[name as string] })]
+  })
+  const replaced = Object.fromEntries(areas) as Record<string, unknown>
+  return new Proxy(store, { get: (of, name) => replaced[name as string] ?? of[name as keyof Store] })
+}
+
+async function moveAll(source: Store, target: Store): Promise<StoreMover> {
+  const mover = new StoreMover({ source, target, now: () => NOW })
+  await mover.begin()
+  for (let pass = await mover.pass(); !isDone(pass); pass = await mover.pass());
+  return mover
+}
+
+function suite(from: StoreFactory, to: StoreFactory) {
+  test('all jobs move in their order, each with its queue, priority, score, lock, iteration and cancellation', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const texts = await fill(source)
+    await source.jobs.push([{ to: 'limited:mail', text: LIMITED, score: 1 }], NOW)
+    const limit = { name: 'mail', max: 1, count: 0, per: 0, burst: 0, window: 'smooth' } as const
+    await source.jobs.push([toQueue('other', job('x'))], NOW)
+    const order = await source.jobs.peek('q', 0, 1000)
+    const sets = await Promise.all(SETS.map((set) => source.jobSets.page(set, { limit: 99 })))
+    // A waiting job of a limit is listed once its limit is known.
+    await source.workers.join('h:1:1', { queues: ['other'], seconds: 60, host: 'here' })
+    const { fetched } = await source.workers.settleAndFetch('h:1:1', {
+      now: NOW,
+      started: [],
+      settlements: [],
+      fetch: { queues: ['other'], n: 1 },
+    })
+    const { queue, ticket, text } = sure(fetched[0])
+    const move = { to: 'limited:mail', text, score: 2 } as const
+    const settlement = {
+      queue,
+      ticket,
+      move,
+      effects: [{ kind: 'await-limit', limit } as const],
+      processed: 0,
+      failed: 0,
+    }
+    await source.workers.settleAndFetch('h:1:1', {
+      now: NOW,
+      started: [],
+      settlements: [settlement],
+      fetch: { queues: [], n: 0 },
+    })
+    await moveAll(source, target)
+    expect(await textsOf(source)).toEqual([])
+    expect(await source.jobSets.size('limited:mail')).toBe(0)
+    expect(await target.jobs.peek('q', 0, 1000)).toEqual([...order, text])
+    expect(await target.jobs.peek('mail', 0, 9)).toEqual([LIMITED])
+    expect(await textsOf(target)).toEqual([...texts, text, LIMITED].toSorted())
+    expect(await Promise.all(SETS.map((set) => target.jobSets.page(set, { limit: 99 })))).toEqual(sets)
+    expect((await target.unique.find(['K'], NOW))[0]?.holder).toBe('aa')
+    expect(await source.unique.find(['K'], NOW)).toEqual([null])
+    expect((await target.jobs.iterations(['aa']))[0]).toMatchObject({ executions: 2, cursor: '"c"' })
+    expect(await source.jobs.iterations(['aa'])).toEqual([null])
+    expect(await target.cancellations.among(['aa'])).toEqual(['aa'])
+    expect(await source.cancellations.among(['aa'])).toEqual([])
+    expect(await target.jobs.pausedQueues()).toEqual(['paused'])
+  })
+
+  test('a mover that is killed at any step, or loses any answer, neither loses nor doubles a job', {
+    timeout: 120_000,
+  }, async () => {
+    for (const isDoneBefore of [false, true]) {
+      for (let at = 0; ; at++) {
+        const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+        const texts = await fill(source)
+        const count = { calls: 0, at, isDone: isDoneBefore }
+        const end = await moveAll(failing(source, count), failing(target, count)).then(
+          () => 'moved',
+          () => 'killed',
+        )
+        // Every third time the move is undone first.
+        if (at % 3 === 0) await new StoreMover({ source, target, now: () => NOW }).undo()
+        await moveAll(source, target)
+        expect(await textsOf(source), `call ${at}`).toEqual([])
+        expect(await textsOf(target), `call ${at}`).toEqual(texts)
+        expect((await target.unique.find(['K'], NOW))[0]?.holder).toBe('aa')
+        if (end === 'moved') {
+          expect(at).toBeGreaterThan(20)
+          break
+        }
+      }
+    }
+  })
+
+  test('two movers at the same time move each job once', async () => {
+    const [{ store: source, url }, { store: target }] = [await open(from), await open(to)]
+    const texts = await fill(source)
+    const other = openStore(url)
+    await Promise.all([moveAll(source, target), moveAll(other, target)])
+    await other.close()
+    expect(await textsOf(source)).toEqual([])
+    expect(await textsOf(target)).toEqual(texts)
+  })
+
+  test('undo moves a page that was not stored back to its places, in their order', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await fill(source)
+    const [order, all] = [await source.jobs.peek('q', 0, 1000), await textsOf(source)]
+    const killed = failing(target, { calls: 0, at: 1, isDone: false })
+    await expect(moveAll(source, killed)).rejects.toThrow('killed')
+    expect(await source.transfers.held()).not.toBe(null)
+    expect(await new StoreMover({ source, target }).undo()).toBe(100)
+    expect(await source.jobs.peek('q', 0, 1000)).toEqual(order)
+    expect(await textsOf(source)).toEqual(all)
+    expect(await textsOf(target)).toEqual([])
+    expect(await new StoreMover({ source, target }).undo()).toBe(null)
+  })
+
+  test('jobs of tasks, batches and cron entries stay, and the pass says so', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const kept = [
+      job(1, { hk_task: 't' }),
+      job(2, { bid: 'b' }),
+      job(3, { hk_lock: 'l' }),
+      job(4, { hk_children: 'c' }),
+    ]
+    await source.jobs.push(
+      [...kept, job(5)].map((text) => toQueue('q', text)),
+      NOW,
+    )
+    await source.jobs.push([{ to: 'dead', text: sure(kept[0]), score: 1 }], NOW)
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    const left = { running: 0, tasks: 1, batches: 2, crons: 1, ordered: 0, others: 0, ended: 1 }
+    expect(await mover.count()).toEqual({ moved: 1, left })
+    await mover.begin()
+    const pass = await mover.pass()
+    expect(pass).toEqual({ moved: 1, left })
+    expect(isDone(pass)).toBe(false)
+    expect(await source.jobs.peek('q', 0, 9)).toEqual(kept)
+    expect(await target.jobs.peek('q', 0, 9)).toEqual([job(5)])
+  })
+
+  test('a page that is held for another store is refused, and so is a store as its own target', async () => {
+    const [{ store: source, url }, { store: target }, third] = [await open(from), await open(to), await open(to)]
+    await fill(source)
+    await expect(moveAll(source, failing(target, { calls: 0, at: 1, isDone: true }))).rejects.toThrow('killed')
+    await expect(moveAll(source, third.store)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+    await expect(new StoreMover({ source, target: third.store }).undo()).rejects.toThrow(/holds 100 jobs/)
+    const again = openStore(url)
+    await expect(moveAll(source, again)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+    await again.close()
+    expect(await textsOf(third.store)).toEqual([])
+  })
+}
+
+describe('from SQLite to SQLite', () => suite(file, file))
+const server = redis()
+onRedis('from SQLite to Redis', () => suite(file, server))
+onRedis('from Redis to SQLite', () => suite(server, file))
+onRedis('from Redis to Redis', () => suite(server, server))
