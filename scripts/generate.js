@@ -58,7 +58,7 @@ function luaCode(name) {
 }
 function withoutUnusedFunctions(source) {
   const isUsed = (name) => source.match(new RegExp(`\\b${name}\\b`, 'g')).length > 1
-  const kept = source.replace(/^local function (\w+)\(.*(?:\bend|\n[\s\S]*?\nend)\n/gm, (text, name) =>
+  const kept = source.replace(/^local function (\w+)\((?:.*\bend|.*\n[\s\S]*?\nend)\n/gm, (text, name) =>
     isUsed(name) ? text : '',
   )
   return kept === source ? source : withoutUnusedFunctions(kept)
