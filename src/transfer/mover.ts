@@ -6,6 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { limitedSets } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import {
@@ -232,9 +233,8 @@ function idOf(store: Store): Promise<string> {
   return store.results.secret(STORE_ID, randomUUID())
 }
 
-async function setsOf({ limits }: Store): Promise<SetName[]> {
-  const limited = (await limits.list()).map(({ name }): SetName => `limited:${name}`)
-  return [...limited, 'retry', 'schedule', 'dead', 'finished']
+async function setsOf(store: Store): Promise<SetName[]> {
+  return [...(await limitedSets(store)), 'retry', 'schedule', 'dead', 'finished']
 }
 
 /** Returns how many of the texts are one page, at least one. */

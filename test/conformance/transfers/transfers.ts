@@ -34,10 +34,10 @@ export const transfers: Case[] = [
     async run(t) {
       for (const to of ['retry', 'schedule', 'dead', 'finished', 'limited:mail'] as const) {
         const entries = [1, 2, 3].map((n) => ({ text: t.job(n), score: n + 0.25 }))
-        await t.store.jobs.push(
-          entries.map((entry) => ({ to, ...entry })),
-          NOW,
-        )
+        const pushed = entries.map((entry) => ({ to: 'retry', ...entry }) as const)
+        await t.store.jobs.push(pushed, NOW)
+        const swaps = entries.map((entry) => ({ ...entry, to: { to, ...entry } }))
+        if (to !== 'retry') await t.store.jobSets.swap('retry', swaps, NOW)
         const asked = [sure(entries[0]), { text: t.job(2), score: 9 }, sure(entries[2]), { text: t.job(4), score: 1 }]
         const taken = sure(await t.store.transfers.take(to, 'there', { set: to, entries: asked }))
         expect(taken.jobs).toEqual([1, 3].map((n) => ({ to, text: t.job(n), score: n + 0.25 })))
