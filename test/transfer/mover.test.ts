@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
-import type { SetName, Store } from '#dist/store/contract.js'
+import type { SetName, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { isDone, StoreMover } from '#dist/transfer/mover.js'
 import { job, NOW, sure, toQueue } from '../conformance/bench.ts'
@@ -103,7 +103,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     })
     const { queue, ticket, text } = sure(fetched[0])
     const move = { to: 'limited:mail', text, score: 2 } as const
-    const settlement = {
+    const settlement: Settlement = {
       queue,
       ticket,
       move,
