@@ -166,7 +166,7 @@ export class StoreMover {
       })
       offset += some.length - texts.length
       // What cannot be taken must not stop the pass.
-      if (texts.length > 0 && !(await this.#take({ queue, offset, texts }))) {
+      if (texts.length > 0 && !(await this.#hold({ queue, offset, texts }))) {
         offset += texts.length
         left.others += texts.length
       }
@@ -184,13 +184,13 @@ export class StoreMover {
         if (reason) left[set === 'dead' ? 'ended' : reason]++
         return !reason
       })
-      if (entries.length > 0 && !(await this.#take({ set, entries }))) left.others += entries.length
+      if (entries.length > 0 && !(await this.#hold({ set, entries }))) left.others += entries.length
     }
   }
 
   /** Takes jobs and moves them. False: the jobs are gone. */
-  async #take(from: TransferSource): Promise<boolean> {
-    const page = await this.#source.transfers.take(this.#name, this.#target as string, from)
+  async #hold(from: TransferSource): Promise<boolean> {
+    const page = await this.#source.transfers.hold(this.#name, this.#target as string, from)
     if (page) await this.#move(page)
     return page !== null
   }

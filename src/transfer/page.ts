@@ -1,11 +1,11 @@
 /**
  * Moves one page of jobs from a store to another, each job once. The steps, each atomic in its store:
  *
- * 1. `take` (source): the jobs leave their queue or set and become a page with a number. A page never changes.
+ * 1. `hold` (source): the jobs leave their queue or set and become a page with a number. A page never changes.
  * 2. `put` (target): the jobs of the page are stored together with its number. A page with this number is not stored again.
  * 3. `endPage` (source): the page is dropped, and with it the locks and the cancellations of its jobs.
  *
- * A crash, or a lost answer, after step 1 or step 2 leaves the page in the source. The next caller of `take` gets this page
+ * A crash, or a lost answer, after step 1 or step 2 leaves the page in the source. The next caller of `hold` gets this page
  * instead of new jobs, and goes on with step 2, which tells whether the target has it. Several callers may do this at the
  * same time, and one that was frozen may go on later: a step that was done changes nothing.
  *

@@ -52,7 +52,7 @@ test('a dry run counts, a move waits for what stays, and --once does not wait', 
   expect(await folder.run([...ARGS, '--once'])).toMatchObject({ code: 0, stdout: `moved 0 jobs\n${rest}` })
   expect(await folder.run([...ARGS, '--undo'])).toMatchObject({
     code: 0,
-    stdout: 'nothing to give back: no move of this store was interrupted\n',
+    stdout: 'nothing to undo: no move of this store was interrupted\n',
   })
 })
 

@@ -118,7 +118,8 @@ function othersOf(all: Contents): Set<string> {
 
 function* jobsOf(all: Contents): Generator<[location: string, job: { jid: string; hk_rows?: number[] }]> {
   for (const [key, value] of Object.entries(all)) {
-    const name = /^(?:hk:\{queue:.*\}:)?(queue|working|arriving|backlog|retry|schedule|dead|hk:transfer:jobs)\b/.exec(key)?.[1]
+    const place = /^(?:hk:\{queue:.*\}:)?(queue|working|arriving|backlog|retry|schedule|dead|hk:transfer:jobs)\b/
+    const name = place.exec(key)?.[1]
     const location = /:backlog$/.test(key) ? 'backlog' : name
     if (!location || !Array.isArray(value)) continue
     for (const line of value as string[]) {

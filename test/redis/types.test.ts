@@ -393,13 +393,13 @@ const operations: Operation[] = [
     },
   },
   {
-    name: 'transfers: put, take, held and endPage',
+    name: 'transfers: put, hold, held and endPage',
     async run(w) {
       const { transfers } = w.store
       const item = { ...toQueue('fresh', job('t')), unique: { jid: 't', claims: [{ key: 't' }] } }
       await transfers.put({ transfer: 'T', number: 1 }, [item], NOW)
       const from = { queue: 'q', offset: 0, texts: [job(8)] }
-      const page = (await transfers.held()) ?? (await transfers.take('T', 'there', from))
+      const page = (await transfers.held()) ?? (await transfers.hold('T', 'there', from))
       if (!page) return 'nothing was taken'
       const moves = page.jobs.map((to) => ({ to }))
       return (await transfers.endPage(page, moves, NOW)) ? '' : 'not held'

@@ -12,7 +12,7 @@ const SETS: SetName[] = ['retry', 'schedule', 'dead', 'finished']
 const UNIQUE = job('unique', { hk_unique: 'success:K', jid: 'aa' })
 const LIMITED = job('limited', { queue: 'mail' })
 const STEPS = {
-  transfers: ['take', 'held', 'put', 'endPage'],
+  transfers: ['hold', 'held', 'put', 'endPage'],
   cancellations: ['request'],
   jobs: ['pauseQueue'],
 } as const

@@ -34,7 +34,7 @@ Run it again after a crash or Ctrl-C: it finishes what it began.
 Examples:
   highkiq move --from sqlite:highkiq.db --to redis://localhost:6379 --dry-run
   highkiq move --from sqlite:highkiq.db --to redis://localhost:6379
-  highkiq move --from sqlite:highkiq.db --to redis://localhost:6379 --undo   (give back the page that a crash left)
+  highkiq move --from sqlite:highkiq.db --to redis://localhost:6379 --undo   (move back what a crash left between the stores)
 `
 
 export function register(program: Command): void {
@@ -47,7 +47,7 @@ export function register(program: Command): void {
     .option('--dry-run', 'count what would move, and change nothing')
     .option(
       '--undo',
-      'give back the jobs that an interrupted move had taken; without --to also those that the other store has',
+      'move back the jobs that an interrupted move had taken; without --to also those that the other store has',
     )
     .option('--json', 'as JSON')
     .addHelpText('after', HELP)
@@ -72,7 +72,7 @@ async function move(options: MoveOptions): Promise<void> {
       signal,
       onMoved: (moved) => progress.show(moved),
     })
-    if (undo) await giveBack(mover, options)
+    if (undo) await undoMove(mover, options)
     else if (dryRun) report(options, await mover.count(), 'would move')
     else report(options, await moveAll(mover, options, signal, progress), 'moved')
     if (signal.aborted) setExitCode(130)
@@ -115,11 +115,11 @@ function isAway(thrown: unknown): boolean {
   return thrown instanceof HighkiqError && ['STORE_UNREACHABLE', 'STORE_TIMEOUT'].includes(thrown.code)
 }
 
-async function giveBack(mover: StoreMover, { json }: MoveOptions): Promise<void> {
+async function undoMove(mover: StoreMover, { json }: MoveOptions): Promise<void> {
   const jobs = await mover.undo()
   const text =
-    jobs === null ? 'nothing to give back: no move of this store was interrupted' : `given back: ${plural(jobs, 'job')}`
-  printResult(json, { givenBack: jobs ?? 0 }, text)
+    jobs === null ? 'nothing to undo: no move of this store was interrupted' : `moved back: ${plural(jobs, 'job')}`
+  printResult(json, { movedBack: jobs ?? 0 }, text)
 }
 
 function report({ json }: MoveOptions, { moved, left }: Pass, verb: string): void {

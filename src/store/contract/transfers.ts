@@ -39,7 +39,7 @@ export interface TransferStore {
    * is gone is left out. If the store holds a page already, of any transfer, it takes nothing and returns that page. null:
    * all jobs are gone, and the store holds no page.
    */
-  take(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null>
+  hold(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null>
   /** Returns the page that the store holds. */
   held(): Promise<TransferPage | null>
   /**

@@ -3,8 +3,8 @@ import type { TransferPage } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, sure, toQueue } from '../bench.ts'
 
 /** Takes texts from the beginning of queue q. */
-async function take(t: Bench, transfer: string, ...texts: string[]): Promise<TransferPage> {
-  return sure(await t.store.transfers.take(transfer, 'there', { queue: 'q', offset: 0, texts }))
+async function hold(t: Bench, transfer: string, ...texts: string[]): Promise<TransferPage> {
+  return sure(await t.store.transfers.hold(transfer, 'there', { queue: 'q', offset: 0, texts }))
 }
 
 const page = (number: number, transfer = 'T') => ({ transfer, number })
@@ -12,11 +12,11 @@ const page = (number: number, transfer = 'T') => ({ transfer, number })
 /** Transfers between stores: the steps of the source, and those of the target. */
 export const transfers: Case[] = [
   {
-    name: 'take moves jobs from a queue into a page, in the order in which they are fetched; held returns it',
+    name: 'hold moves jobs from a queue into a page, in the order in which they are fetched; held returns it',
     async run(t) {
       await t.push('q', t.job(1), t.job(2), t.job(3), t.job(4))
       await t.store.jobs.push([toQueue('p3:q', t.job(5))], NOW)
-      const taken = await t.store.transfers.take('T', 'there', {
+      const taken = await t.store.transfers.hold('T', 'there', {
         queue: 'q',
         offset: 0,
         texts: [t.job(5), t.job(1), t.job('never'), t.job(3)],
@@ -30,7 +30,7 @@ export const transfers: Case[] = [
     },
   },
   {
-    name: 'take moves unchanged entries of a set into a page, each with its score',
+    name: 'hold moves unchanged entries of a set into a page, each with its score',
     async run(t) {
       for (const to of ['retry', 'schedule', 'dead', 'finished', 'limited:mail'] as const) {
         const entries = [1, 2, 3].map((n) => ({ text: t.job(n), score: n + 0.25 }))
@@ -39,7 +39,7 @@ export const transfers: Case[] = [
         const swaps = entries.map((entry) => ({ ...entry, to: { to, ...entry } }))
         if (to !== 'retry') await t.store.jobSets.swap('retry', swaps, NOW)
         const asked = [sure(entries[0]), { text: t.job(2), score: 9 }, sure(entries[2]), { text: t.job(4), score: 1 }]
-        const taken = sure(await t.store.transfers.take(to, 'there', { set: to, entries: asked }))
+        const taken = sure(await t.store.transfers.hold(to, 'there', { set: to, entries: asked }))
         expect(taken.jobs).toEqual([1, 3].map((n) => ({ to, text: t.job(n), score: n + 0.25 })))
         expect(await t.store.jobSets.page(to, { limit: 9 })).toEqual([entries[1]])
         expect(await t.store.transfers.endPage(taken, [], NOW)).toBe(true)
@@ -52,27 +52,27 @@ export const transfers: Case[] = [
     name: 'of several jobs with the same text take moves as many as it is asked for',
     async run(t) {
       await t.push('q', t.job(1), t.job(1), t.job(1))
-      expect((await take(t, 'T', t.job(1), t.job(1))).jobs).toHaveLength(2)
+      expect((await hold(t, 'T', t.job(1), t.job(1))).jobs).toHaveLength(2)
       expect(await t.waiting('q')).toEqual([t.job(1)])
     },
   },
   {
-    name: 'take returns null when all jobs are gone, and no page is held then',
+    name: 'hold returns null when all jobs are gone, and no page is held then',
     async run(t) {
       await t.push('q', t.job(1))
       const from = { queue: 'q', offset: 0, texts: [t.job(2)] }
-      expect(await t.store.transfers.take('T', 'there', from)).toBe(null)
-      expect(await t.store.transfers.take('T', 'there', { ...from, queue: 'never' })).toBe(null)
+      expect(await t.store.transfers.hold('T', 'there', from)).toBe(null)
+      expect(await t.store.transfers.hold('T', 'there', { ...from, queue: 'never' })).toBe(null)
       expect(await t.store.transfers.held()).toBe(null)
     },
   },
   {
-    name: 'while a page is held, take of any transfer returns it and takes nothing',
+    name: 'while a page is held, hold of any transfer returns it and takes nothing',
     async run(t) {
       await t.push('q', t.job(1), t.job(2))
-      const first = await take(t, 'T', t.job(1))
-      expect(await take(t, 'T', t.job(2))).toEqual(first)
-      expect(await take(t, 'another', t.job(2))).toEqual(first)
+      const first = await hold(t, 'T', t.job(1))
+      expect(await hold(t, 'T', t.job(2))).toEqual(first)
+      expect(await hold(t, 'another', t.job(2))).toEqual(first)
       expect(await t.waiting('q')).toEqual([t.job(2)])
     },
   },
@@ -81,7 +81,7 @@ export const transfers: Case[] = [
     async run(t) {
       await t.push('q', t.job(0), t.job(1), t.job(2), t.job(3))
       for (const [n, transfer] of ['A', 'A', 'B', 'A'].entries()) {
-        const taken = await take(t, transfer, t.job(n))
+        const taken = await hold(t, transfer, t.job(n))
         expect(taken).toMatchObject({ transfer, number: n + 1 })
         await t.store.transfers.endPage(taken, [], NOW)
       }
@@ -95,8 +95,8 @@ export const transfers: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const from = (n: number) => ({ queue: 'q', offset: 0, texts: [t.job(n)] })
       const [a, b] = await Promise.all([
-        t.store.transfers.take('A', 'there', from(1)),
-        other.transfers.take('B', 'there', from(2)),
+        t.store.transfers.hold('A', 'there', from(1)),
+        other.transfers.hold('B', 'there', from(2)),
       ])
       expect(a).toEqual(b)
       expect(await t.waiting('q')).toHaveLength(1)
@@ -106,14 +106,14 @@ export const transfers: Case[] = [
     name: 'endPage drops the jobs of the page, or moves jobs, once',
     async run(t) {
       await t.push('q', t.job(1), t.job(2), t.job(3))
-      const taken = await take(t, 'T', t.job(1), t.job(2))
+      const taken = await hold(t, 'T', t.job(1), t.job(2))
       expect(await t.store.transfers.endPage(page(2), [], NOW)).toBe(false)
       expect(await t.store.transfers.endPage(page(1, 'another'), [], NOW)).toBe(false)
       const back = taken.jobs.toReversed().map((to) => ({ to }))
       expect(await t.store.transfers.endPage(taken, back, NOW)).toBe(true)
       expect(await t.store.transfers.endPage(taken, back, NOW)).toBe(false)
       expect(await t.waiting('q')).toEqual([1, 2, 3].map((n) => t.job(n)))
-      const second = await take(t, 'T', t.job(1))
+      const second = await hold(t, 'T', t.job(1))
       expect(await t.store.transfers.endPage(taken, back, NOW)).toBe(false)
       const unlock = { kind: 'release-unique', key: 'K', holder: 'j' } as const
       await t.store.jobs.push([{ ...toQueue('other', t.job(9)), unique: { jid: 'j', claims: [{ key: 'K' }] } }], NOW)

@@ -29,7 +29,7 @@ export class Transfers extends StorePart implements TransferStore {
     this.#priorities = priorities
   }
 
-  async take(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null> {
+  async hold(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null> {
     const { keys, texts } = this.server
     const isSet = 'set' in from
     const names = isSet ? [from.set] : await this.#priorities.current(from.queue)
@@ -42,7 +42,7 @@ export class Transfers extends StorePart implements TransferStore {
       args.push(texts.write(text) as string, score, isLimited ? queueOfJob(text) : '')
     }
     const held = [...this.#held, keys.limitedQueues]
-    return this.#pageOf(await this.server.runForBytes(lua.transferTake, [...held, ...all], args))
+    return this.#pageOf(await this.server.runForBytes(lua.transferHold, [...held, ...all], args))
   }
 
   async held(): Promise<TransferPage | null> {

@@ -15,11 +15,11 @@ import { move, pushAll } from './moves.ts'
 const NEAR = 500
 
 export class SqliteTransferStore extends SqliteArea implements TransferStore {
-  readonly take: TransferStore['take'] = (transfer, target, from) =>
+  readonly hold: TransferStore['hold'] = (transfer, target, from) =>
     this.file.write((db) => {
       const held = heldPage(db)
       if (held) return held
-      const jobs = 'set' in from ? takeEntries(db, from) : takeQueued(db, from)
+      const jobs = 'set' in from ? removeEntries(db, from) : removeQueued(db, from)
       if (jobs.length === 0) return null
       const row = db.first<PageName>(sql.transfer.hold, transfer, target, JSON.stringify(jobs))
       return { transfer, target, jobs, number: (row as PageName).number }
@@ -57,12 +57,12 @@ function heldPage(db: Database): TransferPage | undefined {
   return row && { ...row, jobs: JSON.parse(row.jobs) }
 }
 
-function takeEntries(db: Database, { set, entries }: Extract<TransferSource, { set: unknown }>): Destination[] {
+function removeEntries(db: Database, { set, entries }: Extract<TransferSource, { set: unknown }>): Destination[] {
   const there = entries.filter((entry) => db.get(JobSets).remove(set, entry))
   return there.map(({ text, score }) => ({ to: set, text, score }))
 }
 
-function takeQueued(db: Database, { queue, offset, texts }: Extract<TransferSource, { queue: unknown }>) {
+function removeQueued(db: Database, { queue, offset, texts }: Extract<TransferSource, { queue: unknown }>) {
   const name = baseQueue(queue)
   const id = db.first<{ id: number }>(sql.queue.id, name)?.id
   const jobs: Destination[] = []
