@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { Highkiq } from 'highkiq'
 import { describe, expect } from 'vitest'
 import { until } from '../engine/bench.ts'
 import { leastRights } from '../redis/least-rights.ts'
@@ -69,6 +70,35 @@ describe('on SQLite', () => {
     const { stdout } = await runHere(['doctor', '--url', url])
     expect(stdout).toMatch(/^warning {2}paused: .*\n {9}To resume it: highkiq resume mail/m)
     expect(stdout).toMatch(/0 errors, 1 warning\n$/)
+  })
+
+  test('tasks, ordered queues, batches and locks that wait in vain are found', async ({ folder }) => {
+    const url = `sqlite:${folder.at('jobs.db')}`
+    const hq = new Highkiq({ url, clock: { now: () => Date.now() - 2 * 3_600_000 } })
+    const Row = hq.job('Row', { unique: true }, (_ctx, _n: number) => {})
+    const task = await hq.tasks.create(
+      hq.job('Import', (_ctx, _n: number) => {}),
+      [[1]],
+      { name: 'Prices' },
+    )
+    await hq.ordered('Sync', () => {}).performAsync({ id: 'a', payload: 1 })
+    const jid = String(await Row.set({ queue: 'other' }).performAsync(1))
+    const bid = await hq.batch({}, () => Row.set({ queue: 'other', unique: false }).performAsync(2))
+    // Another program runs these two jobs, which knows neither locks nor batches.
+    for (const text of await hq.store.jobs.peek('other', 0, 10)) {
+      await hq.store.search.pull('other', [{ text, to: null }], hq.now())
+    }
+    await hq.close()
+    const { found } = await diagnose(url)
+    expect(found.map(({ check }) => check)).toEqual(['queues', 'tasks', 'ordered', 'batches', 'locks'])
+    const [, still, ordered, batch, lock] = found
+    expect(still).toMatchObject({ severity: 'warning', text: `task ${task.id} (Prices) has made no progress for 2 h` })
+    expect(ordered).toMatchObject({ severity: 'error', text: expect.stringContaining('ordered queue Sync') })
+    expect(batch).toMatchObject({
+      severity: 'warning',
+      text: expect.stringContaining(`batch ${bid} has made no progress`),
+    })
+    expect(lock).toMatchObject({ text: expect.stringContaining(jid), advice: expect.stringContaining('locks release') })
   })
 
   test('a file that does not exist, and a file that is no database, are errors of the store', async ({ folder }) => {
@@ -225,7 +255,6 @@ onRedis('on Redis', () => {
 })
 
 async function jidsIn(url: string): Promise<string[]> {
-  const { Highkiq } = await import('highkiq')
   const hq = new Highkiq({ url })
   try {
     const jids: string[] = []
