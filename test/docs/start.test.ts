@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -56,6 +56,8 @@ function installPacked(packages: string): void {
   mkdirSync(join(packages, 'highkiq'))
   execFileSync('tar', ['xzf', tarball, '--strip-components', '1', '-C', 'highkiq'], { cwd: packages })
   mkdirSync(join(packages, '.bin'))
+  // As npm does when it installs a package.
+  chmodSync(join(packages, 'highkiq/dist/cli/main.js'), 0o755)
   symlinkSync('../highkiq/dist/cli/main.js', join(packages, '.bin/highkiq'))
   symlinkSync('../tsx/dist/cli.mjs', join(packages, '.bin/tsx'))
   symlinkSync('../vitest/vitest.mjs', join(packages, '.bin/vitest'))
