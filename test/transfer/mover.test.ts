@@ -183,6 +183,22 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await new StoreMover({ source, target }).undo()).toBe(null)
   })
 
+  test('an undo that is killed at any step neither loses nor doubles a job', async () => {
+    for (const isDoneBefore of [false, true]) {
+      for (const at of [0, 1, 2]) {
+        const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+        const texts = await fill(source)
+        await expect(moveAll(source, failing(target, { calls: 0, at: 1, isDone: false }))).rejects.toThrow('killed')
+        const count = { calls: 0, at, isDone: isDoneBefore }
+        const undo = new StoreMover({ source: failing(source, count), target: failing(target, count) }).undo()
+        await expect(undo).rejects.toThrow('killed')
+        await moveAll(source, target)
+        expect(await textsOf(source), `call ${at}`).toEqual([])
+        expect(await textsOf(target), `call ${at}`).toEqual(texts)
+      }
+    }
+  })
+
   test('jobs of tasks, batches and cron entries stay, and the pass says so', async () => {
     const [{ store: source }, { store: target }] = [await open(from), await open(to)]
     const kept = [
