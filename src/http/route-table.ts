@@ -29,6 +29,7 @@ import { get, ok, type Route } from './server/route.ts'
 
 const OPEN: Route[] = [
   get('/healthz', {
+    id: 'getHealth',
     summary: 'Reports whether the store answers',
     access: 'all',
     answers: ok('Health', 'The store answers'),
@@ -38,6 +39,7 @@ const OPEN: Route[] = [
     },
   }),
   get('/api/v1/openapi.json', {
+    id: 'getDocument',
     summary: 'Returns this document',
     access: 'all',
     answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },

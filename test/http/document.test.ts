@@ -17,6 +17,23 @@ test('the document is valid OpenAPI 3.1 with valid schemas', async () => {
   }
 })
 
+test('every operation has a name of its own, its errors, and an example of its body that is valid', async () => {
+  const { document, ajv } = await apiDocument()
+  const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+  const names = operations.map(({ operationId }) => operationId)
+  expect(new Set(names).size).toBe(operations.length)
+  for (const { operationId, responses, requestBody, security } of operations) {
+    expect(operationId).toMatch(/^[a-z]+[A-Za-z]+$/)
+    expect(responses['400'], operationId).toBeDefined()
+    // An operation without a login refuses nobody.
+    expect(responses['401'] === undefined, operationId).toBe(security?.length === 0)
+    const { schema, example } = requestBody?.content?.['application/json'] ?? {}
+    if (!schema) continue
+    expect(example, operationId).toBeDefined()
+    expect(ajv.validate(JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', '')), example)).toBe(true)
+  }
+})
+
 test('the document and /healthz need no login, also from other machines', async () => {
   const { handle } = api({ auth: { bearer: 'secret' } })
   const health = await handle(new Request('https://jobs.example/healthz'))

@@ -8,6 +8,7 @@ import { json } from '../server/answer.ts'
 import { get, ok, type Route } from '../server/route.ts'
 
 export const ABOUT_ROUTE: Route = get('/api/v1/about', {
+  id: 'getAbout',
   summary: 'Returns the app, its store, and the jobs that this process defines',
   answers: ok('About', 'Facts that do not change while the server runs'),
   async run({ hq, server, request }) {

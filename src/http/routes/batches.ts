@@ -16,6 +16,7 @@ function shown(redaction: Redaction, { data, description, ...batch }: Batch): Ba
 
 export const BATCH_ROUTES: Route[] = [
   get('/api/v1/batches', {
+    id: 'listBatches',
     summary: 'Lists batches, newest first',
     query: {
       cursor: cursor((text) => (/^\d+-[0-9a-f]{16}$/.test(text) ? text : undefined)),
@@ -28,6 +29,8 @@ export const BATCH_ROUTES: Route[] = [
     },
   }),
   get(PATH, {
+    id: 'getBatch',
+    errors: ['UNKNOWN_BATCH'],
     summary: 'Returns a batch',
     answers: ok('Batch', 'The batch'),
     async run({ hq, server, path: { bid = '' } }) {
@@ -37,6 +40,8 @@ export const BATCH_ROUTES: Route[] = [
     },
   }),
   get(`${PATH}/members`, {
+    id: 'listBatchMembers',
+    errors: ['UNKNOWN_BATCH'],
     summary: 'Lists the members of a batch that have not succeeded or failed, in any order',
     query: {
       cursor: sealedCursor,
@@ -50,6 +55,8 @@ export const BATCH_ROUTES: Route[] = [
     },
   }),
   post(`${PATH}/cancel`, {
+    id: 'cancelBatch',
+    errors: ['UNKNOWN_BATCH'],
     summary: 'Cancels the pending jobs of a batch, and of the batches in it',
     answers: ok('BatchCancelled', 'The number of cancelled jobs'),
     async run({ hq, audit, path: { bid = '' } }) {

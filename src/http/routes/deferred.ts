@@ -23,6 +23,8 @@ async function ended({ path: { jid = '' }, audit }: Call, end: (jid: string) => 
 
 export const DEFERRED_ROUTES: Route[] = [
   post('/api/v1/jobs/{jid}/finish', {
+    id: 'finishRow',
+    errors: ['UNKNOWN_JID', 'NOT_DEFERRED'],
     summary: 'Ends a row whose handler called ctx.defer: it is finished',
     body: { content: { 'application/json': 'RowFinish' }, optional: true },
     answers: ENDED,
@@ -32,6 +34,8 @@ export const DEFERRED_ROUTES: Route[] = [
     },
   }),
   post('/api/v1/jobs/{jid}/fail', {
+    id: 'failRow',
+    errors: ['UNKNOWN_JID', 'NOT_DEFERRED'],
     summary: 'Ends a row whose handler called ctx.defer: it has failed',
     body: { content: { 'application/json': 'RowFail' } },
     answers: ENDED,

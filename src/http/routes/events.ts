@@ -13,6 +13,8 @@ import { get, type Route } from '../server/route.ts'
 type Update = { event: JobEvent; sent: () => void } | { position: string; sent: () => void } | { trouble: unknown }
 
 export const EVENTS_ROUTE: Route = get('/api/v1/events', {
+  id: 'streamEvents',
+  errors: ['EVENTS_TRIMMED'],
   summary: 'Streams what happens to jobs in all processes: `ready`, then one event for each, named by its kind',
   query: {
     jobs: texts('the names of jobs'),

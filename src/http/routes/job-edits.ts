@@ -4,7 +4,7 @@ import type { QueuedJob, SetEntry } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { EditedArgs } from '../schemas/jobs.ts'
 import { invalid, json } from '../server/answer.ts'
-import { type Call, ok, post, type Route } from '../server/route.ts'
+import { type Call, capitalized, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import { entryOf, key, queuedOf } from './job-key.ts'
 import { cut } from './job-summary.ts'
@@ -12,9 +12,11 @@ import { cut } from './job-summary.ts'
 type JobCall = Call<{ key: string | undefined }>
 
 /** Returns both routes of the jobs at a path, which `find` finds. */
-function routesOf(path: string, find: (call: JobCall) => Promise<SetEntry | QueuedJob>): Route[] {
+function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<SetEntry | QueuedJob>): Route[] {
   return [
     post(`${path}/edit`, {
+      id: `edit${noun}`,
+      errors: [...PUSH_ERRORS, 'UNKNOWN_JID'],
       summary: 'The job gets other arguments; a job of a queue goes to its end',
       query: { key },
       body: { content: { 'application/json': 'EditedArgs' } },
@@ -29,6 +31,8 @@ function routesOf(path: string, find: (call: JobCall) => Promise<SetEntry | Queu
       },
     }),
     post(`${path}/duplicate`, {
+      id: `duplicate${noun}`,
+      errors: [...PUSH_ERRORS, 'UNKNOWN_JID'],
       summary: 'A new job with the same class, arguments and options is pushed',
       query: { key },
       answers: ok('Duplicated', 'The new job'),
@@ -50,11 +54,11 @@ function refuseHidden({ server: { redaction } }: JobCall, { args }: SetEntry | Q
 
 export const JOB_EDIT_ROUTES: Route[] = [
   ...(['retries', 'scheduled', 'dead', 'finished'] as const).flatMap((set) =>
-    routesOf(`/api/v1/${set}/{jid}`, ({ hq, server, path, query, request }) =>
+    routesOf(`/api/v1/${set}/{jid}`, `${capitalized(set)}Job`, ({ hq, server, path, query, request }) =>
       entryOf(server, hq[set], { jid: path.jid ?? '', key: query.key }, request.signal),
     ),
   ),
-  ...routesOf('/api/v1/queues/{name}/jobs/{jid}', ({ hq, server, path, query, request }) =>
+  ...routesOf('/api/v1/queues/{name}/jobs/{jid}', 'QueueJob', ({ hq, server, path, query, request }) =>
     queuedOf(server, hq.queue(path.name ?? ''), { jid: path.jid ?? '', key: query.key }, request.signal),
   ),
 ]

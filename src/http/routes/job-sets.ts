@@ -9,7 +9,7 @@ import type { Seal } from '../access/seal.ts'
 import { ForLater, Selected, SelectedForLater } from '../schemas/jobs.ts'
 import { json } from '../server/answer.ts'
 import { flag, integer, text } from '../server/parameter.ts'
-import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
+import { type Call, capitalized, del, get, ok, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
 import { cursor, entryByKey, entryOf, key, keyOfEntry, type NamedJob, positionOf, SEARCH_MS } from './job-key.ts'
@@ -81,14 +81,17 @@ function routesOf(word: JobSetName): Route[] {
   const { what, acts } = SETS[word]
   const path = `/api/v1/${word}`
   const names = Object.entries(acts)
+  const noun = capitalized(word)
   return [
     get(path, {
+      id: `list${noun}`,
       summary: `Lists ${what}, by time`,
       query: { ...FILTER, desc: flag('latest first'), cursor, limit: integer(1, 500, 50, 'items on one page') },
       answers: ok('JobSetEntryList', 'A page. A filtered page may have no items although `next` is set.'),
       run: ({ hq, server, query }) => pageOf(server, setOf(hq, word), query),
     }),
     get(`${path}/errors`, {
+      id: `list${noun}Errors`,
       summary: `Groups ${what} by error, the most frequent first`,
       query: FILTER,
       answers: ok('ErrorGroups', 'The groups that were found within 200 ms'),
@@ -103,10 +106,21 @@ function routesOf(word: JobSetName): Route[] {
     }),
     // These come before the routes of one job, since `all` is not a job id.
     ...names.flatMap(([name, { summary, all }]) =>
-      all ? [sweepRoute(`${path}/all/${name}`, `All matching jobs are ${summary}`, (hq) => setOf(hq, word), all)] : [],
+      all
+        ? [
+            sweepRoute(
+              `${path}/all/${name}`,
+              `${name}All${noun}`,
+              `All matching jobs are ${summary}`,
+              (hq) => setOf(hq, word),
+              all,
+            ),
+          ]
+        : [],
     ),
     ...names.map(([name, act]) =>
       post(`${path}/${name}`, {
+        id: `${name}Selected${noun}`,
         summary: `Each of these jobs is ${act.summary}`,
         body: { content: { 'application/json': act.isTimed ? 'SelectedForLater' : 'Selected' } },
         answers: ACTED,
@@ -114,6 +128,8 @@ function routesOf(word: JobSetName): Route[] {
       }),
     ),
     get(`${path}/{jid}`, {
+      id: `get${noun}Job`,
+      errors: ['UNKNOWN_JID'],
       summary: 'Returns one job with all details',
       query: { key, whole: flag('returns the whole job, however long it is') },
       answers: ok('JobDetail', 'The job'),
@@ -127,6 +143,8 @@ function routesOf(word: JobSetName): Route[] {
     ...names.map(([name, act]) => {
       const isDelete = name === 'delete'
       return (isDelete ? del : post)(isDelete ? `${path}/{jid}` : `${path}/{jid}/${name}`, {
+        id: `${name}${noun}Job`,
+        errors: ['UNKNOWN_JID', 'INVALID_JOB'],
         summary: `The job is ${act.summary}`,
         query: { key },
         ...(act.isTimed ? { body: { content: { 'application/json': 'ForLater' } } } : {}),

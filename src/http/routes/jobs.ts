@@ -16,7 +16,7 @@ import { invalid, json } from '../server/answer.ts'
 import { chunksOf, jsonBody, LINES, readBody, readLines, typeOf } from '../server/body.ts'
 import { KEY } from '../server/idempotency.ts'
 import { flag, integer, text } from '../server/parameter.ts'
-import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
+import { type Call, del, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
 import { dateOf, detailOf, timeOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
@@ -29,6 +29,8 @@ const PUSHED = { 'application/json': 'PushedJobs' }
 
 export const JOB_ROUTES: Route[] = [
   post('/api/v1/jobs', {
+    id: 'pushJobs',
+    errors: [...PUSH_ERRORS, 'TOO_MANY_ROWS', 'IDEMPOTENCY_KEY_REUSED'],
     summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
     body: jsonBody('NewJobs'),
     headers: KEY,
@@ -52,6 +54,7 @@ export const JOB_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/jobs/{jid}', {
+    id: 'getJob',
     summary: 'Returns where a job is, its event and its result',
     query: {
       wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
@@ -66,6 +69,8 @@ export const JOB_ROUTES: Route[] = [
     },
   }),
   del('/api/v1/jobs/{jid}', {
+    id: 'cancelJob',
+    errors: ['UNKNOWN_JID'],
     summary: 'Cancels a job, wherever it is',
     query: { queue: text('the queue of the job, so that the others need not be searched') },
     answers: ok('JobCancelled', 'The result'),

@@ -9,6 +9,7 @@ const MOST_HOURS = 72
 
 export const METRICS_ROUTES: Route[] = [
   get('/api/v1/metrics', {
+    id: 'listJobMetrics',
     summary: 'Lists the job classes that took the most time',
     query: {
       minutes: integer(1, MOST_MINUTES, undefined, 'the last minutes, including this one; default 60'),
@@ -19,6 +20,7 @@ export const METRICS_ROUTES: Route[] = [
     run: async ({ server, query }) => json(await server.topJobs(query)),
   }),
   get('/api/v1/metrics/{class}', {
+    id: 'getJobMetrics',
     summary: 'Returns one job class, minute by minute',
     query: { minutes: integer(1, MOST_MINUTES, 60, 'the last minutes, including this one') },
     answers: ok('JobMetrics', 'Its runs'),

@@ -56,6 +56,8 @@ function actionRoute(
   body = {},
 ): Route {
   return post(`${PATH}/${name}`, {
+    id: `${name}Ordered`,
+    errors: ['UNKNOWN_ORDERED'],
     summary,
     ...body,
     answers: ok('OrderedQueue', 'Its numbers after the change'),
@@ -70,10 +72,13 @@ function actionRoute(
 /** Makes a route for an action on some ids, or on all. */
 function actOnIds(
   path: string,
+  id: string,
   summary: string,
   run: (queue: OrderedQueue, ids: string[] | undefined) => Promise<number>,
 ): Route {
   return post(`${PATH}/${path}`, {
+    id,
+    errors: ['UNKNOWN_ORDERED'],
     summary,
     body: { content: { 'application/json': 'OrderedIds' } },
     answers: ok('OrderedActed', 'The number of items'),
@@ -89,6 +94,7 @@ function actOnIds(
 
 export const ORDERED_ROUTES: Route[] = [
   get('/api/v1/ordered', {
+    id: 'listOrderedQueues',
     summary: 'Lists all ordered queues by name',
     answers: ok('OrderedQueueList', 'All of them'),
     async run({ hq }) {
@@ -97,11 +103,15 @@ export const ORDERED_ROUTES: Route[] = [
     },
   }),
   get(PATH, {
+    id: 'getOrderedQueue',
+    errors: ['UNKNOWN_ORDERED'],
     summary: 'Returns one ordered queue, shard by shard',
     answers: ok('OrderedQueue', 'Its numbers'),
     run: async (call) => json(await statsOf(call.hq, (await queueOf(call)).queue)),
   }),
   post(PATH, {
+    id: 'pushOrdered',
+    errors: ['INVALID_JOB', 'INVALID_ARGS', 'ARGS_TOO_LARGE', 'TOO_MANY_ROWS', 'UNKNOWN_ORDERED'],
     summary: 'Pushes an ordered job, an array of them, or a stream of them, one JSON object a line',
     body: jsonBody('OrderedItems'),
     answers: { 201: answer('OrderedPushed', 'Stored') },
@@ -119,6 +129,8 @@ export const ORDERED_ROUTES: Route[] = [
     },
   }),
   get(`${PATH}/waiting`, {
+    id: 'listOrderedWaiting',
+    errors: ['UNKNOWN_ORDERED'],
     summary: 'Lists the waiting ids',
     query: { by: oneOf(['performIn', 'id', 'retryCount'], 'sort order; default performIn'), ...page },
     answers: ok('OrderedWaitingList', 'A page'),
@@ -129,6 +141,8 @@ export const ORDERED_ROUTES: Route[] = [
     },
   }),
   get(`${PATH}/ids/{id}`, {
+    id: 'getOrderedId',
+    errors: ['UNKNOWN_ORDERED'],
     summary: 'Returns where an id is: it can wait, run and be in the morgue at the same time',
     answers: ok('OrderedId', 'The id'),
     async run(call) {
@@ -140,18 +154,24 @@ export const ORDERED_ROUTES: Route[] = [
       })
     },
   }),
-  actOnIds('waiting/now', 'Makes these ids, or all, due now', (queue, ids) =>
+  actOnIds('waiting/now', 'runOrderedWaiting', 'Makes these ids, or all, due now', (queue, ids) =>
     ids ? queue.waiting.performNow(ids) : queue.waiting.performAllNow(),
   ),
-  actOnIds('waiting/delete', 'Deletes the waiting payloads of these ids, or of all ids that failed', (queue, ids) =>
-    ids ? queue.waiting.delete(ids) : queue.waiting.deleteAllFailed(),
+  actOnIds(
+    'waiting/delete',
+    'deleteOrderedWaiting',
+    'Deletes the waiting payloads of these ids, or of all ids that failed',
+    (queue, ids) => (ids ? queue.waiting.delete(ids) : queue.waiting.deleteAllFailed()),
   ),
   actOnIds(
     'waiting/kill',
+    'killOrderedWaiting',
     'Moves the waiting payloads of these ids, or of all ids that failed, to the morgue',
     (queue, ids) => (ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed()),
   ),
   get(`${PATH}/morgue`, {
+    id: 'listOrderedMorgue',
+    errors: ['UNKNOWN_ORDERED'],
     summary: 'Lists the morgue',
     query: { by: oneOf(['updatedAt', 'id'], 'sort order; default updatedAt'), ...page },
     answers: ok('OrderedDeadList', 'A page'),
@@ -160,10 +180,13 @@ export const ORDERED_ROUTES: Route[] = [
       return json({ items: items.map((one) => dead(call, one)), next })
     },
   }),
-  actOnIds('morgue/resurrect', 'Resurrects these ids, or all: with no failures, and due now', (queue, ids) =>
-    queue.morgue.resurrect(ids ?? 'all'),
+  actOnIds(
+    'morgue/resurrect',
+    'resurrectOrdered',
+    'Resurrects these ids, or all: with no failures, and due now',
+    (queue, ids) => queue.morgue.resurrect(ids ?? 'all'),
   ),
-  actOnIds('morgue/delete', 'Deletes these ids, or all, from the morgue', (queue, ids) =>
+  actOnIds('morgue/delete', 'deleteOrderedDead', 'Deletes these ids, or all, from the morgue', (queue, ids) =>
     queue.morgue.delete(ids ?? 'all'),
   ),
   actionRoute('pause', 'Workers fetch no more batches; running batches finish, and pushes are stored', (queue) =>

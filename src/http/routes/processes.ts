@@ -49,6 +49,8 @@ async function send({ hq, path }: Call, signal: (process: Process) => Promise<bo
 /** Makes a route that sends a signal to a process. */
 function signalRoute(name: string, summary: string, signal: (process: Process) => Promise<boolean>): Route {
   return post(`/api/v1/processes/{identity}/${name}`, {
+    id: `${name}Process`,
+    errors: ['UNKNOWN_PROCESS', 'EMBEDDED_PROCESS'],
     summary,
     answers: SIGNALLED,
     run: (call) => send(call, signal),
@@ -70,6 +72,7 @@ function progressOf({ done, total, note }: NonNullable<Running['progress']>) {
 
 export const PROCESS_ROUTES: Route[] = [
   get('/api/v1/processes', {
+    id: 'listProcesses',
     summary: 'Lists the worker processes of Highkiq and Sidekiq, as of their last heartbeats',
     answers: ok('ProcessList', 'All of them, by identity'),
     async run({ hq }) {
@@ -85,6 +88,8 @@ export const PROCESS_ROUTES: Route[] = [
   ),
   signalRoute('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
   patch('/api/v1/processes/{identity}', {
+    id: 'updateProcess',
+    errors: ['UNKNOWN_PROCESS', 'EMBEDDED_PROCESS'],
     summary: 'Changes how many jobs a capsule of the process runs at the same time, until the process ends',
     body: { content: { 'application/json': 'ProcessSettings' } },
     answers: SIGNALLED,
@@ -94,6 +99,7 @@ export const PROCESS_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/running', {
+    id: 'listRunning',
     summary: 'Lists the running jobs, longest first, as of the last heartbeats',
     query: { limit: integer(1, MOST, STANDARD, 'the most items') },
     answers: ok('RunningList', 'The running jobs'),

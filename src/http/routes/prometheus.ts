@@ -17,6 +17,7 @@ export interface Metric {
 }
 
 export const PROMETHEUS_ROUTE: Route = get('/metrics', {
+  id: 'getPrometheusMetrics',
   summary: 'Returns the metrics for Prometheus',
   answers: { 200: { description: 'The text format of Prometheus', content: { 'text/plain': { type: 'string' } } } },
   async run({ hq, server, request, base }) {

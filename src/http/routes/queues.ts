@@ -76,6 +76,7 @@ const ONE = ok('Queue', 'The queue after the change')
 /** Makes a route that changes the queue and returns it. */
 function actionRoute(name: string, summary: string, run: (queue: Queue) => Promise<unknown>): Route {
   return post(`${PATH}/${name}`, {
+    id: `${name}Queue`,
     summary,
     answers: ONE,
     async run(call) {
@@ -92,16 +93,19 @@ async function one(call: Call): Promise<Response> {
 
 export const QUEUE_ROUTES: Route[] = [
   get('/api/v1/queues', {
+    id: 'listQueues',
     summary: 'Lists all queues by name',
     answers: ok('QueueList', 'All of them'),
     run: async (call) => json({ items: await shownQueues(call), next: null }),
   }),
   get(PATH, {
+    id: 'getQueue',
     summary: 'Returns one queue, even when it is empty',
     answers: ONE,
     run: one,
   }),
   get(`${PATH}/jobs`, {
+    id: 'listQueueJobs',
     summary: 'Lists the jobs in a queue, newest first',
     query: { search: FILTER.search, class: FILTER.class, cursor, limit: integer(1, 500, 50, 'items on one page') },
     answers: ok('JobSummaryList', 'A page. A filtered page may have no items although `next` is set.'),
@@ -118,6 +122,8 @@ export const QUEUE_ROUTES: Route[] = [
     },
   }),
   get(`${PATH}/jobs/{jid}`, {
+    id: 'getQueueJob',
+    errors: ['UNKNOWN_JID'],
     summary: 'Returns one job of a queue with all details',
     query: { key, whole: flag('returns the whole job, however long it is') },
     answers: ok('JobDetail', 'The job'),
@@ -129,6 +135,8 @@ export const QUEUE_ROUTES: Route[] = [
     },
   }),
   del(`${PATH}/jobs/{jid}`, {
+    id: 'deleteQueueJob',
+    errors: ['UNKNOWN_JID'],
     summary: 'Deletes one job from a queue',
     query: { key },
     answers: ok('Acted', 'The result'),
@@ -145,6 +153,7 @@ export const QUEUE_ROUTES: Route[] = [
   ),
   actionRoute('resume', 'Workers fetch jobs from it again', (queue) => queue.resume()),
   post(`${PATH}/clear`, {
+    id: 'clearQueue',
     summary: 'Deletes all jobs that wait in it',
     answers: ok('Cleared', 'The number of items'),
     async run({ hq, path, audit }) {

@@ -14,16 +14,19 @@ const MOST_DAYS = 1825
 
 export const STATS_ROUTES: Route[] = [
   get('/api/v1/stats', {
+    id: 'getStats',
     summary: 'Returns the stats of `hq.stats()`, at most two seconds old',
     answers: ok('Stats', 'The stats'),
     run: async ({ server }) => json(await server.liveStats.stats()),
   }),
   get('/api/v1/live-stats', {
+    id: 'getLiveStats',
     summary: 'Returns the live stats of the dashboard, at most two seconds old: figures, rates and alerts',
     answers: ok('LiveStats', 'The live stats'),
     run: async ({ server }) => json(await server.liveStats.latest()),
   }),
   get('/api/v1/live', {
+    id: 'streamLiveStats',
     summary: 'Streams the live stats: `stats` at most every 2 s, `trouble` while the store does not answer',
     headers: { 'last-event-id': 'the last event is not repeated' },
     answers: {
@@ -57,18 +60,21 @@ export const STATS_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/history', {
+    id: 'getHistory',
     summary: 'Returns the finished and failed runs of each UTC day, newest first',
     query: { days: integer(1, MOST_DAYS, 30, 'number of days, including today') },
     answers: ok('DayList', 'Days'),
     run: async ({ hq, query }) => json({ items: await hq.history(query.days), next: null }),
   }),
   get('/api/v1/throughput', {
+    id: 'getThroughput',
     summary: 'Returns the finished and failed runs, step by step, complete steps only',
     query: { range: oneOf(RANGES, 'how far back; default 1h') },
     answers: ok('Throughput', 'Oldest first'),
     run: async ({ server, query }) => json(await server.throughputs(query.range ?? '1h')),
   }),
   get('/api/v1/gauges', {
+    id: 'getGauges',
     summary:
       'Returns the samples that this server took every ten seconds since it was first asked, for one hour at most',
     answers: ok('Gauges', 'Oldest first'),

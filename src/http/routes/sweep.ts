@@ -15,8 +15,15 @@ const NDJSON = 'application/x-ndjson'
 /** The shortest time between two lines of progress. */
 const PROGRESS_MS = 250
 
-export function sweepRoute(path: string, summary: string, setOf: (hq: Highkiq) => JobSet, sweep: Sweep): Route {
+export function sweepRoute(
+  path: string,
+  id: string,
+  summary: string,
+  setOf: (hq: Highkiq) => JobSet,
+  sweep: Sweep,
+): Route {
   return post(path, {
+    id,
     summary: `${summary}; closing the connection stops it`,
     body: { content: { 'application/json': 'JobFilter' }, optional: true },
     answers: {

@@ -6,6 +6,7 @@ import { get, ok, post, type Route } from '../server/route.ts'
 
 export const UNIQUE_LOCK_ROUTES: Route[] = [
   get('/api/v1/locks', {
+    id: 'listLocks',
     summary: 'Lists locks of unique jobs, in any order',
     query: { limit: integer(1, 1000, 100, 'the most locks') },
     answers: ok('UniqueLockList', 'Locks that are held'),
@@ -19,6 +20,7 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     },
   }),
   post('/api/v1/locks/{key}/release', {
+    id: 'releaseLock',
     summary: 'Releases a lock if this job has it; the job stays',
     query: { jid: { ...text('the job that has the lock'), required: true } },
     answers: ok('Acted', 'The result'),

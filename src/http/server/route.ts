@@ -2,6 +2,7 @@
 
 import { parseAccept } from 'hono/utils/accept'
 import type { Highkiq } from '../../app.ts'
+import type { ErrorCode } from '../../job/error-codes.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import type { LinkRights } from '../../tasks/link.ts'
 import type { AuditDetails } from '../access/audit.ts'
@@ -50,6 +51,8 @@ export interface Route {
   method: Method
   /** As in OpenAPI: `/api/v1/tasks/{id}`. */
   path: string
+  /** The `operationId` in the document, a verb and a noun. Pages have none. */
+  id?: string
   summary: string
   /** True for pages: their errors are pages, too, and the document leaves them out. */
   page?: boolean
@@ -65,6 +68,8 @@ export interface Route {
   headers?: Record<string, string>
   body?: { content: Record<string, SchemaOf>; optional?: boolean }
   answers: Record<number, Answer>
+  /** The codes below 500 that only this route answers, beside those that follow from its access and its body. */
+  errors?: readonly ErrorCode[]
   run(call: Call): Response | Promise<Response>
 }
 
@@ -83,6 +88,20 @@ export const get = makerOf('GET')
 export const post = makerOf('POST')
 export const patch = makerOf('PATCH')
 export const del = makerOf('DELETE')
+
+/** The codes of pushes, for `errors`. */
+export const PUSH_ERRORS = [
+  'INVALID_JOB',
+  'INVALID_ARGS',
+  'ARGS_TOO_LARGE',
+  'UNIQUE_CONFLICT',
+  'QUEUE_FULL',
+  'UNKNOWN_BATCH',
+  'BATCH_ENDED',
+] as const
+
+/** `queue` → `Queue`, for the `id` of a route. */
+export const capitalized = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
 
 /** Describes an answer in JSON, for the document. */
 export const answer = (schema: SchemaName, description: string): Answer => {

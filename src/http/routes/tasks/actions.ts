@@ -43,6 +43,8 @@ function actionRoute(
   answer: (status: TaskStatus) => object = (status) => status,
 ): Route {
   return post(`/api/v1/tasks/{id}/${name}`, {
+    id: `${name}Task`,
+    errors: ['UNKNOWN_TASK', 'TASK_ENDED', 'TASK_BUSY'],
     answers: STATUS,
     ...about,
     async run(call) {
@@ -55,6 +57,17 @@ function actionRoute(
 
 export const TASK_ACTION_ROUTES: Route[] = [
   post('/api/v1/tasks/{id}/retry', {
+    id: 'retryTask',
+    errors: [
+      'UNKNOWN_TASK',
+      'UNKNOWN_JOB',
+      'INVALID_FILE',
+      'INVALID_ARGS',
+      'ARGS_TOO_LARGE',
+      'TOO_MANY_ROWS',
+      'TASK_BUSY',
+      'TASK_NOT_DONE',
+    ],
     summary: 'Retries rejected rows: unchanged, with other arguments, or from a corrected report',
     access: 'task',
     query: {
@@ -94,6 +107,8 @@ export const TASK_ACTION_ROUTES: Route[] = [
     },
   }),
   post('/api/v1/tasks/{id}/retry/undo', {
+    id: 'undoTaskRetry',
+    errors: ['UNKNOWN_TASK', 'UNKNOWN_RETRY'],
     summary: 'Undoes a retry with `undoSeconds` that has not started',
     body: { content: { 'application/json': 'TaskRetryUndo' } },
     answers: ok('TaskRetryUndone', 'Reports whether the retry is undone'),
@@ -128,6 +143,8 @@ export const TASK_ACTION_ROUTES: Route[] = [
     },
   ),
   patch('/api/v1/tasks/{id}', {
+    id: 'updateTask',
+    errors: ['UNKNOWN_TASK', 'TASK_ENDED'],
     summary: 'Changes the name and the limits of a task while it runs',
     body: { content: { 'application/json': 'TaskSettings' } },
     answers: STATUS,
@@ -140,6 +157,8 @@ export const TASK_ACTION_ROUTES: Route[] = [
     },
   }),
   del('/api/v1/tasks/{id}', {
+    id: 'deleteTask',
+    errors: ['UNKNOWN_TASK'],
     summary: 'Deletes a task with its events; a running task is cancelled first',
     answers: { 204: { description: 'The task is deleted' } },
     async run({ hq, path }) {

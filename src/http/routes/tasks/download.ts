@@ -26,6 +26,8 @@ const FILE = {
 
 export const FILE_ROUTES: Route[] = [
   get('/api/v1/tasks/{id}/report', {
+    id: 'getTaskReport',
+    errors: ['UNKNOWN_TASK'],
     summary: 'Returns the rejected rows with their reasons, in a file that can be corrected and sent to retry',
     access: 'task',
     query: {
@@ -45,6 +47,8 @@ export const FILE_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks/{id}/download', {
+    id: 'downloadExport',
+    errors: ['UNKNOWN_TASK', 'NOT_AN_EXPORT', 'TASK_NOT_DONE', 'EXPORT_INCOMPLETE'],
     summary: 'Returns the file of an export, which is made while it is read',
     access: 'task',
     query: {

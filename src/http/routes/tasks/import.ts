@@ -14,7 +14,7 @@ import { errorBody, inHttpWording, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
 import { flag, jsonText, membersOf, type Parameter, text, type Values } from '../../server/parameter.ts'
-import { answer, type Call, post, type Route } from '../../server/route.ts'
+import { answer, type Call, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
 import { READING, TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
@@ -46,6 +46,18 @@ const QUERY = {
 const OPTIONS = Object.keys(TASK_PARAMETERS) as (keyof typeof TASK_PARAMETERS)[]
 
 export const IMPORT_ROUTE: Route = post('/api/v1/tasks/import', {
+  id: 'importTask',
+  errors: [
+    ...PUSH_ERRORS,
+    'UNKNOWN_JOB',
+    'INVALID_FILE',
+    'TOO_MANY_ROWS',
+    'ALREADY_IMPORTED',
+    'IDEMPOTENCY_KEY_REUSED',
+    'UNKNOWN_TASK',
+    'TASK_ENDED',
+    'TASK_TAKEN_OVER',
+  ],
   summary: 'Creates a task from a file, with a job for each row',
   query: QUERY,
   headers: {

@@ -8,6 +8,8 @@ import { get, type Route } from '../../server/route.ts'
 import { existingStatus } from './queries.ts'
 
 export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
+  id: 'streamTask',
+  errors: ['UNKNOWN_TASK'],
   summary: 'Streams the status of a task when it changes: `status` at most 4 times a second, then `done`',
   access: 'task',
   headers: { 'last-event-id': 'the last event is not repeated' },

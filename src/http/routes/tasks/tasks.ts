@@ -13,7 +13,7 @@ import { invalid, json } from '../../server/answer.ts'
 import { readBody } from '../../server/body.ts'
 import { createOnce, KEY } from '../../server/idempotency.ts'
 import { cursor, flag, integer, listOf, membersOf, oneOf, text } from '../../server/parameter.ts'
-import { answer, get, ok, post, type Route } from '../../server/route.ts'
+import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import type { ServerContext } from '../../server/server-context.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
@@ -26,6 +26,8 @@ const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
   post('/api/v1/tasks', {
+    id: 'createTask',
+    errors: [...PUSH_ERRORS, 'UNKNOWN_JOB', 'TOO_MANY_ROWS', 'IDEMPOTENCY_KEY_REUSED', 'UNKNOWN_TASK'],
     summary: 'Creates a task from a list of rows',
     body: { content: { 'application/json': 'NewTask' } },
     answers: {
@@ -65,6 +67,8 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   post('/api/v1/tasks/export', {
+    id: 'exportTask',
+    errors: [...PUSH_ERRORS, 'UNKNOWN_JOB', 'TOO_MANY_ROWS'],
     summary: 'Begins an export: one job for each page, whose rows become one file',
     body: { content: { 'application/json': 'NewExport' } },
     answers: { 202: { ...answer('TaskAccepted', 'Every page is stored'), headers: LOCATION } },
@@ -88,6 +92,7 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks', {
+    id: 'listTasks',
     summary: 'Lists all tasks, newest first',
     query: {
       state: oneOf(TASK_STATES, 'only tasks in this state; a page may have fewer items then'),
@@ -104,6 +109,8 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks/link', {
+    id: 'linkTasks',
+    errors: ['READ_ONLY'],
     summary: 'Returns a link for a submitter: it opens the list of the tasks with this meta, without a login',
     audited: true,
     query: { meta: membersOf('the meta of the tasks: one parameter meta.NAME=VALUE for each, at most four'), rights },
@@ -123,6 +130,8 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks/{id}', {
+    id: 'getTask',
+    errors: ['UNKNOWN_TASK'],
     summary: 'Returns the status of a task',
     access: 'task',
     query: {
@@ -141,6 +150,8 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks/{id}/events', {
+    id: 'listTaskEvents',
+    errors: ['UNKNOWN_TASK'],
     summary: 'Lists the events of the rows, in row order',
     access: 'task',
     query: {
@@ -168,6 +179,8 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks/{id}/reasons', {
+    id: 'listTaskReasons',
+    errors: ['UNKNOWN_TASK'],
     summary: 'Counts the rejected rows by code, the most frequent first',
     access: 'task',
     query: { samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes') },
@@ -178,6 +191,8 @@ export const TASK_ROUTES: Route[] = [
     },
   }),
   get('/api/v1/tasks/{id}/link', {
+    id: 'linkTask',
+    errors: ['UNKNOWN_TASK', 'READ_ONLY'],
     summary: 'Returns a link for the submitter of a task: it opens this task only, without a login',
     audited: true,
     query: { rights },
