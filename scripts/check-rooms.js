@@ -105,7 +105,10 @@ const ROOMS = {
     'http/server',
     'http/schemas',
   ],
-  'http/submitter': ['index', 'job', 'tasks', 'i18n', 'http/server', 'http/routes/tasks/queries', 'http/schemas'],
+  'http/submitter': [
+    ...['index', 'job', 'tasks', 'i18n'],
+    ...['http/access', 'http/server', 'http/routes/tasks/queries', 'http/schemas'],
+  ],
   http: [
     'app',
     'index',

@@ -53,12 +53,23 @@ export async function linkOf(app: AppPort, id: string, options: LinkOptions): Pr
       "task.link: the app does not know where its dashboard is: set publicUrl, for example new Highkiq({ publicUrl: 'https://shop.example/jobs' })"
     throw invalidOption(message)
   }
-  const until = expires === undefined ? undefined : Math.floor(dueAt(expires, app.now()))
-  if (until !== undefined && until * 1000 <= app.now()) {
-    throw invalidOption(`task.link: expires must be a time to come (got ${shown(expires)})`)
-  }
+  const until = linkEnd('task.link', expires, app.now())
   const token = await linksOf(() => linkSecret(app), app.now).taskToken(id, rights, until)
   return `${publicUrl.replace(/\/+$/, '')}/tasks/${id}?token=${token}`
+}
+
+/** Returns when a link ends, in seconds since the epoch; undefined for one that has no end. @throws INVALID_OPTION */
+export function linkEnd(what: string, expires: LinkOptions['expires'], now: number): number | undefined {
+  if (expires === undefined) return undefined
+  const until = Math.floor(dueAt(expires, now))
+  if (until * 1000 > now) return until
+  throw invalidOption(`${what}: expires must be a time to come (got ${shown(expires)})`)
+}
+
+/** Returns the end that a token names, in seconds since the epoch. It does not check the token. */
+export function endOfToken(token: string): number | undefined {
+  const [, , seconds] = TOKEN.exec(token) ?? []
+  return seconds === undefined ? undefined : Number(seconds)
 }
 
 /** A token: its rights, the seconds since the epoch at which it ends, and the signature of both and of the subject. */
@@ -74,9 +85,10 @@ export function linksOf(secret: () => Promise<string>, now: () => number) {
     return `${PREFIX[rights]}${until === undefined ? '' : `${until}.`}${signature}`
   }
   return {
-    /** Returns the token of a task, which ends at `until`, in seconds since the epoch. */
+    /** Each returns a token that ends at `until`, in seconds since the epoch. */
     taskToken: (id: string, rights: LinkRights, until?: number) => token(taskSubject(id), rights, until),
-    metaToken: (meta: Readonly<Record<string, string>>, rights: LinkRights) => token(metaSubject(meta), rights),
+    metaToken: (meta: Readonly<Record<string, string>>, rights: LinkRights, until?: number) =>
+      token(metaSubject(meta), rights, until),
     /**
      * Returns the rights that the token gives; undefined when it does not open the subject.
      * @throws UNAUTHORIZED when it has expired

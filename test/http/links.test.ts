@@ -175,6 +175,52 @@ test("task.link gives the submitter's link from code, with its rights and its en
   expect((await t.call('GET', `${t.path}?token=${new URL(link).searchParams.get('token')}`)).status).toBe(200)
 })
 
+test('a link over HTTP ends when the request says, and so do the links of its list', async () => {
+  const t = await rejected()
+  const about = async (path: string) => (await t.call('GET', path, { headers })).body
+  const day = await about(`${t.path}/link?expires=1d`)
+  const byTime = new Date(t.hq.now() + 86_400_000).toISOString()
+  const exact = await about(`${t.path}/link?expires=${byTime}&rights=read`)
+  const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[{ sku: 'b', password: '' }]], { meta: { user: 7 } })
+  const list = await about('/api/v1/tasks/link?meta.user=7&expires=86400')
+
+  const page = await pageOf(t, list.url)
+  const [, href = ''] = new RegExp(`href="(/tasks/${id}[^"]+)"`).exec(page) ?? []
+  const ofList = new URL(href, 'https://jobs.example').searchParams.get('token')
+  // The same when the token of the list came as a bearer token.
+  const asBearer = await t.handle(
+    new Request('https://jobs.example/tasks?meta.user=7', { headers: { authorization: `Bearer ${list.token}` } }),
+  )
+  expect(await asBearer.text()).toContain(href)
+
+  const opened = async () =>
+    Promise.all(
+      [`${t.path}?token=${day.token}`, `${t.path}?token=${exact.token}`, `/api/v1/tasks/${id}?token=${ofList}`].map(
+        async (path) => (await t.call('GET', path)).status,
+      ),
+    )
+  expect(await opened()).toEqual([200, 200, 200])
+  t.clock.ahead = 86_400 - 60
+  expect(await opened()).toEqual([200, 200, 200])
+  t.clock.ahead = 86_400 + 1
+  expect(await opened()).toEqual([401, 401, 401])
+  const late = await t.handle(new Request(`https://jobs.example${list.url}`, { headers: { accept: 'text/html' } }))
+  expect(late.status).toBe(401)
+
+  for (const [expires, words] of [
+    ['soon', 'the parameter expires must be seconds or a duration from now, such as 30d, or a time in ISO 8601'],
+    ['2026-99-01', 'the parameter expires must be'],
+    ['', 'the parameter expires must be'],
+    ['2001-01-01', 'the link: expires must be a time to come'],
+    ['0', 'the link: expires must be a time to come (got 0)'],
+  ] as const) {
+    for (const path of [`${t.path}/link?`, '/api/v1/tasks/link?meta.user=7&']) {
+      const { status, body } = await t.call('GET', `${path}expires=${expires}`, { headers })
+      expect([status, body.error.message]).toEqual([400, expect.stringContaining(words)])
+    }
+  }
+})
+
 test('the secret of the app signs the links of its servers, and one of a server only its own', async () => {
   const t = await rejected({}, { publicUrl: 'https://jobs.example', secret: SECRET })
   const token = new URL(await t.hq.tasks.get(t.id).link({ expires: new Date(Date.now() + 60_000) })).searchParams.get(

@@ -114,13 +114,10 @@ export class Access {
   }
 
   async #linkOf(request: Request, url: URL, subject: string): Promise<LinkRights | undefined> {
-    const token = url.searchParams.get('token')
-    if (token === null) {
-      const bearer = bearerOf(request)
-      return bearer === undefined ? undefined : this.#links.opens(subject, bearer)
-    }
-    const rights = await this.#links.opens(subject, token)
-    if (rights) return rights
+    const token = tokenOf(request, url)
+    const rights = token === undefined ? undefined : await this.#links.opens(subject, token)
+    // A bearer token that opens nothing may be that of a login.
+    if (rights || !url.searchParams.has('token')) return rights
     throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: request a new link')
   }
 
@@ -209,6 +206,11 @@ function checkAuth(auth: Auth | undefined): void {
   throw invalidOption(
     "auth is { bearer: 'a long secret' } (or a list of them, or { name: 'a long secret' }), { basic: { user, password } }, both, or a function of the request; none of them empty, and no colon in user",
   )
+}
+
+/** Returns the token of a link that a request has: as a parameter, else as a bearer token. */
+export function tokenOf(request: Request, url: URL): string | undefined {
+  return url.searchParams.get('token') ?? bearerOf(request)
 }
 
 function bearerOf({ headers }: Request): string | undefined {

@@ -1,5 +1,6 @@
 /** Query parameters: how they are read, and how the document describes them. */
 
+import { seconds } from '../../job/duration.ts'
 import { given } from '../../job/options.ts'
 import { invalid } from './answer.ts'
 
@@ -136,6 +137,26 @@ export function flag(description: string, standard = false): Parameter<boolean> 
       if (value === 'false' || value === '0') return false
       if (value === 'true' || value === '1' || value === '') return true
       throw wrong(name, value, 'true or false')
+    },
+  }
+}
+
+/** A time: seconds or a duration from now, or ISO 8601. */
+export function moment(description: string): Parameter<number | string | Date | undefined> {
+  return {
+    description: `${description}: seconds or a duration from now (30d), or ISO 8601`,
+    schema: { type: 'string', examples: ['30d', '3600', '2026-12-31T23:00:00Z'] },
+    read(value, name) {
+      if (value === null) return undefined
+      if (/^\d+$/.test(value)) return Number(value)
+      const isDate = /^\d{4}-\d\d-\d\d/.test(value) && !Number.isNaN(Date.parse(value))
+      if (isDate) return new Date(value)
+      try {
+        seconds(value)
+        return value
+      } catch {
+        throw wrong(name, value, 'seconds or a duration from now, such as 30d, or a time in ISO 8601')
+      }
     },
   }
 }

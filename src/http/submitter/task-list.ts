@@ -1,6 +1,8 @@
 /** The list of a submitter's tasks: those with the `meta` of the link. Each leads to the page of that task. */
 
+import { endOfToken } from '../../tasks/link.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
+import { tokenOf } from '../access/access.ts'
 import { escaped, htmlPage, pageAnswer } from '../server/html-page.ts'
 import { membersIn } from '../server/parameter.ts'
 import type { Call } from '../server/route.ts'
@@ -20,10 +22,11 @@ export async function answerTaskList(call: Call): Promise<Response> {
     meta: membersIn(search, 'meta'),
     ...(cursor === null ? {} : { cursor }),
   })
-  // A link of a task gives the same rights as the link of the list.
+  // A link of a task gives the same rights as the link of the list, and ends with it.
   const rights = mayChange ? 'change' : 'read'
+  const until = endOfToken(tokenOf(call.request, url) ?? '')
   const rows = items.map(async (task) => {
-    const token = await server.links.taskToken(task.id, rights)
+    const token = await server.links.taskToken(task.id, rights, until)
     return taskItem(viewer, task, `${call.base}/tasks/${task.id}?token=${token}`)
   })
   const list = await Promise.all(rows)

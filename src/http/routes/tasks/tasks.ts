@@ -5,14 +5,14 @@ import { EVENT_STATUSES, TASK_STATES } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
 import { isObject, stringifyJson } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
-import { LINK_RIGHTS, type LinkRights } from '../../../tasks/link.ts'
+import { LINK_RIGHTS, type LinkRights, linkEnd } from '../../../tasks/link.ts'
 import { checkMetaFilter } from '../../../tasks/own-meta.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
 import { NewExport, NewTask } from '../../schemas/tasks.ts'
 import { invalid, json } from '../../server/answer.ts'
 import { readBody } from '../../server/body.ts'
 import { createOnce, KEY } from '../../server/idempotency.ts'
-import { cursor, flag, integer, listOf, membersOf, oneOf, text } from '../../server/parameter.ts'
+import { cursor, flag, integer, listOf, membersOf, moment, oneOf, text } from '../../server/parameter.ts'
 import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import type { ServerContext } from '../../server/server-context.ts'
@@ -22,6 +22,7 @@ import { aboutOf, eventsOf, existingStatus, reasonsOf, searchEvents } from './qu
 const LARGEST_PAGE = 500
 const LOCATION = { location: 'address of its status' }
 const rights = oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others')
+const expires = moment('when the link ends; without it the link stays valid')
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
@@ -113,16 +114,21 @@ export const TASK_ROUTES: Route[] = [
     errors: ['READ_ONLY'],
     summary: 'Returns a link for a submitter: it opens the list of the tasks with this meta, without a login',
     audited: true,
-    query: { meta: membersOf('the meta of the tasks: one parameter meta.NAME=VALUE for each, at most four'), rights },
+    query: {
+      meta: membersOf('the meta of the tasks: one parameter meta.NAME=VALUE for each, at most four'),
+      rights,
+      expires,
+    },
     answers: ok('TaskLink', 'The link'),
-    async run({ server, base, query, mayChange, audit }) {
+    async run({ hq, server, base, query, mayChange, audit }) {
       const { meta } = query
       if (!meta) throw invalid('say whose tasks the link opens, for example meta.user=7')
       checkMetaFilter('the link', meta)
       refuseHidden(server, meta)
       const rights = rightsOf(query, mayChange)
-      const token = await server.links.metaToken(meta, rights)
-      audit({ rights, meta })
+      const until = linkEnd('the link', query.expires, hq.now())
+      const token = await server.links.metaToken(meta, rights, until)
+      audit({ rights, meta, ...endOf(until) })
       const search = new URLSearchParams()
       for (const [name, value] of Object.entries(meta)) search.set(`meta.${name}`, value)
       search.set('token', token)
@@ -195,17 +201,21 @@ export const TASK_ROUTES: Route[] = [
     errors: ['UNKNOWN_TASK', 'READ_ONLY'],
     summary: 'Returns a link for the submitter of a task: it opens this task only, without a login',
     audited: true,
-    query: { rights },
+    query: { rights, expires },
     answers: ok('TaskLink', 'The link'),
     async run({ hq, server, base, path, query, mayChange, audit }) {
       const rights = rightsOf(query, mayChange)
       const { id } = await existingStatus(hq, path)
-      const token = await server.links.taskToken(id, rights)
-      audit({ rights })
+      const until = linkEnd('the link', query.expires, hq.now())
+      const token = await server.links.taskToken(id, rights, until)
+      audit({ rights, ...endOf(until) })
       return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
     },
   }),
 ]
+
+const endOf = (until: number | undefined) =>
+  until === undefined ? {} : { expires: new Date(until * 1000).toISOString() }
 
 /** Returns the rights of a new link. @throws READ_ONLY */
 function rightsOf({ rights }: { rights: LinkRights | undefined }, mayChange: boolean): LinkRights {
