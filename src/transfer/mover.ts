@@ -28,7 +28,7 @@ const STORE_ID = 'store-id'
 export interface Left {
   /** Jobs that are with a worker. */
   running: number
-  /** Jobs of tasks, of batches, and of cron entries that do not overlap. */
+  /** Jobs of tasks, with their rows that have no job yet or any more; jobs of batches, and of cron entries that do not overlap. */
   tasks: number
   batches: number
   crons: number
@@ -248,10 +248,15 @@ function howMany(texts: readonly string[]): number {
 }
 
 /** Counts the jobs that no pass moves. */
-async function countRest({ workers, ordered }: Store, left: Left): Promise<void> {
+async function countRest({ workers, tasks, ordered }: Store, left: Left): Promise<void> {
   for (let after: string | null | undefined; after !== null; ) {
     const page = await workers.fetched({ after: after ?? undefined, limit: READ })
     left.running += page.items.length
+    after = page.next
+  }
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await tasks.idle(Number.MAX_SAFE_INTEGER, { after: after ?? undefined, limit: READ })
+    for (const { backlog, deferred } of page.tasks) left.tasks += backlog + deferred
     after = page.next
   }
   for (const queue of await ordered.queues()) {

@@ -6,6 +6,7 @@ import { job, NOW, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
 import { redis } from '../conformance/redis.ts'
 import { file } from '../conformance/sqlite.ts'
+import { PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { onRedis } from '../redis/suite.ts'
 
 const SETS: SetName[] = ['retry', 'schedule', 'dead', 'finished']
@@ -221,6 +222,18 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(isDone(pass)).toBe(false)
     expect(await source.jobs.peek('q', 0, 9)).toEqual(kept)
     expect(await target.jobs.peek('q', 0, 9)).toEqual([job(5)])
+  })
+
+  test('rows of a paused task that have no job yet stay, and the pass says so', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await source.tasks.create(spec(1))
+    await source.tasks.change(taskId(1), { paused: true }, NOW)
+    await source.tasks.addRows(taskId(1), PRODUCER, 0, rows(0, 3), NOW)
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    await mover.begin()
+    const pass = await mover.pass()
+    expect(pass).toMatchObject({ moved: 0, left: { tasks: 3 } })
+    expect(isDone(pass)).toBe(false)
   })
 
   test('a page that is held for another store is refused, and so is a store as its own target', async () => {
