@@ -13,6 +13,7 @@ const PARTS = {
     written: 'dist/index.js',
     steps: [
       ['node', 'scripts/generate.js'],
+      ['node', '--import', 'tsx', 'scripts/generate-client.js'],
       ['node', 'node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
       ['node', 'scripts/bundle.js'],
     ],

@@ -7,7 +7,7 @@ import { rolldown } from 'rolldown'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const names = readdirSync(`${root}src`, { recursive: true })
-  .filter((name) => /(?<!\.test|\.d)\.ts$/.test(name) && !name.startsWith('http/assets/'))
+  .filter((name) => /(?<!\.test|\.d)\.ts$/.test(name) && !/^http(\/assets|-client)\//.test(name))
   .map((name) => name.slice(0, -'.ts'.length))
 const text = new Map(names.map((name) => [name, readFileSync(`${root}src/${name}.ts`, 'utf8')]))
 
@@ -150,4 +150,8 @@ for (const name of REQUIRED) {
   })
   writeFileSync(`${root}dist/chunks/${name}.LICENSE`, licences.join('\n\n'))
 }
+// The client also runs in browsers, so it is one file that imports nothing.
+const client = await rolldown({ cwd: root, input: 'src/http-client/index.ts', platform: 'browser' })
+await client.write({ file: 'dist/http-client/index.js', format: 'esm', comments: false })
+await client.close()
 if (!hasDictionary) throw new Error('ioredis has no Commander.js any more: change scripts/bundle.js')

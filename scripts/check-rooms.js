@@ -84,6 +84,7 @@ const ROOMS = {
   'log/line': ['job'],
   log: ['job', 'environment', 'log/line'],
   'version.generated': [],
+  'http-client': ['job/error-codes'],
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client', 'store/contract'],
   otel: ['app', 'job', 'client', 'ordered', 'worker', 'version.generated'],

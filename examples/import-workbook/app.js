@@ -12,6 +12,7 @@ const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const FILES = {
   '/': ['public/page.html', 'text/html; charset=utf-8'],
   '/page.js': ['public/page.js', 'text/javascript; charset=utf-8'],
+  '/client.js': [import.meta.resolve('highkiq/client'), 'text/javascript; charset=utf-8'],
   '/style.css': ['public/style.css', 'text/css; charset=utf-8'],
 }
 

@@ -1,5 +1,8 @@
 // The page of who imports a workbook: it uploads, watches, and takes corrections back.
 
+import { createClient } from './client.js'
+
+const api = createClient()
 const SHOWN = 20
 const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 const at = (id) => document.getElementById(id)
@@ -66,8 +69,8 @@ async function showReasons({ id, run }, refused) {
   const now = `${id} ${run} ${refused}`
   if (asked === now || refused === 0) return
   asked = now
-  const response = await fetch(`api/v1/tasks/${id}/events?status=failed,error&limit=${SHOWN}`)
-  const { items } = await response.json()
+  const query = { status: 'failed,error', limit: SHOWN }
+  const { items } = await api.get('/api/v1/tasks/{id}/events', { path: { id }, query })
   const rows = items.map(({ number, messages }) => cells(n(number), messages.at(-1).text))
   if (refused > SHOWN) rows.push(cells('', `… and ${n(refused - SHOWN)} more, in the workbook below`))
   at('rows').replaceChildren(...rows)

@@ -1,0 +1,139 @@
+/** The client of the HTTP API, for browsers and Node: `highkiq/client`. It imports nothing when it runs. */
+
+import type { ErrorCode } from '../job/error-codes.ts'
+import type { FileBody, Paths, Schemas } from './paths.generated.ts'
+
+export type { ErrorCode, FileBody, Paths, Schemas }
+
+export interface ClientOptions {
+  /** Where the API is mounted: `https://shop.example/jobs`. Default: the origin of the page. */
+  url?: string
+  /** The bearer token of a login, or the token of a link. */
+  token?: string
+  /** Header fields of every request. */
+  headers?: Record<string, string>
+  /** Sends the requests. Default: the global `fetch`. */
+  fetch?: (url: string, init: RequestInit) => Promise<Response>
+}
+
+/** What every request takes. */
+export interface RequestOptions {
+  headers?: Record<string, string>
+  /** Ends the request. */
+  signal?: AbortSignal
+  /** The media type of a file or a text in `body`, for example `text/csv`. */
+  type?: string
+}
+
+/** The server refused a request, or sent no answer of Highkiq. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  /** `NO_ANSWER`: something else answered, for example a proxy. */
+  readonly code: ErrorCode | 'NO_ANSWER'
+  readonly status: number
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(code: ApiError['code'], message: string, status: number, details: Record<string, unknown> = {}) {
+    super(message)
+    this.code = code
+    this.status = status
+    this.details = details
+  }
+}
+
+type Method = 'get' | 'post' | 'patch' | 'delete'
+type PathsOf<M extends Method> = { [Path in keyof Paths]: M extends keyof Paths[Path] ? Path : never }[keyof Paths]
+type Operation<M extends Method, Path extends keyof Paths> = M extends keyof Paths[Path] ? Paths[Path][M] : never
+type OptionsOf<O> = O extends { options: infer Options } ? Options & RequestOptions : never
+type ArgsOf<Options> = Record<never, never> extends Options ? [options?: Options] : [options: Options]
+
+/**
+ * Sends a request to a route, and returns what its JSON answer holds. A file or a stream of events is returned as the
+ * Response, whose body the caller reads.
+ * @throws ApiError, and what `fetch` throws without an answer
+ */
+type Send<M extends Method> = <Path extends PathsOf<M>>(
+  path: Path,
+  ...args: ArgsOf<OptionsOf<Operation<M, Path>>>
+) => Promise<Operation<M, Path> extends { answer: infer Answer } ? Answer : never>
+
+export type Client = { [M in Method]: Send<M> }
+
+interface Sent extends RequestOptions {
+  path?: Record<string, string | number>
+  query?: Record<string, unknown>
+  body?: unknown
+}
+
+/**
+ * Makes a client of the HTTP API.
+ *
+ * @example
+ * const highkiq = createClient({ url: 'https://shop.example/jobs', token })
+ * const { jid } = await highkiq.post('/api/v1/jobs', { body: { class: 'HardJob', args: [1] } })
+ */
+export function createClient(options: ClientOptions = {}): Client {
+  const base = (options.url ?? '').replace(/\/+$/, '')
+  const { fetch: send = (url, init) => fetch(url, init) } = options
+  const login: Record<string, string> = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }
+  const sender =
+    (method: Method) =>
+    async (route: string, { path = {}, query = {}, body, headers, signal, type }: Sent = {}): Promise<unknown> => {
+      const isJson = type === undefined && isPlain(body)
+      const mediaType = isJson ? 'application/json' : type
+      const response = await send(base + pathOf(route, path) + searchOf(query), {
+        method: method.toUpperCase(),
+        headers: {
+          accept: 'application/json, */*;q=0.5',
+          ...(mediaType === undefined ? {} : { 'content-type': mediaType }),
+          ...login,
+          ...options.headers,
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : (body as FileBody) }),
+        ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
+        ...(signal ? { signal } : {}),
+      })
+      return read(response)
+    }
+  const client = { get: sender('get'), post: sender('post'), patch: sender('patch'), delete: sender('delete') }
+  return client as unknown as Client
+}
+
+/** True for what is sent as JSON: an object of no class, or a list. */
+function isPlain(body: unknown): boolean {
+  if (Array.isArray(body)) return true
+  return typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype
+}
+
+/** The server reads a name of one or two dots with one more `~`, because clients resolve `.` and `..`. */
+function pathOf(route: string, values: Record<string, string | number>): string {
+  return route.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = values[name]
+    if (value === undefined || value === '') throw new TypeError(`${route}: path.${name} must not be empty`)
+    return encodeURIComponent(String(value).replace(/^~*\.\.?$/, '~$&'))
+  })
+}
+
+function searchOf(query: Record<string, unknown>): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  return search.size > 0 ? `?${search}` : ''
+}
+
+/** @throws ApiError */
+async function read(response: Response): Promise<unknown> {
+  if (!response.ok) throw errorOf(response.status, await response.text())
+  if (response.status === 204) return undefined
+  return response.headers.get('content-type')?.startsWith('application/json') ? response.json() : response
+}
+
+function errorOf(status: number, text: string): ApiError {
+  try {
+    const { code, message, details } = (JSON.parse(text) as Schemas['Error']).error
+    if (typeof code === 'string') return new ApiError(code as ErrorCode, message, status, details)
+  } catch {
+    // No JSON of Highkiq.
+  }
+  return new ApiError('NO_ANSWER', `${status} without an error of Highkiq: ${text.slice(0, 300)}`, status)
+}

@@ -1,0 +1,125 @@
+import { ApiError, createClient, type Schemas } from 'highkiq/client'
+import { type HttpOptions, serve } from 'highkiq/http'
+import { rolldown } from 'rolldown'
+import { expect, onTestFinished, test } from 'vitest'
+import { bench } from '../engine/bench.ts'
+
+const TOKEN = 'a long secret'
+
+/** Starts a server with a job, and makes a client of it. */
+async function connected(options: HttpOptions = {}) {
+  const app = bench()
+  const Row = app.hq.job('Row', { retry: false }, async (_ctx, row: Record<string, string>) => {
+    if (row.sku === 'b') throw new Error('rejected')
+  })
+  const { url, close } = await serve(app.hq, { port: 0, auth: { bearer: TOKEN }, ...options })
+  onTestFinished(close)
+  return { ...app, Row, url, client: createClient({ url, token: TOKEN }) }
+}
+
+test('a client pushes, reads and lists with the types of the routes', async () => {
+  const { client, hq, Row } = await connected()
+  const pushed = await client.post('/api/v1/jobs', { body: { class: 'Row', args: [{ sku: 'a' }], queue: 'low' } })
+  if (!('jid' in pushed) || pushed.jid === null) throw new Error('no jid')
+  const { state, queue }: Schemas['Job'] = await client.get('/api/v1/jobs/{jid}', { path: { jid: pushed.jid } })
+  expect([state, queue]).toEqual(['queued', 'low'])
+  expect((await client.get('/api/v1/queues/{name}', { path: { name: 'low' } })).size).toBe(1)
+  // Clients resolve these names in a path, encoded or not. Only programs of Ruby make such queues.
+  for (const name of ['..', '~..', 'a/b?c']) {
+    expect((await client.get('/api/v1/queues/{name}', { path: { name } })).name).toBe(name)
+  }
+
+  await hq.tasks.create(Row, [[{ sku: 'a' }]], { meta: { user: 7 } })
+  const { items } = await client.get('/api/v1/tasks', { query: { 'meta.user': 7, state: undefined, limit: 5 } })
+  expect(items.map(({ meta }) => meta)).toEqual([{ user: 7 }])
+  const [task] = items
+  expect(await client.delete('/api/v1/tasks/{id}', { path: { id: task?.id ?? '' } })).toBe(undefined)
+})
+
+test('a client uploads a file and downloads its report', async () => {
+  const { client, hq, work } = await connected()
+  const file = new Blob(['sku\na\nb\n'])
+  const imported = await client.post('/api/v1/tasks/import', {
+    query: { job: 'Row', keepArgs: 'all' },
+    body: file,
+    type: 'text/csv',
+  })
+  if (!('id' in imported)) throw new Error('no task')
+  await work()
+  await hq.tasks.get(imported.id).wait()
+  const report: Response = await client.get('/api/v1/tasks/{id}/report', { path: { id: imported.id } })
+  expect(await report.text()).toMatch(/^sku,[^\n]*\nb,3,[^\n]*rejected/)
+
+  const form = new FormData()
+  form.set('file', file, 'again.csv')
+  const again = await client.post('/api/v1/tasks/import', { query: { job: 'Row', dryRun: true }, body: form })
+  expect(again).toMatchObject({ total: 2, valid: 2, columns: ['sku'] })
+})
+
+test('a refused request throws an ApiError with the code of the server', async () => {
+  const { client, url } = await connected()
+  const refusal = (promise: Promise<unknown>) =>
+    promise.then(
+      () => expect.unreachable(),
+      (thrown: ApiError) => thrown,
+    )
+  const unknown = await refusal(client.get('/api/v1/tasks/{id}', { path: { id: '0123456789abcdef' } }))
+  expect(unknown).toBeInstanceOf(ApiError)
+  expect([unknown.code, unknown.status]).toEqual(['UNKNOWN_TASK', 404])
+  expect(unknown.message).toContain('0123456789abcdef')
+  const wrong = await refusal(client.get('/api/v1/tasks', { query: { limit: 0 } }))
+  expect([wrong.code, wrong.details]).toEqual(['INVALID_REQUEST', { parameter: 'limit' }])
+  const stranger = await refusal(createClient({ url, token: 'wrong' }).get('/api/v1/stats'))
+  expect([stranger.code, stranger.status]).toEqual(['UNAUTHORIZED', 401])
+
+  for (const text of ['<h1>Bad Gateway</h1>', '{"error":"bad gateway"}', 'null']) {
+    const proxied = createClient({ url, fetch: async () => new Response(text, { status: 502 }) })
+    const { code, status, message } = await refusal(proxied.get('/api/v1/stats'))
+    expect([code, status, message]).toEqual(['NO_ANSWER', 502, expect.stringContaining(text)])
+  }
+  // An empty name would lead to another route.
+  const empty = client.delete('/api/v1/dead/{jid}', { path: { jid: '' } })
+  await expect(empty).rejects.toThrow('/api/v1/dead/{jid}: path.jid must not be empty')
+  await expect(client.get('/api/v1/stats', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    name: 'AbortError',
+  })
+})
+
+test('a wrong route, parameter, body or answer does not compile', () => {
+  const wrong = (client: ReturnType<typeof createClient>) => [
+    // @ts-expect-error no such route
+    client.get('/api/v1/job'),
+    // @ts-expect-error the route takes no POST
+    client.post('/api/v1/stats'),
+    // @ts-expect-error the id is missing
+    client.get('/api/v1/tasks/{id}'),
+    // @ts-expect-error no such state
+    client.get('/api/v1/tasks', { query: { state: 'odd' } }),
+    // @ts-expect-error no such parameter
+    client.get('/api/v1/tasks', { query: { colour: 'red' } }),
+    // @ts-expect-error args is missing
+    client.post('/api/v1/jobs', { body: { class: 'Row' } }),
+    // @ts-expect-error no such member
+    client.get('/api/v1/stats').then((stats) => stats.colour),
+    // @ts-expect-error no such code
+    new ApiError('NO_SUCH_CODE', '', 400),
+  ]
+  expect(wrong).toBeTypeOf('function')
+})
+
+test('a bundle for browsers has the client and nothing else', async () => {
+  const { client, url } = await connected()
+  const folder = new URL('../../dist/http-client/index.js', import.meta.url)
+  const bundle = await rolldown({ input: folder.pathname, platform: 'browser' })
+  const { output } = await bundle.generate({ format: 'esm', minify: true })
+  await bundle.close()
+  const [{ code, imports, dynamicImports }] = output
+  expect([output.length, imports, dynamicImports]).toEqual([1, [], []])
+  expect(code).not.toMatch(/node:|process\.|Buffer\b|require\(/)
+  expect(code.length).toBeLessThan(3000)
+
+  const bundled = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as typeof import('highkiq/client')
+  const mine = bundled.createClient({ url, token: TOKEN })
+  await mine.post('/api/v1/jobs', { body: { class: 'Row', args: [{ sku: 'a' }] } })
+  expect((await client.get('/api/v1/queues')).items).toMatchObject([{ name: 'default', size: 1 }])
+})
