@@ -12,10 +12,8 @@ import { readConcurrency, type Signal } from '../../store/contract.ts'
 import type { BackgroundService } from '../background-service.ts'
 import type { Engine, WorkerAbout } from '../engine.ts'
 import type { Executor, Running, WorkerHandle } from '../executor.ts'
-import { EventLoopState } from '../lease/event-loop-state.ts'
-import { thisHostText } from '../lease/host.ts'
-import { LeaseRenewer } from '../lease/lease-renewer.ts'
 import { Recovery } from '../lease/recovery.ts'
+import { WorkerLease } from '../lease/worker-lease.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from '../options.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { ThreadPool, type ThreadSource } from '../threads/pool.ts'
@@ -64,23 +62,19 @@ export class Worker {
   readonly #engine: Engine
   readonly #capsules: Capsules
   readonly #executors: readonly Executor[]
-  readonly #lease: LeaseRenewer
+  readonly #lease: WorkerLease
   readonly #services: BackgroundService[]
   /** The services that were started and must be stopped. */
   readonly #started: BackgroundService[] = []
   readonly #recovery: Recovery
   readonly #heartbeat: Heartbeat
   readonly #threads: ThreadPool
-  #epoch = 0
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
   #starting: Promise<void> | undefined
   readonly #startAbort = new AbortController()
   #rejectStart: (why: Error) => void = () => {}
   #quieting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
-  #rejoining: Promise<void> | undefined
-  /** The worker has released its lease, or is about to: it does not join again. */
-  #hasLeft = false
   #whenStopped: (() => void)[] = []
   /** The process has no other purpose than this worker. */
   #ownsProcess = false
@@ -110,16 +104,15 @@ export class Worker {
     const plan = planCapsules(this.options, about.bindings ?? [], app.random)
     const { executors = [] } = about
     this.orderedConcurrency = executors.reduce((sum, { slots }) => sum + slots, 0)
-    const eventLoop = new EventLoopState()
-    this.#lease = new LeaseRenewer(app, {
+    this.#lease = new WorkerLease(app, {
+      identity: this.identity,
       seconds: leaseSeconds,
       maxBlockSeconds,
-      eventLoop,
-      onLost: (owner) => {
-        if (owner !== this.#owner) return
-        // If this fails, the store refuses the next fetch, and the worker tries again.
-        this.#rejoin().catch((thrown) => app.report(thrown, { during: 'joining as a new owner' }))
+      queues: () => this.#executors.flatMap(({ queues }) => queues),
+      onLost: () => {
+        for (const executor of this.#executors) executor.onLeaseLost()
       },
+      onRejoined: () => this.#recovery.rescue(),
     })
     this.#threads = new ThreadPool(about.threads, app.report)
     const engine: Engine = {
@@ -127,20 +120,20 @@ export class Worker {
       emit: (event) => app.emit(event, this.#about),
       threads: this.#threads,
       isStopping: () => this.#state !== 'running',
-      lease: this.#lease,
+      lease: this.#lease.renewer,
       fatalAt: () => this.#fatalAt,
     }
     this.#engine = engine
     let nextSlot = 0
     const handle: WorkerHandle = {
-      owner: () => this.#owner,
-      eventLoop,
+      owner: () => this.#lease.owner,
+      eventLoop: this.#lease.eventLoop,
       nextSlot: () => nextSlot++,
-      onFenced: () => this.#rejoin(),
+      onFenced: () => this.#lease.rejoin(),
     }
     this.#capsules = new Capsules(engine, plan, handle)
     this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
-    this.#recovery = new Recovery(engine, leaseSeconds, () => this.#owner)
+    this.#recovery = new Recovery(engine, leaseSeconds, () => this.#lease.owner)
     this.#heartbeat = new Heartbeat(
       engine,
       {
@@ -193,10 +186,6 @@ export class Worker {
   get #about(): WorkerAbout {
     const { identity, queues, concurrency, orderedConcurrency } = this
     return { identity, queues, concurrency, orderedConcurrency }
-  }
-
-  get #owner(): string {
-    return `${this.identity}.${this.#epoch}`
   }
 
   /** Starts to fetch jobs. Rejects when the store or a `startup` handler fails; the worker is stopped then. */
@@ -294,9 +283,9 @@ export class Worker {
     try {
       // A stop may have ended before this start: nothing may start after it.
       const throwIfLeft = () => {
-        if (this.#hasLeft) throw stoppedBefore()
+        if (this.#lease.hasLeft) throw stoppedBefore()
       }
-      await retryLostCalls(() => this.#join())
+      await retryLostCalls(() => this.#lease.join())
       throwIfLeft()
       await emit('startup')
       throwIfLeft()
@@ -332,7 +321,7 @@ export class Worker {
     const quieting = this.quiet()
     this.#state = 'stopping'
     this.#callbacks.onStop?.()
-    this.#lease.stopIn(timeout * 1000 + GRACE_MS)
+    this.#lease.renewer.stopIn(timeout * 1000 + GRACE_MS)
     if (!(await idleWithin(timeout * 1000, this.#executors, this.#engine)) && this.busy > 0) {
       for (const executor of this.#executors) executor.abort('SHUTDOWN', 'the worker is stopping')
       await idleWithin(GRACE_MS, this.#executors, this.#engine)
@@ -357,7 +346,7 @@ export class Worker {
   async #stopExecutors(late: number): Promise<void> {
     const { log, now } = this.#engine
     const requeued = (await Promise.all(this.#executors.map((executor) => executor.stop()))).flat()
-    await this.#rejoining?.catch(() => undefined)
+    await this.#lease.settled()
     if (requeued.length === 0) return
     const jobs = shownJobs(requeued, now())
     const some = late > 0 ? ` (${late} did not end in time)` : ''
@@ -366,57 +355,18 @@ export class Worker {
 
   /** Stops the services and releases the lease. Does not wait for a store that does not answer: the lease ends by itself. */
   async #leave(servicesMs = RELEASE_MS): Promise<void> {
-    this.#hasLeft = true
-    const safely = (during: string, work: () => Promise<unknown> | unknown) =>
-      (async () => work())().catch((thrown) => this.#engine.report(thrown, { during }))
-    const stopped = Promise.all(this.#started.map((service) => safely('stopping', () => service.stop?.())))
-    const inTime = await within(Math.min(servicesMs, RELEASE_MS), stopped)
-    await this.#lease.stop()
-    const released = safely('releasing the lease', () => this.#engine.store.workers.release(this.#owner))
-    if (inTime) await within(RELEASE_MS, released)
-  }
-
-  async #join(): Promise<void> {
-    const sentAt = performance.now()
-    const isNew = await this.#engine.store.workers.join(this.#owner, {
-      queues: [...new Set(this.#executors.flatMap(({ queues }) => queues))],
-      seconds: this.options.leaseSeconds,
-      host: thisHostText(),
-    })
-    // If the store knows this owner, the answer to an earlier join was lost: the first renewal shows whether its lease holds.
-    this.#lease.keep(this.#owner, isNew ? sentAt : Number.NEGATIVE_INFINITY)
-  }
-
-  /** After a lost lease: drops the jobs, which belong to other workers now, and joins as a new owner. */
-  #rejoin(): Promise<void> {
-    if (this.#hasLeft) return Promise.resolve()
-    this.#rejoining ??= (async () => {
-      this.#engine.report(
-        new HighkiqError(
-          'LEASE_LOST',
-          'this process lost its lease: its jobs go to other workers, and it continues as a new owner',
-        ),
-        { owner: this.#owner },
-      )
-      for (const executor of this.#executors) executor.onLeaseLost()
-      const lost = this.#owner
-      this.#epoch++
-      try {
-        // A store that lost its data does not know the old owner: claimed, it can't hold jobs that arrive late.
-        await this.#engine.store.workers.claim(lost, null)
-        await this.#join()
-        await this.#recovery.rescue()
-      } finally {
-        this.#rejoining = undefined
-      }
-    })()
-    return this.#rejoining
+    this.#lease.leave()
+    const stop = async (service: BackgroundService) => service.stop?.()
+    const stopSafely = (service: BackgroundService) =>
+      stop(service).catch((thrown) => this.#engine.report(thrown, { during: 'stopping' }))
+    const inTime = await within(Math.min(servicesMs, RELEASE_MS), Promise.all(this.#started.map(stopSafely)))
+    await this.#lease.release(inTime ? RELEASE_MS : 0)
   }
 
   /** Returns the attempt to which a context belongs, and its owner; undefined when it does not run here. */
   attemptOf(ctx: JobContext): { attempt: Attempt; owner: string } | undefined {
     const attempt = this.#capsules.attempts.find((one) => one.ctx === ctx)
-    return attempt && { attempt, owner: this.#owner }
+    return attempt && { attempt, owner: this.#lease.owner }
   }
 
   get #attempts(): Running[] {
@@ -442,8 +392,8 @@ export class Worker {
     else if (order === 'TTIN') {
       const { identity, slots } = this
       const attempts = this.#attempts
-      const threads = { lease: this.#lease.threadId, jobs: this.#threads.running }
-      void dump(this.#engine, { identity, slots, owner: this.#owner, attempts, threads })
+      const threads = { lease: this.#lease.renewer.threadId, jobs: this.#threads.running }
+      void dump(this.#engine, { identity, slots, owner: this.#lease.owner, attempts, threads })
     } else if (order !== 'TERM' && order !== 'INT') {
       log.warn({ order }, 'ignored an unknown signal: a worker knows TSTP, TERM, TTIN and CONCURRENCY JOBS CAPSULE')
     } else if (this.#ownsProcess && this.#stopping) {
