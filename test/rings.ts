@@ -33,7 +33,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
       full: ['cron', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
     },
     'test/examples': { rest: 'full' },
-    'test/http': { rest: 'fast', full: ['document-lint'] },
+    'test/http': { rest: 'fast', full: ['document-lint', 'grafana'] },
     'test/inspect': { rest: 'fast' },
     'test/interop': { rest: 'full' },
     'test/otel': { rest: 'fast' },
@@ -57,7 +57,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
       // What befalls a file; what names its stores itself; what no store has a part in.
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
-    'test/http': { rest: 'nightly', fast: ['jobs'], none: ['dashboard', 'document-lint', 'mounts', 'page'] },
+    'test/http': { rest: 'nightly', fast: ['jobs'], none: ['dashboard', 'document-lint', 'grafana', 'mounts', 'page'] },
     'test/inspect': { rest: 'nightly', fast: ['queues'] },
     'test/otel': { rest: 'fast' },
     'test/tasks': { rest: 'nightly', fast: ['life'], none: ['bad-files', 'import'] },
