@@ -43,6 +43,11 @@ export const groups = [
   group('Coming from', {
     'from-bullmq': 'BullMQ',
     'from-sidekiq': 'Sidekiq',
+    'from-pg-boss': 'pg-boss',
+    'from-agenda': 'Agenda',
+    'from-lowkiq': 'Lowkiq',
+    'from-go-workers': 'go-workers',
+    'from-own-tables': 'Your own table',
   }),
   group('Reference', {
     'api/': 'API',
