@@ -4,6 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { wrap } from './activejob/wrapper.ts'
 import type { DeathHandler, ErrorClass, ErrorHandler, FatalHandler, LifecycleHandler } from './app/hooks.ts'
 import { Inspection } from './app/inspection.ts'
+import { forget, once } from './app/once.ts'
 import { checkAppOptions, type HighkiqOptions } from './app/options.ts'
 import type { AppPort } from './app/port.ts'
 import { type Program, programOf } from './app/program.ts'
@@ -23,7 +24,7 @@ import { iterableHandler } from './iterable/iteration.ts'
 import type { Chain } from './job/chain.ts'
 import type { JobContext } from './job/context.ts'
 import type { Handler, JobDefinition, JobOptions, ProcessOptions, SchemaOf, Validating } from './job/definition.ts'
-import { HighkiqError, invalidOption } from './job/errors.ts'
+import { HighkiqError } from './job/errors.ts'
 import type { LimitOptions, NamedLimit } from './job/limit.ts'
 import { checkText } from './job/options.ts'
 import type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
@@ -87,6 +88,18 @@ export class Highkiq extends Inspection {
     threadApps()?.add(this)
   }
 
+  /**
+   * Returns the app of this name in this process; `make` creates it at the first call, and again after `hq.close()`. For
+   * modules that are evaluated several times: after each edit in development, or in several bundles of one server. A
+   * definition on it replaces the one of the same name, also for workers. @throws INVALID_OPTION, what `make` throws
+   * @example export const hq = Highkiq.once('app', () => new Highkiq())
+   */
+  static once(name: string, make: () => Highkiq): Highkiq {
+    const app = once(name, make, (made) => isApp(made) && #app in made)
+    app.#app.allowRedefinition()
+    return app
+  }
+
   /** Adds a piece to the title that `highkiq work` shows in ps; undefined adds none. */
   processTitle(piece: TitlePiece): this {
     this.#app.title.add(piece)
@@ -127,9 +140,7 @@ export class Highkiq extends Inspection {
   process<Args extends unknown[]>(queue: string, options: ProcessOptions, handler: Handler<Args>): this
   process<Args extends unknown[]>(queue: string, ...rest: [Handler<Args>] | [ProcessOptions, Handler<Args>]): this {
     const [options, handler] = rest.length === 1 ? [{} as ProcessOptions, rest[0]] : rest
-    if (this.#app.hasWorkers) {
-      throw invalidOption(`process ${queue}: call it before hq.worker, because a worker that exists does not serve it`)
-    }
+    if (!this.#app.registry.replacesProcess(queue)) this.#app.refuseAfterWorker(`process ${queue}`, 'serve it')
     this.#app.registry.bind(queue, options, handler as unknown as Handler<never[]>)
     return this
   }
@@ -178,9 +189,7 @@ export class Highkiq extends Inspection {
       return new OrderedQueue(this.#app, defined?.queue ?? name, defined)
     }
     const [options = {}, handler] = rest.length === 1 ? [{}, rest[0]] : rest
-    if (this.#app.hasWorkers) {
-      throw invalidOption(`${name}: call it before hq.worker, because a worker that exists does not run it`)
-    }
+    if (!this.#app.ordered.replaces(name)) this.#app.refuseAfterWorker(name, 'run it')
     this.#refuseTwice(name, this.#app.registry.get(name))
     const definition = this.#app.ordered.define(name, options as OrderedOptions, handler as OrderedHandler)
     return new OrderedJob<P>(this.#app, definition)
@@ -376,6 +385,7 @@ export class Highkiq extends Inspection {
     const [failure] = await this.#app.stop()
     await this.#app.setup.close()
     await this.#app.client.close()
+    forget(this)
     if (failure !== undefined) throw failure
   }
 

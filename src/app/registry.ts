@@ -12,6 +12,8 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Binding } from '../worker/lifecycle/capsules.ts'
 
 export class Registry {
+  /** Whether a definition replaces the one of the same name (`Highkiq.once`). */
+  canReplace = false
   readonly #defaults: JobOptions
   readonly #hasKeys: boolean
   readonly #jobs = new Map<string, JobDefinition>()
@@ -31,14 +33,22 @@ export class Registry {
     if (typeof handler !== 'function') {
       throw invalidOption(`${name}: the handler must be a function`)
     }
-    if (this.#jobs.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined`)
+    const before = this.#jobs.get(name)
+    if (before && !this.canReplace) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined`)
     checkJobOptions(name, options)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
     if (definition.options.encrypt && !this.#hasKeys) {
       throw invalidOption(`${name}: encrypt needs keys: new Highkiq({ encryption: { keys: { 1: key }, active: 1 } })`)
     }
+    // In place: what was made of the definition before – jobs, cron entries, running workers – has the new one, too.
+    if (before) return Object.assign(before, definition)
     this.#jobs.set(name, definition)
     return definition
+  }
+
+  /** Whether `bind` would replace the handler of this queue. */
+  replacesProcess(queue: string): boolean {
+    return this.canReplace && this.#processes.has(queue)
   }
 
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
@@ -51,7 +61,8 @@ export class Registry {
     if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency >= 1)) {
       throw wrong('concurrency must be a whole number, at least 1')
     }
-    if (this.#processes.has(queue)) throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} already has a handler`)
+    if (this.#processes.has(queue) && !this.canReplace)
+      throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} already has a handler`)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
     this.#processes.set(queue, { definition, concurrency })
   }

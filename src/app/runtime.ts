@@ -136,11 +136,16 @@ export class Runtime implements AppPort {
     this.#plugins.add(plugin)
   }
 
+  /** Makes each later definition of a name replace the one before it. */
+  allowRedefinition(): void {
+    this.registry.canReplace = true
+    this.ordered.canReplace = true
+    this.crons.canReplace = true
+  }
+
   /** @throws INVALID_OPTION */
   declareContext(name: string, storage: ContextStorage<unknown>, options: ContextOptions<unknown, unknown>): void {
-    if (this.hasWorkers) {
-      throw invalidOption(`hq.context ${name}: call it before hq.worker, because a worker that exists does not know it`)
-    }
+    this.refuseAfterWorker(`hq.context ${name}`, 'know it')
     this.#contexts.declare(name, storage, options)
     if (!this.#hasContexts) this.client.carry(this.#contexts.carry)
     this.#hasContexts = true
@@ -149,8 +154,10 @@ export class Runtime implements AppPort {
   /** Runs `work` with the values that came with a payload. */
   readonly within = (payload: Payload, work: () => unknown): unknown => this.#contexts.within(payload, work)
 
-  get hasWorkers(): boolean {
-    return this.#workers.size > 0
+  /** @throws INVALID_OPTION when there is a worker */
+  refuseAfterWorker(where: string, what: string): void {
+    if (this.#workers.size === 0) return
+    throw invalidOption(`${where}: call it before hq.worker, because a worker that exists does not ${what}`)
   }
 
   /** @throws INVALID_OPTION */

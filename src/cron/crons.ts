@@ -48,6 +48,8 @@ const FIRST_SECONDS = 60
 const TRIES = 10
 
 export class Crons {
+  /** Whether an entry replaces the one of the same name (`Highkiq.once`). */
+  canReplace = false
   /** The entries of this app. */
   readonly entries = new Map<string, Entry>()
   readonly #app: AppPort
@@ -59,7 +61,9 @@ export class Crons {
   /** Defines an entry of this app. @throws INVALID_OPTION, INVALID_ARGS, DUPLICATE_JOB */
   define(name: string, spec: string, job: Job<unknown[]>, options: CronOptions): Cron {
     const entry = entryOf(name, spec, job, options, this.#app)
-    if (this.entries.has(name)) throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
+    if (this.entries.has(name) && !this.canReplace) {
+      throw new HighkiqError('DUPLICATE_JOB', `a cron entry named ${name} is defined already`)
+    }
     this.#checkJob(`cron ${name}`, job)
     const { args } = entry
     if (Array.isArray(args)) this.#app.client.writer.check({ class: job.name, args, jid: '' })
