@@ -31,6 +31,8 @@ export const groups = [
     finished: 'Finished jobs',
     events: 'Events and webhooks',
     'sql-libraries': 'Drizzle, Kysely, Knex',
+    nextjs: 'Next.js',
+    nestjs: 'NestJS',
     testing: 'Test your jobs',
     workers: 'Workers',
     deployment: 'Deploy',

@@ -72,6 +72,8 @@ export const secondsOf: Record<string, number> = {
   'test/tasks/import.test.ts': 75,
   'test/engine/lease.test.ts': 60,
   'test/cli/import.test.ts': 59,
+  'test/docs/nextjs.test.ts': 70,
+  'test/docs/nestjs.test.ts': 30,
   'test/docs/site.test.ts': 60,
   'test/conformance/sqlite-long.test.ts': 58,
   'test/dashboard/layout.test.ts': 58,

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { folderOf } from './project.ts'
@@ -23,7 +23,10 @@ export class Example {
       for (const name of packages) symlinkSync(folderOf(name), join(folder, name))
     }
     writeFileSync(join(this.folder, 'package.json'), '{ "type": "module" }')
-    for (const file of files) writeFileSync(join(this.folder, file), blockOf(page, file))
+    for (const file of files) {
+      mkdirSync(join(this.folder, dirname(file)), { recursive: true })
+      writeFileSync(join(this.folder, file), blockOf(page, file))
+    }
   }
 
   /** What it prints. */
@@ -40,7 +43,8 @@ export class Example {
 /** The page's block behind a line that ends with the file's name. */
 function blockOf(page: string, file: string): string {
   const text = readFileSync(join(root, page), 'utf8')
-  const block = new RegExp(`\`${file.replace('.', '\\.')}\`:\\n\\n\`\`\`(?:ts|csv)\\n(.*?)\`\`\``, 's').exec(text)?.[1]
+  const name = file.replaceAll(/[.[\]]/g, '\\$&')
+  const block = new RegExp(`\`${name}\`:\\n\\n\`\`\`(?:tsx?|csv)\\n(.*?)\`\`\``, 's').exec(text)?.[1]
   if (block === undefined) throw new Error(`${page} shows no ${file}`)
   return block
 }

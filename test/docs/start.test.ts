@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { Example } from './example.ts'
+import { installPacked, written } from './packed.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
@@ -42,40 +43,6 @@ class Project {
     expect(page).toContain(`\n${command}\n`)
     return command.replace(/^npx /, '')
   }
-}
-
-/** Unpacks the package as npm publishes it; the others are those of this checkout. */
-function installPacked(packages: string): void {
-  const names = ['libsql', 'tsx', 'vitest', ...Object.keys(dependencies())]
-  for (const name of names) {
-    mkdirSync(join(packages, name, '..'), { recursive: true })
-    symlinkSync(join(root, 'node_modules', name), join(packages, name))
-  }
-  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', packages]
-  const tarball = execFileSync('npm', args, { cwd: root, encoding: 'utf8' }).trim()
-  mkdirSync(join(packages, 'highkiq'))
-  execFileSync('tar', ['xzf', tarball, '--strip-components', '1', '-C', 'highkiq'], { cwd: packages })
-  mkdirSync(join(packages, '.bin'))
-  // As npm does when it installs a package.
-  chmodSync(join(packages, 'highkiq/dist/cli/main.js'), 0o755)
-  symlinkSync('../highkiq/dist/cli/main.js', join(packages, '.bin/highkiq'))
-  symlinkSync('../tsx/dist/cli.mjs', join(packages, '.bin/tsx'))
-  symlinkSync('../vitest/vitest.mjs', join(packages, '.bin/vitest'))
-}
-
-function dependencies(): Record<string, string> {
-  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).dependencies
-}
-
-/** Resolves when the process has written a line that matches. */
-async function written(child: ChildProcess, pattern: RegExp): Promise<void> {
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (bytes) => {
-      text += bytes
-    })
-  }
-  await expect.poll(() => text, { timeout: 50_000 }).toMatch(pattern)
 }
 
 test('each step of the first hour does what its page says, with the packed package', { timeout: 300_000 }, async () => {

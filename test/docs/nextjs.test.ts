@@ -1,0 +1,88 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { Example } from './example.ts'
+import { installFrameworks, installPacked, written } from './packed.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const TOKEN = 'only-the-test-knows-it'
+const FILES = [
+  ...['next.config.ts', 'instrumentation.ts', 'lib/jobs.ts'],
+  ...['app/layout.tsx', 'app/page.tsx', 'app/actions.ts', 'app/prices/route.ts', 'app/jobs/[[...path]]/route.ts'],
+]
+
+/** The packages of the app. With the compiler, the build checks the types of the page. */
+function install(packages: string): void {
+  installFrameworks(packages)
+  installPacked(packages)
+  for (const name of ['typescript', '@types/node']) symlinkSync(join(root, 'node_modules', name), join(packages, name))
+}
+
+const { NODE_ENV: _, VITEST: __, HIGHKIQ_URL: ___, FORCE_COLOR: ____, ...outside } = process.env
+const env = { ...outside, NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', WORKER: '1', JOBS_TOKEN: TOKEN }
+const NEXT = 'node_modules/next/dist/bin/next'
+
+/** Starts Next, and returns its address, and its process, which ends with the test. */
+async function start(folder: string, command: 'start' | 'dev'): Promise<{ url: string; next: ChildProcess }> {
+  // In a group of its own, for it starts processes.
+  const next = spawn(process.execPath, [NEXT, command, '-p', '0'], { cwd: folder, env, detached: true })
+  onTestFinished(() => {
+    if (next.exitCode === null && next.signalCode === null) process.kill(-(next.pid as number), 'SIGKILL')
+  })
+  const text = await written(next, /http:\/\/localhost:\d+[\s\S]*Ready in/)
+  return { url: (/http:\/\/localhost:\d+/.exec(text) as RegExpExecArray)[0], next }
+}
+
+function pushPrice(url: string, sku: string): Promise<Response> {
+  return fetch(`${url}/prices`, { method: 'POST', body: JSON.stringify({ sku, price: '5' }) })
+}
+
+test('the app of docs/nextjs.md is built, imports a file and runs its jobs; an edited job replaces the old one', {
+  timeout: 400_000,
+}, async () => {
+  const { folder } = new Example('docs/nextjs.md', FILES, install)
+  const build = spawnSync(process.execPath, [NEXT, 'build'], { cwd: folder, env, encoding: 'utf8' })
+  expect(build.stderr).toBe('')
+  expect(build.stdout).not.toMatch(/warn|error|⚠/i)
+  expect(build.status).toBe(0)
+
+  const { url, next } = await start(folder, 'start')
+  const saved = written(next, /"sku":"A-1"/)
+  expect((await pushPrice(url, 'A-1')).status).toBe(202)
+  await saved
+
+  const page = await (await fetch(url)).text()
+  const [, action = ''] = /name="(\$ACTION_ID_\w+)"/.exec(page) ?? []
+  const form = new FormData()
+  form.set(action, '')
+  form.set('file', new File(['sku,price\nB-1,5\nB-2,6\n'], 'prices.csv'))
+  const imported = await fetch(url, { method: 'POST', body: form, redirect: 'manual', headers: { origin: url } })
+  const [, id] = /^\/jobs\/tasks\/(\w+)$/.exec(imported.headers.get('location') ?? '') ?? []
+  expect(id).toBeDefined()
+
+  const task = `${url}/jobs/api/v1/tasks/${id}`
+  expect((await fetch(task)).status).toBe(401)
+  const headers = { authorization: `Bearer ${TOKEN}` }
+  const status = async () => (await fetch(task, { headers })).json()
+  await expect.poll(status, { timeout: 30_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 0 } })
+  next.kill('SIGTERM')
+  await once(next, 'exit')
+
+  const { url: edited, next: dev } = await start(folder, 'dev')
+  const before = written(dev, /"sku":"C-1".*saving/)
+  expect((await pushPrice(edited, 'C-1')).status).toBe(202)
+  await before
+  const after = written(dev, /the edited handler/)
+  const jobs = join(folder, 'lib/jobs.ts')
+  writeFileSync(jobs, readFileSync(jobs, 'utf8').replace("'saving'", "'the edited handler'"))
+  // The server sees the edit some time after it, and evaluates the module again at the next request.
+  let isEdited = false
+  void after.finally(() => {
+    isEdited = true
+  })
+  while (!isEdited) expect((await pushPrice(edited, 'C-2')).status).toBe(202)
+  await after
+})

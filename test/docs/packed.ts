@@ -1,0 +1,54 @@
+/** The package as npm publishes it, and what the programs of its users print. */
+
+import { type ChildProcess, execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'vitest'
+import { installPackages } from '../../scripts/install-packages.js'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Unpacks the package into a folder of packages; the others are those of this checkout. */
+export function installPacked(packages: string): void {
+  const names = ['libsql', 'tsx', 'vitest', ...Object.keys(dependencies())]
+  // A framework may have brought some of them.
+  for (const name of names.filter((name) => !existsSync(join(packages, name)))) {
+    mkdirSync(join(packages, name, '..'), { recursive: true })
+    symlinkSync(join(root, 'node_modules', name), join(packages, name))
+  }
+  const args = ['pack', '--ignore-scripts', '--silent', '--pack-destination', packages]
+  const tarball = execFileSync('npm', args, { cwd: root, encoding: 'utf8' }).trim()
+  mkdirSync(join(packages, 'highkiq'))
+  execFileSync('tar', ['xzf', tarball, '--strip-components', '1', '-C', 'highkiq'], { cwd: packages })
+  mkdirSync(join(packages, '.bin'))
+  // As npm does when it installs a package.
+  chmodSync(join(packages, 'highkiq/dist/cli/main.js'), 0o755)
+  symlinkSync('../highkiq/dist/cli/main.js', join(packages, '.bin/highkiq'))
+  symlinkSync('../tsx/dist/cli.mjs', join(packages, '.bin/tsx'))
+  symlinkSync('../vitest/vitest.mjs', join(packages, '.bin/vitest'))
+}
+
+/** Copies the packages of `test/frameworks.json`: Next follows no links out of the folder of an app. */
+export function installFrameworks(packages: string): void {
+  const folder = join(root, 'node_modules/.frameworks')
+  installPackages(join(root, 'test/frameworks.json'), folder)
+  execFileSync('cp', ['-R', `${folder}/node_modules/.`, packages])
+  rmSync(join(packages, '.bin'), { recursive: true, force: true })
+}
+
+function dependencies(): Record<string, string> {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).dependencies
+}
+
+/** Resolves to what the process has written, when that matches. */
+export async function written(child: ChildProcess, pattern: RegExp): Promise<string> {
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (bytes) => {
+      text += bytes
+    })
+  }
+  await expect.poll(() => text, { timeout: 50_000 }).toMatch(pattern)
+  return text
+}
