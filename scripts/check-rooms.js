@@ -87,6 +87,7 @@ const ROOMS = {
   'http-client': ['job/error-codes'],
   index: [...PARTS, 'app'],
   testing: ['app', 'job', 'client', 'store/contract'],
+  nestjs: ['app', 'job', 'worker'],
   otel: ['app', 'job', 'client', 'ordered', 'worker', 'version.generated'],
   'http/access': ['app', 'inspect', 'job', 'tasks'],
   'http/schemas': ['job', 'store/contract', 'tasks', 'http/access'],

@@ -1,0 +1,89 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Highkiq } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { Example } from './example.ts'
+import { installFrameworks, installPacked, written } from './packed.ts'
+import { folderOf } from './project.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A job with another life than its application, and options from another provider. */
+const REFUSED = `
+import 'reflect-metadata'
+import { Injectable, Module, Scope } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import type { JobContext } from 'highkiq'
+import { HighkiqModule, Job } from 'highkiq/nestjs'
+
+@Injectable({ scope: Scope.REQUEST })
+class OfRequest {
+  @Job('Late')
+  run(_ctx: JobContext): void {}
+}
+
+@Injectable()
+class Config {
+  url = 'sqlite::memory:'
+}
+
+@Module({ providers: [Config], exports: [Config] })
+class ConfigModule {}
+
+const highkiq = HighkiqModule.forRootAsync({
+  imports: [ConfigModule],
+  inject: [Config],
+  useFactory: async (config: Config) => ({ url: config.url }),
+})
+
+@Module({ imports: [highkiq], providers: [OfRequest] })
+class AppModule {}
+
+await NestFactory.createApplicationContext(AppModule, { abortOnError: false, logger: false }).catch((error) => {
+  console.log(error.code, error.message)
+})
+`
+
+test('the app of docs/nestjs.md runs its job, stops its worker and passes its test', { timeout: 180_000 }, async () => {
+  const files = ['app.module.ts', 'mail.ts', 'main.ts', 'mail.test.ts']
+  const { folder } = new Example('docs/nestjs.md', files, (packages) => {
+    installFrameworks(packages)
+    installPacked(packages)
+    symlinkSync(join(root, 'node_modules/@types/node'), join(packages, '@types/node'))
+  })
+  writeFileSync(join(folder, 'refused.ts'), REFUSED)
+  const compilerOptions = {
+    ...{ strict: true, skipLibCheck: true, types: ['node'], experimentalDecorators: true, emitDecoratorMetadata: true },
+    ...{
+      target: 'es2022',
+      lib: ['esnext'],
+      module: 'nodenext',
+      rewriteRelativeImportExtensions: true,
+      outDir: 'built',
+    },
+  }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+  const tsc = join(folderOf('typescript-5.9'), 'bin/tsc')
+  expect(spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' }).stdout).toBe('')
+
+  const { VITEST: _, HIGHKIQ_URL: __, ...env } = process.env
+  const app = spawn(process.execPath, ['built/main.js'], { cwd: folder, env })
+  onTestFinished(() => void app.kill('SIGKILL'))
+  await written(app, /sent to ann@example\.com/)
+  const hq = new Highkiq({ url: `sqlite:${join(folder, 'mail.db')}` })
+  onTestFinished(() => hq.close())
+  expect((await hq.processes().totals()).processes).toBe(1)
+  app.kill('SIGTERM')
+  await once(app, 'exit')
+  // A worker that is only killed stays in the list until its lease ends.
+  expect((await hq.processes().totals()).processes).toBe(0)
+
+  expect(execFileSync(process.execPath, ['built/refused.js'], { cwd: folder, env, encoding: 'utf8' })).toBe(
+    'INVALID_OPTION @Job("Late"): OfRequest must be a singleton, because a job has no request: remove its scope, or resolve what has one by ModuleRef in the job\n',
+  )
+  const vitest = spawnSync('node_modules/.bin/vitest', ['run', 'built'], { cwd: folder, env, encoding: 'utf8' })
+  expect(vitest.status, vitest.stdout + vitest.stderr).toBe(0)
+})
