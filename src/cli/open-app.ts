@@ -7,6 +7,7 @@ import { PROGRAM } from '../app.ts'
 import { LEVELS, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
 import { FORMATS } from '../log/line.ts'
+import { withoutPassword } from '../store/redis/server/url.ts'
 import { io } from './io.ts'
 import { loadApp } from './load-app.ts'
 import { CliError, collect } from './usage.ts'
@@ -85,9 +86,15 @@ function usable(hq: Highkiq): Highkiq {
   return hq
 }
 
-/** Returns the options with which another command uses the same app and store, such as ` -r jobs.ts --url sqlite:x.db`. */
+/**
+ * Returns the options with which another command uses the same app and store, such as ` -r jobs.ts --url sqlite:x.db`, but
+ * without the password of the URL: the answer is printed.
+ */
 export function sameApp({ require: files = [], url }: AppOptions): string {
-  const words = [...files.flatMap((file) => ['-r', file]), ...(url === undefined ? [] : ['--url', url])]
+  const words = [
+    ...files.flatMap((file) => ['-r', file]),
+    ...(url === undefined ? [] : ['--url', withoutPassword(url)]),
+  ]
   return words.map((word) => ` ${quoted(word)}`).join('')
 }
 

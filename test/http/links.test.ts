@@ -261,3 +261,18 @@ test('task.link says what it needs, and refuses wrong options and unknown tasks'
   }
   expect(() => t.another({ secret: '' })).toThrow(/secret must be a string that is not empty/)
 })
+
+test('the stream of a task ends with the link that opened it', async () => {
+  const t = await rejected({}, { publicUrl: 'https://jobs.example' })
+  const task = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[{ sku: 'b', password: '' }]])
+  const token = new URL(await task.link({ expires: 60 })).searchParams.get('token')
+  const { body } = await t.handle(new Request(`https://jobs.example/api/v1/tasks/${task.id}/stream?token=${token}`))
+  const texts = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('event: status')) text += (await texts.read()).value
+  t.clock.ahead = 61
+  await task.cancel()
+  let rest = ''
+  for (let read = await texts.read(); !read.done; read = await texts.read()) rest += read.value
+  expect(rest).not.toContain('event:')
+})

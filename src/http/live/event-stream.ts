@@ -17,6 +17,8 @@ export interface EventStreamOptions<Update> {
   subscribe(offer: (update: Update) => void): () => void
   /** Returns the events for an update; '' when the client knows it already. */
   format(update: Update): { text: string; isLast: boolean }
+  /** Whether the client may not read on: its link has ended. The stream ends before the next text. */
+  isOver?(): boolean
   /** Called when the stream has ended for any reason. */
   onEnd(): void
 }
@@ -26,35 +28,39 @@ export interface EventStreamOptions<Update> {
  * memory than a fast one, and its stream is closed after a while.
  */
 export function eventStream<Update>(options: EventStreamOptions<Update>): ReadableStream<Uint8Array> {
-  const { unreadSeconds, subscribe, format, onEnd } = options
+  const { unreadSeconds, subscribe, format, isOver = () => false, onEnd } = options
   const beatMs = Math.min(BEAT_MS, unreadSeconds * 250)
   let controller: ReadableStreamDefaultController<Uint8Array>
   let pending: { update: Update } | undefined
   let unread = 0
   let timer: NodeJS.Timeout | undefined
   let stop = () => {}
-  let isOver = false
+  let hasEnded = false
 
   const canSend = () => (controller.desiredSize ?? 0) > 0
   const send = (text: string) => controller.enqueue(new TextEncoder().encode(text))
   const end = () => {
-    if (isOver) return
-    isOver = true
+    if (hasEnded) return
+    hasEnded = true
     clearInterval(timer)
     stop()
     onEnd()
   }
-  const flush = () => {
-    if (!pending || isOver || !canSend()) return
-    const { text, isLast } = format(pending.update)
-    pending = undefined
-    if (text !== '') send(text)
-    if (!isLast) return
+  const close = () => {
     end()
     controller.close()
   }
+  const flush = () => {
+    if (!pending || hasEnded || !canSend()) return
+    if (isOver()) return close()
+    const { text, isLast } = format(pending.update)
+    pending = undefined
+    if (text !== '') send(text)
+    if (isLast) close()
+  }
   const beat = () => {
-    if (canSend()) {
+    if (isOver()) close()
+    else if (canSend()) {
       unread = 0
       send(': still here\n\n')
     } else if (++unread * beatMs >= unreadSeconds * 1000) {
@@ -72,7 +78,7 @@ export function eventStream<Update>(options: EventStreamOptions<Update>): Readab
         pending = { update }
         flush()
       })
-      if (isOver) unsubscribe()
+      if (hasEnded) unsubscribe()
       else stop = unsubscribe
     },
     pull: flush,

@@ -2,7 +2,9 @@
 
 import { createHash } from 'node:crypto'
 import { stringifyJson } from '../../../job/json.ts'
+import { endOfToken } from '../../../tasks/link.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
+import { tokenOf } from '../../access/access.ts'
 import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
 import { get, type Route } from '../../server/route.ts'
 import { existingStatus } from './queries.ts'
@@ -20,15 +22,17 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     },
     204: { description: 'The client has received everything, and need not reconnect' },
   },
-  async run({ hq, server, request, path, link }) {
+  async run({ hq, server, request, url, path, link }) {
     const status = await existingStatus(hq, path)
     const seen = request.headers.get('last-event-id') ?? ''
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
     const leave = server.streams.enter(link && status.id)
     const { unreadSeconds } = server.limits
+    const until = link && endOfToken(tokenOf(request, url) ?? '')
     let known = seen
     const stream = eventStream<TaskStatus | null>({
       unreadSeconds,
+      isOver: () => until !== undefined && hq.now() >= until * 1000,
       onEnd: leave,
       subscribe(offer) {
         offer(status)
