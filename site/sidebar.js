@@ -36,6 +36,7 @@ export const groups = [
     testing: 'Test your jobs',
     workers: 'Workers',
     deployment: 'Deploy',
+    move: 'Move to another store',
     observability: 'Traces, metrics, error reports',
     dashboard: 'Dashboard',
     inspect: 'Inspect and change jobs',
