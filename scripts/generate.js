@@ -126,11 +126,11 @@ writeFileSync(
 // The reference of errors, from the table of codes.
 const errors = readFileSync(new URL('../src/job/error-codes.ts', import.meta.url), 'utf8')
 const table = /const STATUS = \{\n(.*?)\n\} as const/s.exec(errors)?.[1] ?? ''
-const rows = [...table.matchAll(/\/\*\* (.*?) \*\/\s+(\w+): (\d+),/g)].map(
-  ([, meaning, code, status]) => `| \`${code}\` | ${meaning} | ${status} |`,
+const rows = [...table.matchAll(/\* (.*)\n +\* What to do: (.*)\n +\*\/\n +(\w+): (\d+),/g)].map(
+  ([, meaning, advice, code, status]) => `| \`${code}\` | ${meaning} | ${advice} | ${status} |`,
 )
-if (rows.length !== table.split('\n').length / 2) {
-  throw new Error('error-codes.ts: each code needs a comment of one line')
+if (rows.length !== table.split('\n').length / 5) {
+  throw new Error('error-codes.ts: each code needs a comment of two lines, the second with what to do')
 }
 const intro = `# Errors
 
@@ -147,7 +147,7 @@ The codes of rows that failed are in [tasks.md](tasks.md#why-a-row-is-error).
 
 This page is generated from \`src/job/error-codes.ts\`.
 
-| code | meaning | status |
-|---|---|---|
+| code | meaning | what to do | status |
+|---|---|---|---|
 `
 writeFileSync(new URL('../docs/errors.md', import.meta.url), `${intro}${rows.join('\n')}\n`)
