@@ -208,7 +208,7 @@ export abstract class DirectTarget implements PushTarget {
       try {
         refused = await this.putAll(prepared)
       } catch (thrown) {
-        const failure = withJobIds(thrown, prepared, jids)
+        const failure = withJobIds(thrown, prepared, progress)
         if (failure !== undefined) throw failure
       }
       progress.sent = jids.length
@@ -289,9 +289,9 @@ export function idsOf(batches: readonly OrderedPushes[]): string[] {
 
 /**
  * Adds the ids of the jobs to a store's PushError, which names payloads only. Returns undefined when all of `prepared` are
- * stored after all. `all` holds the ids of the whole call.
+ * stored after all. `bulk` is how far a bulk came before these jobs.
  */
-function withJobIds(thrown: unknown, prepared: PreparedPush[], all: readonly (string | null)[] = []): unknown {
+function withJobIds(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): unknown {
   if (!(thrown instanceof PushError)) return thrown
   const { message, maybePushed, parts, cause } = thrown
   const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))
@@ -299,7 +299,16 @@ function withJobIds(thrown: unknown, prepared: PreparedPush[], all: readonly (st
   const jids = left.map(({ jid }) => jid)
   const refused = maybePushed ? left.filter(({ destination }) => parts?.refused.has(destination)) : left
   const unsure = new Set(jids)
-  const pushed = all.flatMap((jid) => (jid === null || unsure.has(jid) ? [] : jid))
   const notPushed = refused.map(({ jid }) => jid)
-  return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, pushed })
+  const about = bulk && rowsOf(bulk, unsure, new Set(notPushed))
+  return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, ...about })
+}
+
+/** Returns the details of a PushError that only a bulk has; see bulkFailure. */
+function rowsOf({ jids, sent }: BulkProgress, unsure: ReadonlySet<string>, notPushed: ReadonlySet<string>) {
+  return {
+    pushed: jids.flatMap((jid) => (jid === null || unsure.has(jid) ? [] : jid)),
+    rows: jids.flatMap((jid, row) => (row >= sent && jid !== null && notPushed.has(jid) ? row : [])),
+    next: jids.length,
+  }
 }

@@ -143,6 +143,8 @@ test('performBulk on a full disk names the jids of the batch that is not stored'
   const queue = new Set((await t.hq.store.jobs.peek('default', 0, 5000)).map((text) => JSON.parse(text).jid))
   expect(queue.size % 100).toBe(0)
   expect(refusal.notPushed).toEqual(refusal.jids)
+  const refused = refusal.jids.map((_: string, i: number) => queue.size + i)
+  expect(refusal.details).toMatchObject({ rows: refused, next: queue.size + 100 })
   expect(new Set(refusal.pushed)).toEqual(queue)
   for (const jid of refusal.jids) expect(queue.has(jid)).toBe(false)
 })

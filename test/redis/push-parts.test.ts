@@ -62,6 +62,7 @@ onRedis('a push in several parts of which one fails', () => {
     expect(error.pushed).toEqual(stored.slice(0, 4))
     expect(error.notPushed).toEqual(stored.slice(4))
     expect(error.jids).toEqual(error.notPushed)
+    expect(error.details).toMatchObject({ rows: [4, 5], next: 6 })
   })
 
   test('tracked and other jobs in one bulk: jobs of a stored part are not in notPushed', async () => {
@@ -81,6 +82,7 @@ onRedis('a push in several parts of which one fails', () => {
       .catch((thrown) => thrown)
     expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
     expect([error.pushed.length, error.jids.length, error.notPushed.length]).toEqual([2, 1, 1])
+    expect(error.details).toMatchObject({ rows: [1], next: 3 })
     const texts = await redis.lrange('queue:good', '0', '-1')
     expect(texts.map((text) => JSON.parse(text).jid).sort()).toEqual([...error.pushed].sort())
   })
