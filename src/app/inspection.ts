@@ -17,7 +17,7 @@ import { type Day, historyOf, type Stats, statsOf } from '../inspect/stats.ts'
 import { type IterationInfo, iterationOf } from '../iterable/info.ts'
 import { invalidOption } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
-import { checkText } from '../job/options.ts'
+import { checkOptions, checkText } from '../job/options.ts'
 import { baseQueue, isPriorityName } from '../job/priority.ts'
 import type { Jid } from '../job/result.ts'
 import { markDeploy } from '../metrics/deploy.ts'
@@ -181,6 +181,7 @@ export class Inspection {
   /** Finds a job: its state, its payload, and its event if it belongs to a task. Slow among millions of jobs. */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<Found & { event: TaskEvent | null }> {
     checkText('hq.find: a jid', jid)
+    checkOptions('hq.find', options, { signal: 'signal' })
     const found = await findJob(this.#app, jid, options)
     return { ...found, event: await this.tasks.event(jid) }
   }

@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { processesOf } from '../inspect/process.ts'
 import { limitedSets, type ReadPage, walk } from '../inspect/walk.ts'
 import { invalidOption } from '../job/errors.ts'
-import { checkText, refuseUnknown } from '../job/options.ts'
+import { checkOptions, checkText } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import type { Effect, EventStatus, SwapAnswer } from '../store/contract.ts'
@@ -41,12 +41,11 @@ const CANCELLED = { kind: 'cancelled', begun: false } as const
  * @throws INVALID_OPTION
  */
 export async function cancelJob(app: AppPort, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
-  refuseUnknown('cancel', options, ['queue', 'budget'])
+  checkOptions('hq.cancel', options, { queue: 'text', budget: 'secondsOrZero' })
   const { queue, budget = BUDGET_SECONDS } = options
   const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
   checkText('hq.cancel: the jid', jid)
   if (jid === '') throw invalidOption('hq.cancel: the jid must be the one that the push returned (got "")')
-  if (!(budget >= 0)) throw invalidOption('hq.cancel: budget must be a number of seconds')
   const { store, now } = app
   await store.cancellations.request(jid, now())
   if (isRow(jid) && (await cancelParked(app, jid))) {

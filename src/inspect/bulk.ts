@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { invalidOption } from '../job/errors.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
 import { nameOf } from './actions.ts'
 import { chunksOf } from './chunks.ts'
@@ -31,9 +31,10 @@ export interface BulkResult {
   error?: unknown
 }
 
-/** Refuses unknown options: a misspelled filter would mean all entries. @throws INVALID_OPTION */
+/** Refuses unknown options, and a filter that is undefined: both would mean all entries. @throws INVALID_OPTION */
 function check(options: object): void {
-  refuseUnknown('acting on all', options, ['matching', 'where', 'signal', 'onProgress'])
+  const known = { matching: null, where: null, signal: 'signal', onProgress: 'function' } as const
+  checkOptions('acting on all', options, known)
   if ('where' in options && typeof options.where !== 'function') {
     throw invalidOption('where must be a function of an entry; leave it out to mean all')
   }

@@ -1,6 +1,7 @@
 import type { AppPort } from '../app/port.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import { addedToQueue, changed, deleted, isOver, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
 import { JobRecord } from './record.ts'
@@ -55,7 +56,9 @@ export class SetEntry extends JobRecord {
   }
 
   /** Moves it to the dead set and calls the death handlers. @throws INVALID_OPTION if it is dead already or has finished */
-  async kill({ notify = true, error }: KillOptions = {}): Promise<boolean> {
+  async kill(options: KillOptions = {}): Promise<boolean> {
+    checkOptions('entry.kill', options, { notify: 'flag', error: null })
+    const { notify = true, error } = options
     refuseEnded(this.set)
     if (!(await this.#swap(killed(this.#app, this)))) return false
     await notifyOver(this.#app, this.text, 'killed')

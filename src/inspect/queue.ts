@@ -1,7 +1,7 @@
 import type { AppPort } from '../app/port.ts'
 import { checkKnownQueueName } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkText } from '../job/options.ts'
+import { checkOptions, checkText } from '../job/options.ts'
 import { queueOfJob } from '../job/priority.ts'
 import type { QueueInfo, Scan, ScanPage, Store, WaitingJob } from '../store/contract.ts'
 import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
@@ -100,9 +100,10 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /** Finds a job by its jid; null when there is none. This is slow in a long queue. @throws the signal's reason */
-  async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
+  async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<QueuedJob | null> {
     checkText('queue.find: a jid', jid)
-    return findByJid(jid, this.#scan, this.#job, signal)
+    checkOptions('queue.find', options, { signal: 'signal' })
+    return findByJid(jid, this.#scan, this.#job, options.signal)
   }
 
   /**
@@ -113,8 +114,10 @@ export class Queue implements AsyncIterable<QueuedJob> {
   async findNear(
     at: string,
     meant: (text: string) => boolean,
-    { signal }: { signal?: AbortSignal } = {},
+    options: { signal?: AbortSignal } = {},
   ): Promise<QueuedJob | null> {
+    checkOptions('queue.findNear', options, { signal: 'signal' })
+    const { signal } = options
     const read = (after?: string) => {
       signal?.throwIfAborted()
       const from = after === undefined ? { at } : { after }
@@ -132,20 +135,19 @@ export class Queue implements AsyncIterable<QueuedJob> {
    * bounded number of jobs, so a page may be empty before the end.
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
-    return this.search(searchOf(pattern), options)
+    return this.#page('queue.scan', searchOf(pattern), options)
   }
 
   /**
    * Resolves with a page of the jobs that a search matches, newest first. It scans a bounded number, as `scan` does.
    */
   search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
-    const read = (needle: string, page: ScanPage) => this.#app.store.search.scanQueue(this.name, needle, page)
-    return scanFor(search, options, read, this.#job)
+    return this.#page('queue.search', search, options)
   }
 
   /** Resolves with a page of its jobs, newest first. Concurrent pushes and fetches cause no gaps. */
   page(options: PageOptions = {}): Promise<Page<QueuedJob>> {
-    return this.scan('', options)
+    return this.#page('queue.page', searchOf(''), options)
   }
 
   /** Yields its jobs, newest first. It reads one page at a time. */
@@ -214,6 +216,11 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   readonly #job = (item: WaitingJob): QueuedJob => new QueuedJob(this.#app, this.name, item)
+
+  #page(where: string, search: Search, options: PageOptions): Promise<Page<QueuedJob> & { scanned: number }> {
+    const read = (needle: string, page: ScanPage) => this.#app.store.search.scanQueue(this.name, needle, page)
+    return scanFor(where, search, options, read, this.#job)
+  }
 
   readonly #scan = (needle: string, after?: string): Promise<Scan<WaitingJob>> =>
     this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
-import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
+import { checkOptions, checkText } from '../job/options.ts'
 import { jobFailed, KEEPS_RESULT, readEnd } from '../job/result.ts'
 import type { EventRecord } from '../store/contract.ts'
 
@@ -15,7 +15,6 @@ export interface ResultOptions {
 }
 
 const STANDARD_SECONDS = 60
-const SECONDS: OptionRule = [(value) => typeof value === 'number' && value >= 0, 'a number of seconds, 0 or more']
 /** The first and the longest pause between two reads of the event of a row. */
 const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 1000
@@ -32,7 +31,7 @@ export async function resultOf(
 ): Promise<unknown> {
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)
-  checkOptions('hq.result', options, { timeout: SECONDS, signal: 'signal' })
+  checkOptions('hq.result', options, { timeout: 'secondsOrZero', signal: 'signal' })
   const { timeout = STANDARD_SECONDS, signal } = options
   signal?.throwIfAborted()
   const inTest = app.client.testing.current?.endOf(jid)

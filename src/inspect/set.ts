@@ -5,7 +5,7 @@ import { checkQueueName } from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { isSealed } from '../job/encryption.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
-import { checkText } from '../job/options.ts'
+import { checkOptions, checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Entry, Scan, ScanPage, SetName } from '../store/contract.ts'
 import { addedToQueue, deleted, effectMembers, killed, notifyDeath, trimDead } from './actions.ts'
@@ -14,7 +14,7 @@ import { chunksOf, ScanBudget } from './chunks.ts'
 import { type KillOptions, refuseEnded, SetEntry } from './entry.ts'
 import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
 import { type Search, searchOf } from './pattern.ts'
-import { findByJid, PAGE, type Page, type PageOptions, scanFor, walk } from './walk.ts'
+import { findByJid, PAGE, PAGE_OPTIONS, type Page, type PageOptions, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 /** Sorts after every text. */
@@ -50,9 +50,10 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /** Finds a job by its jid; null when there is none. This is slow in a large set. @throws the signal's reason */
-  async find(jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
+  async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
-    return findByJid(jid, this.#scan, this.#entry, signal)
+    checkOptions('jobSet.find', options, { signal: 'signal' })
+    return findByJid(jid, this.#scan, this.#entry, options.signal)
   }
 
   /**
@@ -95,11 +96,13 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   scan(pattern: string, options: PageOptions = {}): Promise<Page<SetEntry> & { scanned: number }> {
     const read = (needle: string, page: ScanPage) => this.#app.store.search.scanSet(this.name, needle, page)
-    return scanFor(searchOf(pattern), options, read, this.#entry)
+    return scanFor('jobSet.scan', searchOf(pattern), options, read, this.#entry)
   }
 
   /** Resolves with a page, highest score first; lowest first with `desc: false`. @throws INVALID_OPTION */
-  async page({ after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
+  async page(options: PageOptions & { desc?: boolean } = {}): Promise<Page<SetEntry>> {
+    checkOptions('jobSet.page', options, { ...PAGE_OPTIONS, desc: 'flag' })
+    const { after, limit = PAGE, desc = true } = options
     const cursor = after ? cursorOf(after) : undefined
     const about = { ...(cursor ? { after: cursor } : {}), desc, limit: limit + 1 }
     const entries = await this.#app.store.jobSets.page(this.name, about)
@@ -114,8 +117,10 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async search(
     { matches }: Search,
-    { after, limit = PAGE, desc = true }: PageOptions & { desc?: boolean } = {},
+    options: PageOptions & { desc?: boolean } = {},
   ): Promise<Page<SetEntry> & { scanned: number }> {
+    checkOptions('jobSet.search', options, { ...PAGE_OPTIONS, desc: 'flag' })
+    const { after, limit = PAGE, desc = true } = options
     const store = this.#app.store
     const items: SetEntry[] = []
     const looked = new ScanBudget({ most: MOST_SEARCHED, ms: SEARCH_MS })
@@ -198,6 +203,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async killAll({ notify = false, error, ...options }: SweepOptions & KillOptions = {}): Promise<BulkResult> {
     refuseEnded(this.name)
+    checkOptions('jobSet.killAll', { notify }, { notify: 'flag' })
     const tell = async (entries: Entry[]) => {
       if (notify) for (const { text } of entries) await notifyDeath(this.#app, text, error)
     }

@@ -1,5 +1,6 @@
 /** Reads queues and job sets page by page. */
 
+import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { Entry, LimitedSet, Scan, ScanPage, SetName, Store, WaitingJob } from '../store/contract.ts'
 import type { Search } from './pattern.ts'
 
@@ -16,6 +17,10 @@ export interface PageOptions {
 }
 
 export const PAGE = 50
+export const PAGE_OPTIONS: Record<keyof PageOptions, OptionKind> = {
+  after: 'cursor',
+  limit: 'count',
+}
 
 /** One call scans about this many jobs, and then returns where the next call continues. */
 const MOST_SCANNED = 20_000
@@ -65,13 +70,16 @@ export async function findByJid<Item extends { text: string }, Job extends { jid
   return null
 }
 
-/** Resolves with a page of the jobs whose text matches. A call scans a bounded number of jobs. */
+/** Resolves with a page of the jobs whose text matches. A call scans a bounded number of jobs. @throws INVALID_OPTION */
 export async function scanFor<Item extends { text: string }, Job>(
+  where: string,
   { needle, matches }: Search,
-  { after, limit = PAGE }: PageOptions,
+  options: PageOptions,
   read: (needle: string, page: ScanPage) => Promise<Scan<Item>>,
   jobOf: (item: Item) => Job,
 ): Promise<Page<Job> & { scanned: number }> {
+  checkOptions(where, options, PAGE_OPTIONS)
+  const { after, limit = PAGE } = options
   const answer = { items: [] as Job[], next: after ?? null, scanned: 0 }
   do {
     const page = await read(needle, { after: answer.next ?? undefined, limit: limit - answer.items.length })

@@ -1,6 +1,7 @@
 /** The usual sources of iterable jobs: arrays, CSV files, and pages of a remote list. */
 
 import { invalidFile } from '../job/errors.ts'
+import { checkOptions } from '../job/options.ts'
 import type { CsvReading } from '../tasks/spreadsheet/csv.ts'
 import type { Pair } from './definition.ts'
 
@@ -45,8 +46,10 @@ export const iterate = {
   async *csv<Row = Record<string, string>>(
     path: string,
     cursor: number | null,
-    { header = true, ...reading }: CsvOptions = {},
+    options: CsvOptions = {},
   ): AsyncGenerator<Pair<Row, number>> {
+    checkOptions('iterate.csv', options, { header: 'flag', delimiter: 'text', quote: 'flag', encoding: 'text' })
+    const { header = true, ...reading } = options
     // Loaded on first use, so that an app that only pushes jobs starts faster.
     const [{ csvRecords }, { openSource }] = await Promise.all([
       import('../tasks/spreadsheet/csv.ts'),

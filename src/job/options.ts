@@ -39,6 +39,8 @@ const KINDS = {
   index: [(value: unknown) => Number.isSafeInteger(value) && (value as number) >= -1, 'a whole number'],
   whole: [(value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0, 'a whole number, 0 or more'],
   seconds: [isAboveZero, 'a number of seconds above 0'],
+  secondsOrZero: [(value: unknown) => typeof value === 'number' && value >= 0, 'a number of seconds, 0 or more'],
+  cursor: [(value: unknown) => value === null || typeof value === 'string', 'the `next` of the page before'],
   texts: [
     (value: unknown) => Array.isArray(value) && value.every((one) => typeof one === 'string'),
     'an array of strings',

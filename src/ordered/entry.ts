@@ -2,7 +2,7 @@
 
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
-import { refuseUnknown } from '../job/options.ts'
+import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { MorgueEntry, OrderedPage, OrderedWaiting, ScoredPayload } from '../store/contract.ts'
 
 export interface ScoredValue {
@@ -48,9 +48,9 @@ export function pageOf<By extends string>(
   where: string,
   options: OrderedListOptions<By>,
   sorts: readonly By[],
-  extra: readonly string[] = [],
+  extra: Readonly<Record<string, OptionKind>> = {},
 ): { by: By; page: OrderedPage } {
-  refuseUnknown(where, options, ['by', 'desc', 'after', 'from', 'limit', ...extra])
+  checkOptions(where, options, { by: null, desc: 'flag', after: 'cursor', from: null, limit: null, ...extra })
   const { by = sorts[0] as By, desc = false, after, from, limit = PAGE } = options
   const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
   if (!sorts.includes(by)) throw wrong(`by must be one of ${sorts.join(', ')}`)

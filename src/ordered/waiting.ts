@@ -30,7 +30,7 @@ export class Waiting {
 
   /** @throws INVALID_OPTION */
   async list(options: WaitingListOptions = {}): Promise<OrderedList<WaitingId>> {
-    const { by, page } = pageOf('waiting.list', options, SORTS, ['payloads'])
+    const { by, page } = pageOf('waiting.list', options, SORTS, { payloads: 'whole' })
     const { payloads = SHOWN } = options
     const get = (one: OrderedPage) => this.#store.waiting(this.#queue, by, { ...one, payloads })
     return listOf(page, waitingId, get, (last) => (by === 'id' ? 0 : last[by]))

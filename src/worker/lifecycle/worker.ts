@@ -5,6 +5,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../../job/context.ts'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
+import { checkOptions } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
 import type { SlotOptions } from '../../job/slots.ts'
 import { within } from '../../job/wait.ts'
@@ -242,6 +243,7 @@ export class Worker {
    * An uncaught error stops the worker gracefully: see `Highkiq.onFatal`.
    */
   async run(options: RunOptions = {}): Promise<void> {
+    checkOptions('worker.run', options, { onStart: 'function', onStop: 'function', onSecondSignal: 'function' })
     this.#callbacks = options
     this.#ownsProcess = true
     this.#heartbeat.embedded = false
