@@ -4,9 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Highkiq } from 'highkiq'
 import { describe, expect } from 'vitest'
-import { until } from '../engine/bench.ts'
+import { recorder, until } from '../engine/bench.ts'
 import { leastRights } from '../redis/least-rights.ts'
-import { type RedisServer, type ServerOptions, startServer } from '../redis/server.ts'
+import { emptyServer, type RedisServer, type ServerOptions, startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
@@ -35,7 +35,56 @@ async function diagnose(url: string): Promise<Diagnosis> {
 
 const push = (url: string, queue = 'default') => runHere(['enqueue', 'HardJob', '-q', queue, '--url', url])
 
+/** Late jobs without a worker, with a worker that takes none of them, and none. */
+async function late(url: string): Promise<void> {
+  const hq = new Highkiq({ url, logger: recorder() })
+  try {
+    const [minuteAgo, soon] = [Date.now() / 1000 - 60, Date.now() / 1000 + 3600]
+    const add = (score: number) => hq.scheduled.schedule(score, { class: 'Later', args: [], queue: 'mail' })
+    await add(soon)
+    await add(Date.now() / 1000 - 1)
+    const due = async () => (await diagnose(url)).all.filter(({ check }) => check === 'due')
+    expect(await due()).toEqual([{ check: 'due', severity: 'ok', text: 'no scheduled job or retry is late by 30 s' }])
+    await add(minuteAgo)
+    await hq.retries.schedule(minuteAgo, { class: 'Later', args: [] })
+    expect(await due()).toMatchObject([
+      {
+        severity: 'error',
+        text: expect.stringMatching(/^1 scheduled job is due, the first for 1 min.*: no worker is running$/),
+        advice: expect.stringMatching(/^Start a worker, which moves them: highkiq work .*-q mail/),
+      },
+      { severity: 'error', text: expect.stringMatching(/^1 retry is due, /) },
+    ])
+    // A process of Sidekiq that is listed, and moves nothing.
+    const process = {
+      identity: 'other:1:aa',
+      info: '{}',
+      concurrency: 1,
+      busy: 0,
+      beat: Date.now(),
+      quiet: false,
+      rss: 1,
+    }
+    await hq.store.workers.heartbeat(process, 60)
+    expect(await due()).toMatchObject([
+      { severity: 'warning', advice: expect.stringContaining('logs of the workers') },
+      { severity: 'warning' },
+    ])
+    await hq.store.workers.removeProcess(process.identity)
+    const worker = hq.worker({ queues: ['other'] })
+    await worker.start()
+    await until(async () => (await hq.retries.size()) === 0 && (await hq.scheduled.size()) === 1)
+    await worker.stop()
+    expect(await due()).toMatchObject([{ severity: 'ok' }])
+  } finally {
+    await hq.close()
+  }
+}
+
 describe('on SQLite', () => {
+  test('jobs that are due without a worker are an error, and with one a warning', ({ folder }) =>
+    late(`sqlite:${folder.at('jobs.db')}`))
+
   test('a store whose jobs can run has exit code 0, and each check says what it looked at', async ({ folder }) => {
     const url = `sqlite:${folder.at('jobs.db')}`
     await push(url)
@@ -44,7 +93,7 @@ describe('on SQLite', () => {
     expect(found).toEqual([])
     expect([status, code]).toEqual(['ok', 0])
     expect(all.map(({ check }) => check)).toEqual(
-      'store file disk log workers versions clocks queues paused growth orphaned tasks ordered batches locks'.split(
+      'store file disk log workers versions clocks queues paused growth due orphaned tasks ordered batches locks'.split(
         ' ',
       ),
     )
@@ -127,6 +176,10 @@ describe('on SQLite', () => {
     await worker.ended
     const orphans = async () => (await diagnose(url)).found.find(({ check }) => check === 'orphaned')
     await until(orphans)
+    const { stdout } = await runHere(['stats', '--url', url])
+    expect(stdout).toMatch(/^1 job belongs to 1 worker that died: a running worker puts them back$/m)
+    const silent = (await diagnose(url)).found.find(({ check }) => check === 'workers')
+    expect(silent?.text).toMatch(/is silent: its last heartbeat was .* ago$/)
     expect(await orphans()).toMatchObject({
       severity: 'error',
       text: expect.stringMatching(/^1 job belongs to 1 worker/),
@@ -168,6 +221,9 @@ describe('on SQLite', () => {
 })
 
 onRedis('on Redis', () => {
+  test('jobs that are due without a worker are an error, and with one a warning', async () =>
+    late((await emptyServer()).url()))
+
   async function server(use: (server: RedisServer) => Promise<void>, options: ServerOptions = {}) {
     const started = await startServer(options)
     try {

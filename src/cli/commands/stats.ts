@@ -2,8 +2,9 @@
 
 import type { Command } from 'commander'
 import type { Highkiq } from '../../index.ts'
+import { liveOwners, orphansOf } from '../../inspect/orphans.ts'
 import { count, duration, pairs, plural } from '../output.ts'
-import { adviceFor, workCommand } from '../processes.ts'
+import { adviceFor, orphansText, workCommand } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 export function register(program: Command): void {
@@ -16,7 +17,12 @@ export function register(program: Command): void {
 type Figures = Awaited<ReturnType<typeof figures>>
 
 async function figures(hq: Highkiq) {
-  const [stats, unservedQueues] = await Promise.all([hq.stats(), hq.processes().unservedQueues()])
+  const [counts, unservedQueues, orphans] = await Promise.all([
+    hq.stats(),
+    hq.processes().unservedQueues(),
+    liveOwners(hq.store).then((owners) => orphansOf(hq.store, owners)),
+  ])
+  const stats = { ...counts, orphans }
   if (stats.processes > 0) return { ...stats, unservedQueues }
   const queues = (await hq.queueSummaries()).filter(({ size }) => size > 0)
   return { ...stats, unservedQueues: queues.map(({ name }) => name) }
@@ -41,12 +47,14 @@ function text({ ordered, unservedQueues, ...stats }: Figures, options: ShowOptio
     ],
     { right: true },
   )
+  const { orphans } = stats
+  const died = orphans.jobs > 0 ? `\n${orphansText(orphans)}: a running worker puts them back` : ''
   const waiting = stats.enqueued + stats.backlog + stats.limited + stats.scheduled + stats.retries + total.length
   if (stats.processes === 0 && waiting > 0) {
     const work = workCommand(unservedQueues, options)
-    return `${table}\nno worker is running, and ${plural(waiting, 'job waits', 'jobs wait')}: start one with \`${work}\``
+    return `${table}${died}\nno worker is running, and ${plural(waiting, 'job waits', 'jobs wait')}: start one with \`${work}\``
   }
-  return unservedQueues.length > 0 ? `${table}\n${adviceFor(unservedQueues)}` : table
+  return `${table}${died}${unservedQueues.length > 0 ? `\n${adviceFor(unservedQueues)}` : ''}`
 }
 
 /** Counts of ids over all ordered queues. */

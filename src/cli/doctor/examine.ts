@@ -1,11 +1,13 @@
 /** Runs all checks of `highkiq doctor`. To add one, write a `Check` and add it to `CHECKS`. */
 
-import type { Highkiq, Process } from '../../index.ts'
+import type { Highkiq } from '../../index.ts'
+import { liveOwners } from '../../inspect/orphans.ts'
 import { messageOf } from '../../job/errors.ts'
-import { all } from '../../job/json.ts'
 import { type Finding, SEVERITIES, type Severity } from '../../store/contract.ts'
 import type { AppOptions } from '../open-app.ts'
+import { liveProcesses } from '../processes.ts'
 import type { Check, View } from './check.ts'
+import { due } from './due.ts'
 import { batches, locks } from './lost.ts'
 import { orphaned } from './orphaned.ts'
 import { growth, paused, queues } from './queues.ts'
@@ -21,6 +23,7 @@ const CHECKS: Record<string, Check> = {
   queues,
   paused,
   growth,
+  due,
   orphaned,
   tasks,
   ordered,
@@ -65,14 +68,6 @@ async function findingsOf(hq: Highkiq, options: AppOptions): Promise<Finding[]> 
 }
 
 async function viewOf(hq: Highkiq, options: AppOptions): Promise<View> {
-  const [processes, queues, leases] = await Promise.all([
-    all(hq.processes()),
-    hq.queueSummaries(),
-    hq.store.workers.leases(),
-  ])
-  const owners = new Set(leases.flatMap(({ owner, ended, claimed }) => (ended || claimed ? [] : [owner])))
-  const hasLease = (identity: string) => [...owners].some((owner) => owner.startsWith(identity))
-  const isLive = (process: Process) =>
-    process.stateAt(hq.now()) !== 'silent' && (!process.ours || hasLease(process.identity))
-  return { hq, processes, live: processes.filter(isLive), owners, queues, options }
+  const [queues, owners] = await Promise.all([hq.queueSummaries(), liveOwners(hq.store)])
+  return { hq, ...(await liveProcesses(hq, owners)), owners, queues, options }
 }

@@ -1,11 +1,11 @@
 /** Queues that nobody serves, that wait too long, or that are paused. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serves, unservedQueues } from '../../inspect/process.ts'
+import { unservedQueues } from '../../inspect/process.ts'
 import { QueueTrends } from '../../inspect/queue-trend.ts'
 import { sameApp } from '../open-app.ts'
 import { count, duration, plural } from '../output.ts'
-import { workCommand } from '../processes.ts'
+import { unservedWaiting, workCommand } from '../processes.ts'
 import { type Check, each, ok } from './check.ts'
 
 /** The sizes are compared with those of this time before. */
@@ -14,9 +14,7 @@ const MEASURE_MS = 1000
 const WAIT_SECONDS = 60
 
 export const queues: Check = ({ live, queues, options }) => {
-  const waiting = queues.filter(({ size, paused }) => size > 0 && !paused)
-  const isServed = (name: string) => live.some((process) => !process.isQuiet && serves(process, name))
-  const unserved = waiting.filter(({ name }) => !isServed(name)).sort((a, b) => b.size - a.size)
+  const unserved = unservedWaiting(live, queues)
   const empty = unservedQueues(live).filter((name) => !unserved.some((queue) => queue.name === name))
   const found = [
     ...each(unserved, ({ name, size }) => ({

@@ -9,9 +9,9 @@ const CLOCK_SECONDS = 1
 
 export const workers: Check = ({ hq, processes, live }) => {
   const silent = processes.filter((process) => !live.includes(process))
-  const found = each(silent, ({ identity, beat, busy }) => ({
+  const found = each(silent, ({ identity, beat }) => ({
     severity: 'error',
-    text: `worker ${identity} is silent: its last heartbeat, with ${plural(busy, 'running job')}, was ${duration((hq.now() - beat.getTime()) / 1000)} ago`,
+    text: `worker ${identity} is silent: its last heartbeat was ${duration((hq.now() - beat.getTime()) / 1000)} ago`,
     advice: 'If its process has died, start another. If it runs, a handler may block its event loop',
   }))
   if (found.length > 0) return found

@@ -1,0 +1,38 @@
+/** Finds the jobs of workers that died, and which owners live. */
+
+import type { Store } from '../store/contract.ts'
+import { pages } from './walk.ts'
+
+const PAGE = 500
+/** At most this many pages of the fetched jobs are read. */
+const PAGES = 40
+
+export interface Orphans {
+  jobs: number
+  /** The number of workers that had them. */
+  workers: number
+  queues: string[]
+}
+
+/** Returns the owners whose leases go on. */
+export async function liveOwners(store: Store): Promise<Set<string>> {
+  const leases = await store.workers.leases()
+  return new Set(leases.flatMap(({ owner, ended, claimed }) => (ended || claimed ? [] : [owner])))
+}
+
+/** Counts the fetched jobs whose owner is not among those that live. */
+export async function orphansOf(store: Store, live: ReadonlySet<string>): Promise<Orphans> {
+  const dead = new Set<string>()
+  const queues = new Set<string>()
+  let [jobs, read] = [0, 0]
+  for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) {
+    for (const { owner, queue } of items) {
+      if (live.has(owner)) continue
+      jobs++
+      dead.add(owner)
+      queues.add(queue)
+    }
+    if (++read === PAGES) break
+  }
+  return { jobs, workers: dead.size, queues: [...queues] }
+}
