@@ -31,9 +31,13 @@ test('a move that is killed again and again goes on where it was, and each job m
     running.kill('SIGKILL')
     await running.ended
   }
-  expect(await folder.run([...ARGS, '--once', '--json'])).toMatchObject({ code: 0 })
+  const last = await folder.run([...ARGS, '--once', '--json'])
+  expect(last).toMatchObject({ code: 0 })
   expect(await textsOf(folder.at('old.db'))).toEqual([])
   expect(await textsOf(folder.at('new.db'))).toEqual(texts)
+  expect(last.stderr).toContain(
+    'in the new store no worker serves q: start one with `highkiq work --url sqlite:new.db -q q`',
+  )
 })
 
 test('a dry run counts, a move waits for what stays, and --once does not wait', { timeout: 60_000 }, async ({
@@ -64,6 +68,9 @@ test('a move refuses wrong stores, and says what is right', { timeout: 60_000 },
   const missing = await folder.run(['move', '--from', 'sqlite:none.db', '--to', 'sqlite:new.db'])
   expect(missing).toMatchObject({ code: 1 })
   expect(missing.stderr).toMatch(/none\.db does not exist: .*--from names the wrong store/)
+  const unreachable = await folder.run(['move', '--from', 'sqlite:old.db', '--to', 'redis://localhost:1'])
+  expect(unreachable).toMatchObject({ code: 1, stderr: expect.stringContaining('localhost:1') })
+  expect(unreachable.stderr).not.toContain('trying again')
   const nowhere = await folder.run(['move', '--from', 'sqlite:old.db'])
   expect(nowhere).toMatchObject({ code: 2, stderr: 'highkiq: --to must be the URL of the store that gets the jobs\n' })
   const both = await folder.run([...ARGS, '--undo', '--once'])

@@ -3,10 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { Highkiq, HighkiqError } from '../../index.ts'
+import { liveOwners } from '../../inspect/orphans.ts'
 import { isDone, type Left, NOTHING_LEFT, type Pass, StoreMover } from '../../transfer/mover.ts'
 import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, checkStoreExists } from '../open-app.ts'
 import { count, plural, printResult } from '../output.ts'
+import { liveProcesses, say, unservedWaiting, workCommand } from '../processes.ts'
 import { onInterrupt } from '../terminal.ts'
 import { CliError } from '../usage.ts'
 
@@ -74,7 +76,10 @@ async function move(options: MoveOptions): Promise<void> {
     })
     if (undo) await undoMove(mover, options)
     else if (dryRun) report(options, await mover.count(), 'would move')
-    else report(options, await moveAll(mover, options, signal, progress), 'moved')
+    else {
+      report(options, await moveAll(mover, options, signal, progress), 'moved')
+      if (target) await warnOfUnserved(target, to)
+    }
     if (signal.aborted) setExitCode(130)
   } finally {
     release()
@@ -90,10 +95,11 @@ async function moveAll(
   progress: Progress,
 ): Promise<Pass> {
   let left: Left = { ...NOTHING_LEFT }
+  let reached = false
   for (let begun = false, empty = 0; !signal.aborted; ) {
     try {
       if (!begun) await mover.begin()
-      begun = true
+      begun = reached = true
       const pass = await mover.pass()
       // A pass that Ctrl-C ended has not counted everything.
       if (!signal.aborted) left = pass.left
@@ -101,7 +107,8 @@ async function moveAll(
       progress.show(mover.moved, left)
       if (once || empty === 2) break
     } catch (thrown) {
-      if (!isAway(thrown) || once) throw thrown
+      // A store that was never reached may be named wrongly.
+      if (!isAway(thrown) || once || !reached) throw thrown
       // A step may be done although its answer is lost, so the mover looks for the page first.
       begun = false
       io().stderr.write(`highkiq: ${(thrown as Error).message}; trying again\n`)
@@ -113,6 +120,14 @@ async function moveAll(
 
 function isAway(thrown: unknown): boolean {
   return thrown instanceof HighkiqError && ['STORE_UNREACHABLE', 'STORE_TIMEOUT'].includes(thrown.code)
+}
+
+/** Names the queues of the new store whose jobs no worker runs. */
+async function warnOfUnserved(target: Highkiq, url: string | undefined): Promise<void> {
+  const { live } = await liveProcesses(target, await liveOwners(target.store))
+  const names = unservedWaiting(live, await target.queueSummaries()).map(({ name }) => name)
+  if (names.length === 0) return
+  say(`in the new store no worker serves ${names.join(', ')}: start one with \`${workCommand(names, { url })}\``)
 }
 
 async function undoMove(mover: StoreMover, { json }: MoveOptions): Promise<void> {
