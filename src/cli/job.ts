@@ -2,10 +2,11 @@
 
 import type { Batch, Highkiq, JobRecord, JobState, LimitInfo, TaskEvent } from '../index.ts'
 import { SetEntry } from '../inspect/entry.ts'
+import { liveOwners } from '../inspect/orphans.ts'
 import { hasCode, messageOf } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import { parseStoredName } from '../job/limit.ts'
-import { splitTaskJid } from '../job/payload.ts'
+import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'
 import type { SetName } from '../store/contract.ts'
 import { limitName } from './limit-name.ts'
@@ -21,8 +22,11 @@ export interface JobView {
   job: JobRecord | null
   /** When it is due, died or finished. */
   at: Date | null
-  /** The worker that runs it, and since when, as of its last heartbeat. */
-  worker: { identity: string; startedAt: Date } | null
+  /**
+   * The worker that runs it. `startedAt` is null until the worker's next heartbeat. `dead`: its lease has ended, and another
+   * worker will rescue the job.
+   */
+  worker: { identity: string; startedAt: Date | null; dead: boolean } | null
   progress: { done: number; total?: number; note?: string } | null
   /** The times that are known of it, oldest first. */
   timeline: { at: Date; what: string }[]
@@ -40,8 +44,8 @@ export interface JobView {
 export async function viewOf(hq: Highkiq, jid: string): Promise<JobView> {
   const found = await hq.find(jid)
   const { state, job, event, progress } = found
-  const [running, task, batch, locks, limit, end] = await Promise.all([
-    state === 'running' ? hq.running().find(jid) : null,
+  const [worker, task, batch, locks, limit, end] = await Promise.all([
+    state === 'running' ? workerOf(hq, jid, found.owner) : null,
     event ? taskOf(hq, jid) : null,
     job?.bid ? hq.batches.get(job.bid) : null,
     job ? locksOf(hq, job) : [],
@@ -51,11 +55,21 @@ export async function viewOf(hq: Highkiq, jid: string): Promise<JobView> {
   const view = {
     ...{ jid, state, job, event, task, locks, limit, ...end },
     at: job instanceof SetEntry ? job.at : null,
-    worker: running ? { identity: running.process, startedAt: running.startedAt } : null,
+    worker,
     progress: progress ?? null,
     batch: batch ? { bid: batch.bid, state: batch.state, pending: batch.pending, total: batch.total } : null,
   }
   return { ...view, timeline: timelineOf(view, found.startedAt) }
+}
+
+/** `owner` is the owner of the job's lease; undefined for a job of another program. */
+async function workerOf(hq: Highkiq, jid: string, owner: string | undefined): Promise<JobView['worker']> {
+  const [running, owners] = await Promise.all([hq.running().find(jid), liveOwners(hq.store)])
+  if (owner === undefined) return running && { identity: running.process, startedAt: running.startedAt, dead: false }
+  // The owner is the identity of the worker and the number of its lease.
+  const identity = owner.replace(/\.\d+$/, '')
+  const startedAt = running?.process === identity ? running.startedAt : null
+  return { identity, startedAt, dead: !owners.has(owner) }
 }
 
 async function taskOf(hq: Highkiq, jid: string): Promise<JobView['task']> {
@@ -141,23 +155,27 @@ const PLACES: Record<JobState, string> = {
   unknown: 'no longer in the store',
 }
 
+const ORPHANED = 'belongs to a dead worker: the next running worker puts it back into its queue'
+
 export function textOf(view: JobView): string {
   const { jid, state, job, event, task, batch, locks, limit, worker, progress, timeline, failure } = view
+  const { hk_crashes: crashes } = (job?.payload ?? {}) as Partial<Payload>
   const args = job?.displayArgs ?? event?.args
   const rows: [string, string | null | undefined | false][] = [
     ['jid', jid],
-    ['state', PLACES[state]],
+    ['state', worker?.dead ? ORPHANED : PLACES[state]],
     ['job', job?.displayClass ?? event?.job],
     ['queue', job && (job.priority > 0 ? `${job.queue} (priority ${job.priority})` : job.queue)],
     ['arguments', args?.map((one) => stringifyJson(one)).join(', ')],
     ['tags', job?.tags.join(' ')],
-    ['worker', worker?.identity],
+    ['worker', worker && (worker.dead ? `${worker.identity} (dead: its lease has ended)` : worker.identity)],
     ['progress', progress && progressText(progress)],
     ['limit', limit && limitText(limit)],
     ['task', task && `${task.id} (${task.name}, ${task.state}), row ${count(task.row)}: ${event?.status}`],
     ['batch', batch && `${batch.bid} (${batch.state}), ${count(batch.pending)} of ${count(batch.total)} pending`],
     ['locks', locks.join(' ')],
-    ['failures', job && job.retryCount !== null && count(job.retryCount + 1)],
+    ['failures', job && failuresOf(job)],
+    ['crashes', crashes !== undefined && count(crashes)],
     ['error', failure ?? errorOf(job)],
     ['result', view.result !== undefined && stringifyJson(view.result)],
   ]
@@ -169,6 +187,11 @@ export function textOf(view: JobView): string {
     ...(times.length > 0 ? ['', pairs(times)] : []),
     ...(frames.length > 0 ? ['', ...frames] : []),
   ].join('\n')
+}
+
+/** Formats how often a job has failed; '' for one that has not. */
+export function failuresOf({ retryCount }: JobRecord): string {
+  return retryCount === null ? '' : count(retryCount + 1)
 }
 
 function errorOf(job: JobRecord | null): string {

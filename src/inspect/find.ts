@@ -36,6 +36,8 @@ export interface Found {
   queue: string | null
   payload: Payload | null
   job: JobRecord | null
+  /** Of a running job of Highkiq: the owner of its lease. It begins with the identity of its worker. */
+  owner?: string
   /** Of a running job whose handler has reported progress, as of its worker's last heartbeat. */
   progress?: Progress
   /** Of a job that succeeded. */
@@ -81,7 +83,10 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     if (job) return foundAs('queued', job)
   }
   const running = await heldBy(app, jid, signal)
-  if (running) return { ...foundAs('running', running), ...(await progressOf(app, jid)) }
+  if (running) {
+    const { job, owner } = running
+    return { ...foundAs('running', job), ...(owner === undefined ? {} : { owner }), ...(await progressOf(app, jid)) }
+  }
   return (await inSet('dead', 'dead')) ?? foundFinished(await new JobSet(app, 'finished').find(jid, how))
 }
 
@@ -91,11 +96,21 @@ function foundFinished(job: SetEntry | null): Found | null {
   return { ...foundAs('succeeded', job), startedAt, finishedAt: at, ...(result === undefined ? {} : { result }) }
 }
 
+interface Held {
+  jid: string
+  job: JobRecord
+  /** Undefined for a job of another program. */
+  owner: string | undefined
+}
+
 /** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */
-async function heldBy({ store, now }: AppPort, jid: string, signal?: AbortSignal): Promise<JobRecord | null> {
-  const jobOf = ({ text, queue }: { text: string; queue: string }) => new JobRecord(text, { queue, now })
-  const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), jobOf, signal)
-  return ours ?? (await store.workers.running()).map(jobOf).find((job) => job.jid === jid) ?? null
+async function heldBy({ store, now }: AppPort, jid: string, signal?: AbortSignal): Promise<Held | null> {
+  const heldOf = ({ text, queue, owner }: { text: string; queue: string; owner?: string }): Held => {
+    const job = new JobRecord(text, { queue, now })
+    return { jid: job.jid, job, owner }
+  }
+  const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), heldOf, signal)
+  return ours ?? (await store.workers.running()).map((one) => heldOf(one)).find((held) => held.jid === jid) ?? null
 }
 
 async function progressOf({ store }: AppPort, jid: string): Promise<Pick<Found, 'progress'>> {

@@ -51,7 +51,9 @@ async function journey(url: string): Promise<void> {
       for (;;) if ((await hq.find(String(jid))).state === state) return
     }
     await Promise.all([until(failing, 'retry'), until(kept, 'succeeded')])
-    expect((await shown(url, running)).view).toMatchObject({ state: 'running' })
+    const { identity } = worker
+    expect((await shown(url, running)).view).toMatchObject({ state: 'running', worker: { identity, dead: false } })
+    expect((await shown(url, running)).stdout).toMatch(`\nworker     ${identity}\n`)
     const retried = await shown(url, failing)
     expect(retried.stdout).toMatch(
       /^state +failed, and waits for a retry\n.*^failures +1\nerror +TypeError: broken\n/ms,
@@ -92,7 +94,38 @@ async function journey(url: string): Promise<void> {
   }
 }
 
+/** A job of a worker that died, before and after its rescue. */
+async function orphan(url: string): Promise<void> {
+  const hq = new Highkiq({ url, logger: recorder() })
+  try {
+    const owner = 'host:1:aa.0'
+    const { workers } = hq.store
+    const jid = await hq.job('Hard', { retry: 2 }, () => {}).performAsync()
+    await workers.join(owner, { queues: ['default'], seconds: 60, host: 'host' })
+    const fetch = { queues: ['default'], n: 1 }
+    await workers.settleAndFetch(owner, { now: Date.now(), started: [], settlements: [], fetch })
+    expect((await shown(url, jid)).view).toMatchObject({
+      worker: { identity: 'host:1:aa', startedAt: null, dead: false },
+    })
+    await workers.claim(owner, null)
+    const { stdout, view } = await shown(url, jid)
+    expect(stdout).toMatch(/^state +belongs to a dead worker: .*^worker +host:1:aa \(dead: its lease has ended\)$/ms)
+    expect(view).toMatchObject({ state: 'running', worker: { dead: true } })
+    const worker = hq.worker({ queues: ['other'] })
+    await worker.start()
+    for (;;) if ((await hq.find(String(jid))).state === 'queued') break
+    await worker.stop()
+    expect((await shown(url, jid)).stdout).toMatch(/^state +waits in its queue\n.*^crashes +1$/ms)
+  } finally {
+    await hq.close()
+  }
+}
+
 describe('on SQLite', () => {
+  test('a job of a dead worker says so, and counts the crash once it is rescued', { timeout: 60_000 }, ({ folder }) =>
+    orphan(`sqlite:${folder.at('jobs.db')}`),
+  )
+
   test('a job is shown in every state, with what it waits for', { timeout: 60_000 }, ({ folder }) =>
     journey(`sqlite:${folder.at('jobs.db')}`),
   )
@@ -111,6 +144,10 @@ describe('on SQLite', () => {
 })
 
 onRedis('on Redis', () => {
+  plainTest('a job of a dead worker says so, and counts the crash once it is rescued', { timeout: 60_000 }, async () =>
+    orphan((await emptyServer()).url()),
+  )
+
   plainTest('a job is shown in every state, with what it waits for', { timeout: 60_000 }, async () =>
     journey((await emptyServer()).url()),
   )
