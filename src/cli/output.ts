@@ -29,6 +29,8 @@ export function plain(text: string): string {
 export interface Column<Row> {
   title: string
   of: (row: Row) => string
+  /** Formats the cells of a table that is wider than the terminal. */
+  short?: (row: Row) => string
   /** Align to the right, for numbers. */
   right?: boolean
   /** Whether its cells are cut when the table is wider than the terminal. */
@@ -39,15 +41,15 @@ export interface Column<Row> {
 const NARROWEST = 10
 
 /**
- * Formats rows below the titles. After `fitTables`, a table that is wider than the terminal is cut: its flexible columns
- * first, the widest first, and then the ends of its lines.
+ * Formats rows below the titles. After `fitTables`, a table that is wider than the terminal is cut: its columns with a
+ * short form first, then its flexible columns, the widest first, and then the ends of its lines.
  * @param none the text without rows
  */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], none = ''): string {
   if (rows.length === 0) return none
-  const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ of }) => plain(of(row))))]
-  const widest = columns.map((_, i) => lines.reduce((most, line) => Math.max(most, width(line[i] as string)), 0))
   const most = tableWidth()
+  const whole = measured(columns, rows, ({ of }) => of)
+  const { lines, widest } = total(whole.widest) > most ? measured(columns, rows, ({ of, short = of }) => short) : whole
   const widths = narrowed(widest, columns, most)
   return lines
     .map((line) => {
@@ -60,10 +62,26 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
     .join('\n')
 }
 
+/** Returns the cells of a table, and the width of the widest in each column. */
+function measured<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  how: (column: Column<Row>) => (row: Row) => string,
+) {
+  const lines = [columns.map(({ title }) => title), ...rows.map((row) => columns.map((one) => plain(how(one)(row))))]
+  const widest = columns.map((_, i) => lines.reduce((most, line) => Math.max(most, width(line[i] as string)), 0))
+  return { lines, widest }
+}
+
+/** Returns the width of a table whose columns are so wide. */
+function total(widths: readonly number[]): number {
+  return widths.reduce((sum, one) => sum + one, 2 * (widths.length - 1))
+}
+
 /** Returns the widths of the columns of a table that is at most `most` wide, as far as its flexible columns allow. */
 function narrowed<Row>(widest: readonly number[], columns: readonly Column<Row>[], most: number): number[] {
   const widths = [...widest]
-  let excess = widths.reduce((sum, one) => sum + one, 2 * (widths.length - 1)) - most
+  let excess = total(widths) - most
   while (excess > 0) {
     const flexible = widths.flatMap((one, i) => (columns[i]?.flexible && one > NARROWEST ? [i] : []))
     const [first, second] = flexible.sort((a, b) => (widths[b] as number) - (widths[a] as number))
@@ -112,6 +130,11 @@ function width(text: string): number {
 /** Formats a time in `timeZone`, by default this machine's: `2026-11-21 10:40:12 +01:00`, or `… UTC`. */
 export function time(date: Date, timeZone?: string): string {
   return `${date.toLocaleString('sv', zoned(timeZone))} ${offset(date, timeZone)}`
+}
+
+/** Formats a time of this machine's time zone to the minute, without the year: `11-21 10:40`. */
+export function shortTime(date: Date): string {
+  return date.toLocaleString('sv').slice('2026-'.length, -':00'.length)
 }
 
 function offset(date: Date, timeZone: string | undefined): string {

@@ -32,8 +32,8 @@ describe('retries, scheduled, dead', () => {
   test('jobs are listed, killed, retried and deleted, by jid or all together', { timeout }, async ({ folder }) => {
     await withStore(folder, (hq) => hq.store.jobs.push([0, 1, 2].map(failed), 1))
     const { stdout } = await folder.run(['retries'])
-    expect(stdout).toMatch(/^JID +NEXT RETRY +RETRIES +QUEUE +JOB +ARGUMENTS +ERROR\n/)
-    expect(stdout).toMatch(/\njid-0 .* 0 +default +Import +0 +TypeError: no price\n/)
+    expect(stdout).toMatch(/^JID +NEXT RETRY +FAILURES +QUEUE +JOB +ERROR +ARGUMENTS\n/)
+    expect(stdout).toMatch(/\njid-0 .* 1 +default +Import +TypeError: no price +0\n/)
     const [first, ...more] = await folder.json<Entry[]>('retries', '--limit', '1')
     expect([first, more]).toMatchObject([{ jid: 'jid-0', class: 'Import', args: [0], errorClass: 'TypeError' }, []])
     expect(await folder.json('retries', '--matching', '"args":[1]')).toMatchObject([{ jid: 'jid-1' }])
@@ -75,7 +75,7 @@ describe('retries, scheduled, dead', () => {
     })
     await withStore(folder, (hq) => hq.store.jobs.push([1, 2, 3].map(kept), 1))
     const { stdout } = await folder.run(['finished'])
-    expect(stdout).toMatch(/^JID +FINISHED +QUEUE +JOB +ARGUMENTS +RESULT\njid-3 +.*low +Import +3 +\{"n":3\}\n/)
+    expect(stdout).toMatch(/^JID +FINISHED +QUEUE +JOB +RESULT +ARGUMENTS\njid-3 +.*low +Import +\{"n":3\} +3\n/)
     expect(await folder.run(['finished', 'enqueue', 'jid-1'])).toMatchObject({ code: 0 })
     expect(await folder.run(['finished', 'delete', 'jid-2'])).toMatchObject({ stdout: '1 finished job deleted\n' })
     const left = await withStore(folder, async (hq) => [

@@ -3,8 +3,9 @@
 import { type Command, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
+import { failuresOf } from '../job.ts'
 import { withExistingStore } from '../open-app.ts'
-import { type Column, count, plural, printResult, table, time } from '../output.ts'
+import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, wholeNumber } from '../usage.ts'
@@ -14,12 +15,18 @@ const JID: Column<SetEntry> = { title: 'JID', of: ({ jid }) => jid }
 const JOB: Column<SetEntry>[] = [
   { title: 'QUEUE', of: ({ queue, priority }) => (priority > 0 ? `${queue} (${priority})` : queue) },
   { title: 'JOB', of: ({ displayClass }) => displayClass },
-  {
-    title: 'ARGUMENTS',
-    of: ({ displayArgs }) => displayArgs.map((one) => stringifyJson(one)).join(', '),
-    flexible: true,
-  },
 ]
+const ARGUMENTS: Column<SetEntry> = {
+  title: 'ARGUMENTS',
+  of: ({ displayArgs }) => displayArgs.map((one) => stringifyJson(one)).join(', '),
+  flexible: true,
+}
+/** Returns a column with the time of an entry. */
+const TIME = (title: string): Column<SetEntry> => ({
+  title,
+  of: ({ at }) => time(at),
+  short: ({ at }) => shortTime(at),
+})
 const ERROR: Column<SetEntry> = {
   title: 'ERROR',
   of: ({ errorClass, errorMessage }) => [errorClass, errorMessage].filter((one) => one !== null).join(': '),
@@ -183,13 +190,7 @@ const SETS: Record<string, SetCommand> = {
     description: 'jobs that failed and wait for a retry, next due first',
     noun: 'retry',
     set: (hq) => hq.retries,
-    columns: [
-      JID,
-      { title: 'NEXT RETRY', of: ({ at }) => time(at) },
-      { title: 'RETRIES', of: ({ retryCount }) => String(retryCount ?? ''), right: true },
-      ...JOB,
-      ERROR,
-    ],
+    columns: [JID, TIME('NEXT RETRY'), { title: 'FAILURES', of: failuresOf, right: true }, ...JOB, ERROR, ARGUMENTS],
     desc: false,
     actions: { retry: RETRY, kill: KILL, delete: DELETE },
   },
@@ -197,7 +198,7 @@ const SETS: Record<string, SetCommand> = {
     description: 'jobs that run later, next due first',
     noun: 'scheduled',
     set: (hq) => hq.scheduled,
-    columns: [JID, { title: 'WHEN', of: ({ at }) => time(at) }, ...JOB],
+    columns: [JID, TIME('WHEN'), ...JOB, ARGUMENTS],
     desc: false,
     actions: { enqueue: ENQUEUE, kill: KILL, delete: DELETE },
   },
@@ -205,7 +206,7 @@ const SETS: Record<string, SetCommand> = {
     description: 'jobs that used up their retries, newest first',
     noun: 'dead',
     set: (hq) => hq.dead,
-    columns: [JID, { title: 'DIED', of: ({ at }) => time(at) }, ...JOB, ERROR],
+    columns: [JID, TIME('DIED'), ...JOB, ERROR, ARGUMENTS],
     desc: true,
     actions: { retry: RETRY, delete: DELETE },
   },
@@ -215,9 +216,10 @@ const SETS: Record<string, SetCommand> = {
     set: (hq) => hq.finished,
     columns: [
       JID,
-      { title: 'FINISHED', of: ({ at }) => time(at) },
+      TIME('FINISHED'),
       ...JOB,
       { title: 'RESULT', of: ({ result }) => (result === undefined ? '' : stringifyJson(result)), flexible: true },
+      ARGUMENTS,
     ],
     desc: true,
     actions: { enqueue: ENQUEUE, delete: DELETE },
