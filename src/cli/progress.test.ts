@@ -46,10 +46,10 @@ test('piped, it writes a line a second with ended rows, total, current rate, tim
     { at: 10, state: 'done', counts: { finished: 995, failed: 3, error: 2 }, finishedAt: new Date(10_000) },
   ])
   expect(text.split('\n').slice(0, 2)).toEqual([
-    '100 of 1,000 (10%) · 100/s · 9 s left · 5 failed',
-    '200 of 1,000 (20%) · 100/s · 8 s left · 5 failed',
+    '100 of 1,000 (10%) · 100/s · 9 s left · 5 rejected',
+    '200 of 1,000 (20%) · 100/s · 8 s left · 5 rejected',
   ])
-  expect(text).toMatch(/1,000 of 1,000 \(100%\) · in 10 s · 123\/s · 5 failed\n$/)
+  expect(text).toMatch(/1,000 of 1,000 \(100%\) · in 10 s · 123\/s · 5 rejected\n$/)
 })
 
 test('piped, it shows no percentage while rows are being added', async () => {
@@ -88,7 +88,7 @@ test('on a terminal a bar fits its width, with the failures in colour, and leave
   const last = text.slice(text.lastIndexOf('spring'))
   expect(last).toContain(`${'█'.repeat(20)}`)
   expect(last).toContain(' 50%  500 of 1,000')
-  expect(last).toContain('100 failed')
+  expect(last).toContain('100 rejected')
   expect(text).not.toContain('\x1B8')
   expect(text.endsWith('\x1b[?7h\n')).toBe(true)
 })

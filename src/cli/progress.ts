@@ -71,7 +71,7 @@ interface View {
   close(): void
 }
 
-/** Writes `3,400 of 10,000 (34%) · 1,200/s · 5 s left · 71 failed` once a second, every 10 s while no row ends. */
+/** Writes `3,400 of 10,000 (34%) · 1,200/s · 5 s left · 71 rejected` once a second, every 10 s while no row ends. */
 function lineView(out: NodeJS.WriteStream, title: string | undefined): View {
   let next: number | undefined
   const write = (status: TaskStatus, texts: string[]) =>
@@ -136,7 +136,7 @@ function barText(
   if (!status) return ''
   const paint = (colour: 'red' | 'yellow' | 'green' | 'dim', text: string) => styleText(colour, text, { stream: out })
   const coloured = (part: string) => {
-    if (part.endsWith(' failed')) return paint('red', part)
+    if (part.endsWith(' rejected')) return paint('red', part)
     return part.startsWith('no row for') || part.startsWith('paused') ? paint('yellow', part) : part
   }
   const reading = status.state === 'adding'
@@ -205,7 +205,7 @@ function lastFigures(status: TaskStatus): string[] {
 
 function rejected({ counts: { failed, error, cancelled } }: TaskStatus): string[] {
   const texts: string[] = []
-  if (failed + error > 0) texts.push(`${count(failed + error)} failed`)
+  if (failed + error > 0) texts.push(`${count(failed + error)} rejected`)
   if (cancelled > 0) texts.push(`${count(cancelled)} cancelled`)
   return texts
 }
