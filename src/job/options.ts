@@ -107,6 +107,7 @@ export function shown(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value)
   if (typeof value === 'function') return 'a function'
   if (value === null || value === undefined) return String(value)
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString()
   if (value instanceof Promise) return 'a promise'
   return Array.isArray(value) ? 'a list' : 'an object'
 }

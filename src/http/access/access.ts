@@ -118,7 +118,10 @@ export class Access {
     const rights = token === undefined ? undefined : await this.#links.opens(subject, token)
     // A bearer token that opens nothing may be that of a login.
     if (rights || !url.searchParams.has('token')) return rights
-    throw new HighkiqError('UNAUTHORIZED', 'this link does not open this task: request a new link')
+    throw new HighkiqError(
+      'UNAUTHORIZED',
+      'this link does not open this task: request a new link. If no link opens its task, give the app that makes the links and this server the same secret',
+    )
   }
 
   /**
