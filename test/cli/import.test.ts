@@ -213,7 +213,7 @@ describe.concurrent('highkiq import', () => {
     expect(stdout).toContain('row 11: price: is no number: abc [bad_price]')
     expect(stdout).toContain('… and 2 more rows')
     expect(stdout).toContain('out.xlsx: 7 rejected rows')
-    expect(stderr).toMatch(/^products\.csv: 70 of 70 \(100%\) · in .* · .*\/s · 7 failed$/m)
+    expect(stderr).toMatch(/^products\.csv: 70 of 70 \(100%\) · in .* · .*\/s · 7 rejected$/m)
     expect(code).toBe(3)
 
     const report = await openFile(folder.at('out.xlsx'))
@@ -335,20 +335,24 @@ describe.concurrent('how a file is read', () => {
     })
     const dry = ['--job', 'ImportProduct', '-r', 'jobs.mjs', '--dry-run']
     const reading = ['--encoding', 'windows-1252', '--delimiter', ';', '--columns', 'Nr=sku,Größe=size']
-    const [text, json, ndjson, broken, many, both, title, titled, noted, inJson, half, duck] = await Promise.all([
-      folder.run(['import', 'old.csv', ...dry, ...reading]),
-      folder.run(['import', 'old.csv', ...dry, ...reading, '--json']),
-      folder.run(['import', 'rows.ndjson', ...dry]),
-      folder.run(['import', 'broken.csv', ...dry]),
-      folder.run(['import', 'old.csv', ...dry, '--encoding', 'windows-1252', '--max-rows', '1']),
-      folder.run(['import', 'old.csv', ...dry, '--work']),
-      folder.run(['import', 'titled.tsv', ...dry, '--no-quote']),
-      folder.run(['import', 'titled.tsv', ...dry, '--no-quote', '--header-row', '2']),
-      folder.run(['import', 'noted.csv', ...dry]),
-      folder.run(['import', 'noted.csv', ...dry, '--columns', '{"Item\'s no":"sku","price=":"price"}']),
-      folder.run(['import', 'noted.csv', ...dry, '--columns', '[sku,price]']),
-      folder.run(['import', 'duck.csv', ...dry]),
-    ])
+    const [text, json, ndjson, broken, many, both, title, titled, noted, inJson, half, duck, again] = await Promise.all(
+      [
+        folder.run(['import', 'old.csv', ...dry, ...reading]),
+        folder.run(['import', 'old.csv', ...dry, ...reading, '--json']),
+        folder.run(['import', 'rows.ndjson', ...dry]),
+        folder.run(['import', 'broken.csv', ...dry]),
+        folder.run(['import', 'old.csv', ...dry, '--encoding', 'windows-1252', '--max-rows', '1']),
+        folder.run(['import', 'old.csv', ...dry, '--work']),
+        folder.run(['import', 'titled.tsv', ...dry, '--no-quote']),
+        folder.run(['import', 'titled.tsv', ...dry, '--no-quote', '--header-row', '2']),
+        folder.run(['import', 'noted.csv', ...dry]),
+        folder.run(['import', 'noted.csv', ...dry, '--columns', '{"Item\'s no":"sku","price=":"price"}']),
+        folder.run(['import', 'noted.csv', ...dry, '--columns', '[sku,price]']),
+        folder.run(['import', 'duck.csv', ...dry]),
+        folder.run(['import', 'old.csv', ...dry, ...reading, '--allow-duplicate']),
+      ],
+    )
+    expect(again).toEqual(text)
     expect([noted.code, noted.stderr]).toEqual([
       2,
       expect.stringContaining(

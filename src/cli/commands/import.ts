@@ -42,8 +42,8 @@ interface ImportCommandOptions
 const CREATING = ['name', 'maxFailures', 'onMaxFailures', 'keepArgs', 'rowsPerJob'] as const
 /** Options that only apply to a new task. */
 const ONLY_NEW = [...CREATING, 'allowDuplicate', 'taskConcurrency']
-/** Options that a dry run refuses. */
-const NOT_DRY = [...ONLY_NEW, 'resume', 'work', 'report', 'wait']
+/** Options that a dry run refuses. It reads a duplicate in any case. */
+const NOT_DRY = [...ONLY_NEW.filter((name) => name !== 'allowDuplicate'), 'resume', 'work', 'report', 'wait']
 /** Milliseconds between two hints that no worker serves the queue. */
 const REMIND_MS = 30_000
 
