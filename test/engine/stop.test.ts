@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { type Bench, bench, gate, Heard, until } from './bench.ts'
 
@@ -265,4 +268,24 @@ test('jobs that were released by their handlers go back in their order when the 
   await ran.atLeast(3)
   await worker.stop()
   expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b', 'c'])
+})
+
+test('a process ends within a second after it closed an app whose worker ran', async () => {
+  const { url } = bench()
+  const program = `
+    import { Highkiq } from 'highkiq'
+    const hq = new Highkiq({ url: process.argv[1] })
+    const worker = hq.worker()
+    await worker.start()
+    await hq.close()
+    setTimeout(() => {
+      console.log('alive:', ...process.getActiveResourcesInfo())
+      process.exit(1)
+    }, 1000).unref()
+  `
+  const env = { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' }
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program, url], { env })
+  const printed = Promise.all([text(child.stdout), text(child.stderr)])
+  const [code] = await once(child, 'close')
+  expect([code, ...(await printed)]).toEqual([0, '', ''])
 })

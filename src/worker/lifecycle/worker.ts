@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../../job/context.ts'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { checkOptions } from '../../job/options.ts'
@@ -309,9 +308,9 @@ export class Worker {
     const { log, emit } = this.#engine
     const { timeout } = this.options
     const deadline = performance.now() + timeout * 1000 + GRACE_MS
-    const withinDeadline = (work: Promise<unknown>, reserveMs: number, leastMs: number) => {
+    const withinDeadline = (work: Promise<unknown>, reserveMs: number, leastMs: number, mostMs = MAX_TIMER_MS) => {
       const ms = Math.max(deadline - reserveMs - performance.now(), leastMs)
-      return within(Math.min(ms, MAX_TIMER_MS), work)
+      return within(Math.min(ms, mostMs), work)
     }
     this.#startAbort.abort(stoppedBefore())
     // A start under way completes first, so that nothing is half started.
@@ -328,7 +327,7 @@ export class Worker {
       for (const executor of this.#executors) executor.abort('SHUTDOWN', 'the worker is stopping')
       await idleWithin(GRACE_MS, this.#executors, this.#engine)
     }
-    await withinDeadline(Promise.race([quieting, sleep(GRACE_MS)]), SETTLE_MS + SERVICES_MS, 0)
+    await withinDeadline(quieting, SETTLE_MS + SERVICES_MS, 0, GRACE_MS)
     await emit('shutdown')
     const late = this.#attempts
     const settled = this.#stopExecutors(late.length)

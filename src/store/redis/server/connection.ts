@@ -274,7 +274,8 @@ export class Connection {
 
   close(): void {
     this.#closed = true
-    this.client.disconnect()
+    // ioredis would wait 2 s for the end of a connection that has ended already, and keep the process alive.
+    if (this.client.status !== 'end') this.client.disconnect()
     this.#changed()
   }
 
