@@ -75,7 +75,7 @@ export const all = [${names.map((_, n) => `m${n}`).join(', ')}]
   writeFileSync(join(folder, 'types.cts'), types)
   const resolutions = { bundler: 'esnext', node16: 'node20', nodenext: 'nodenext' }
   for (const [resolution, module] of Object.entries(resolutions)) {
-    const options = ['--noEmit', '--strict', '--target', 'es2023', '--types', 'node', '--module', module]
+    const options = ['--noEmit', '--strict', '--target', 'es2023', '--module', module]
     const moduleResolution = resolution === 'bundler' ? ['--moduleResolution', 'bundler'] : []
     const sources = resolution === 'nodenext' ? ['types.mts', 'types.cts'] : ['types.mts']
     check(

@@ -1,3 +1,5 @@
+/// <reference types="node" preserve="true" />
+
 /**
  * Highkiq: background jobs for Node.js.
  *

@@ -39,7 +39,7 @@ export class Project {
     this.write('package.json', '{ "type": "module" }')
     const compilerOptions = {
       ...{ strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
-      ...{ target: 'esnext', module: 'nodenext', types: ['node'] },
+      ...{ target: 'esnext', module: 'nodenext' },
     }
     this.write('tsconfig.json', JSON.stringify({ compilerOptions }))
   }
