@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type ImportOption, NEW_TASK_OPTIONS, READING_OPTIONS } from '../../src/tasks/import-options.ts'
+import { folderOf } from './project.ts'
 
 const page = (name: string) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8')
 
@@ -12,4 +14,12 @@ test.each<[string, Record<string, ImportOption>]>([
     ([option, about]) => `| \`${option}\` | ${about.default ?? ''} | ${about.meaning} |`,
   )
   expect(page(name).split('\n')).toEqual(expect.arrayContaining(rows.map((row) => row.replace('|  |', '| |'))))
+})
+
+test('the schema that docs/import.md shows refuses an empty price', async () => {
+  const { z } = await import(join(folderOf('zod'), 'index.js'))
+  const [, shown] = /^const schema = (.*)$/m.exec(page('import')) ?? []
+  const schema = new Function('z', `return ${shown}`)(z)
+  expect(schema.safeParse({ sku: 'a-1', price: '12.50' })).toMatchObject({ data: { sku: 'a-1', price: 12.5 } })
+  for (const price of ['', ' ', '12,5O']) expect(schema.safeParse({ sku: 'a-3', price }).success).toBe(false)
 })
