@@ -10,13 +10,15 @@ import { installPacked, written } from './packed.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
 
+const FILES = ['jobs.ts', 'push.ts', 'prices.csv', 'jobs.test.ts', 'jobs.cjs', 'push.cjs']
+
 /** The project of the page: its files, the packed Highkiq, and the packages that the page installs. */
 class Project {
   readonly #folder: string
   readonly #env: NodeJS.ProcessEnv
 
   constructor() {
-    const { folder } = new Example('docs/start.md', ['jobs.ts', 'push.ts', 'prices.csv', 'jobs.test.ts'], installPacked)
+    const { folder } = new Example('docs/start.md', FILES, installPacked)
     this.#folder = folder
     const { HIGHKIQ_URL: _, NODE_ENV: __, VITEST: ___, ...env } = process.env
     this.#env = { ...env, PATH: `${join(folder, 'node_modules/.bin')}:${env.PATH}`, NO_COLOR: '1', FORCE_COLOR: '' }
@@ -61,7 +63,9 @@ test('each step of the first hour does what its page says, with the packed packa
   const unknown = written(worker, /UNKNOWN_JOB|no job Welcom/i)
   expect(project.run(`npx highkiq enqueue Welcom '"dora"'`)).toMatchObject({ status: 0 })
   await unknown
-  await expect.poll(() => project.run('npx highkiq retries').stdout).toContain('Welcom ')
+  await expect
+    .poll(() => project.run('npx highkiq retries').stdout)
+    .toContain('no job named "Welcom" is defined in this process')
   expect(project.run('npx highkiq retries delete --all --yes')).toMatchObject({ status: 0 })
   worker.kill('SIGTERM')
   expect(await once(worker, 'exit')).toEqual([0, null])
@@ -75,6 +79,12 @@ test('each step of the first hour does what its page says, with the packed packa
   expect(project.read('rejected.csv').trim().split('\n')).toHaveLength(3)
 
   expect(project.run('npx vitest run')).toMatchObject({ status: 0 })
+  const commonJs = project.start('npx highkiq work -r jobs.cjs')
+  const eve = written(commonJs, /"name":"eve".*welcome sent/)
+  expect(project.run('node push.cjs')).toMatchObject({ status: 0, stderr: '' })
+  await eve
+  commonJs.kill('SIGTERM')
+  expect(await once(commonJs, 'exit')).toEqual([0, null])
   const { stdout: examined, status } = project.run('npx highkiq doctor')
   expect(examined).toContain('store: sqlite:')
   expect([0, 1]).toContain(status)
