@@ -74,8 +74,6 @@ function reasonOf(payload: Payload | undefined, set?: SetName): 'tasks' | 'batch
 export class StoreMover {
   readonly #options: MoverOptions
   readonly #source: Store
-  /** The name of the transfer. */
-  readonly #name = randomUUID()
   #target: string | undefined
   #moved = 0
 
@@ -190,7 +188,7 @@ export class StoreMover {
 
   /** Takes jobs and moves them. False: the jobs are gone. */
   async #hold(from: TransferSource): Promise<boolean> {
-    const page = await this.#source.transfers.hold(this.#name, this.#target as string, from)
+    const page = await this.#source.transfers.hold(randomUUID(), this.#target as string, from)
     if (page) await this.#move(page)
     return page !== null
   }

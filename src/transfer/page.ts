@@ -1,8 +1,8 @@
 /**
  * Moves one page of jobs from a store to another, each job once. The steps, each atomic in its store:
  *
- * 1. `hold` (source): the jobs leave their queue or set and become a page with a number. A page never changes.
- * 2. `put` (target): the jobs of the page are stored together with its number. A page with this number is not stored again.
+ * 1. `hold` (source): the jobs leave their queue or set and become a page with a name. A page never changes.
+ * 2. `put` (target): the jobs of the page are stored together with its name. A page with this name is not stored again.
  * 3. `endPage` (source): the page is dropped, and with it the locks and the cancellations of its jobs.
  *
  * A crash, or a lost answer, after step 1 or step 2 leaves the page in the source. The next caller of `hold` gets this page

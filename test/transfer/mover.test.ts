@@ -170,6 +170,34 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await textsOf(target)).toEqual(texts)
   })
 
+  test('a move loses no job when its source fails over to a replica that does not know the page', async () => {
+    const [{ store: source }, { store: replica }] = [await open(from), await open(from)]
+    const { store: target } = await open(to)
+    const texts = [1, 2, 3, 4].map((n) => job(n))
+    const items = texts.map((text) => toQueue('q', text))
+    await source.jobs.push(items.slice(0, 2), NOW)
+    // A worker of the replica has run the first job.
+    await replica.jobs.push(items.slice(1), NOW)
+    let current = source
+    const moving = new Proxy(source, { get: (_, name) => current[name as keyof Store] })
+    const failsOver = new Proxy(target.transfers, {
+      get: (of, name) =>
+        name === 'put'
+          ? async (...args: Parameters<typeof of.put>) => {
+              const outcome = await of.put(...args)
+              current = replica
+              return outcome
+            }
+          : of[name as keyof typeof of],
+    })
+    await moveAll(
+      moving,
+      new Proxy(target, { get: (of, name) => (name === 'transfers' ? failsOver : of[name as keyof Store]) }),
+    )
+    expect(await textsOf(replica)).toEqual([])
+    expect(new Set(await textsOf(target))).toEqual(new Set(texts))
+  })
+
   test('undo moves a page that was not stored back to its places, in their order', async () => {
     const [{ store: source }, { store: target }] = [await open(from), await open(to)]
     await fill(source)

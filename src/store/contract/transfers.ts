@@ -1,10 +1,11 @@
 /**
  * Transfers: jobs that go from this store to another one, and from another one to this one.
  *
- * The source holds one page of jobs at a time. A page has the name of its transfer, and a number greater than that of every
- * page before, of any transfer. While a page is held, its jobs are in no queue and no set, and its content does not change.
- * The target remembers of each transfer the number of the last page, and what became of it. So each step may be repeated,
- * also by several processes, and also late.
+ * The source holds one page of jobs at a time. Its name is a random text of the caller, and a number greater than that of
+ * every page before. A source that loses its last writes uses a number again, but never the random text. A call of `hold`
+ * that the source carries out twice uses the text again, but never the number. While a page is held, its jobs are in no
+ * queue and no set, and its content does not change. The target remembers the newest pages, and what became of them. So each
+ * step may be repeated, also by several processes, and also late.
  */
 
 import type { Entry } from './job-sets.ts'
@@ -12,6 +13,8 @@ import type { Destination, Move, PushItem, SetName } from './jobs.ts'
 
 /** The most jobs that one page has. */
 export const TRANSFER_PAGE = 100
+/** The number of pages, the newest ones, that a target remembers. */
+export const TRANSFER_PAGES_KEPT = 10_000
 
 /** Jobs that a page takes, each only if it is still there. `offset`: where `peek` found the first of the texts. */
 export type TransferSource =
@@ -35,17 +38,17 @@ export type PageOutcome = 'stored' | 'void'
 
 export interface TransferStore {
   /**
-   * Takes jobs out of their queue or set and holds them as the next page of a transfer: all of it or nothing. A job that
-   * is gone is left out. If the store holds a page already, of any transfer, it takes nothing and returns that page. null:
-   * all jobs are gone, and the store holds no page.
+   * Takes jobs out of their queue or set and holds them as the next page: all of it or nothing. `transfer` is another random
+   * text in each call. A job that is gone is left out. If the store holds a page already, it takes nothing and returns that
+   * page. null: all jobs are gone, and the store holds no page.
    */
   hold(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null>
   /** Returns the page that the store holds. */
   held(): Promise<TransferPage | null>
   /**
-   * Stores the jobs of a page and remembers its number, all of it or nothing; without jobs the page becomes `void`. A page
-   * that was put before, or that is older than the last one, changes nothing. Returns what became of it. Of the locks of an
-   * item it takes those that are free; a lock that another job has does not stop the item.
+   * Stores the jobs of a page and remembers its name, all of it or nothing; without jobs the page becomes `void`. A page that
+   * was put before changes nothing. Returns what became of it. Of the locks of an item it takes those that are free; a lock
+   * that another job has does not stop the item.
    */
   put(page: PageName, items: readonly PushItem[], now: number): Promise<PageOutcome>
   /**

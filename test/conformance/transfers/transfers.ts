@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { TransferPage } from '#dist/store/contract.js'
+import { TRANSFER_PAGES_KEPT, type TransferPage } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, sure, toQueue } from '../bench.ts'
 
 /** Takes texts from the beginning of queue q. */
@@ -138,6 +138,21 @@ export const transfers: Case[] = [
       expect(await t.store.transfers.put(page(1), [toQueue('q', t.job(6))], NOW)).toBe('stored')
       expect(await t.store.transfers.put(page(1, 'another'), [toQueue('q', t.job(7))], NOW)).toBe('stored')
       expect(await t.waiting('q')).toEqual([2, 1, 5, 7].map((n) => t.job(n)))
+    },
+  },
+  {
+    name: 'put forgets a page after 10,000 newer ones',
+    async run(t) {
+      const { transfers } = t.store
+      expect(await transfers.put(page(0), [], NOW)).toBe('void')
+      for (let n = 1; n < TRANSFER_PAGES_KEPT; ) {
+        const some = Array.from({ length: Math.min(500, TRANSFER_PAGES_KEPT - n) }, () => page(n++))
+        await Promise.all(some.map((one) => transfers.put(one, [toQueue('q', t.job(one.number))], NOW)))
+      }
+      expect(await transfers.put(page(0), [toQueue('q', t.job(0))], NOW)).toBe('void')
+      await transfers.put(page(TRANSFER_PAGES_KEPT), [], NOW)
+      expect(await transfers.put(page(1), [], NOW)).toBe('stored')
+      expect(await transfers.put(page(0), [toQueue('q', t.job(0))], NOW)).toBe('stored')
     },
   },
   {

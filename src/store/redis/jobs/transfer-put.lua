@@ -1,17 +1,18 @@
--- Stores the jobs of a page from another store, and remembers its number: all of it or nothing.
+-- Stores the jobs of a page from another store, and remembers its name: all of it or nothing.
+--
+-- The pages are a sorted set: transfer:number → twice the place of the page in the order of all pages; one more: it is void.
 --
 -- KEYS  1 is queues, 2 is the locks of unique jobs, 3 is the transfers; then the keys that items name.
--- ARGV  begin as in moves-open.lua; then come transfer, number of the page, number of jobs; of each: jid, due or "", number of
+-- ARGV  begin as in moves-open.lua; then come name of the page, number of pages to keep, number of jobs; of each: jid, due or "", number of
 --       locks, and of each lock its name, end or "", suspicion (unique.lua); item (moves.lua).
 -- Returns what became of the page.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
-local locks, transfers, transfer, n = KEYS[2], KEYS[3], text(), number()
+local locks, pages, page, kept = KEYS[2], KEYS[3], text(), number()
 refuse(wrong(locks, 'hash'))
-refuse(wrong(transfers, 'hash'))
-local last, outcome = string.match(redis.call('HGET', transfers, transfer) or '', '^(%d+) (%a+)$')
-last = tonumber(last or 0)
-if last >= n then return last == n and outcome or 'stored' end
+refuse(wrong(pages, 'zset'))
+local known = redis.call('ZSCORE', pages, page)
+if known then return tonumber(known) % 2 == 0 and 'stored' or 'void' end
 
 local all = {}
 for i = 1, number() do
@@ -27,7 +28,10 @@ for _, one in ipairs(all) do
   end
   apply(one.item)
 end
-outcome = #all > 0 and 'stored' or 'void'
-redis.call('HSET', transfers, transfer, string.format('%.0f ', n) .. outcome)
+local isVoid = #all == 0
+local last = tonumber(redis.call('ZRANGE', pages, -1, -1, 'WITHSCORES')[2] or 0)
+local place = math.floor(last / 2) * 2 + 2
+redis.call('ZADD', pages, string.format('%.0f', isVoid and place + 1 or place), page)
+redis.call('ZREMRANGEBYRANK', pages, 0, -kept - 1)
 finish(channel)
-return outcome
+return isVoid and 'void' or 'stored'

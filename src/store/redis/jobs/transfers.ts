@@ -9,6 +9,7 @@ import {
   type PushItem,
   type SetName,
   TRANSFER_PAGE,
+  TRANSFER_PAGES_KEPT,
   type TransferPage,
   type TransferSource,
   type TransferStore,
@@ -52,7 +53,7 @@ export class Transfers extends StorePart implements TransferStore {
   async put({ transfer, number }: PageName, items: readonly PushItem[], now: number): Promise<PageOutcome> {
     const { transfers, unique } = this.keys
     const outcome = await this.server.runCall(lua.transferPut, now, [unique, transfers], items, (call) => {
-      call.add(transfer, number, items.length)
+      call.add(`${transfer}:${number}`, TRANSFER_PAGES_KEPT, items.length)
       for (const item of items) {
         call.add(item.unique?.jid ?? '')
         call.claims(item)

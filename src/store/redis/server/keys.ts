@@ -35,8 +35,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     /** Hash of the page of jobs that is held for another store, and the list of its jobs; see transfer-page.lua. */
     transferPage: `${prefix}hk:transfer`,
     transferJobs: `${prefix}hk:transfer:jobs`,
-    /** Hash: each transfer from another store → the number of its last page, and what became of it. */
-    transfers: `${prefix}hk:transfers`,
+    /** The newest pages of jobs from other stores, and what became of them; see transfer-put.lua. */
+    transfers: `${prefix}hk:transfer:pages`,
     /** Sorted sets of batches: all by their creation; those with open members by their progress; the others by their end. */
     batches: `${prefix}hk:batches`,
     openBatches: `${prefix}hk:batches:open`,

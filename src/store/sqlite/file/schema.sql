@@ -283,12 +283,14 @@ CREATE TABLE transfer_page (
   jobs     TEXT
 ) STRICT;
 
--- The last page that came from each transfer of another store.
-CREATE TABLE transfer (
-  name    TEXT PRIMARY KEY,
-  number  INTEGER NOT NULL,
-  outcome TEXT NOT NULL CHECK (outcome IN ('stored', 'void'))
-) STRICT, WITHOUT ROWID;
+-- The newest pages of jobs from other stores.
+CREATE TABLE stored_page (
+  id       INTEGER PRIMARY KEY,
+  transfer TEXT NOT NULL,
+  number   INTEGER NOT NULL,
+  outcome  TEXT NOT NULL CHECK (outcome IN ('stored', 'void')),
+  UNIQUE (transfer, number)
+) STRICT;
 
 -- Batches. parent: the batch of which this one, or its job, is a member. depth: the number of batches around it, and it. on_…:
 -- jobs that it pushes, as JSON; null: it has none, or has pushed it. job: the job that waits for the members. expires_at: when

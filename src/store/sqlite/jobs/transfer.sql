@@ -12,9 +12,11 @@ UPDATE transfer_page SET jobs = NULL WHERE transfer = ? AND number = ? AND jobs 
 -- near: returns jobs of a queue that are fetched next, from an offset on.
 SELECT position, text FROM ready WHERE queue = ? ORDER BY position LIMIT ? OFFSET ?;
 
--- last: returns the last page that came of a transfer.
-SELECT number, outcome FROM transfer WHERE name = ?;
+-- outcome: returns what became of a page.
+SELECT outcome FROM stored_page WHERE transfer = ? AND number = ?;
 
--- remember: stores the last page that came of a transfer.
-INSERT INTO transfer (name, number, outcome) VALUES (?, ?, ?)
-ON CONFLICT DO UPDATE SET number = excluded.number, outcome = excluded.outcome;
+-- remember: stores what became of a page.
+INSERT INTO stored_page (transfer, number, outcome) VALUES (?, ?, ?);
+
+-- forget: deletes all pages but the newest ones.
+DELETE FROM stored_page WHERE id <= (SELECT MAX(id) FROM stored_page) - ?;

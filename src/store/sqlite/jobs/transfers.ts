@@ -1,7 +1,15 @@
 /** Transfers of jobs between stores. Each method is one write transaction. */
 
 import { baseQueue } from '../../../job/priority.ts'
-import type { Destination, PageName, PageOutcome, TransferPage, TransferSource, TransferStore } from '../../contract.ts'
+import {
+  type Destination,
+  type PageName,
+  type PageOutcome,
+  TRANSFER_PAGES_KEPT,
+  type TransferPage,
+  type TransferSource,
+  type TransferStore,
+} from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
@@ -29,8 +37,8 @@ export class SqliteTransferStore extends SqliteArea implements TransferStore {
 
   readonly put: TransferStore['put'] = ({ transfer, number }, items, now) =>
     this.file.write((db) => {
-      const last = db.first<{ number: number; outcome: PageOutcome }>(sql.transfer.last, transfer)
-      if (last && last.number >= number) return last.number === number ? last.outcome : 'stored'
+      const known = db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, number)
+      if (known) return known.outcome
       for (const item of items) {
         const { jid = '', claims = [] } = item.unique ?? {}
         for (const claim of claims) acquireUnique(db, { ...item, unique: { jid, claims: [claim] } }, now)
@@ -39,6 +47,7 @@ export class SqliteTransferStore extends SqliteArea implements TransferStore {
       pushAll(db, plain, now)
       const outcome = items.length > 0 ? 'stored' : 'void'
       db.run(sql.transfer.remember, transfer, number, outcome)
+      db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
       return outcome
     })
 
