@@ -83,7 +83,7 @@ async function itemsOf(source: Store, jobs: readonly Belongings[], now: number):
       return [{ key, ...(lock.ends === null ? {} : { ends: lock.ends }), ...(lock.outlives ? { outlives: true } : {}) }]
     })
     return {
-      ...destinationOf(to),
+      ...destinationOf(to, 'back'),
       ...(own.length > 0 ? { unique: { jid, claims: own } } : {}),
       effects:
         iteration?.cursor == null
@@ -93,11 +93,11 @@ async function itemsOf(source: Store, jobs: readonly Belongings[], now: number):
   })
 }
 
-/** A job that waits for room in a limit asks for it again in the target, which counts its own slots. */
-function destinationOf(to: Destination): Destination {
-  if (to.to === 'queue') return { ...to, end: 'back' }
+/** A job that waits for room in a limit asks for it again: another store, and also this one meanwhile, has other used slots. */
+function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
+  if (to.to === 'queue') return { ...to, end }
   const queue = to.to.startsWith('limited:') ? readPayload(to.text)?.queue : undefined
-  return typeof queue === 'string' ? { to: 'queue', queue, text: to.text, end: 'back' } : to
+  return typeof queue === 'string' ? { to: 'queue', queue, text: to.text, end } : to
 }
 
 /** Returns what changes in the source when a job has left it. */
@@ -109,7 +109,17 @@ function departureOf({ jid, locks, iteration, isCancelled }: Belongings, at: num
   ]
 }
 
-/** The last job comes first, because each goes to the front of its queue. */
+/**
+ * The last job comes first, because each goes to the front of its queue. It moves against the order of a walk, so its locks
+ * are not suspected any more.
+ */
 function backFrom({ jobs }: TransferPage): Move[] {
-  return jobs.toReversed().map((to) => ({ to }))
+  return jobs.toReversed().map((to) => {
+    const payload = readPayload(to.text)
+    const due = to.to === 'schedule' ? { due: to.score } : {}
+    const effects = (payload?.jid ? readUnique(payload) : []).map(
+      ({ key }) => ({ kind: 'keep-unique', key, holder: payload?.jid as string, acquire: false, ...due }) as const,
+    )
+    return { to: destinationOf(to, 'front'), effects }
+  })
 }
