@@ -76,7 +76,7 @@ const ROOMS = {
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   unique: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   batches: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
-  transfer: ['job', 'store/contract', 'inspect'],
+  transfer: ['job', 'store/contract', 'inspect', 'batches/jids'],
   cancellation: ['job', 'store/contract', 'inspect', 'worker', 'app/port'],
   activejob: ['job', 'client'],
   app: [...PARTS, 'app/port', 'environment', 'store/open', 'activejob', 'log'],

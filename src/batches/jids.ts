@@ -9,6 +9,13 @@ export function batchJid(bid: string, which: keyof typeof DIGITS): string {
   return bid + DIGITS[which]
 }
 
+const ENDS = Object.values(DIGITS)
+
+/** Returns whether a batch pushes this job: a callback, or the parent in a flow. */
+export function isBatchJid(jid: unknown): boolean {
+  return typeof jid === 'string' && ENDS.some((end) => jid.endsWith(end) && isBid(jid.slice(0, -end.length)))
+}
+
 /** Returns the batch that a member is, or in which it waits as the parent in a flow; undefined for any other job. */
 export async function innerBatch(reader: Pick<BatchReader, 'find'>, member: string): Promise<string | undefined> {
   const bid = member.endsWith(DIGITS.job) ? member.slice(0, -DIGITS.job.length) : member

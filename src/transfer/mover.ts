@@ -6,6 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { isBatchJid } from '../batches/jids.ts'
 import { limitedSets } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
@@ -66,7 +67,7 @@ export interface MoverOptions {
 /** Returns why a job must stay in the source, or undefined. */
 function reasonOf(payload: Payload | undefined, set?: SetName): 'tasks' | 'batches' | 'crons' | undefined {
   if (!payload || set === 'finished') return undefined
-  if (payload.bid !== undefined || payload.hk_children !== undefined) return 'batches'
+  if (payload.bid !== undefined || payload.hk_children !== undefined || isBatchJid(payload.jid)) return 'batches'
   if (payload.hk_task !== undefined) return 'tasks'
   return payload.hk_lock === undefined || set === 'dead' ? undefined : 'crons'
 }
@@ -114,10 +115,10 @@ export class StoreMover {
     return { moved: this.#moved - before, left }
   }
 
-  /** Counts the jobs that a pass would move, and changes nothing. */
+  /** Counts the jobs that `begin` and a pass would move, and changes nothing. */
   async count(): Promise<Pass> {
     const left: Left = { ...NOTHING_LEFT }
-    let moved = 0
+    let moved = (await this.#source.transfers.held())?.jobs.length ?? 0
     const add = (text: string, set?: SetName) => {
       const reason = reasonOf(readPayload(text), set)
       if (reason) left[set === 'dead' ? 'ended' : reason]++
@@ -206,7 +207,7 @@ export class StoreMover {
   }
 
   async #checkTarget({ target, jobs }: TransferPage): Promise<void> {
-    const [id, url] = JSON.parse(target) as [string, string]
+    const { id, url } = targetOf(target)
     if (id === (await idOf(this.#other))) return
     const { url: from } = this.#source
     const message = `${from} holds ${jobs.length} jobs that an interrupted move took for ${url}: finish it (highkiq move --from ${from} --to ${url}) or undo it (add --undo)`
@@ -224,6 +225,12 @@ export class StoreMover {
   #now(): number {
     return (this.#options.now ?? Date.now)()
   }
+}
+
+/** Reads what a page says about its target. */
+export function targetOf(target: string): { id: string; url: string } {
+  const [id, url] = JSON.parse(target) as [string, string]
+  return { id, url }
 }
 
 /** Returns the name of a store, which a copy of it has, too. */
