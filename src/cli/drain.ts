@@ -13,7 +13,7 @@ const LOG_EVERY = 10
 const STUCK =
   'not drained: jobs are left in queues that are paused or that this worker does not serve; resume them and start it again'
 const STILL_DRAINING =
-  'draining: these jobs are left; scheduled jobs, rows of paused tasks and undefined job classes take longest'
+  'draining: these jobs are left; scheduled jobs, rows of paused tasks and undefined job classes take longest; moving jobs wait for highkiq move'
 
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 export async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
@@ -35,9 +35,18 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
     let stuck: QueueSummary[] = []
     for (let ended = 0, counted = 1; ended < 2; counted++) {
       await sleep(DRAIN_MS, undefined, { signal })
-      const [stats, summaries] = await Promise.all([hq.stats(), hq.queueSummaries()])
+      const [stats, summaries, page] = await Promise.all([hq.stats(), hq.queueSummaries(), hq.store.transfers.held()])
       const { enqueued, backlog, limited, scheduled, retries, busy, ordered } = stats
-      const left = { enqueued, backlog, limited, scheduled, retries, busy, ordered: ordered.total.length }
+      const left = {
+        enqueued,
+        backlog,
+        limited,
+        scheduled,
+        retries,
+        busy,
+        ordered: ordered.total.length,
+        moving: page?.jobs.length ?? 0,
+      }
       stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
       const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
       ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0

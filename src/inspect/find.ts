@@ -13,7 +13,8 @@ import { findByJid, limitedSets } from './walk.ts'
 /**
  * The state of a job. `limited`: it waits for room in its limit. `backlog`: the row waits inside its task. `ended`: the row
  * of a task has ended, and only its event is left. `succeeded`: it is among the finished jobs (see `keepFinished`).
- * `unknown`: the store has no such job, because it has ended or never existed.
+ * `unknown`: the store has no such job, because it has ended or never existed. A job that `highkiq move` holds has the state
+ * that it had before.
  */
 export type JobState =
   | 'queued'
@@ -82,6 +83,8 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
     if (job) return foundAs('queued', job)
   }
+  const moving = await inPage(app, jid)
+  if (moving) return moving
   const running = await heldBy(app, jid, signal)
   if (running) {
     const { job, owner } = running
@@ -101,6 +104,21 @@ interface Held {
   job: JobRecord
   /** Undefined for a job of another program. */
   owner: string | undefined
+}
+
+const STATE_OF: Record<string, JobState> = {
+  schedule: 'scheduled',
+  retry: 'retry',
+  dead: 'dead',
+  finished: 'succeeded',
+}
+
+/** Finds a job in the page that a move holds. */
+async function inPage({ store, now }: AppPort, jid: string): Promise<Found | null> {
+  const place = (await store.transfers.held())?.jobs.find(({ text }) => readPayload(text)?.jid === jid)
+  if (!place) return null
+  const state = place.to === 'queue' ? 'queued' : (STATE_OF[place.to] ?? 'limited')
+  return foundAs(state, new JobRecord(place.text, { ...(place.to === 'queue' ? { queue: place.queue } : {}), now }))
 }
 
 /** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */

@@ -96,7 +96,7 @@ export async function limitedSets(store: Store): Promise<LimitedSet[]> {
   return limits.flatMap(({ name, waiting }): LimitedSet[] => (waiting > 0 ? [`limited:${name}`] : []))
 }
 
-/** A page of jobs. With `set` or `queue` they wait there; else workers have them. */
+/** A page of jobs. With `set` or `queue` they wait there; else workers or a move have them. */
 export type JobPage =
   | { set: SetName; items: readonly Entry[] }
   | { queue: string; items: readonly WaitingJob[] }
@@ -105,8 +105,8 @@ export type JobPage =
 const WALK_PAGE = 500
 
 /**
- * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues and to
- * workers. A walk may miss only a job that moves against this order meanwhile: one that fails, snoozes or is put back. The
+ * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues, to the page
+ * that a move holds, and to workers. A walk may miss only a job that moves against this order meanwhile: one that fails, snoozes or is put back. The
  * jobs that wait contain `needle`. Without `queues` it walks through all queues.
  */
 export async function* jobsInOrder(store: Store, needle: string, queues?: Iterable<string>): AsyncGenerator<JobPage> {
@@ -118,6 +118,7 @@ export async function* jobsInOrder(store: Store, needle: string, queues?: Iterab
   for (const queue of queues ?? (await store.jobs.queues()).map(({ name }) => name)) {
     for await (const { items } of paged((page) => store.search.scanQueue(queue, needle, page))) yield { queue, items }
   }
+  yield { items: (await store.transfers.held())?.jobs.filter(({ text }) => text.includes(needle)) ?? [] }
   for await (const { items } of paged((page) => store.workers.fetched(page))) yield { items }
   yield { items: await store.workers.running() }
 }

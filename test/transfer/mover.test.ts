@@ -2,11 +2,13 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SetName, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { isDone, StoreMover } from '#dist/transfer/mover.js'
+import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
 import { job, NOW, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
 import { redis } from '../conformance/redis.ts'
 import { file } from '../conformance/sqlite.ts'
 import { PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
+import { bench } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
 
 const SETS: SetName[] = ['retry', 'schedule', 'dead', 'finished']
@@ -212,6 +214,42 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await new StoreMover({ source, target }).undo()).toBe(null)
   })
 
+  test('undo moves jobs that waited for a limit to the front of their queue', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const entries = [1, 2].map((n) => ({ text: job(n, { queue: 'mail' }), score: n }))
+    await source.jobs.push(
+      [toQueue('mail', job(3)), ...entries.map((one) => ({ to: 'limited:L', ...one }) as const)],
+      NOW,
+    )
+    await source.transfers.hold('T', '["id","url"]', { set: 'limited:L', entries })
+    await new StoreMover({ source, target: null, now: () => NOW }).undo()
+    expect(await source.jobSets.size('limited:L')).toBe(0)
+    expect(await source.jobs.peek('mail', 0, 9)).toEqual([...entries.map(({ text }) => text), job(3)])
+    expect((await source.jobs.queues(['mail']))[0]?.limited).toBe(0)
+    await expect(new StoreMover({ source, target }).undo()).resolves.toBe(null)
+  })
+
+  test('jobs of a held page keep their locks, are found, and are counted', async () => {
+    const [{ store: source, url }, { store: target }] = [await open(from), await open(to)]
+    await source.jobs.push([{ ...toQueue('q', UNIQUE), unique: { jid: 'aa', claims: [{ key: 'K' }] } }], NOW)
+    const retry = job('retry', { jid: 'bb' })
+    await source.transfers.hold('T', '["id","url"]', { queue: 'q', offset: 0, texts: [UNIQUE] })
+    const report = (thrown: unknown) => {
+      throw thrown
+    }
+    const walk = new OrphanedLocks({ store: source, now: () => NOW, report }, { goneMs: 0, walkingPart: 1e9 })
+    onTestFinished(() => walk.stop())
+    for (let n = 0; n < 3; n++) await walk.run()
+    expect(await source.unique.find(['K'], NOW)).toMatchObject([{ holder: 'aa', suspicion: null }])
+    const { hq } = bench({ url })
+    expect(await hq.find('aa')).toMatchObject({ state: 'queued', queue: 'q' })
+    expect((await new StoreMover({ source, target }).count()).moved).toBe(1)
+    await new StoreMover({ source, target: null }).undo()
+    await source.jobs.push([{ to: 'retry', text: retry, score: NOW }], NOW)
+    await source.transfers.hold('U', '["id","url"]', { set: 'retry', entries: [{ text: retry, score: NOW }] })
+    expect(await hq.find('bb')).toMatchObject({ state: 'retry' })
+  })
+
   test('an undo that is killed at any step neither loses nor doubles a job', async () => {
     for (const isDoneBefore of [false, true]) {
       for (const at of [0, 1, 2]) {
@@ -235,6 +273,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
       job(2, { bid: 'b' }),
       job(3, { hk_lock: 'l' }),
       job(4, { hk_children: 'c' }),
+      job(6, { jid: '0123456789abcdeffc000001' }),
     ]
     await source.jobs.push(
       [...kept, job(5)].map((text) => toQueue('q', text)),
@@ -242,7 +281,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     )
     await source.jobs.push([{ to: 'dead', text: sure(kept[0]), score: 1 }], NOW)
     const mover = new StoreMover({ source, target, now: () => NOW })
-    const left = { running: 0, tasks: 1, batches: 2, crons: 1, ordered: 0, others: 0, ended: 1 }
+    const left = { running: 0, tasks: 1, batches: 3, crons: 1, ordered: 0, others: 0, ended: 1 }
     expect(await mover.count()).toEqual({ moved: 1, left })
     await mover.begin()
     const pass = await mover.pass()

@@ -9,6 +9,7 @@ import { liveProcesses } from '../processes.ts'
 import type { Check, View } from './check.ts'
 import { due } from './due.ts'
 import { batches, locks } from './lost.ts'
+import { moves } from './moves.ts'
 import { orphaned } from './orphaned.ts'
 import { growth, paused, queues } from './queues.ts'
 import { storeResults } from './store.ts'
@@ -29,6 +30,7 @@ const CHECKS: Record<string, Check> = {
   ordered,
   batches,
   locks,
+  moves,
 }
 
 export interface Diagnosis {
