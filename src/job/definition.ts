@@ -94,7 +94,13 @@ export type SchemaOf<R, Schema extends StandardSchemaV1> =
     ? Schema
     : object extends R
       ? Schema
-      : StandardSchemaV1<unknown, R extends readonly (infer Row)[] ? Row : R>
+      : [StandardSchemaV1.InferOutput<Schema>] extends [R extends readonly (infer Row)[] ? Row : R]
+        ? Schema
+        : {
+            readonly error: 'the schema (validate) returns other rows than the handler takes'
+            readonly returned: StandardSchemaV1.InferOutput<Schema>
+            readonly taken: R
+          }
 
 declare const VALIDATES: unique symbol
 

@@ -34,3 +34,20 @@ test('a mistake in a file of this folder is reported', { timeout: 60_000 }, () =
   user.write('wrong.ts', "import { Highkiq } from 'highkiq'\nnew Highkiq({ url: 5 })\n")
   expect(user.compile()).toMatch(/^wrong\.ts\(2,\d+\): error TS2322/)
 })
+
+test('a handler that takes other rows than its schema returns gets an error that says so, with both types', {
+  timeout: 60_000,
+}, () => {
+  const user = project()
+  user.write(
+    'wrong.ts',
+    `import { Highkiq } from 'highkiq'
+import { z } from 'zod'
+const validate = z.object({ sku: z.string() })
+new Highkiq().job('Wrong', { validate }, async (_ctx, row: { name: string }) => row.name)
+`,
+  )
+  expect(user.compile()).toMatch(
+    /the schema \(validate\) returns other rows than the handler takes.*sku: string.*name: string/,
+  )
+})
