@@ -3,6 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import type { Progress } from '../job/context.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import type { SetName } from '../store/contract.ts'
 import type { SetEntry } from './entry.ts'
 import { Queue } from './queue.ts'
@@ -118,7 +119,10 @@ async function inPage({ store, now }: AppPort, jid: string): Promise<Found | nul
   const place = (await store.transfers.held())?.jobs.find(({ text }) => readPayload(text)?.jid === jid)
   if (!place) return null
   const state = place.to === 'queue' ? 'queued' : (STATE_OF[place.to] ?? 'limited')
-  return foundAs(state, new JobRecord(place.text, { ...(place.to === 'queue' ? { queue: place.queue } : {}), now }))
+  return foundAs(
+    state,
+    new JobRecord(place.text, { ...(place.to === 'queue' ? { queue: baseQueue(place.queue) } : {}), now }),
+  )
 }
 
 /** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */
