@@ -15,7 +15,15 @@
 
 import { readPayload } from '../job/payload.ts'
 import { type JobLock, readUnique } from '../job/unique.ts'
-import type { Destination, Effect, IterationRecord, Move, PushItem, Store, TransferPage } from '../store/contract.ts'
+import type {
+  Destination,
+  Effect,
+  IterationRecord,
+  Move,
+  Store,
+  TransferItem,
+  TransferPage,
+} from '../store/contract.ts'
 
 /** What belongs to a job of a page, beside its text. */
 interface Belongings {
@@ -29,9 +37,6 @@ interface Belongings {
 /** Returns how many jobs moved; 0: the page was undone in the meantime. */
 export async function movePage(source: Store, target: Store, page: TransferPage, now: number): Promise<number> {
   const jobs = await belongingsOf(source, page)
-  const cancelled = jobs.filter(({ isCancelled }) => isCancelled).map(({ jid }) => jid)
-  // The target must know the cancellation before it has the job.
-  if (cancelled.length > 0) await target.cancellations.request(cancelled, now)
   const outcome = await target.transfers.put(page, await itemsOf(source, jobs, now), now)
   if (outcome === 'void') {
     await source.transfers.endPage(page, backFrom(page), now)
@@ -72,11 +77,11 @@ async function belongingsOf(source: Store, { jobs }: TransferPage): Promise<Belo
 }
 
 /** Returns what the target stores: at the back of queues, because the jobs come in the order in which they are fetched. */
-async function itemsOf(source: Store, jobs: readonly Belongings[], now: number): Promise<PushItem[]> {
+async function itemsOf(source: Store, jobs: readonly Belongings[], now: number): Promise<TransferItem[]> {
   const keys = jobs.flatMap(({ locks }) => locks.map(({ key }) => key))
   const found = keys.length > 0 ? await source.unique.find(keys, now) : []
   const held = new Map(found.flatMap((lock) => (lock ? [[lock.key, lock] as const] : [])))
-  return jobs.map(({ to, jid, locks, iteration }) => {
+  return jobs.map(({ to, jid, locks, iteration, isCancelled }) => {
     const own = locks.flatMap(({ key }) => {
       const lock = held.get(key)
       if (lock?.holder !== jid) return []
@@ -85,6 +90,7 @@ async function itemsOf(source: Store, jobs: readonly Belongings[], now: number):
     return {
       ...destinationOf(to, 'back'),
       ...(own.length > 0 ? { unique: { jid, claims: own } } : {}),
+      ...(isCancelled ? { cancelled: jid } : {}),
       effects:
         iteration?.cursor == null
           ? []

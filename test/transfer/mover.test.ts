@@ -16,7 +16,6 @@ const UNIQUE = job('unique', { hk_unique: 'success:K', jid: 'aa' })
 const LIMITED = job('limited', { queue: 'mail' })
 const STEPS = {
   transfers: ['hold', 'held', 'put', 'endPage'],
-  cancellations: ['request'],
   jobs: ['pauseQueue'],
 } as const
 

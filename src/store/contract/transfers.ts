@@ -33,6 +33,9 @@ export interface TransferPage extends PageName {
   jobs: Destination[]
 }
 
+/** A job for the target. `cancelled`: the jid of a job whose cancellation is requested in the same step. */
+export type TransferItem = PushItem & { cancelled?: string }
+
 /** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
 export type PageOutcome = 'stored' | 'void'
 
@@ -50,7 +53,7 @@ export interface TransferStore {
    * was put before changes nothing. Returns what became of it. Of the locks of an item it takes those that are free; a lock
    * that another job has does not stop the item.
    */
-  put(page: PageName, items: readonly PushItem[], now: number): Promise<PageOutcome>
+  put(page: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome>
   /**
    * Ends a page that the source holds: its jobs are dropped, and `moves` are applied, all of it or nothing. False: the
    * store does not hold this page (any more), and nothing changed.

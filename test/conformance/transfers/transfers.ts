@@ -197,6 +197,20 @@ export const transfers: Case[] = [
     },
   },
   {
+    name: 'put requests the cancellations of its jobs in the same step, once',
+    async run(t) {
+      const items = [
+        { ...toQueue('q', t.job(1)), cancelled: 'aa' },
+        { ...toQueue('q', t.job(2)), unique: { jid: 'bb', claims: [{ key: 'K' }] } },
+      ]
+      await t.store.transfers.put(page(1), items, NOW)
+      expect(await t.store.cancellations.among(['aa', 'bb'])).toEqual(['aa'])
+      expect(await t.store.cancellations.withdraw('aa', NOW)).toBe('requested')
+      await t.store.transfers.put(page(1), items, NOW)
+      expect(await t.store.cancellations.among(['aa'])).toEqual([])
+    },
+  },
+  {
     name: 'put wakes a worker that waits for jobs',
     async run(t) {
       const owner = await t.owner()

@@ -12,7 +12,7 @@ import { lua } from '../lua.generated.ts'
 import { StorePart } from '../server/server.ts'
 
 /** Sidekiq keeps the state of an iteration for 30 days. */
-const ITERATION_SECONDS = 2_592_000
+export const ITERATION_SECONDS = 2_592_000
 /** The jobs that one pipeline asks about. */
 const CHUNK = 1000
 

@@ -3,7 +3,7 @@
 -- KEYS  1 is the cancellations, 2 is their newest version; then comes the iteration of each job.
 -- ARGV  are ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations, seconds for which
 --       an iteration is kept, the jobs.
--- include: arguments
+-- include: arguments cancel
 
 local cancelled, newest = KEYS[1], KEYS[2]
 expect('zset', 'string')
@@ -20,14 +20,6 @@ if excess >= 0 then redis.call('ZREMRANGEBYRANK', cancelled, 0, excess) end
 
 local keptSeconds = number()
 for i = 3, #KEYS do
-  local jid, iteration = text(), KEYS[i]
-  local version = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
-  if version <= 0 then
-    version = math.max(now, tonumber(redis.call('GET', newest) or 0) + 1)
-    redis.call('SET', newest, whole(version))
-    redis.call('ZADD', cancelled, whole(version), jid)
-  end
-  redis.call('HSETNX', iteration, 'cancelled', whole(math.floor(version / 1000)))
-  if redis.call('TTL', iteration) < 0 then redis.call('EXPIRE', iteration, keptSeconds) end
+  cancel(cancelled, newest, KEYS[i], text(), keptSeconds)
 end
 return 1

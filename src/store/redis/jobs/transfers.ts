@@ -6,16 +6,17 @@ import {
   type Move,
   type PageName,
   type PageOutcome,
-  type PushItem,
   type SetName,
   TRANSFER_PAGE,
   TRANSFER_PAGES_KEPT,
+  type TransferItem,
   type TransferPage,
   type TransferSource,
   type TransferStore,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { type Server, StorePart } from '../server/server.ts'
+import { ITERATION_SECONDS } from './cancellations.ts'
 import { scoreOf } from './job-sets.ts'
 import type { PriorityQueues } from './priority-queues.ts'
 
@@ -50,16 +51,23 @@ export class Transfers extends StorePart implements TransferStore {
     return this.#pageOf(await this.server.runForBytes(lua.transferHeld, this.#held, []))
   }
 
-  async put({ transfer, number }: PageName, items: readonly PushItem[], now: number): Promise<PageOutcome> {
-    const { transfers, unique } = this.keys
-    const outcome = await this.server.runCall(lua.transferPut, now, [unique, transfers], items, (call) => {
-      call.add(`${transfer}:${number}`, TRANSFER_PAGES_KEPT, items.length)
-      for (const item of items) {
-        call.add(item.unique?.jid ?? '')
-        call.claims(item)
-        call.item(item, item.effects)
-      }
-    })
+  async put({ transfer, number }: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome> {
+    const { transfers, unique, cancelled, cancellationVersion, iteration } = this.keys
+    const outcome = await this.server.runCall(
+      lua.transferPut,
+      now,
+      [unique, transfers, cancelled, cancellationVersion],
+      items,
+      (call) => {
+        call.add(`${transfer}:${number}`, TRANSFER_PAGES_KEPT, ITERATION_SECONDS, items.length)
+        for (const item of items) {
+          const { cancelled: jid } = item
+          call.add(jid === undefined ? 0 : call.key(iteration(jid)), jid ?? item.unique?.jid ?? '')
+          call.claims(item)
+          call.item(item, item.effects)
+        }
+      },
+    )
     this.#moved(items)
     return outcome as PageOutcome
   }

@@ -13,6 +13,7 @@ import {
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
+import { cancel } from '../queues/cancellations.ts'
 import { JobSets } from '../queues/job-sets.ts'
 import { queueAt } from '../queues/queues.ts'
 import { acquireUnique } from '../queues/unique.ts'
@@ -43,7 +44,8 @@ export class SqliteTransferStore extends SqliteArea implements TransferStore {
         const { jid = '', claims = [] } = item.unique ?? {}
         for (const claim of claims) acquireUnique(db, { ...item, unique: { jid, claims: [claim] } }, now)
       }
-      const plain = items.map(({ unique: _, ...item }) => item)
+      for (const { cancelled } of items) if (cancelled !== undefined) cancel(db, cancelled, now)
+      const plain = items.map(({ unique: _, cancelled: __, ...item }) => item)
       pushAll(db, plain, now)
       const outcome = items.length > 0 ? 'stored' : 'void'
       db.run(sql.transfer.remember, transfer, number, outcome)

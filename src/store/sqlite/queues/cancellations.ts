@@ -20,12 +20,7 @@ export class SqliteCancellationStore extends SqliteArea implements CancellationS
   readonly request: CancellationStore['request'] = (jids, now) =>
     this.file.write((db) => {
       db.run(sql.cancellation.deleteOld, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
-      for (const jid of [jids].flat()) {
-        if (versionOf(db, jid) > 0) continue
-        const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
-        db.run(sql.cancellation.set, jid, version)
-        if (version % PRUNE_EVERY === 0) db.run(sql.cancellation.prune, MAX_CANCELLATIONS)
-      }
+      for (const jid of [jids].flat()) cancel(db, jid, now)
     }, ANSWER_SECONDS)
 
   readonly withdraw: CancellationStore['withdraw'] = (jid) =>
@@ -48,6 +43,14 @@ export class SqliteCancellationStore extends SqliteArea implements CancellationS
       const newest = last ?? db.first<{ version: number }>(sql.cancellation.newest)
       return { version: newest?.version ?? 0, jids: rows.map(({ jid }) => jid) }
     })
+}
+
+/** Cancels a job, unless it is cancelled. */
+export function cancel(db: Database, jid: string, now: number): void {
+  if (versionOf(db, jid) > 0) return
+  const { version } = db.first<{ version: number }>(sql.cancellation.next, now) as { version: number }
+  db.run(sql.cancellation.set, jid, version)
+  if (version % PRUNE_EVERY === 0) db.run(sql.cancellation.prune, MAX_CANCELLATIONS)
 }
 
 /** Removes the cancellation of a job that has ended, in the step that settles the job. */
