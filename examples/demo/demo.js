@@ -80,12 +80,14 @@ async function run(options, screen, signal) {
     else if (missing) screen.plainImport(missing)
 
     const rules = options.file === undefined ? { categories: CATEGORIES } : {}
-    const job = columns ? defineImportProduct(hq, catalogue, columns, rules) : defineImportRow(hq, catalogue)
     // A store given by --url may hold jobs of others, so the demo uses a queue of its own there.
     const queue = options.url === undefined ? 'demo' : `demo-${randomBytes(4).toString('hex')}`
+    const job = columns
+      ? defineImportProduct(hq, queue, catalogue, columns, rules)
+      : defineImportRow(hq, queue, catalogue)
     await hq.worker({ concurrency: CONCURRENCY, queues: [queue] }).start()
 
-    const { task, status, broken } = await importFile(hq, job, options.file ?? folder.products, queue, screen, signal)
+    const { task, status, broken } = await importFile(hq, job, options.file ?? folder.products, screen, signal)
     const outcome = await outcomeOf(task, status, columns)
     screen.outcome(outcome)
     if (outcome.rejected > 0) await task.report(folder.report)
@@ -136,11 +138,11 @@ async function makeWorkbook(screen, path, rows) {
  * Imports a file and shows the progress. Rows before a place where the file is broken are imported, too; then `broken`
  * is the error.
  */
-async function importFile(hq, job, file, queue, screen, signal) {
+async function importFile(hq, job, file, screen, signal) {
   let broken
   let importing = Promise.resolve()
   const task = await new Promise((resolve, reject) => {
-    importing = hq.tasks.import(job, file, { queue, window: 4 * CONCURRENCY, onStart: resolve }).catch((thrown) => {
+    importing = hq.tasks.import(job, file, { window: 4 * CONCURRENCY, onStart: resolve }).catch((thrown) => {
       broken = thrown
       reject(thrown)
     })

@@ -6,8 +6,8 @@ import { readProduct, refuse, refuseBrokenFormulas } from './product.js'
 const RETRIES = { retry: 2, retryIn: () => 1 }
 
 /** Cleans and checks a row, and adds it to the catalogue as a product. */
-export function defineImportProduct(hq, catalogue, columns, rules) {
-  return hq.job('ImportProduct', RETRIES, async (ctx, row) => {
+export function defineImportProduct(hq, queue, catalogue, columns, rules) {
+  return hq.job('ImportProduct', { ...RETRIES, queue }, async (ctx, row) => {
     const product = readProduct(row, columns, rules)
     const owner = catalogue.add(product, ctx.jid)
     if (owner.jid === ctx.jid) return
@@ -18,8 +18,8 @@ export function defineImportProduct(hq, catalogue, columns, rules) {
 }
 
 /** Keeps each row of any other file as it is; refuses blank rows and broken formulas. */
-export function defineImportRow(hq, catalogue) {
-  return hq.job('ImportRow', RETRIES, async (ctx, row) => {
+export function defineImportRow(hq, queue, catalogue) {
+  return hq.job('ImportRow', { ...RETRIES, queue }, async (ctx, row) => {
     if (Object.values(row).every((value) => String(value).trim() === '')) refuse('blank_row', undefined, 'only spaces')
     refuseBrokenFormulas(row, Object.keys(row))
     catalogue.addRow(row, ctx.jid)

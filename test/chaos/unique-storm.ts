@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Highkiq, type Payload } from 'highkiq'
 import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
+import { LeaderLock } from '#dist/worker/background-service.js'
 import { chance } from '../conformance/chance.js'
 import { FORMS } from './unique-forms.js'
 
@@ -33,7 +34,9 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
   const { store } = hq
   const outcome: UniqueOutcome = { wrong: [], left: 0, removed: 0, ran: 0 }
   const report = (thrown: unknown) => void outcome.wrong.push(String(thrown))
-  const check = new OrphanedLocks({ store, now: Date.now, report }, { goneMs: 0, walkingPart: 1e9 })
+  // A killed worker may still hold the lock of the maintenance, so the checks of this process have their own.
+  const lock = new LeaderLock(() => store, 'checks', { seconds: 60 })
+  const check = new OrphanedLocks({ store, now: Date.now, report }, { goneMs: 0, walkingPart: 1e9, lock })
   const crew = new Set<ChildProcess>()
   /** By key: the jids that pushes of a job with a duration answered. */
   const holders = new Map<string, Set<string>>()
