@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { Highkiq } from 'highkiq'
 import { describe, expect } from 'vitest'
+import { openStore } from '#dist/store/open.js'
 import { recorder, until } from '../engine/bench.ts'
 import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer, type ServerOptions, startServer } from '../redis/server.ts'
@@ -148,6 +149,21 @@ describe('on SQLite', () => {
       text: expect.stringContaining(`batch ${bid} has made no progress`),
     })
     expect(lock).toMatchObject({ text: expect.stringContaining(jid), advice: expect.stringContaining('locks release') })
+  })
+
+  test('jobs that an interrupted move holds are found', async ({ folder }) => {
+    const url = `sqlite:${folder.at('moved.db')}`
+    await push(url)
+    const store = openStore(url)
+    const texts = await store.jobs.peek('default', 0, 1)
+    await store.transfers.hold('T', '["id","sqlite:new.db"]', { queue: 'default', offset: 0, texts })
+    await store.close()
+    const [moves] = (await diagnose(url)).found.filter(({ check }) => check === 'moves')
+    expect(moves).toMatchObject({
+      severity: 'warning',
+      text: expect.stringMatching(/^highkiq move has taken 1 job for sqlite:new\.db/),
+      advice: expect.stringMatching(/highkiq move --from .*moved\.db --to sqlite:new\.db/),
+    })
   })
 
   test('a file that does not exist, and a file that is no database, are errors of the store', async ({ folder }) => {
