@@ -32,7 +32,7 @@ export interface PeriodicOptions {
   first?: 'now' | 'awaited' | 'later'
   /** Whether the service goes on while the worker is quiet; default false. */
   runsWhenQuiet?: boolean
-  /** A lock that the service releases when it ends. */
+  /** A lock that is released when the service has ended, and all others with this lock. */
   lock?: LeaderLock
 }
 
@@ -63,7 +63,8 @@ export abstract class Periodic implements BackgroundService {
   protected failed(_thrown: unknown): void {}
 
   async start(): Promise<void> {
-    const { first = 'now' } = this.#options
+    const { first = 'now', lock } = this.#options
+    lock?.join()
     if (first === 'now') this.runWithin(0)
     if (first === 'awaited') await this.runNow()
     this.#loop = this.#repeat()
@@ -120,7 +121,7 @@ export abstract class Periodic implements BackgroundService {
       const running = this.runNow()
       if (!this.#options.fixedRate) await running
     }
-    await this.#options.lock?.release().catch((thrown) => this.#report(thrown, { during: 'releasing a leader lock' }))
+    await this.#options.lock?.leave().catch((thrown) => this.#report(thrown, { during: 'releasing a leader lock' }))
   }
 
   async #waitForNext(): Promise<void> {
@@ -166,6 +167,8 @@ export class LeaderLock {
   readonly #name: string
   readonly #options: LeaderLockOptions
   readonly #holder = randomBytes(8).toString('hex')
+  /** The number of running services that share the lock. */
+  #members = 0
   #isHeld = false
   /** When the store is asked again, on the monotonic clock. */
   #askAt = 0
@@ -191,9 +194,15 @@ export class LeaderLock {
     return this.#isHeld
   }
 
-  /** Releases the lock if this process holds it, so that others need not wait until it runs out. */
-  async release(): Promise<void> {
-    if (!this.#isHeld) return
+  /** Registers a service that uses the lock. */
+  join(): void {
+    this.#members++
+  }
+
+  /** Removes a service. The last one releases the lock, so that other processes need not wait until it runs out. */
+  async leave(): Promise<void> {
+    this.#members--
+    if (this.#members > 0 || !this.#isHeld) return
     this.#askAt = 0
     this.#isHeld = false
     await this.#store().workers.releaseLock(this.#name, this.#holder)

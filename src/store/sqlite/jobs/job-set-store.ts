@@ -32,7 +32,7 @@ export class SqliteJobSetStore extends SqliteArea implements JobSetStore {
 }
 
 /** One write unpacks about this many finished jobs, so that it does not block others for long. */
-const UNPACKED_AT_ONCE = 5000
+export const UNPACKED_AT_ONCE = 5000
 
 /** Reads a set. Finished jobs that nobody has read yet are unpacked first. */
 export async function readSet<T>(file: StoreFile, set: SetName, work: (db: Database) => T): Promise<T> {

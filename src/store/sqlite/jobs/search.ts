@@ -7,7 +7,7 @@ import { SqliteArea } from '../file/store-file.ts'
 import { HIGHEST, JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
-import { readSet } from './job-set-store.ts'
+import { readSet, UNPACKED_AT_ONCE } from './job-set-store.ts'
 import { applyEach, move } from './moves.ts'
 
 /** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
@@ -115,7 +115,7 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     this.file.write((db) => {
       const wanted = needles.length === 0 || isWithoutEffects(db) ? [] : needles
       const isKept = ({ text }: Entry) => wanted.some((needle) => text.includes(needle))
-      db.get(JobSets).unpack(set)
+      if (!db.get(JobSets).unpack(set, UNPACKED_AT_ONCE)) return { removed: 0, kept: [], done: false }
       const id = db.get(JobSets).idOf(set)
       const sizes = db.all<Sized>(sql.set.lengthsUp, id, MAX_COMPARED)
       const lowest = db.get(JobSets).page(set, { limit: howManyFit(sizes) })
