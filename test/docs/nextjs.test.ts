@@ -21,7 +21,8 @@ function install(packages: string): void {
   for (const name of ['typescript', '@types/node']) symlinkSync(join(root, 'node_modules', name), join(packages, name))
 }
 
-const { NODE_ENV: _, VITEST: __, HIGHKIQ_URL: ___, FORCE_COLOR: ____, ...outside } = process.env
+// In CI the first build of Next warns that it has no cache.
+const { NODE_ENV: _, VITEST: __, HIGHKIQ_URL: ___, FORCE_COLOR: ____, CI: _____, ...outside } = process.env
 const env = { ...outside, NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', WORKER: '1', JOBS_TOKEN: TOKEN }
 const NEXT = 'node_modules/next/dist/bin/next'
 
