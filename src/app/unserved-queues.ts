@@ -7,8 +7,8 @@ import type { Worker } from '../worker/lifecycle/worker.ts'
 import type { QueueOption } from '../worker/queue-order.ts'
 
 /**
- * Returns what to do about unserved queues, in the words of the program that loads the app; undefined: another process says
- * it. `own` are the queues of the worker.
+ * Returns what to do about unserved queues, in the words of the program that loads the app; undefined: no
+ * warning. `own` are the queues of the worker.
  */
 export type UnservedAdvice = (unserved: readonly string[], own: readonly QueueOption[]) => string | undefined
 

@@ -25,7 +25,7 @@ const PAGE_LENGTH = 1_000_000
 const READ = 1000
 const STORE_ID = 'store-id'
 
-/** What the source still has, by why it has it. */
+/** The jobs left in the source, by reason. */
 export interface Left {
   /** Jobs that are with a worker. */
   running: number
@@ -157,7 +157,7 @@ export class StoreMover {
     for (let offset = 0; !this.#isEnding; ) {
       const read = await this.#source.jobs.peek(queue, offset, TRANSFER_PAGE)
       if (read.length === 0) return
-      const some = read.slice(0, howMany(read))
+      const some = read.slice(0, pageLength(read))
       const texts = some.filter((text) => {
         const reason = reasonOf(readPayload(text))
         if (reason) left[reason]++
@@ -175,7 +175,7 @@ export class StoreMover {
   async #moveSet(set: SetName, left: Left): Promise<void> {
     for (let after: Entry | undefined; !this.#isEnding; ) {
       const read = await this.#source.jobSets.page(set, { ...(after ? { after } : {}), limit: TRANSFER_PAGE })
-      const some = read.slice(0, howMany(read.map(({ text }) => text)))
+      const some = read.slice(0, pageLength(read.map(({ text }) => text)))
       after = some.at(-1)
       if (!after) return
       const entries = some.filter(({ text }) => {
@@ -242,8 +242,8 @@ async function setsOf(store: Store): Promise<SetName[]> {
   return [...(await limitedSets(store)), 'retry', 'schedule', 'dead', 'finished']
 }
 
-/** Returns how many of the texts are one page, at least one. */
-function howMany(texts: readonly string[]): number {
+/** Returns the number of texts that make one page, at least one. */
+function pageLength(texts: readonly string[]): number {
   let length = 0
   const end = texts.findIndex((text, i) => {
     length += text.length

@@ -6,8 +6,8 @@
  * 3. `endPage` (source): the page is dropped, and with it the locks and the cancellations of its jobs.
  *
  * A crash, or a lost answer, after step 1 or step 2 leaves the page in the source. The next caller of `hold` gets this page
- * instead of new jobs, and goes on with step 2, which tells whether the target has it. Several callers may do this at the
- * same time, and one that was frozen may go on later: a step that was done changes nothing.
+ * instead of new jobs, and continues with step 2, whose answer says whether the target has it. Several callers may do this
+ * at the same time, and one that was frozen may continue later: a repeated step changes nothing.
  *
  * To undo a page is to put it without jobs. If the target has stored it before, the page is dropped as in step 3. If not, the
  * target never stores it, and step 3 moves its jobs back to where they were.
@@ -25,8 +25,8 @@ import type {
   TransferPage,
 } from '../store/contract.ts'
 
-/** What belongs to a job of a page, beside its text. */
-interface Belongings {
+/** A job of a page with its locks, its iteration and its cancellation. */
+interface JobState {
   to: Destination
   jid: string
   locks: JobLock[]
@@ -34,17 +34,15 @@ interface Belongings {
   isCancelled: boolean
 }
 
-/** Returns how many jobs moved; 0: the page was undone in the meantime. */
+/** Returns how many jobs moved; 0: the page was undone, or another caller has moved it. */
 export async function movePage(source: Store, target: Store, page: TransferPage, now: number): Promise<number> {
-  const jobs = await belongingsOf(source, page)
+  const jobs = await statesOf(source, page)
   const outcome = await target.transfers.put(page, await itemsOf(source, jobs, now), now)
   if (outcome === 'void') {
     await source.transfers.endPage(page, backFrom(page), now)
     return 0
   }
-  const effects = jobs.flatMap((job) => departureOf(job, now))
-  await source.transfers.endPage(page, effects.length > 0 ? [{ to: null, effects }] : [], now)
-  return jobs.length
+  return (await endPage(source, page, jobs, now)) ? jobs.length : 0
 }
 
 /**
@@ -53,15 +51,19 @@ export async function movePage(source: Store, target: Store, page: TransferPage,
  */
 export async function undoPage(source: Store, target: Store | null, page: TransferPage, now: number): Promise<number> {
   if (target && (await target.transfers.put(page, [], now)) === 'stored') {
-    const jobs = await belongingsOf(source, page)
-    const effects = jobs.flatMap((job) => departureOf(job, now))
-    await source.transfers.endPage(page, effects.length > 0 ? [{ to: null, effects }] : [], now)
+    await endPage(source, page, await statesOf(source, page), now)
     return 0
   }
   return (await source.transfers.endPage(page, backFrom(page), now)) ? page.jobs.length : 0
 }
 
-async function belongingsOf(source: Store, { jobs }: TransferPage): Promise<Belongings[]> {
+/** Drops a page that the target has. Returns false if another caller was faster. */
+function endPage(source: Store, page: TransferPage, jobs: readonly JobState[], now: number): Promise<boolean> {
+  const effects = jobs.flatMap((job) => departureOf(job, now))
+  return source.transfers.endPage(page, effects.length > 0 ? [{ to: null, effects }] : [], now)
+}
+
+async function statesOf(source: Store, { jobs }: TransferPage): Promise<JobState[]> {
   const payloads = jobs.map(({ text }) => readPayload(text))
   const jids = payloads.map((payload) => (typeof payload?.jid === 'string' ? payload.jid : ''))
   const known = jids.filter((jid) => jid !== '')
@@ -77,7 +79,7 @@ async function belongingsOf(source: Store, { jobs }: TransferPage): Promise<Belo
 }
 
 /** Returns what the target stores: at the back of queues, because the jobs come in the order in which they are fetched. */
-async function itemsOf(source: Store, jobs: readonly Belongings[], now: number): Promise<TransferItem[]> {
+async function itemsOf(source: Store, jobs: readonly JobState[], now: number): Promise<TransferItem[]> {
   const keys = jobs.flatMap(({ locks }) => locks.map(({ key }) => key))
   const found = keys.length > 0 ? await source.unique.find(keys, now) : []
   const held = new Map(found.flatMap((lock) => (lock ? [[lock.key, lock] as const] : [])))
@@ -107,7 +109,7 @@ function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
 }
 
 /** Returns what changes in the source when a job has left it. */
-function departureOf({ jid, locks, iteration, isCancelled }: Belongings, at: number): Effect[] {
+function departureOf({ jid, locks, iteration, isCancelled }: JobState, at: number): Effect[] {
   return [
     ...locks.map(({ key }) => ({ kind: 'release-unique', key, holder: jid }) as const),
     ...(iteration ? [{ kind: 'iteration', jid, state: null } as const] : []),

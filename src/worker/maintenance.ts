@@ -12,7 +12,7 @@ const LONGEST_PAUSE_MS = 3_600_000
 export abstract class Maintenance extends Periodic {
   readonly #lock: LeaderLock
 
-  /** With `lock`, the maintenance of this worker has one leader lock together. */
+  /** All maintenance of a worker shares `lock`. */
   constructor(app: { store: Store; report: Report }, { lock = maintenanceLock(app), ...options }: PeriodicOptions) {
     super(app.report, { ...options, lock })
     this.#lock = lock
@@ -28,8 +28,8 @@ export abstract class Maintenance extends Periodic {
 }
 
 /**
- * Returns the leader lock of one worker's maintenance. If its holder dies, another worker has it after one lease and a half. It
- * is one lock for all services, so that a short one costs an idle worker no more calls.
+ * Returns the leader lock of one worker's maintenance. If its holder dies, another worker has it after one lease and a half.
+ * Its services share one lock, so that a short lease costs an idle worker no further calls.
  */
 export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK_SECONDS): LeaderLock {
   const seconds = Math.min(leaseSeconds, LOCK_SECONDS)

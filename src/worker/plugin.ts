@@ -41,7 +41,7 @@ export type Outcome =
   | { kind: 'killed' }
   /** The job was moved by hand from a job set to its queue. */
   | { kind: 'added-to-queue' }
-  /** The job was changed while it waited, and goes on waiting; `due` is its score if it is scheduled. */
+  /** The job was changed while it waited, and keeps waiting; `due` is its score if it is scheduled. */
   | { kind: 'changed'; due?: number }
   /** The job was cancelled. `begun` is true if it was running. */
   | { kind: 'cancelled'; begun: boolean }

@@ -72,7 +72,13 @@ test('a move refuses wrong stores, and says what is right', { timeout: 60_000 },
   expect(unreachable).toMatchObject({ code: 1, stderr: expect.stringContaining('localhost:1') })
   expect(unreachable.stderr).not.toContain('trying again')
   const nowhere = await folder.run(['move', '--from', 'sqlite:old.db'])
-  expect(nowhere).toMatchObject({ code: 2, stderr: 'highkiq: --to must be the URL of the store that gets the jobs\n' })
+  expect(nowhere).toMatchObject({
+    code: 2,
+    stderr: 'highkiq: --to is missing: give the URL of the new store, such as --to redis://localhost:6379\n',
+  })
   const both = await folder.run([...ARGS, '--undo', '--once'])
-  expect(both).toMatchObject({ code: 2, stderr: 'highkiq: --undo goes without --once and --dry-run\n' })
+  expect(both).toMatchObject({
+    code: 2,
+    stderr: "highkiq: --undo can't be combined with --once or --dry-run: give it alone\n",
+  })
 })

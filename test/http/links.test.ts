@@ -213,8 +213,8 @@ test('a link over HTTP ends when the request says, and so do the links of its li
     ['soon', 'the parameter expires must be seconds or a duration from now, such as 30d, or a time in ISO 8601'],
     ['2026-99-01', 'the parameter expires must be'],
     ['', 'the parameter expires must be'],
-    ['2001-01-01', 'the link: expires must be a time to come'],
-    ['0', 'the link: expires must be a time to come (got 0)'],
+    ['2001-01-01', 'the link: expires must be in the future'],
+    ['0', 'the link: expires must be in the future (got 0)'],
   ] as const) {
     for (const path of [`${t.path}/link?`, '/api/v1/tasks/link?meta.user=7&']) {
       const { status, body } = await t.call('GET', `${path}expires=${expires}`, { headers })
@@ -251,8 +251,8 @@ test('task.link says what it needs, and refuses wrong options and unknown tasks'
     [{ rights: 'write' }, "task.link: rights must be one of 'change', 'read' (got \"write\")"],
     [{ expire: 5 }, 'task.link: there is no option expire'],
     [{ expires: 'soon' }, 'soon'],
-    [{ expires: -5 }, 'task.link: expires must be a time to come (got -5)'],
-    [{ expires: new Date(0) }, 'task.link: expires must be a time to come (got 1970-01-01T00:00:00.000Z)'],
+    [{ expires: -5 }, 'task.link: expires must be in the future (got -5)'],
+    [{ expires: new Date(0) }, 'task.link: expires must be in the future (got 1970-01-01T00:00:00.000Z)'],
   ] as const) {
     const refused = knowing.get(t.id).link(options as never)
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining(words) })

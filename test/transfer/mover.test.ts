@@ -165,8 +165,9 @@ function suite(from: StoreFactory, to: StoreFactory) {
     const [{ store: source, url }, { store: target }] = [await open(from), await open(to)]
     const texts = await fill(source)
     const other = openStore(url)
-    await Promise.all([moveAll(source, target), moveAll(other, target)])
+    const movers = await Promise.all([moveAll(source, target), moveAll(other, target)])
     await other.close()
+    expect(movers.reduce((moved, mover) => moved + mover.moved, 0)).toBe(texts.length)
     expect(await textsOf(source)).toEqual([])
     expect(await textsOf(target)).toEqual(texts)
   })

@@ -60,8 +60,9 @@ async function move(options: MoveOptions): Promise<void> {
   const { from, to, undo, dryRun } = options
   checkLogVariables()
   if (to === undefined && !undo && !dryRun)
-    throw new CliError('--to must be the URL of the store that gets the jobs', 2)
-  if (undo && (dryRun || options.once)) throw new CliError('--undo goes without --once and --dry-run', 2)
+    throw new CliError('--to is missing: give the URL of the new store, such as --to redis://localhost:6379', 2)
+  if (undo && (dryRun || options.once))
+    throw new CliError("--undo can't be combined with --once or --dry-run: give it alone", 2)
   const source = new Highkiq({ url: from })
   const target = to === undefined ? null : new Highkiq({ url: to })
   const { signal, release } = onInterrupt()
@@ -108,7 +109,7 @@ async function moveAll(
       if (once || empty === 2) break
     } catch (thrown) {
       // A store that was never reached may be named wrongly.
-      if (!isAway(thrown) || once || !reached) throw thrown
+      if (!isUnavailable(thrown) || once || !reached) throw thrown
       // A step may be done although its answer is lost, so the mover looks for the page first.
       begun = false
       io().stderr.write(`highkiq: ${(thrown as Error).message}; trying again\n`)
@@ -118,7 +119,7 @@ async function moveAll(
   return { moved: mover.moved, left }
 }
 
-function isAway(thrown: unknown): boolean {
+function isUnavailable(thrown: unknown): boolean {
   return thrown instanceof HighkiqError && ['STORE_UNREACHABLE', 'STORE_TIMEOUT'].includes(thrown.code)
 }
 

@@ -54,7 +54,7 @@ async function findingsOf(hq: Highkiq, options: AppOptions): Promise<Finding[]> 
     findings.push(...((await hq.store.diagnose?.()) ?? []))
     for (const result of await storeResults(hq)) findings.unshift({ check: 'store', ...result })
   } catch (thrown) {
-    const advice = 'Mend this first: the other checks need the store'
+    const advice = 'Fix this first: the other checks need the store'
     return [{ check: 'store', severity: 'error', text: messageOf(thrown), advice }, ...findings]
   }
   const view = await viewOf(hq, options)

@@ -42,7 +42,7 @@ export const locks: Check = async ({ hq, options }) => {
   )
   const found = each(lost, ({ key, holder }) => ({
     severity: 'warning',
-    text: `job ${holder} has the lock ${key}, but is nowhere: pushes of the same unique job are refused`,
+    text: `job ${holder} has the lock ${key}, but is in no queue or set: pushes of the same unique job are refused`,
     advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${key} ${holder}${sameApp(options)}`,
   }))
   return found.length > 0

@@ -225,7 +225,7 @@ function stateAfter(change: MemberChange): MemberState | null {
   return change === 'waiting' || change === 'retrying' || change === 'dead' ? change : null
 }
 
-/** Returns where the waiting job of a batch goes now; undefined: it goes on waiting. */
+/** Returns where the waiting job of a batch goes now; undefined: it keeps waiting. */
 function fateOf({ onChildFailure }: ParentJob, { pending, dead, failed }: BatchState): 'queue' | 'dead' | undefined {
   if (pending === 0 && dead + failed === 0) return 'queue'
   if (onChildFailure === 'ignore') return pending === 0 ? 'queue' : undefined

@@ -143,7 +143,7 @@ function isRecord({ kind }: Effect): boolean {
 /** How a member of a batch goes on, or how it has ended. */
 export type MemberChange =
   | 'waiting'
-  /** It goes on waiting, in another place. This counts as progress of the batch, and changes nothing else. */
+  /** It keeps waiting, in another place. This counts as progress of the batch, and changes nothing else. */
   | 'moved'
   /** Its attempt failed, and it runs again. Each further failure is progress of the batch, too. */
   | 'retrying'

@@ -37,7 +37,7 @@ export function eviction(info: Info, url: string): Result {
   if (policy === SAFE_POLICY) return { severity: 'ok', text: `the maxmemory-policy is ${SAFE_POLICY}` }
   return {
     severity: 'error',
-    text: `${url} has the maxmemory-policy ${policy}: once its memory is used up it throws jobs away instead of refusing more`,
+    text: `${url} has the maxmemory-policy ${policy}: once its memory is used up it evicts jobs instead of refusing pushes`,
     advice: `Set it with CONFIG SET maxmemory-policy ${SAFE_POLICY}, and in redis.conf`,
   }
 }

@@ -111,7 +111,7 @@ local function die(batch)
   end
 end
 
--- Returns where the waiting job of a batch goes now; nil: it goes on waiting.
+-- Returns where the waiting job of a batch goes now; nil: it keeps waiting.
 local function fateOf(policy, batch)
   if batch.pending == 0 and batch.dead + batch.failed == 0 then return 'queue' end
   if policy == 'ignore' then return batch.pending == 0 and 'queue' end

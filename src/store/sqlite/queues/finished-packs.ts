@@ -1,6 +1,6 @@
 /**
- * Finished jobs that nobody has read yet: those of one step are one row, a pack. Most are deleted unread, and a row for each would
- * cost more than the rest of its end. Whoever reads the set unpacks them, so all of its rows are older than all packs.
+ * Unread finished jobs: those of one step are one row, a pack. Most are deleted unread, and a row for each would cost more
+ * than all else that its end writes. Reading the set unpacks them, so all of its rows are older than all packs.
  */
 
 import type { Entry } from '../../contract.ts'
@@ -43,7 +43,7 @@ export class FinishedPacks extends Tables {
     return (this.db.first(sql.finishedPack.count) as { jobs: number }).jobs
   }
 
-  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns how many were there twice. */
+  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns the number of duplicates. */
   unpack(set: number, most: number): number {
     let jobs = 0
     let added = 0
