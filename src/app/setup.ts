@@ -18,7 +18,7 @@ import { adviceInCode, type UnservedAdvice } from './unserved-queues.ts'
 export class Setup {
   readonly options: HighkiqOptions
   readonly custom: Record<string, unknown> = {}
-  /** What a starting worker says about queues that no process serves. */
+  /** The warning of a starting worker about queues that no process serves. */
   unservedAdvice: UnservedAdvice = adviceInCode
   #store: Store | undefined
   #refusal: string | undefined

@@ -41,7 +41,7 @@ interface Part {
   members: Map<string, Member>
 }
 
-/** What one walk looks for, by batch. */
+/** The jobs that one walk looks for, by batch. */
 type Parts = Map<string, Part>
 
 export class BatchMaintenance extends Maintenance {

@@ -7,7 +7,7 @@ interface Suggestion {
   description: string
 }
 
-/** What can stand behind one command. */
+/** The words that can follow one command. */
 interface Completions {
   /** The command and those around it, each behind a space: ` task list`; '' for `highkiq` itself. */
   path: string

@@ -114,7 +114,7 @@ async function endOf(
 type Resolved<Method extends (...args: never[]) => Promise<unknown>> =
   ReturnType<Method> extends Promise<infer Value> ? Value : never
 
-/** What the time of an entry in a set means. */
+/** The meaning of an entry's time, by set. */
 const TIMES: Partial<Record<JobState, string>> = {
   scheduled: 'is due',
   retry: 'is due again',

@@ -1,14 +1,14 @@
-/** What a check of `highkiq doctor` is. */
+/** The types of a check of `highkiq doctor`. */
 
 import type { Highkiq, Process, QueueSummary } from '../../index.ts'
 import type { Finding } from '../../store/contract.ts'
 import type { AppOptions } from '../open-app.ts'
 
-/** What several checks need, read once. */
+/** Data of the store that several checks need, read once. */
 export interface View {
   hq: Highkiq
   processes: readonly Process[]
-  /** Those whose leases and heartbeats go on. */
+  /** Processes whose leases and heartbeats continue. */
   live: readonly Process[]
   /** The owners whose leases go on. */
   owners: ReadonlySet<string>
