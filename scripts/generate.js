@@ -143,7 +143,7 @@ Highkiq throws \`HighkiqError\`s. A push that could not be stored throws a \`Pus
 | \`details\` | further data of some errors |
 | \`status\` | the HTTP status that fits |
 
-The codes of rows that failed are in [tasks.md](tasks.md#why-a-row-is-error).
+The codes of rows that failed are in [rows.md](rows.md#why-a-row-is-error).
 
 This page is generated from \`src/job/error-codes.ts\`.
 
