@@ -11,3 +11,8 @@ test('a job is retried as often as its page says, then its death is reported', (
     'attempt 1\nattempt 2\nattempt 3\nSync will not run again: Error: 503 from the shop\nJOB_FAILED\n',
   )
 })
+
+test('new code gives a default to jobs of the old code, also under their old name', () => {
+  const printed = new Example('docs/upgrades.md', ['change.ts']).run('change.ts')
+  expect(printed).toBe('picture 7, 1200 wide\npicture 8, 800 wide\n')
+})
