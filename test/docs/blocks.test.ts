@@ -3,12 +3,23 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { Project } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The tests of these pages compile them, with the framework. */
 const OF_FRAMEWORKS = ['docs/nestjs.md', 'docs/nextjs.md']
+
+/** Languages of files that start Highkiq: units, Dockerfiles, Compose and Kubernetes; a Procfile has no name for its own. */
+const OF_SUPERVISORS = ['ini', 'dockerfile', 'yaml', '']
+
+/** The command of a line without its comment. A supervisor's file has a path to it, perhaps as a list of strings. */
+function commandIn(text: string, language: string): string {
+  const line = text.replace(/ #.*/, '')
+  if (language === 'sh') return line
+  return /[^\s="]*\/highkiq .*/.exec(line.replaceAll(/[",[\]]+ ?/g, ' ').replaceAll(/ +/g, ' '))?.[0] ?? ''
+}
 
 interface Block {
   page: string
@@ -65,14 +76,16 @@ test('every highkiq command in the docs exists and knows its options', async () 
     register?.(program)
   }
   const lines = pages.flatMap((page) =>
-    blocksOf(page, 'sh').flatMap(({ line, code }) =>
-      code.split('\n').map((text, i) => ({ place: `${page}:${line + i}`, text: text.replace(/ #.*/, '') })),
+    ['sh', ...OF_SUPERVISORS].flatMap((language) =>
+      blocksOf(page, language).flatMap(({ line, code }) =>
+        code.split('\n').map((text, i) => ({ place: `${page}:${line + i}`, text: commandIn(text, language) })),
+      ),
     ),
   )
   const wrong: string[] = []
   let count = 0
   for (const { place, text } of lines) {
-    const call = /^(?:\w+=\S+ )*(?:npx )?highkiq ([a-z].*)/.exec(text)?.[1]
+    const call = /^(?:\w+=\S+ )*(?:npx |\S*\/)?highkiq ([a-z].*)/.exec(text)?.[1]
     if (call === undefined) continue
     count++
     let command: Command = program
@@ -85,6 +98,12 @@ test('every highkiq command in the docs exists and knows its options', async () 
       if (/^--?[a-z]/i.test(word) && !options.includes(flag)) wrong.push(`${place}: ${command.name()} has no ${flag}`)
     }
   }
-  expect(count).toBeGreaterThan(8)
+  expect(count).toBeGreaterThan(80)
   expect(wrong).toEqual([])
+})
+
+test('every YAML block of the docs can be read', () => {
+  const blocks = pages.flatMap((page) => blocksOf(page, 'yaml'))
+  expect(blocks.length).toBeGreaterThan(3)
+  for (const { page, line, code } of blocks) expect(parse(code), `${page}:${line}`).toBeInstanceOf(Object)
 })
