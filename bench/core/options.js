@@ -14,7 +14,7 @@ const OPTIONS = {
   against: { type: 'string', value: 'FILE', help: 'the results that --check compares with, instead of latest.json' },
   json: { type: 'boolean', help: 'prints the results as JSON' },
   deep: { type: 'boolean', help: 'also 10,000,000 queued jobs: needs some 6 GB of memory and minutes' },
-  report: { type: 'boolean', help: 'measures nothing; writes docs/benchmarks.md again from bench/results/latest.json' },
+  report: { type: 'boolean', help: 'measures nothing; writes its two pages in docs/ again from bench/results/latest.json' },
   list: { type: 'boolean', help: 'lists peers and workloads' },
   help: { type: 'boolean', help: 'shows this' },
 }
@@ -52,7 +52,7 @@ export function helpText() {
     'npm run bench -- [OPTIONS]',
     '',
     'Measures Highkiq and its peers side by side, in interleaved rounds. Without options it measures everything and writes',
-    'bench/results/latest.json, docs/benchmarks.md and its plots. Progress goes to stderr.',
+    'bench/results/latest.json, docs/benchmarks.md, docs/benchmark-figures.md and the plots. Progress goes to stderr.',
     '',
     ...rows.map(([flag, help]) => `  ${flag.padEnd(width)}  ${help}`),
   ].join('\n')

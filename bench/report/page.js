@@ -1,4 +1,4 @@
-// Writes docs/benchmarks.md and its plots from the results of a whole run.
+// Writes docs/benchmarks.md with its plots, and docs/benchmark-figures.md, from the results of a whole run.
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { FIGURES, figureOf } from '../core/figures.js'
 import { ratiosOf } from '../core/ratios.js'
@@ -28,32 +28,39 @@ const GLANCE = [
 export function writePage(results, groups, peers) {
   mkdirSync(IMAGES, { recursive: true })
   for (const name of readdirSync(IMAGES)) rmSync(new URL(name, IMAGES))
-  const { page, images } = renderPage(results, groups, peers)
+  const { page, figures, images } = renderPages(results, groups, peers)
   for (const [name, content] of Object.entries(images)) writeFileSync(new URL(name, IMAGES), content)
   writeFileSync(new URL('benchmarks.md', DOCS), page)
-  return ['docs/benchmarks.md', ...Object.keys(images).map((name) => `docs/images/benchmarks/${name}`)]
+  writeFileSync(new URL('benchmark-figures.md', DOCS), figures)
+  return ['docs/benchmarks.md', 'docs/benchmark-figures.md', ...Object.keys(images).map((name) => `docs/images/benchmarks/${name}`)]
 }
 
-/** @returns {{ page: string, images: Record<string, string> }} the Markdown, and an SVG by file name */
-export function renderPage(results, groups, allPeers) {
+/** @returns {{ page: string, figures: string, images: Record<string, string> }} two pages of Markdown, and an SVG by file name */
+export function renderPages(results, groups, allPeers) {
   const peers = allPeers.filter(({ name }) => name in results.versions)
   const colourOf = coloursOf(peers)
   const images = {}
-  const sections = groups.flatMap((group) => {
+  const sections = []
+  const tables = []
+  for (const group of groups) {
     const measured = group.workloads.filter(({ name }) => results.cells[name])
-    if (measured.length === 0) return []
+    if (measured.length === 0) continue
     const plots = plotsOf(group, measured, results, peers, colourOf)
     for (const { file, content } of plots) images[file] = content
-    return [
+    sections.push(
       `## ${group.title}`,
       group.text,
       ...plots.flatMap(({ file, title, data }) => [`![${title}](images/benchmarks/${file})`, ...(data ? [data] : [])]),
+    )
+    tables.push(
+      `## ${group.title}`,
+      group.text,
       ...measured.flatMap((workload) => [`### ${workload.title}`, tableOf(results.cells[workload.name], peers)]),
-    ]
-  })
+    )
+  }
   const page = [
     '# Benchmarks',
-    'This page shows Highkiq beside other queues and beside raw commands. Raw commands store, fetch and remove jobs in a loop, without retries or statistics. `npm run bench` measures it all and writes this page.',
+    'This page shows Highkiq beside other queues and beside raw commands. Raw commands store, fetch and remove jobs in a loop, without retries or statistics. `npm run bench` measures it all and writes this page, and [all figures](benchmark-figures.md).',
     ...conditions(results),
     '## At a glance',
     'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold. Raw commands take no part in that.',
@@ -70,7 +77,12 @@ export function renderPage(results, groups, allPeers) {
     'The first run installs the other queues into `bench/peers`. [CONTRIBUTING.md](../CONTRIBUTING.md#how-to-add-) says how to add a peer or a workload.',
     '```sh\nnpm run bench                      # everything\nnpm run bench -- --quick --json    # the ratios, in 4 minutes\nnpm run bench -- --only process --peers highkiq-redis,bullmq\n```',
   ].join('\n\n')
-  return { page: `${page}\n`, images }
+  const figures = [
+    '# All figures of the benchmarks',
+    'These are the figures behind [the benchmarks](benchmarks.md), which say how and on which machine they were measured. A cell is the median of the rounds. Brackets hold the lowest and the highest round.',
+    ...tables,
+  ].join('\n\n')
+  return { page: `${page}\n`, figures: `${figures}\n`, images }
 }
 
 function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {

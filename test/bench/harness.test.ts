@@ -11,7 +11,7 @@ import { compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/co
 import { loadGroups, loadPeers } from '../../bench/core/registry.js'
 import { planOf } from '../../bench/core/run.js'
 import { halfSpread, median, quantile, summarize } from '../../bench/core/statistics.js'
-import { renderPage } from '../../bench/report/page.js'
+import { renderPages } from '../../bench/report/page.js'
 import { ticksOf } from '../../bench/report/svg.js'
 
 const known = { peers: ['highkiq-redis', 'bullmq'], groups: ['process'], workloads: ['process.noop', 'process.cpu'] }
@@ -204,8 +204,10 @@ describe('report', () => {
 
   test('shows medians with their rounds, ratios, what peers do better, and what is left out', async () => {
     const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
-    const { page } = renderPage(results, groups, peers)
-    expect(page).toContain('| Highkiq on Redis | 125,000 (120,000–130,000) | 5 | 3 | 90 | 200 |')
+    const { page, figures } = renderPages(results, groups, peers)
+    const row = '| Highkiq on Redis | 125,000 (120,000–130,000) | 5 | 3 | 90 | 200 |'
+    expect(figures).toContain(row)
+    expect(page).not.toContain(row)
     expect(page).toContain('| `process.noop.redis/bullmq` | 7.5 | 7–8 |')
     expect(page).toContain('| `process.noop` | memory, MB | BullMQ | 60 | 90 |')
     expect(page).not.toContain('| `process.noop` | jobs/s |')
@@ -216,7 +218,7 @@ describe('report', () => {
     const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
     const trial = 'Do not quote these figures.'
     const pageOf = (rounds: number, load: number) =>
-      renderPage({ ...results, rounds, machine: { ...results.machine, load } }, groups, peers).page
+      renderPages({ ...results, rounds, machine: { ...results.machine, load } }, groups, peers).page
     expect(pageOf(2, 0.1)).toContain(trial)
     expect(pageOf(3, 5)).toContain(trial)
     expect(pageOf(3, 0.1)).not.toContain(trial)
@@ -224,7 +226,7 @@ describe('report', () => {
 
   test('draws bars and lines without scripts, readable on light and dark pages', async () => {
     const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
-    const { page, images } = renderPage(results, groups, peers)
+    const { page, images } = renderPages(results, groups, peers)
     expect(Object.keys(images)).toEqual(['process.svg', 'concurrency-rate.svg'])
     for (const [name, image] of Object.entries(images)) {
       expect(page).toContain(`](images/benchmarks/${name})`)
