@@ -53,7 +53,7 @@ interface Event {
 }
 
 test("Sentry's SDK sends each failed attempt with its job, and no arguments and no business failures", () => {
-  const example = new Example('docs/observability.md', ['sentry.ts', 'app.ts'], ['@sentry'])
+  const example = new Example('docs/logging.md', ['sentry.ts', 'app.ts'], ['@sentry'])
   writeFileSync(join(example.folder, 'main.ts'), PROGRAM)
   const printed = example.run('main.ts')
   expect(printed).not.toContain('iban-42')
@@ -74,4 +74,13 @@ test("Sentry's SDK sends each failed attempt with its job, and no arguments and 
     { tags, contexts: { job: { jid, attempt: 2 } } },
   ])
   expect(events).toHaveLength(4)
+})
+
+test("a line that a job logs has the app's fields and the job, and no secret", () => {
+  const printed = new Example('docs/logging.md', ['logged.ts'], ['pino']).run('logged.ts')
+  const lines = printed.trim().split('\n').map((line) => JSON.parse(line))
+  expect(lines.find(({ msg }) => msg === 'charging')).toMatchObject({
+    ...{ service: 'shop', class: 'Charge', queue: 'default', jid: expect.any(String) },
+    ...{ order: 7, iban: '[Redacted]' },
+  })
 })
