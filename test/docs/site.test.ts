@@ -4,8 +4,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, test } from 'vitest'
-import { searchOptions } from '../../site/search.js'
-import { groups } from '../../site/sidebar.js'
+import { indexOptions, searchOptions } from '../../site/search.js'
+import { chineseGroups, groups } from '../../site/sidebar.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const dist = join(root, 'site/dist')
@@ -23,6 +23,25 @@ test('the sidebar has each page of docs once', () => {
   const names = readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [name.slice(0, -3)] : []))
   const links = groups.flatMap(({ items }) => items.map(({ link }) => link.slice(1) || 'index'))
   expect(links.toSorted()).toEqual([...names, 'api/'].toSorted())
+})
+
+test('the Chinese sidebar has each translated page', () => {
+  const names = readdirSync(join(root, 'docs/zh')).map((name) => `/zh/${name.replace(/(index)?\.md$/, '')}`)
+  const links = chineseGroups.flatMap(({ items }) => items.map(({ link }) => link))
+  expect(links.filter((link) => link.startsWith('/zh/')).toSorted()).toEqual(names.toSorted())
+})
+
+test('each page shows the version, the changes and a switch to the other language', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  for (const [page, other] of [
+    ['start.html', '/zh/'],
+    ['zh/start.html', '/'],
+  ] as const) {
+    const html = readFileSync(join(dist, page), 'utf8')
+    expect(html).toContain(`v${version}`)
+    expect(html).toContain('/CHANGELOG.md"')
+    expect(html).toContain(`href="${other}"`)
+  }
 })
 
 test('every link of the site leads to a page and an anchor that exist', () => {
@@ -53,22 +72,44 @@ test.each([
   ['serverless', 'deployment'],
   ['idempotent', 'good-jobs'],
   ['memory grows', 'troubleshooting'],
+  ['memory', 'troubleshooting'],
+  ['my job does not start', 'troubleshooting'],
+  ['cancel', 'queues'],
+  ['webhooks', 'events'],
+  ['rate limit', 'limits'],
+  ['throttle', 'limits'],
+  ['rollback', 'upgrades'],
+  ['zero downtime', 'upgrades'],
+  ['CSRF', 'secure'],
+  ['scale', 'scaling'],
+  ['logger', 'logging'],
+  ['bulk insert', 'rows-per-job'],
+  ['Jest', 'testing'],
 ])('a search for %s finds the page %s', async (words, page) => {
-  const name = readdirSync(join(dist, 'assets/chunks')).find((file) => file.startsWith('@localSearchIndexroot'))
+  expect(await found(words, 'root')).toContain(page)
+})
+
+test.each([
+  ['幂等', 'zh/good-jobs'],
+  ['死信', 'zh/retries'],
+])('a search for %s in Chinese finds the page %s', async (words, page) => {
+  expect(await found(words, 'zh')).toContain(page)
+})
+
+/** The three pages that the search of the site shows first. */
+async function found(words: string, locale: string): Promise<string[]> {
+  const name = readdirSync(join(dist, 'assets/chunks')).find((file) => file.startsWith(`@localSearchIndex${locale}`))
   const { default: json } = await import(join(dist, 'assets/chunks', name ?? ''))
   const MiniSearch = createRequire(join(root, 'site/'))('minisearch')
   const index: Index = MiniSearch.loadJSON(json, {
     fields: ['title', 'titles', 'text'],
     storeFields: ['title', 'titles'],
+    ...indexOptions,
   })
-  const found = index.search(words, {
-    fuzzy: 0.2,
-    prefix: true,
-    boost: { title: 4, text: 2, titles: 1 },
-    ...searchOptions,
-  })
-  expect(found.slice(0, 3).map(({ id }) => id.replace(/^\/|(\.html)?(#.*)?$/g, ''))).toContain(page)
-})
+  const options = { fuzzy: 0.2, prefix: true, boost: { title: 4, text: 2, titles: 1 }, ...searchOptions }
+  const ids = index.search(words, options).map(({ id }) => id.replace(/^\/|(\.html)?(#.*)?$/g, ''))
+  return [...new Set(ids)].slice(0, 3)
+}
 
 function isFile(path: string): boolean {
   return !path.endsWith('/') && existsSync(join(dist, path))
