@@ -11,7 +11,7 @@ test("the page's example does what it says", () => {
   expect(new Example('docs/ordered.md', ['replicate.ts']).run('replicate.ts')).toBe('7: 1, 2\n')
 })
 
-test.each(['ordered', 'guide'])('every command of ordered queues is named in docs/%s.md', (name) => {
+test.each(['ordered', 'cli'])('every command of ordered queues is named in docs/%s.md', (name) => {
   const text = readFileSync(fileURLToPath(new URL(`../../docs/${name}.md`, import.meta.url)), 'utf8')
   const rows = (text.match(/^\| `highkiq ordered .*$/gm) ?? []).join('\n')
   const program = new Command()
