@@ -1,0 +1,9 @@
+import type { Program } from '../programs/program.ts'
+
+/** Checks the unit that a page shows. */
+export const systemd: Program = {
+  name: 'systemd',
+  executables: ['systemd-analyze'],
+  package: 'systemd',
+  reasonAgainst: () => undefined,
+}
