@@ -37,8 +37,8 @@ function partsOf(text) {
   let code
   for (const [i, line] of text.split('\n').entries()) {
     if (/^\s*```/.test(line)) {
-      if (code) code = undefined
-      else parts.push((code = { line: i + 1, kind: `the code ${line.trim()}` }))
+      code = code ? undefined : { line: i + 1, kind: `the code ${line.trim()}` }
+      if (code) parts.push(code)
     } else if (code) code.kind += `\n${line}`
     else if (line.trim() !== '') parts.push({ line: i + 1, kind: kindOf(line) })
   }

@@ -14,7 +14,10 @@ const OPTIONS = {
   against: { type: 'string', value: 'FILE', help: 'the results that --check compares with, instead of latest.json' },
   json: { type: 'boolean', help: 'prints the results as JSON' },
   deep: { type: 'boolean', help: 'also 10,000,000 queued jobs: needs some 6 GB of memory and minutes' },
-  report: { type: 'boolean', help: 'measures nothing; writes its two pages in docs/ again from bench/results/latest.json' },
+  report: {
+    type: 'boolean',
+    help: 'measures nothing; writes its two pages in docs/ again from bench/results/latest.json',
+  },
   list: { type: 'boolean', help: 'lists peers and workloads' },
   help: { type: 'boolean', help: 'shows this' },
 }

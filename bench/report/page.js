@@ -32,7 +32,11 @@ export function writePage(results, groups, peers) {
   for (const [name, content] of Object.entries(images)) writeFileSync(new URL(name, IMAGES), content)
   writeFileSync(new URL('benchmarks.md', DOCS), page)
   writeFileSync(new URL('benchmark-figures.md', DOCS), figures)
-  return ['docs/benchmarks.md', 'docs/benchmark-figures.md', ...Object.keys(images).map((name) => `docs/images/benchmarks/${name}`)]
+  return [
+    'docs/benchmarks.md',
+    'docs/benchmark-figures.md',
+    ...Object.keys(images).map((name) => `docs/images/benchmarks/${name}`),
+  ]
 }
 
 /** @returns {{ page: string, figures: string, images: Record<string, string> }} two pages of Markdown, and an SVG by file name */

@@ -78,7 +78,10 @@ test("Sentry's SDK sends each failed attempt with its job, and no arguments and 
 
 test("a line that a job logs has the app's fields and the job, and no secret", () => {
   const printed = new Example('docs/logging.md', ['logged.ts'], ['pino']).run('logged.ts')
-  const lines = printed.trim().split('\n').map((line) => JSON.parse(line))
+  const lines = printed
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
   expect(lines.find(({ msg }) => msg === 'charging')).toMatchObject({
     ...{ service: 'shop', class: 'Charge', queue: 'default', jid: expect.any(String) },
     ...{ order: 7, iban: '[Redacted]' },

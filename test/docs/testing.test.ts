@@ -17,6 +17,9 @@ test('the test that the page shows for Jest passes, and fails when the job is no
   const { status, stderr } = runs()
   expect(stderr).toContain('Tests:       1 passed, 1 total')
   expect(status).toBe(0)
-  appendFileSync(join(example.folder, 'mails.test.ts'), "test('another', () => expect(WelcomeMail.jobs).toHaveLength(1))\n")
+  appendFileSync(
+    join(example.folder, 'mails.test.ts'),
+    "test('another', () => expect(WelcomeMail.jobs).toHaveLength(1))\n",
+  )
   expect(runs().stderr).toContain('Tests:       1 failed, 1 passed, 2 total')
 })
