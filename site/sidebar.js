@@ -105,5 +105,5 @@ export const chineseGroups = [
       { text: '重试与错误', link: '/zh/retries' },
     ],
   },
-  { text: '更多（英文）', items: groups.flatMap(({ items: [first] }) => first).slice(1) },
+  { text: '更多（英文）', items: groups.slice(1).flatMap(({ items }) => items.slice(0, 1)) },
 ]
