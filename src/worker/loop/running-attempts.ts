@@ -1,9 +1,10 @@
 /** The attempts that have a slot of a capsule, by ticket. */
 
+import { RenewedMap } from '../../job/renewed-map.ts'
 import type { Attempt } from '../run/attempt.ts'
 
 export class RunningAttempts {
-  readonly #byTicket = new Map<string, Attempt>()
+  readonly #byTicket = new RenewedMap<string, Attempt>()
   #whenEmpty: (() => void)[] = []
 
   get size(): number {

@@ -3,6 +3,7 @@
  * server decide; the difference to them shows the jobs of lost answers (reconciler.ts).
  */
 
+import { RenewedMap } from '../../../job/renewed-map.ts'
 import type { FetchedJob } from '../../contract.ts'
 import type { StopSignal } from '../server/blocking-connections.ts'
 
@@ -60,7 +61,7 @@ export class Owner {
   readonly name: string
   /** The queues of which it may hold jobs. */
   readonly queues: Set<string>
-  readonly jobs = new Map<string, HeldJob>()
+  readonly jobs = new RenewedMap<string, HeldJob>()
   /** By queue, the tickets of settled arrivals that the server need not remember any more. */
   readonly settledArrivals = new Map<string, number[]>()
   /** Fetched jobs that this process did not know, because an answer was lost or nobody waited: they are handed out next. */
