@@ -40,6 +40,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/redis': { rest: 'full' },
     'test/sqlite': { rest: 'full', fast: ['cancellations', 'metrics', 'migration', 'ordered-fence'] },
     'test/tasks': { rest: 'fast', full: ['import'] },
+    'test/starter': { rest: 'full', fast: ['create'] },
     'test/testing': { rest: 'fast' },
     'test/types': { rest: 'full' },
     'test/transfer': { rest: 'full' },

@@ -13,6 +13,7 @@ import * as edit from './commands/edit.ts'
 import * as enqueue from './commands/enqueue.ts'
 import * as events from './commands/events.ts'
 import * as imports from './commands/import.ts'
+import * as init from './commands/init.ts'
 import * as job from './commands/job.ts'
 import * as jobSets from './commands/job-sets.ts'
 import * as limits from './commands/limits.ts'
@@ -28,7 +29,15 @@ import * as web from './commands/web.ts'
 import * as work from './commands/work.ts'
 
 const GROUPS = {
-  'Run and push:': [work.register, enqueue.register, imports.register, web.register, demo.register, bench.register],
+  'Run and push:': [
+    work.register,
+    enqueue.register,
+    imports.register,
+    web.register,
+    init.register,
+    demo.register,
+    bench.register,
+  ],
   'Show:': [
     stats.register,
     queues.register,

@@ -11,6 +11,7 @@ const VERSION_FLAGS = ['-V', '--version']
 const HELP = `
 Examples:
   highkiq demo                                                   try it with generated data
+  highkiq init                                                   add jobs and a worker to this project
   highkiq work -r jobs.ts                                        run jobs; reads config/sidekiq.yml, too
   highkiq enqueue HardJob bob 5                                  push one job
   highkiq import products.csv --job ImportProduct -r jobs.ts     run a job for each row, with a progress bar

@@ -1,0 +1,201 @@
+// The files of a new project, and how they come into its folder. `npm create highkiq` and `highkiq init` share them.
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+
+const textOf = (path) => readFileSync(new URL(path, import.meta.url), 'utf8')
+
+/** The version of this package, which is that of Highkiq. */
+export const { version } = JSON.parse(textOf('./package.json'))
+
+/** Each store with the URL that a new project uses on the developer's machine. */
+export const STORES = { sqlite: 'sqlite:highkiq.db', redis: 'redis://localhost:6379/0' }
+
+/** Package managers: how to run a program of a package, and how a Dockerfile installs packages from the lock file. */
+const MANAGERS = {
+  npm: { exec: 'npx', lockfile: 'package-lock.json', dockerInstall: 'npm ci --omit=dev' },
+  pnpm: {
+    exec: 'pnpm exec',
+    lockfile: 'pnpm-lock.yaml',
+    dockerInstall: 'npm install -g pnpm && pnpm install --prod --frozen-lockfile',
+  },
+  yarn: { exec: 'yarn run', lockfile: 'yarn.lock', dockerInstall: 'yarn install --production --frozen-lockfile' },
+  bun: { exec: 'bunx', lockfile: 'bun.lock', dockerInstall: 'npm install -g bun && bun install --production' },
+}
+
+/** Files by their names in `template`: npm packs no file whose name is `.gitignore`. */
+const FILES = {
+  'jobs.ts': 'jobs.ts',
+  'web.ts': 'web.ts',
+  'jobs.test.ts': 'jobs.test.ts',
+  'tsconfig.json': 'tsconfig.json',
+  'README.md': 'README.md',
+  Dockerfile: 'Dockerfile',
+  'compose.yaml': 'compose.yaml',
+  dockerignore: '.dockerignore',
+  gitignore: '.gitignore',
+  env: '.env',
+}
+
+const SCRIPTS = {
+  web: 'node --import tsx web.ts',
+  worker: 'highkiq work -r jobs.ts',
+  test: 'vitest run',
+  typecheck: 'tsc',
+}
+const DEV_DEPENDENCIES = { '@types/node': '^20.19.43', typescript: '^7.0.2', vitest: '~4.1' }
+
+function dependenciesFor(store) {
+  return { highkiq: `^${version}`, ...(store === 'sqlite' ? { libsql: '^0.5.29' } : {}), tsx: '^4.23.15' }
+}
+
+/** A request that can't be met. Its message says what to do. */
+export class StarterError extends Error {}
+
+/** Returns the package manager that `npm_config_user_agent` names. Yarn 2 and newer, and unknown ones, count as npm. */
+export function managerOf(userAgent = '') {
+  const [, name, major] = /^(\w+)\/(\d+)/.exec(userAgent) ?? []
+  return Object.hasOwn(MANAGERS, name ?? '') && !(name === 'yarn' && Number(major) > 1) ? name : 'npm'
+}
+
+/** @throws StarterError when the folder holds anything but a repository without files */
+export function checkEmpty(folder, shown) {
+  if (!existsSync(folder)) return
+  if (!statSync(folder).isDirectory()) throw new StarterError(`${shown} is a file: choose another name for the folder`)
+  const names = readdirSync(folder).filter((name) => name !== '.git')
+  if (names.length === 0) return
+  const some = names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ')
+  throw new StarterError(
+    `the folder ${shown} is not empty (it has ${some}): choose another one, or run "npx highkiq init" in it, which adds only what is missing`,
+  )
+}
+
+/**
+ * Writes a new project into a folder, which it creates.
+ * @returns the names of the files; @throws StarterError when the folder is not empty
+ */
+export function writeProject(folder, { store, manager, shown = folder }) {
+  checkEmpty(folder, shown)
+  mkdirSync(folder, { recursive: true })
+  const dependencies = dependenciesFor(store)
+  const name = packageName(basename(folder), { ...dependencies, ...DEV_DEPENDENCIES })
+  const about = { name, private: true, type: 'module', engines: { node: '>=20.19' }, scripts: SCRIPTS }
+  const packageJson = `${JSON.stringify({ ...about, dependencies, devDependencies: DEV_DEPENDENCIES }, null, 2)}\n`
+  const files = { 'package.json': packageJson, ...filesFor({ name, store, manager }) }
+  for (const [file, text] of Object.entries(files)) {
+    if (!writeNew(join(folder, file), text)) {
+      throw new StarterError(`${join(shown, file)} appeared meanwhile: is another program writing into this folder?`)
+    }
+  }
+  return Object.keys(files)
+}
+
+/**
+ * Adds what is missing to an existing project: files, and scripts of package.json. It overwrites nothing.
+ * @returns `written`, `kept`: names of files; `scripts`: names of those that were added; `otherScripts`: those that run
+ * something else, with ours; `missing` and `missingDev`: packages to install; `leavesSecret`: whether `.env` was left
+ * out, because git would commit it
+ * @throws StarterError without a readable package.json
+ */
+export function addToProject(folder, { store, manager }) {
+  const { path, before, about } = readPackage(folder)
+  const scripts = about.scripts ?? {}
+  const [added, others] = [{}, {}]
+  for (const [name, script] of Object.entries(SCRIPTS)) {
+    if (scripts[name] === undefined) added[name] = script
+    else if (scripts[name] !== script) others[name] = script
+  }
+  const [written, kept] = [[], []]
+  let leavesSecret = false
+  for (const [file, text] of Object.entries(filesFor({ name: about.name ?? basename(folder), store, manager }))) {
+    if (existsSync(join(folder, file))) kept.push(file)
+    else if (file === '.env' && !ignoresEnv(folder)) leavesSecret = true
+    else (writeNew(join(folder, file), text) ? written : kept).push(file)
+  }
+  if (Object.keys(added).length > 0) replace(path, before, { ...about, scripts: { ...scripts, ...added } })
+  const has = { ...about.dependencies, ...about.devDependencies }
+  return {
+    ...{ written, kept, leavesSecret, scripts: added, otherScripts: others },
+    missing: Object.keys(dependenciesFor(store)).filter((name) => about.dependencies?.[name] === undefined),
+    missingDev: Object.keys(DEV_DEPENDENCIES).filter((name) => has[name] === undefined),
+  }
+}
+
+/** Returns the texts of the files by name. */
+function filesFor({ name, store, manager }) {
+  const { exec, lockfile, dockerInstall } = MANAGERS[manager]
+  const values = { name, manager, exec, lockfile, dockerInstall, url: STORES[store], token: newToken() }
+  return Object.fromEntries(
+    Object.entries(FILES).map(([from, file]) => {
+      const text = forStore(textOf(`./template/${from}`), store)
+      return [file, text.replace(/\{\{(\w+)\}\}/g, (_, key) => values[key])]
+    }),
+  )
+}
+
+const newToken = () => randomBytes(24).toString('hex')
+
+/** Removes the lines of the other store: those of one store end with its name, as in `volumes: [jobs:/data] #redis`. */
+function forStore(text, store) {
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      const [, content, only] = /^(.*) #(sqlite|redis)$/.exec(line) ?? [undefined, line, store]
+      return only === store ? [content] : []
+    })
+    .join('\n')
+}
+
+/** Writes a file that does not exist yet. @returns false when there is one, which stays as it is */
+function writeNew(path, text) {
+  try {
+    // Only the owner may read a secret.
+    writeFileSync(path, text, { flag: 'wx', mode: basename(path) === '.env' ? 0o600 : 0o666 })
+    return true
+  } catch (thrown) {
+    if (thrown.code === 'EEXIST') return false
+    throw thrown
+  }
+}
+
+/** Replaces a package.json in one step, with the indentation that it has. */
+function replace(path, before, about) {
+  const indentation = /^[ \t]+/m.exec(before)?.[0] ?? '  '
+  const beside = `${path}.${process.pid}.new`
+  writeFileSync(beside, `${JSON.stringify(about, null, indentation)}${before.endsWith('\n') ? '\n' : ''}`)
+  renameSync(beside, path)
+}
+
+/** Reads the package.json of a folder: its path, its text and what it says. @throws StarterError */
+export function readPackage(folder) {
+  const path = join(folder, 'package.json')
+  if (!existsSync(path)) {
+    throw new StarterError(
+      'there is no package.json in this folder: run "npm init -y" first, or make a new project with "npm create highkiq shop"',
+    )
+  }
+  const before = readFileSync(path, 'utf8')
+  try {
+    const about = JSON.parse(before)
+    if (typeof about === 'object' && about !== null && !Array.isArray(about)) return { path, before, about }
+  } catch {
+    // The error below covers it.
+  }
+  throw new StarterError('package.json is not a JSON object: correct it first')
+}
+
+/** Returns whether git ignores the file `.env` of this folder, as far as its own .gitignore says. */
+function ignoresEnv(folder) {
+  const path = join(folder, '.gitignore')
+  return existsSync(path) && /^\/?\.env\*?\s*$/m.test(readFileSync(path, 'utf8'))
+}
+
+/** Makes a name for a package of the name of a folder. A package can't have the name of one that it needs. */
+function packageName(folder, packages) {
+  const name = folder
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
+    .slice(0, 200)
+  return name === '' || Object.hasOwn(packages, name) ? `${name || 'my'}-app` : name
+}

@@ -1,0 +1,82 @@
+/** `highkiq init` in existing projects. */
+
+import { existsSync, readFileSync } from 'node:fs'
+import { expect } from 'vitest'
+import { type Folder, test } from './command.ts'
+
+const read = (folder: Folder, file: string) => readFileSync(folder.at(file), 'utf8')
+const npm = { npm_config_user_agent: 'npm/11.0.0' }
+
+test('init adds files and scripts to a project, and names the packages to install', async ({ folder }) => {
+  folder.write({ 'package.json': '{\n\t"name": "shop",\n\t"version": "1.0.0"\n}\n' })
+  const { code, stdout, stderr } = await folder.run(['init'], npm)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toContain('Wrote jobs.ts, web.ts, ')
+  expect(stdout).toContain('package.json: added the script worker: highkiq work -r jobs.ts')
+  expect(stdout).toMatch(/npm add highkiq libsql tsx\n *npm add -D @types\/node typescript vitest\n *npm run worker/)
+  const text = read(folder, 'package.json')
+  expect(text).toMatch(/^\{\n\t"name": "shop",\n\t"version": "1.0.0",\n\t"scripts": \{\n\t\t"web"/)
+  expect(text.endsWith('}\n')).toBe(true)
+  expect(read(folder, '.env')).toMatch(/^HIGHKIQ_WEB_TOKEN=\w+$/m)
+
+  // The project that it has made runs.
+  const pushed = await folder.run(['enqueue', 'Welcome', '"ann"', '-r', 'jobs.ts'])
+  expect(pushed).toMatchObject({ code: 0 })
+
+  const files = ['package.json', 'jobs.ts', '.env'].map((file) => read(folder, file))
+  const again = await folder.run(['init'], npm)
+  expect(again.stdout).toMatch(/^Wrote no file\.\nKept jobs\.ts, .*: nothing is overwritten\.\n/)
+  expect(['package.json', 'jobs.ts', '.env'].map((file) => read(folder, file))).toEqual(files)
+})
+
+test('init overwrites nothing: files and scripts of the project stay, and it says which', async ({ folder }) => {
+  const about = {
+    name: 'shop',
+    scripts: { test: 'jest', worker: 'highkiq work -r jobs.ts' },
+    dependencies: { highkiq: '*', tsx: '*' },
+  }
+  const mine = {
+    'package.json': JSON.stringify(about),
+    'web.ts': 'mine',
+    'tsconfig.json': '{}',
+    '.gitignore': 'dist\n',
+  }
+  folder.write(mine)
+  const { code, stdout } = await folder.run(['init', '--store', 'redis'], { npm_config_user_agent: 'pnpm/10.0.0' })
+  expect(code).toBe(0)
+  expect(stdout).toContain('Kept web.ts, tsconfig.json, .gitignore: nothing is overwritten.')
+  expect(stdout).toContain('package.json: kept its script test; ours is: vitest run')
+  expect(stdout).not.toContain('script worker')
+  expect(stdout).toContain('"allowImportingTsExtensions": true')
+  expect(stdout).not.toContain('pnpm add highkiq')
+  expect(stdout).toContain('pnpm add -D @types/node typescript vitest')
+  expect(JSON.parse(read(folder, 'package.json'))).toEqual({
+    ...about,
+    scripts: { ...about.scripts, web: 'node --import tsx web.ts', typecheck: 'tsc' },
+  })
+  for (const file of ['web.ts', 'tsconfig.json', '.gitignore'] as const) expect(read(folder, file)).toBe(mine[file])
+  expect(read(folder, 'jobs.ts')).toContain('redis://localhost:6379/0')
+  // git would commit the secret.
+  expect(stdout).toContain('.env: not written, because .gitignore does not name it.')
+  expect(existsSync(folder.at('.env'))).toBe(false)
+  folder.write({ '.gitignore': 'dist\n.env\n' })
+  expect((await folder.run(['init', '--store', 'redis'], npm)).stdout).toMatch(/^Wrote \.env\.\n/)
+})
+
+test('init refuses what it can not use, and changes nothing', async ({ folder }) => {
+  const refused = async (...args: string[]) => {
+    const { code, stdout, stderr } = await folder.run(['init', ...args], npm)
+    expect([code, stdout]).toEqual([2, ''])
+    return stderr
+  }
+  expect(await refused()).toBe(
+    'highkiq: there is no package.json in this folder: run "npm init -y" first, or make a new project with "npm create highkiq shop"\n',
+  )
+  folder.write({ 'package.json': '{ "name": ' })
+  expect(await refused()).toBe('highkiq: package.json is not a JSON object: correct it first\n')
+  folder.write({ 'package.json': '{}' })
+  expect(await refused('--store', 'mysql')).toContain('Allowed choices are sqlite, redis.')
+  expect(await refused('--stor', 'redis')).toContain("unknown option '--stor'")
+  expect(existsSync(folder.at('jobs.ts'))).toBe(false)
+  expect(read(folder, 'package.json')).toBe('{}')
+})
