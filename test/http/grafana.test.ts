@@ -21,7 +21,7 @@ const { panels } = JSON.parse(readFileSync(file, 'utf8')) as { panels: Panel[] }
 
 /** The expressions as Prometheus gets them: with the values of Grafana's variables. */
 const expressions = panels.flatMap(({ targets }) =>
-  targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$class', 'job')),
+  targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m')),
 )
 
 /** Scrapes an app in which something has happened of everything that is measured. */
@@ -72,6 +72,12 @@ test('every panel of the Grafana dashboard shows metrics and labels that are ser
   const families = [...served.keys()].map((name) => name.replace(/_(bucket|sum|count)$/, ''))
   const unused = new Set(families.filter((name) => !shown.has(name)))
   expect([...unused].sort()).toEqual(['highkiq_info', 'highkiq_job_processed_total', 'highkiq_queue_paused'])
+})
+
+test('no metric has a label that Prometheus sets itself', async () => {
+  const labels = [...labelsIn(await scraped()).values()].flatMap((names) => [...names])
+  expect(labels).toContain('class')
+  for (const own of ['job', 'instance']) expect(labels).not.toContain(own)
 })
 
 test('the panels of the Grafana dashboard have names of their own, and do not overlap', () => {

@@ -132,7 +132,7 @@ test('the Prometheus text format escapes any name', async () => {
   const jobs = (all: typeof first) => {
     return ['processed', 'failed', 'seconds'].map((what) => series(all, `highkiq_job_${what}_total`))
   }
-  const counted = (...values: number[]) => values.map((value) => [{ labels: { job: HOSTILE }, value }])
+  const counted = (...values: number[]) => values.map((value) => [{ labels: { class: HOSTILE }, value }])
   expect(jobs(first)).toEqual(counted(10, 1, 2.5))
   // Counters only grow: a finished minute counts once, the current one not yet.
   await told(2, at + 60_000, 5)
@@ -163,7 +163,7 @@ test('histograms of run times by job and of waits by queue grow, and have limite
     return [upTo('0.02'), upTo('0.03'), upTo('335'), upTo('+Inf'), sum, count]
   }
   const first = await scrape()
-  expect(values(first, 'highkiq_job_run_seconds', { job: HOSTILE })).toEqual([2, 2, 2, 3, 1.5, 3])
+  expect(values(first, 'highkiq_job_run_seconds', { class: HOSTILE })).toEqual([2, 2, 2, 3, 1.5, 3])
   expect(values(first, 'highkiq_queue_wait_seconds', { queue: HOSTILE })).toEqual([0, 3, 3, 3, 0.25, 3])
   expect(first.get('highkiq_job_run_seconds')?.series).toHaveLength(100 * 28)
 
@@ -172,7 +172,7 @@ test('histograms of run times by job and of waits by queue grow, and have limite
   await record(3, at + 60_000, [HOSTILE, 'J100', 'J101'], queues)
   clock.ahead += 60
   const second = await scrape()
-  expect(values(second, 'highkiq_job_run_seconds', { job: HOSTILE })).toEqual([4, 4, 4, 6, 3, 6])
+  expect(values(second, 'highkiq_job_run_seconds', { class: HOSTILE })).toEqual([4, 4, 4, 6, 3, 6])
   expect(second.get('highkiq_job_run_seconds')?.series).toHaveLength(100 * 28)
   // Of 101 queues the last ones have one histogram together.
   const waits = second.get('highkiq_queue_wait_seconds')?.series ?? []

@@ -42,7 +42,7 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
       return { name, type: 'gauge', help, values: all.map(([queue, figures]) => [{ queue }, of(figures)]) }
     }
     const ofJobs = (name: string, help: string, of: 'processed' | 'failed' | 'seconds'): Metric => {
-      return { name, type: 'counter', help, values: [...jobs].map(([job, counts]) => [{ job }, counts[of]]) }
+      return { name, type: 'counter', help, values: [...jobs].map(([job, counts]) => [{ class: job }, counts[of]]) }
     }
     const all: Metric[] = [
       { ...one('highkiq_info', 'Version and store', 1), values: [[{ version: VERSION, store: hq.store.kind }, 1]] },
@@ -78,7 +78,7 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
       },
     ]
     const histograms = [
-      histogramOf('highkiq_job_run_seconds', 'Successful runs since the first scrape of this server', 'job', runs),
+      histogramOf('highkiq_job_run_seconds', 'Successful runs since the first scrape of this server', 'class', runs),
       histogramOf(
         'highkiq_queue_wait_seconds',
         'Waits in the queue before a start, since the first scrape',
