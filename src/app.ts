@@ -11,7 +11,7 @@ import { type Program, programOf } from './app/program.ts'
 import { Runtime } from './app/runtime.ts'
 import type { TitlePiece } from './app/title.ts'
 import { createBatch, createFlow, type OpenBatch, type PushedFlow } from './batches/create.ts'
-import type { BatchOptions, FlowJob } from './batches/options.ts'
+import type { BatchOptions, CheckedFlow, FlowJob } from './batches/options.ts'
 import type { BulkRequest, ClientChain, Pusher, Target } from './client/client.ts'
 import { Job } from './client/job.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
@@ -273,8 +273,8 @@ export class Highkiq extends Inspection {
    * @returns the jid of the job that runs last, and the batch of its children; null when client middleware stopped a job, and
    * nothing is stored. @throws INVALID_OPTION, INVALID_ARGS, PushError
    */
-  flow(job: FlowJob): Promise<PushedFlow | null> {
-    return createFlow(this.#app, job)
+  flow<Flow extends FlowJob>(flow: CheckedFlow<Flow>): Promise<PushedFlow | null> {
+    return createFlow(this.#app, flow as FlowJob)
   }
 
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */

@@ -34,20 +34,51 @@ export interface AnyJob {
   request(args: never): PushRequest
 }
 
-/** A job of a flow, and the jobs that run before it. */
+/** A job of a flow, and the jobs that run before it. For `readonly []` the compiler reads a list as a tuple, which `hq.flow` checks. */
 export interface FlowJob {
   /** A job, or what its `set(…)` returns. */
   job: AnyJob
   /** Its arguments; default: none. */
-  args?: readonly unknown[]
+  args?: readonly unknown[] | readonly []
   /** The jobs that must have succeeded before this one runs. */
-  children?: readonly FlowJob[]
+  children?: readonly FlowJob[] | readonly []
   /**
    * When a child is dead, or ended without success: `fail` (default) moves this job to the dead set; `ignore` runs it once all
    * children have ended; `wait` lets it wait until dead children were retried by hand and have succeeded.
    */
   onChildFailure?: ChildFailure
 }
+
+/**
+ * A flow whose jobs get arguments of their own types; else what it should be, so that the compiler names the difference.
+ * Lists that `map` makes have no known length, so only their elements are checked. A declared `FlowJob` is not checked.
+ */
+export type CheckedFlow<Flow> = Flow extends RightFlow<Flow> ? Flow : RightFlow<Flow>
+
+type RightFlow<Flow> = FlowJob extends Flow
+  ? unknown
+  : Flow extends { readonly job: { request(...all: infer All extends unknown[]): unknown } }
+    ? { readonly job: Flow['job']; readonly onChildFailure?: ChildFailure } & CheckedArgs<All[0], Flow> &
+        CheckedChildren<Flow> & { readonly [Name in Exclude<keyof Flow, keyof FlowJob>]?: never }
+    : unknown
+
+type CheckedArgs<Args, Flow> = [Args] extends [never]
+  ? unknown
+  : Args extends unknown[]
+    ? [] extends Args
+      ? { readonly args?: ArgsLike<Args, Flow> }
+      : { readonly args: ArgsLike<Args, Flow> }
+    : unknown
+
+type ArgsLike<Args extends unknown[], Flow> = Flow extends { readonly args: infer Given extends readonly unknown[] }
+  ? number extends Given['length']
+    ? readonly Args[number][]
+    : Readonly<Args>
+  : Readonly<Args>
+
+type CheckedChildren<Flow> = Flow extends { readonly children: infer Children extends readonly unknown[] }
+  ? { readonly children: { readonly [Index in keyof Children]: RightFlow<Children[Index]> } }
+  : unknown
 
 export const CALLBACKS = ['onSuccess', 'onComplete', 'onDeath'] as const
 

@@ -1,6 +1,6 @@
 /** The types of jobs, pushes, results and hooks. `versions.test.ts` compiles these functions, and nothing calls them. */
 
-import { type BatchOptions, Highkiq, type Jid, type Job, type JobOptions } from 'highkiq'
+import { type BatchOptions, type FlowJob, Highkiq, type Jid, type Job, type JobOptions } from 'highkiq'
 import { expectTypeOf } from 'vitest'
 
 const hq = new Highkiq()
@@ -65,6 +65,44 @@ export function callbacks(): void {
   const options: BatchOptions = { onSuccess: ByName, onComplete: Nothing }
   // @ts-expect-error: the job gets the bid, a string
   options.onDeath = hq.job('Count', async (_ctx, _count: number) => {})
+}
+
+export async function flows(names: string[], made: FlowJob[]): Promise<void> {
+  const Publish = hq.job('Publish', async () => {})
+  const Hello = hq.job('Hello', async (_ctx, name: string, tags: string[] = []) => [name, ...tags])
+  await hq.flow({ job: HardJob, args: ['bob', 5] })
+  await hq.flow({ job: Sum.set({ queue: 'low' }), args: [1, 2], onChildFailure: 'ignore' })
+  const first = { job: Sum, args: [1, 2] } as const
+  await hq.flow({
+    job: Publish,
+    children: [
+      { job: HardJob, args: ['bob', 5] },
+      { job: Hello, args: ['bob', ['a']] },
+    ],
+  })
+  await hq.flow({ job: Publish, children: [{ job: Publish, children: [{ job: Sum, args: [1, 2] }] }, first] })
+  await hq.flow({ job: Publish, children: names.map((name) => ({ job: Hello, args: [name] })) })
+  await hq.flow({ job: Publish, children: made })
+  await hq.flow({ job: Publish, children: [...names.map((name) => ({ job: Hello, args: [name] })), { job: Publish }] })
+  await hq.flow({ job: hq.jobNamed('Any'), args: ['bob', 5], children: [{ job: hq.jobNamed('Any') }] })
+  // @ts-expect-error: the second argument is a number
+  await hq.flow({ job: HardJob, args: ['bob', '5'] })
+  // @ts-expect-error: there are only two arguments
+  await hq.flow({ job: HardJob, args: ['bob', 5, 6] })
+  // @ts-expect-error: the job needs its arguments
+  await hq.flow({ job: HardJob })
+  // @ts-expect-error: the second argument of a child is a number
+  await hq.flow({ job: Publish, children: [{ job: Sum, args: [1, '2'] }] })
+  // @ts-expect-error: of a child of a child, too
+  await hq.flow({ job: Publish, children: [{ job: Publish, children: [{ job: Sum, args: [1] }] }] })
+  // @ts-expect-error: the elements of a list are numbers
+  await hq.flow({ job: Publish, children: names.map((name) => ({ job: Sum, args: [name, name] })) })
+  // @ts-expect-error: there is no such option
+  await hq.flow({ job: Publish, argz: [] })
+  // @ts-expect-error: a child has no such option, either
+  await hq.flow({ job: Publish, children: [{ job: Publish, argz: [] }] })
+  // @ts-expect-error: there is no such policy
+  await hq.flow({ job: Publish, onChildFailure: 'retry' })
 }
 
 /** What was thrown is not always an Error. */
