@@ -85,8 +85,9 @@ export interface Store {
    */
   open(): Promise<void>
   /**
-   * Examines the server or the file, also when `open` rejects; changes nothing. A store without this method is examined
-   * only from outside.
+   * Examines the server or the file, also when `open` rejects; changes nothing. A finding of the check `schema` means that
+   * `open` would migrate the store of an older version, so it is not opened to examine its jobs. A store without this
+   * method is examined only from outside.
    * @throws STORE_UNREACHABLE, STORE_UNUSABLE when it can't be examined at all
    */
   diagnose?(): Promise<Finding[]>

@@ -1,14 +1,18 @@
 /** `highkiq doctor` on real stores: what it finds, what it advises, and its exit code. */
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
 import { Highkiq } from 'highkiq'
 import { describe, expect } from 'vitest'
 import { openStore } from '#dist/store/open.js'
+import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { recorder, until } from '../engine/bench.ts'
+import { contents } from '../redis/census.ts'
 import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer, type ServerOptions, startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
+import { restoreVersion01 } from '../redis/version-01.ts'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
 
@@ -149,6 +153,39 @@ describe('on SQLite', () => {
       text: expect.stringContaining(`batch ${bid} has made no progress`),
     })
     expect(lock).toMatchObject({ text: expect.stringContaining(jid), advice: expect.stringContaining('locks release') })
+  })
+
+  test('a file of version 0.1 is named with what to do, and stays as it is', async ({ folder }) => {
+    folder.write({ 'old.db': gunzipSync(readFileSync(new URL('../sqlite/fixtures/0.1.db.gz', import.meta.url))) })
+    const { code, found, all } = await diagnose(`sqlite:${folder.at('old.db')}`)
+    expect(found).toEqual([
+      {
+        check: 'schema',
+        severity: 'warning',
+        text: expect.stringMatching(
+          /old\.db was written by Highkiq 0\.1 \(schema 12, this version needs \d+\), so its jobs/,
+        ),
+        advice: expect.stringContaining('copy the file'),
+      },
+    ])
+    expect(code).toBe(1)
+    expect(all.map(({ check }) => check)).toEqual(['file', 'schema', 'disk', 'log'])
+    const driver = await openDriver(folder.at('old.db'))
+    expect(driver.prepare('PRAGMA user_version').get()).toEqual({ user_version: 12 })
+    driver.close()
+  })
+
+  test('of more locks than are searched for, none is said to be sound that was not looked at', async ({ folder }) => {
+    const url = `sqlite:${folder.at('jobs.db')}`
+    const hq = new Highkiq({ url, logger: recorder() })
+    const Once = hq.job('Once', { unique: true }, (_ctx, _n: number) => {})
+    const locks = async () => (await diagnose(url)).all.filter(({ check }) => check === 'locks')
+    await Once.performBulk(Array.from({ length: 20 }, (_, n) => [n]))
+    expect(await locks()).toMatchObject([{ severity: 'ok', text: '20 held, none seems lost' }])
+    await Once.performAsync(20)
+    const text = '21 held, none of the 20 whose jobs were searched for seems lost'
+    expect(await locks()).toMatchObject([{ severity: 'ok', text }])
+    await hq.close()
   })
 
   test('jobs that an interrupted move holds are found', async ({ folder }) => {
@@ -296,6 +333,35 @@ onRedis('on Redis', () => {
       // The commands that were tried in order to learn the rights have changed nothing.
       expect(await redis.ask('KEYS', 'app:hk:doctor')).toEqual([])
     }))
+
+  test('a database of version 0.1 is named with what to do, and stays as it is', () =>
+    server(async (server) => {
+      const redis = await restoreVersion01(server.url())
+      const before = await contents(redis)
+      const { code, found } = await diagnose(server.url())
+      expect(found).toContainEqual({
+        check: 'schema',
+        severity: 'warning',
+        text: expect.stringContaining('has keys of Highkiq 0.1, so its jobs were not examined'),
+        advice: expect.stringContaining('Stop the processes of version 0.1'),
+      })
+      expect(found.map(({ check }) => check)).toEqual(['schema', 'persistence'])
+      expect(code).toBe(1)
+      expect(await contents(redis)).toEqual(before)
+    }))
+
+  test('a key that can not be read is an error of the store, and the other checks are shown', () =>
+    server(
+      async (redis) => {
+        await push(redis.url())
+        await redis.ask('SET', 'hk:leases', 'another program')
+        const { code, found, all } = await diagnose(redis.url())
+        expect(found).toMatchObject([{ check: 'store', severity: 'error', text: expect.stringContaining('hk:leases') }])
+        expect(code).toBe(2)
+        expect(all.map(({ check }) => check)).toContain('eviction')
+      },
+      { appendonly: true },
+    ))
 
   test('a replica, and jobs that other programs have left, are found', () =>
     server((master) =>

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
@@ -11,15 +10,8 @@ import { bench, until } from '../engine/bench.ts'
 import { contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
+import { restoreVersion01, VERSION_01 } from './version-01.ts'
 
-type Value = string | { base64: string }
-type Command = [name: string, key: string, ...values: Value[]]
-
-/** The database that version 0.1 left behind; see fixtures/version-0.1.mjs. */
-const FIXTURE = readFileSync(new URL('fixtures/version-0.1.jsonl', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Command)
 const OLD_NAMES = /^(add.*|held|placed|stays|tolerance|beyond|unknown|watched|before|last|created|progress|ended)$/
 
 onRedis('a database of version 0.1', () => {
@@ -32,15 +24,7 @@ onRedis('a database of version 0.1', () => {
 
   async function restored(): Promise<{ url: string; redis: Redis }> {
     const url = server.url(++databases)
-    const redis = new Redis(url)
-    onTestFinished(() => redis.disconnect())
-    const pipeline = redis.pipeline()
-    for (const [name, key, ...values] of FIXTURE) {
-      const args = values.map((value) => (typeof value === 'string' ? value : Buffer.from(value.base64, 'base64')))
-      pipeline.call(name, key, ...args)
-    }
-    for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error
-    return { url, redis }
+    return { url, redis: await restoreVersion01(url) }
   }
 
   /** What differs between two migrations: when the owners of version 0.1 were claimed. */
@@ -323,7 +307,7 @@ onRedis('a database of version 0.1', () => {
 
   test('is migrated without a task that has a key of another type, and this task once the key is mended', async () => {
     const expected = await openedOnce()
-    const task = FIXTURE.find(([, key]) => /:task:\w{16}$/.test(key))?.[1] as string
+    const task = VERSION_01.find(([, key]) => /:task:\w{16}$/.test(key))?.[1] as string
     for (const name of [task, `${task}:rows`]) {
       const { url, redis } = await restored()
       const isThere = (await redis.exists(name)) === 1
@@ -358,7 +342,7 @@ onRedis('a database of version 0.1', () => {
     }
     const before = await contents(redis)
     const expected = [...locationsOf(before)].filter(([, places]) => places.join() !== 'dead').map(([jid]) => jid)
-    for (const [, key, ...entries] of FIXTURE) {
+    for (const [, key, ...entries] of VERSION_01) {
       const rows =
         key === 'queue:lists' ? (JSON.parse(entries[0] as string) as { hk_task: string; hk_rows: number[] }) : null
       for (const row of rows?.hk_rows.slice(1) ?? []) expected.push(jidOf(rows?.hk_task as string, row))

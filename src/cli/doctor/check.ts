@@ -1,7 +1,7 @@
 /** The types of a check of `highkiq doctor`. */
 
 import type { Highkiq, Process, QueueSummary } from '../../index.ts'
-import type { Finding } from '../../store/contract.ts'
+import type { Check as CheckOf, CheckResult } from '../../store/contract.ts'
 import type { AppOptions } from '../open-app.ts'
 
 /** Data of the store that several checks need, read once. */
@@ -17,12 +17,9 @@ export interface View {
   options: AppOptions
 }
 
-export type Result = Omit<Finding, 'check'>
+export type Check = CheckOf<View>
 
-/** Returns what it found; `ok` results say what was examined. */
-export type Check = (view: View) => Promise<Result[]> | Result[]
-
-export function ok(text: string): Result[] {
+export function ok(text: string): CheckResult[] {
   return [{ severity: 'ok', text }]
 }
 
@@ -30,7 +27,7 @@ export function ok(text: string): Result[] {
 const MOST = 5
 
 /** Makes a finding of each of the first items, and one that counts the others. */
-export function each<T>(items: readonly T[], find: (item: T) => Result): Result[] {
+export function each<T>(items: readonly T[], find: (item: T) => CheckResult): CheckResult[] {
   const shown = items.slice(0, MOST).map(find)
   const [last] = shown.slice(-1)
   if (items.length <= MOST || !last) return shown

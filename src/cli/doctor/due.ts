@@ -1,9 +1,10 @@
 /** Scheduled jobs and retries that are due, and that no worker moves to their queues. */
 
 import { readPayload } from '../../job/payload.ts'
+import type { CheckResult } from '../../store/contract.ts'
 import { count, duration, plural } from '../output.ts'
 import { workCommand } from '../processes.ts'
-import { type Check, ok, type Result } from './check.ts'
+import { type Check, ok } from './check.ts'
 
 /** Jobs that are due for less than this are not late: workers look for them every few seconds. */
 const LATE_SECONDS = 30
@@ -16,7 +17,7 @@ const SETS = [
 export const due: Check = async ({ hq, live, options }) => {
   const now = hq.now()
   const found = await Promise.all(
-    SETS.map(async ([set, one, several]): Promise<Result[]> => {
+    SETS.map(async ([set, one, several]): Promise<CheckResult[]> => {
       const { entries, next } = await hq.store.jobSets.due(set, now - LATE_SECONDS * 1000, MOST)
       const [first] = entries
       if (!first) return []

@@ -3,7 +3,7 @@
 import type { Highkiq } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
 import { messageOf } from '../../job/errors.ts'
-import { type Finding, SEVERITIES, type Severity } from '../../store/contract.ts'
+import { type Finding, runChecks, SEVERITIES, type Severity } from '../../store/contract.ts'
 import type { AppOptions } from '../open-app.ts'
 import { liveProcesses } from '../processes.ts'
 import type { Check, View } from './check.ts'
@@ -12,7 +12,7 @@ import { batches, locks } from './lost.ts'
 import { moves } from './moves.ts'
 import { orphaned } from './orphaned.ts'
 import { growth, paused, queues } from './queues.ts'
-import { storeResults } from './store.ts'
+import { storeResult } from './store.ts'
 import { ordered, tasks } from './tasks.ts'
 import { clocks, versions, workers } from './workers.ts'
 
@@ -52,21 +52,16 @@ async function findingsOf(hq: Highkiq, options: AppOptions): Promise<Finding[]> 
   const findings: Finding[] = []
   try {
     findings.push(...((await hq.store.diagnose?.()) ?? []))
-    for (const result of await storeResults(hq)) findings.unshift({ check: 'store', ...result })
+    // Opening it would migrate it.
+    if (findings.some(({ check }) => check === 'schema')) return findings
+    findings.unshift({ check: 'store', ...(await storeResult(hq)) })
+    const advice = 'See what the checks of the store say'
+    findings.push(...(await runChecks(CHECKS, await viewOf(hq, options), { severity: 'error', advice })))
+    return findings
   } catch (thrown) {
     const advice = 'Fix this first: the other checks need the store'
     return [{ check: 'store', severity: 'error', text: messageOf(thrown), advice }, ...findings]
   }
-  const view = await viewOf(hq, options)
-  const results = Object.entries(CHECKS).map(async ([check, run]) => {
-    try {
-      return (await run(view)).map((result) => ({ check, ...result }))
-    } catch (thrown) {
-      const text = `this could not be checked: ${messageOf(thrown)}`
-      return [{ check, severity: 'error' as const, text, advice: 'See what the checks of the store say' }]
-    }
-  })
-  return [...findings, ...(await Promise.all(results)).flat()]
 }
 
 async function viewOf(hq: Highkiq, options: AppOptions): Promise<View> {

@@ -15,19 +15,27 @@ const BATCHES = 1000
 const MEMBERS = 20
 const LOCKS = 500
 
-/** Returns those whose job is in no queue or job set and does not run. */
-async function withoutJob<T>(hq: Highkiq, items: readonly T[], jidOf: (item: T) => string): Promise<T[]> {
+/** Returns the items whose job is in no queue or job set and does not run, and of how many items the job was searched for. */
+async function withoutJob<T>(hq: Highkiq, items: readonly T[], jidOf: (item: T) => string) {
   const signal = AbortSignal.timeout(SEARCH_MS)
   const lost: T[] = []
+  let searched = 0
   for (const item of items.slice(0, SEARCHED)) {
     const found = await hq.find(jidOf(item), { signal }).catch((thrown) => {
       if (signal.aborted) return undefined
       throw thrown
     })
     if (!found) break
+    searched++
     if (found.state === 'unknown') lost.push(item)
   }
-  return lost
+  return { lost, searched }
+}
+
+/** `seems` is what none of the items is: `lost`. */
+function none(seems: string, items: number, searched: number): string {
+  if (searched === items) return `none seems ${seems}`
+  return `none of the ${count(searched)} whose jobs were searched for seems ${seems}`
 }
 
 export const locks: Check = async ({ hq, options }) => {
@@ -35,7 +43,7 @@ export const locks: Check = async ({ hq, options }) => {
   const bound = page.locks.filter(({ outlives }) => !outlives)
   // A walk of a worker suspects a lock whose job it did not find.
   const suspected = bound.filter(({ suspicion }) => suspicion !== null)
-  const lost = await withoutJob(
+  const { lost, searched } = await withoutJob(
     hq,
     [...suspected, ...bound.filter(({ suspicion }) => suspicion === null)],
     (lock) => lock.holder,
@@ -47,7 +55,9 @@ export const locks: Check = async ({ hq, options }) => {
   }))
   return found.length > 0
     ? found
-    : ok(`${count(page.locks.length)}${page.next === null ? '' : ' and more'} held, none seems lost`)
+    : ok(
+        `${count(page.locks.length)}${page.next === null ? '' : ' and more'} held, ${none('lost', bound.length, searched)}`,
+      )
 }
 
 export const batches: Check = async ({ hq, options }) => {
@@ -66,10 +76,13 @@ export const batches: Check = async ({ hq, options }) => {
       return job ? [{ batch, jid: job.id }] : []
     }),
   )
-  const found = each(await withoutJob(hq, members.flat(), ({ jid }) => jid), ({ batch, jid }) => ({
+  const { lost, searched } = await withoutJob(hq, members.flat(), ({ jid }) => jid)
+  const found = each(lost, ({ batch, jid }) => ({
     severity: 'warning',
     text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${plain(jid)} is nowhere`,
     advice: `A running worker ends such jobs within minutes; see highkiq batches show ${batch.bid}${sameApp(options)}`,
   }))
-  return found.length > 0 ? found : ok(`${count(waiting.length)} without progress for an hour, none seems stuck`)
+  if (found.length > 0) return found
+  const all = members.flat().length + Math.max(waiting.length - SEARCHED, 0)
+  return ok(`${count(waiting.length)} without progress for an hour, ${none('stuck', all, searched)}`)
 }

@@ -2,8 +2,8 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Highkiq } from '../../index.ts'
+import type { CheckResult } from '../../store/contract.ts'
 import { checkStoreExists } from '../open-app.ts'
-import type { Result } from './check.ts'
 
 const ROUNDS = 5
 const SLOW_MS = 100
@@ -11,7 +11,7 @@ const LOCK = 'doctor'
 const LOCK_SECONDS = 10
 
 /** Opens the store, and writes and removes a lock of its own. @throws what the store throws */
-export async function storeResults(hq: Highkiq): Promise<Result[]> {
+export async function storeResult(hq: Highkiq): Promise<CheckResult> {
   checkStoreExists(hq)
   const { store } = hq
   await store.open()
@@ -30,7 +30,7 @@ export async function storeResults(hq: Highkiq): Promise<Result[]> {
   }
   const ms = times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] as number
   const text = `${store.url} ${isWritten ? 'takes writes' : 'answers'}, in ${Number(ms.toPrecision(2))} ms`
-  if (ms < SLOW_MS) return [{ severity: 'ok', text }]
+  if (ms < SLOW_MS) return { severity: 'ok', text }
   const advice = 'Move the workers closer to the store, or find what keeps it busy: each step of a worker waits for it'
-  return [{ severity: 'warning', text, advice }]
+  return { severity: 'warning', text, advice }
 }

@@ -3,7 +3,7 @@
 import type { Process } from '../../index.ts'
 import { VERSION } from '../../index.ts'
 import { count, duration, plural } from '../output.ts'
-import { type Check, each, ok, type Result } from './check.ts'
+import { type Check, each, ok } from './check.ts'
 
 const CLOCK_SECONDS = 1
 
@@ -35,6 +35,5 @@ export const versions: Check = ({ processes }) => {
   if (others.length === 0) return ok(`Highkiq ${VERSION} here and in its workers`)
   const names = [...new Set(others.map(({ version }) => version))].sort()
   const text = `${plural(others.length, 'worker runs', 'workers run')} Highkiq ${names.join(', ')}, and this is ${VERSION}`
-  const result: Result = { severity: 'warning', text, advice: 'After a deploy, restart the workers that are left' }
-  return [result]
+  return { severity: 'warning', text, advice: 'After a deploy, restart the workers that are left' }
 }

@@ -48,7 +48,7 @@ export class SqliteStore extends SqliteArea implements Store {
     return this.file.open()
   }
 
-  async diagnose(): Promise<Finding[]> {
+  diagnose(): Promise<Finding[]> {
     return diagnose(this.file.options.path)
   }
 

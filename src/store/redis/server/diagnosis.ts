@@ -1,26 +1,25 @@
 /** Examines a Redis server. To add a check, add a function to `CHECKS`. */
 
-import { messageOf } from '../../../job/errors.ts'
 import { megabytes, plural } from '../../../job/plural.ts'
-import type { Finding } from '../../contract.ts'
+import { type Check, type CheckResult, type Finding, runChecks } from '../../contract.ts'
 import type { Connection } from './connection.ts'
+import type { Keys } from './keys.ts'
 import { findLeftovers } from './leftovers.ts'
+import { isOfVersion01 } from './migration.ts'
 import { refusedCommands } from './rights.ts'
 import type { Server } from './server.ts'
 
 type Info = Map<string, string>
-type Result = Omit<Finding, 'check'>
 
 interface View {
   url: string
+  keys: Keys
   prefix: string
   /** The fields of INFO; undefined when the user may not read them. */
   info: Info | undefined
   /** A connection that is closed afterwards. */
   connection: Connection
 }
-
-type Check = (view: View) => Result | undefined | Promise<Result | undefined>
 
 /** The maxmemory-policy with which a full server refuses writes instead of deleting keys. */
 const SAFE_POLICY = 'noeviction'
@@ -32,7 +31,7 @@ export function infoOf(text: string): Info {
   return new Map([...text.matchAll(/^(\w+):([^\r\n]*)/gm)].map(([, name = '', value = '']) => [name, value]))
 }
 
-export function eviction(info: Info, url: string): Result {
+export function eviction(info: Info, url: string): CheckResult {
   const policy = info.get('maxmemory_policy') ?? SAFE_POLICY
   if (policy === SAFE_POLICY) return { severity: 'ok', text: `the maxmemory-policy is ${SAFE_POLICY}` }
   return {
@@ -42,7 +41,7 @@ export function eviction(info: Info, url: string): Result {
   }
 }
 
-const CHECKS: Record<string, Check> = {
+const CHECKS: Record<string, Check<View>> = {
   server({ info, url }) {
     const version = info?.get('valkey_version') ?? info?.get('redis_version')
     if (!info || version === undefined) {
@@ -56,21 +55,13 @@ const CHECKS: Record<string, Check> = {
     return { severity: 'ok', text: `${name} ${version}` }
   },
 
-  async rights({ info, connection, prefix }) {
-    // A replica refuses the commands before it checks their rights.
-    if (info && info.get('role') !== 'master') return undefined
-    const { commands, keys } = await refusedCommands(connection, `${prefix}hk:doctor`)
-    if (commands.length === 0) return { severity: 'ok', text: 'the user may run every command that Highkiq needs' }
-    if (keys) {
-      const pattern = `~${prefix}*`
-      const text = `the user may not access keys such as ${prefix}hk:leases`
-      return { severity: 'error', text, advice: `Give the user the right ${pattern}: ACL SETUSER NAME ${pattern}` }
-    }
-    const missing = commands.map((name) => `+${name}`).join(' ')
+  async schema({ connection, keys, prefix, url }) {
+    // Opening the store says why the keys can't be read.
+    if (!(await isOfVersion01(connection, keys, prefix).catch(() => false))) return undefined
     return {
-      severity: 'error',
-      text: `the user may not run ${commands.map((name) => name.replace('|', ' ').toUpperCase()).join(', ')}`,
-      advice: `Give the user these rights: ACL SETUSER NAME ${missing}`,
+      severity: 'warning',
+      text: `${url} has keys of Highkiq 0.1, so its jobs were not examined`,
+      advice: 'Stop the processes of version 0.1, and keep a snapshot: the next worker or command migrates the keys',
     }
   },
 
@@ -143,6 +134,25 @@ const CHECKS: Record<string, Check> = {
   },
 }
 
+/** Leaves its connection in a transaction, so it runs last. */
+async function rights({ info, connection, prefix }: View): Promise<CheckResult | undefined> {
+  // A replica refuses the commands before it checks their rights.
+  if (info && info.get('role') !== 'master') return undefined
+  const { commands, keys } = await refusedCommands(connection, `${prefix}hk:doctor`)
+  if (commands.length === 0) return { severity: 'ok', text: 'the user may run every command that Highkiq needs' }
+  if (keys) {
+    const pattern = `~${prefix}*`
+    const text = `the user may not access keys such as ${prefix}hk:leases`
+    return { severity: 'error', text, advice: `Give the user the right ${pattern}: ACL SETUSER NAME ${pattern}` }
+  }
+  const missing = commands.map((name) => `+${name}`).join(' ')
+  return {
+    severity: 'error',
+    text: `the user may not run ${commands.map((name) => name.replace('|', ' ').toUpperCase()).join(', ')}`,
+    advice: `Give the user these rights: ACL SETUSER NAME ${missing}`,
+  }
+}
+
 /** Runs all checks on a connection of their own. @throws STORE_UNREACHABLE, STORE_UNUSABLE */
 export async function diagnose(server: Server): Promise<Finding[]> {
   const connection = server.connect()
@@ -152,24 +162,15 @@ export async function diagnose(server: Server): Promise<Finding[]> {
     const prefix = server.keys.queues.slice(0, -'queues'.length)
     const view: View = {
       url: server.options.url,
+      keys: server.keys,
       prefix,
       info: text === undefined ? undefined : infoOf(text),
       connection,
     }
-    const findings: Finding[] = []
-    const { rights, ...others } = CHECKS
-    // The check of rights leaves its connection in a transaction.
-    for (const [check, run] of [...Object.entries(others), ['rights', rights as Check] as const]) {
-      const result = await Promise.resolve(run(view)).catch((thrown: unknown) => failed(thrown))
-      if (result) findings.push({ check, ...result })
-    }
-    return findings
+    const failed = { severity: 'warning', advice: 'See what the check of the rights says' } as const
+    const findings = await runChecks(CHECKS, view, failed)
+    return [...findings, ...(await runChecks({ rights }, view, failed))]
   } finally {
     server.disconnect(connection)
   }
-}
-
-function failed(thrown: unknown): Result {
-  const text = `this could not be checked (${messageOf(thrown)})`
-  return { severity: 'warning', text, advice: 'See what the check of the rights says' }
 }

@@ -56,6 +56,19 @@ export async function migrate(
   }
 }
 
+/** Returns whether `migrate` would move keys: whether a database has tasks or ordered queues that version 0.1 stored. */
+export async function isOfVersion01(connection: Connection, keys: Keys, prefix: string): Promise<boolean> {
+  const [schema, queues, tasks, moved] = await connection.all((pipeline) =>
+    pipeline
+      .get(keys.schema)
+      .type(`${prefix}hk:queues`)
+      .type(`${prefix}hk:tasks`)
+      // An interrupted migration leaves the first two.
+      .exists(keys.taskQueues, keys.tasks, keys.orderedQueues),
+  )
+  return schema === null && (queues === 'set' || tasks === 'hash' || moved !== 0)
+}
+
 async function migrateQueues(main: Connection, keys: Keys, prefix: string): Promise<void> {
   const found = (await main.all((pipeline) =>
     pipeline.smembers(keys.taskQueues).smembers(keys.orderedQueues),

@@ -17,10 +17,10 @@ export interface DatabaseOptions {
 }
 
 /** SQLite's application_id of Highkiq's files: "HKIQ". */
-const APPLICATION_ID = 0x484b4951
+export const APPLICATION_ID = 0x484b4951
 /** The schema of version 0.1. A file of any later version can be migrated. */
-const OLDEST_VERSION = 12
-const SCHEMA_VERSION = OLDEST_VERSION + migrations.length
+export const OLDEST_VERSION = 12
+export const SCHEMA_VERSION = OLDEST_VERSION + migrations.length
 const PAGE_BYTES = 4096
 /** The size of a page in the write-ahead log, with its header. */
 export const FRAME_BYTES = PAGE_BYTES + 24

@@ -1,11 +1,11 @@
 /** Examines the file of a store, and its disk. To add a check, add a function to `CHECKS`. */
 
-import { accessSync, constants, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { megabytes } from '../../../job/plural.ts'
-import type { Finding } from '../../contract.ts'
-
-type Check = (path: string) => Omit<Finding, 'check'> | undefined
+import { type Check, type Finding, runChecks } from '../../contract.ts'
+import { APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION } from './database.ts'
+import { type Driver, openDriver } from './driver.ts'
 
 const LITTLE_BYTES = 1e9
 const NOTHING_BYTES = 100e6
@@ -14,7 +14,7 @@ const LARGE_LOG_BYTES = 128 * 1024 * 1024
 /** Types of file systems in statfs(2), by their numbers on Linux. */
 const NETWORK: Record<number, string> = { 26985: 'NFS', 20859: 'SMB', 4283649346: 'CIFS', 4266872130: 'SMB2' }
 
-const CHECKS: Record<string, Check> = {
+const CHECKS: Record<string, Check<string>> = {
   file(path) {
     const size = sizeOf(path)
     try {
@@ -31,7 +31,20 @@ const CHECKS: Record<string, Check> = {
     return { severity: 'ok', text: size === undefined ? `${path} will be created` : `${path}, ${megabytes(size)}` }
   },
 
+  async schema(path) {
+    const version = await schemaOf(path)
+    if (version === undefined || version < OLDEST_VERSION || version >= SCHEMA_VERSION) return undefined
+    const from = version === OLDEST_VERSION ? 'Highkiq 0.1' : 'an older Highkiq'
+    return {
+      severity: 'warning',
+      text: `${path} was written by ${from} (schema ${version}, this version needs ${SCHEMA_VERSION}), so its jobs were not examined`,
+      advice: 'Stop the processes of the older version, and copy the file: the next worker or command migrates it',
+    }
+  },
+
   disk(path) {
+    // The check of the file reports a folder that is missing.
+    if (!existsSync(dirname(path))) return undefined
     const { bavail, bsize, type } = statfsSync(dirname(path))
     const network = NETWORK[type]
     if (network !== undefined) {
@@ -58,25 +71,29 @@ const CHECKS: Record<string, Check> = {
 }
 
 /** Returns nothing for a store in memory. */
-export function diagnose(path: string): Finding[] {
+export async function diagnose(path: string): Promise<Finding[]> {
   if (path === ':memory:') return []
-  const absolute = resolve(path)
-  return Object.entries(CHECKS).flatMap(([check, run]) => {
-    const result = guarded(run, absolute)
-    return result ? [{ check, ...result }] : []
-  })
-}
-
-/** A folder that is missing is reported by the check of the file. */
-function guarded(run: Check, path: string): ReturnType<Check> {
-  try {
-    return run(path)
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw thrown
-  }
+  return runChecks(CHECKS, resolve(path), { severity: 'warning', advice: 'See what the checks of the store say' })
 }
 
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
+}
+
+/** Returns the number of a file's schema without changing it; undefined for a file that is not Highkiq's or can't be read. */
+async function schemaOf(path: string): Promise<number | undefined> {
+  // SQLite would create it.
+  if (!sizeOf(path)) return undefined
+  let driver: Driver | undefined
+  try {
+    driver = await openDriver(path)
+    const { prepare } = driver
+    const pragma = (name: string) => Object.values(prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0]
+    return pragma('application_id') === APPLICATION_ID ? pragma('user_version') : undefined
+  } catch {
+    // Opening the store says why.
+    return undefined
+  } finally {
+    driver?.close()
+  }
 }
