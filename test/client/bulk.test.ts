@@ -211,6 +211,30 @@ test("an error of the caller's own code is the cause of a PushError, once rows o
   expect(late.details).toMatchObject({ next: 10 })
 })
 
+test.each([
+  ['an invalid row', false, 'row 24 of this bulk: of rows 0 to 18 client middleware stopped 9, all others are stored,'],
+  [
+    'a row that the store refuses',
+    true,
+    'this bulk: of rows 0 to 18 client middleware stopped 9, all others but 1 are stored (details.rows),',
+  ],
+])(
+  'a bulk that %s ends does not count the rows that client middleware stopped as stored',
+  async (_, isUnique, words) => {
+    const { hq } = counting()
+    const unique = isUnique ? { onConflict: 'raise' as const } : false
+    const J = hq.job('Once', { unique }, async (_ctx, _n: unknown) => {})
+    if (isUnique) await J.performAsync(14)
+    // Of each two rows the first one is pushed.
+    hq.client.use((payload, next) => (Number(payload.args[0] ?? 0) % 2 === 1 ? null : next()))
+    const list = rows(25).map(([n]) => [n === 24 && !isUnique ? undefined : n] as [unknown])
+    // A batch has ten rows that are pushed.
+    const thrown = await J.performBulk(list, { batchSize: 10 }).catch((failure) => failure)
+    expect(thrown.message).toContain(words)
+    expect(thrown.details.pushed).toHaveLength(isUnique ? 9 : 10)
+  },
+)
+
 test('a row that is refused at once says that no row is stored', async () => {
   const { J } = counting()
   await expect(J.performBulk([[1], [undefined as never]])).rejects.toMatchObject({
