@@ -1,6 +1,8 @@
 /** The methods for programs that load an app. */
 
 import { accessTo } from '../batches/batches.ts'
+import type { Pushed } from '../client/push-target.ts'
+import type { PushRequest } from '../client/request.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { PROGRAM, ThreadApp } from '../worker/threads/inside.ts'
 import type { Runtime } from './runtime.ts'
@@ -16,6 +18,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
      * @throws INVALID_OPTION if both are the same store
      */
     drain(url: string): void
+    /** Pushes a job like `hq.push`, and says whether another job has the lock of a unique one. */
+    pushed(request: PushRequest): Promise<Pushed>
     /** Replaces what a starting worker says about queues that no process serves. */
     adviseUnserved(advice: UnservedAdvice): void
     /** A process title with the pieces that were added to it. */
@@ -35,6 +39,7 @@ export function programOf(app: Runtime): Program {
       client.divert(own)
       app.log.info({ store: url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
     },
+    pushed: (request) => client.pushed(request),
     useFiles: (files) => setup.useFiles(files),
     useFile: (about, custom) => setup.useFile(about, custom),
     adviseUnserved: (advice) => {

@@ -9,7 +9,16 @@ import type { Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { JobWriter, type JobWriterOptions } from './job-writer.ts'
 import { Override } from './override.ts'
-import type { Conflict, DirectTarget, FakeQueues, PreparedPush, PushPipe, PushTarget } from './push-target.ts'
+import type { ObservedPush, PushObserver } from './push-observer.ts'
+import {
+  type Conflict,
+  DirectTarget,
+  type FakeQueues,
+  type PreparedPush,
+  type Pushed,
+  type PushPipe,
+  type PushTarget,
+} from './push-target.ts'
 import {
   conflictOf,
   isUnique,
@@ -66,18 +75,6 @@ export class ClientChain extends Chain<Payload, Payload | null> {
 
 /** Where to push: a store's URL, another app, or what `hq.via()` and `hq.client.with()` return. */
 export type Target = string | { readonly store: Store } | Pusher
-
-/** A push that an observer sees. */
-export interface ObservedPush {
-  class: string
-  /** Whether it is a push of many jobs, or of items to an ordered queue. */
-  isBulk: boolean
-  /** The ordered queue of the items. */
-  queue?: string | undefined
-}
-
-/** Runs around each push: `work` makes it. It must call `work` at once. */
-export type PushObserver = <T>(push: ObservedPush, work: () => Promise<T>) => Promise<T>
 
 /** State that a client shares with those derived from it. */
 interface Shared {
@@ -241,12 +238,18 @@ export class Client implements Pusher, PushPipe {
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
   push(request: PushRequest, cache?: TemplateCache): Promise<string | null> {
-    const { carriers, observer } = this.#shared
     // Two pushes of the same millisecond may carry different values.
-    const template = carriers.length === 0 ? cache : undefined
-    if (!observer) return this.target.push(this, request, template)
-    const work = () => this.target.push(this, request, template)
-    return this.#observe(observer, { class: request?.class, isBulk: false }, work)
+    const template = this.#shared.carriers.length === 0 ? cache : undefined
+    return this.#observed({ class: request?.class, isBulk: false }, () => this.target.push(this, request, template))
+  }
+
+  /** Like `push`, and says whether another job has the lock of a unique job. A transaction or a batch does not know it yet. */
+  pushed(request: PushRequest): Promise<Pushed> {
+    return this.#observed({ class: request?.class, isBulk: false }, async () => {
+      const { target } = this
+      if (target instanceof DirectTarget) return target.pushed(this, request)
+      return { jid: await target.push(this, request), existing: false }
+    })
   }
 
   pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
@@ -262,14 +265,15 @@ export class Client implements Pusher, PushPipe {
 
   /** Runs a push of many in the observer, if there is one. */
   observed<T>(name: string, work: () => Promise<T>, queue?: string): Promise<T> {
-    const { observer } = this.#shared
-    return observer ? this.#observe(observer, { class: name, isBulk: true, queue }, work) : work()
+    return this.#observed({ class: name, isBulk: true, queue }, work)
   }
 
-  #observe<T>(observer: PushObserver, push: ObservedPush, work: () => Promise<T>): Promise<T> {
+  #observed<T>(push: ObservedPush, work: () => Promise<T>): Promise<T> {
+    const { observer, transaction } = this.#shared
+    if (!observer) return work()
     const pushed = observer(push, work)
     // The pushes of a transaction are not awaited: the transaction itself reports the error.
-    if (this.#shared.transaction) pushed.catch(() => {})
+    if (transaction) pushed.catch(() => {})
     return pushed
   }
 

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { HighkiqError, hasCode, PushError } from '../job/errors.ts'
-import { noteExisting } from '../job/existing-push.ts'
 import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
@@ -34,6 +33,14 @@ export interface PreparedPush {
   payload: Payload
   /** The task record of a tracked job. */
   track?: TaskSpec
+}
+
+/** The answer to a push. */
+export interface Pushed {
+  /** The id of the job, or of the job that has its lock; null when middleware stopped the push. */
+  jid: string | null
+  /** Whether nothing was stored, because another job has the lock. */
+  existing: boolean
 }
 
 /** A push that was refused because of a lock, and whose arguments go to the job that has it. */
@@ -150,12 +157,17 @@ export abstract class DirectTarget implements PushTarget {
    */
   abstract replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean>
 
-  async push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
+  push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
+    return this.pushed(pipe, request, cache).then(({ jid }) => jid)
+  }
+
+  /** Like `push`, and says whether another job has the lock. @throws PushError */
+  async pushed(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<Pushed> {
     const learning = this.#learnOrdered(pipe, request?.class)
     if (learning) await learning
     const preparing = pipe.prepare(request, cache)
     const prepared = preparing instanceof Promise ? await preparing : preparing
-    if (!prepared) return null
+    if (!prepared) return { jid: null, existing: false }
     let refused = NOTHING_REFUSED
     try {
       refused = await this.put(prepared)
@@ -165,10 +177,8 @@ export abstract class DirectTarget implements PushTarget {
     }
     const { destination } = prepared
     const refusal = mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
-    if (!refusal) return prepared.jid
-    const jid = await this.#resolve(pipe, request, prepared, refusal)
-    if (jid !== prepared.jid) noteExisting(request)
-    return jid
+    const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
+    return { jid, existing: jid !== prepared.jid }
   }
 
   /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */

@@ -15,7 +15,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
-import type { ObservedPush, PushObserver } from '../client/client.ts'
+import type { ObservedPush, PushObserver } from '../client/push-observer.ts'
 import type { JobContext } from '../job/context.ts'
 import { classOf, messageOf, verdictOf } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'

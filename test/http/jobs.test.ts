@@ -59,6 +59,24 @@ test('an array is pushed as a whole; an invalid item refuses all, and a later fa
   expect(await queue()).toHaveLength(4)
 })
 
+test('jobs that client middleware stopped, and unique ones that another job has, are not reported as pushed', async () => {
+  const { hq, call, queue } = api()
+  hq.job('Once', { unique: true }, () => {})
+  await hq.push({ class: 'Once', args: [] })
+  hq.client.use((payload, next) => (payload.class === 'Stopped' ? null : next()))
+  const jobs = ['A', 'Stopped', 'Once', 'B'].map((name) => ({ class: name, args: [] }))
+  const { body } = await call('POST', '/api/v1/jobs', { json: [...jobs, { class: 'Wrong' }] })
+  const [, a, b] = (await queue()).map(({ jid }) => jid)
+  expect(new Set([a, b])).toEqual(new Set(body.error.details.pushed))
+  expect(body.error.details.pushed).toHaveLength(2)
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const lines = await call('POST', '/api/v1/jobs', {
+    headers,
+    body: [...jobs, 'no job'].map((one) => JSON.stringify(one)).join('\n\n'),
+  })
+  expect(lines.body.error.details).toMatchObject({ pushed: [expect.any(String), expect.any(String)] })
+})
+
 test('a repeated request waits while the first one still pushes', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())

@@ -3,7 +3,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
-import { isExisting } from '../../job/existing-push.ts'
 import { parseJson } from '../../job/json.ts'
 import { given, meantBy } from '../../job/options.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
@@ -64,13 +63,12 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
       )
     }
     const at = options.at ?? options.in
-    const push = {
+    return hq[PROGRAM].pushed({
       class: name,
       args: args.map(argument),
       ...given({ queue: options.queue, priority: options.priority }),
       ...(at === undefined ? {} : { at: dueAt(at, hq.now()) }),
-    }
-    return { jid: await hq.push(push), existing: isExisting(push) }
+    })
   })
   if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
   if (existing) io().stderr.write(`highkiq: not pushed: job ${jid} has the lock of this unique job\n`)

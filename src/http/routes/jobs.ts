@@ -1,13 +1,12 @@
 /** Routes of single jobs. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Highkiq } from '../../app.ts'
+import { type Highkiq, PROGRAM } from '../../app.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { ENDED_STATES } from '../../inspect/find.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { codeOf, HighkiqError, hasCode } from '../../job/errors.ts'
-import { isExisting } from '../../job/existing-push.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
@@ -86,39 +85,51 @@ export const JOB_ROUTES: Route[] = [
 // Pushing ------------------------------------------------------------------------------------------------------
 
 type Push = Parameters<Highkiq['push']>[0]
+type Pushed = Awaited<ReturnType<Highkiq[typeof PROGRAM]['pushed']>>
+
+/** The jid of each job so far; `existing`: the positions of those that are not stored, because other jobs have their locks. */
+interface Answers {
+  jids: (string | null)[]
+  existing: number[]
+}
+
+function answersOf(pushed: readonly Pushed[], first = 0): Answers {
+  return {
+    jids: pushed.map(({ jid }) => jid),
+    existing: pushed.flatMap(({ existing }, i) => (existing ? first + i : [])),
+  }
+}
+
+/** Returns the jids of the jobs that are stored: middleware stopped no push of them, and no other job has their lock. */
+function stored({ jids, existing }: Answers): string[] {
+  const others = new Set(existing)
+  return jids.flatMap((jid, i) => (jid === null || others.has(i) ? [] : jid))
+}
 
 /** Pushes one job or an array of jobs. */
 async function pushBody({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
   const body = await readBody(request, limits.bodyBytes)
   const bodies = Array.isArray(body) ? body : [body]
   const isList = bodies === body
-  const found: number[] = []
-  const push = async (some: unknown[]) => {
-    if (isList) return pushAll(hq, some, { pushed: [], existing: found, first: 0, each: 'index' })
-    return Promise.all(some.map((one) => pushOne(hq, pushOf(one), found)))
+  const push = async (some: unknown[]): Promise<Answers> => {
+    if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index' })
+    return answersOf(await Promise.all(some.map((one) => hq[PROGRAM].pushed(pushOf(one)))))
   }
-  const answer = (jids: (string | null)[], existing: readonly number[], status: number) => {
+  const answer = ({ jids, existing }: Answers, status: number) => {
     const isExisting = existing.length > 0
-    audit({ count: bodies.length - existing.length })
+    audit({ count: stored({ jids, existing }).length })
     if (isList) return json({ jids, ...(isExisting ? { existing } : {}) }, status)
     return isExisting ? json({ jid: jids[0], existing: true }, 200) : json({ jid: jids[0] }, status)
   }
   const key = request.headers.get('idempotency-key')
-  if (key === null) return answer(await push(bodies), found, 201)
+  if (key === null) return answer(await push(bodies), 201)
   const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
-  const { jids, existing, isNew } = await pushOnce(hq, key, stringifyJson(body), {
+  const { isNew, ...answers } = await pushOnce(hq, key, stringifyJson(body), {
     jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
-    push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
+    push: async (missing) => (await push([...missing].map(([i, jid]) => named(i, jid)))).jids,
     signal: request.signal,
   })
-  return answer(jids, existing, isNew ? 201 : 200)
-}
-
-/** Pushes one job, and adds 0 to `existing` when another job has its lock. */
-async function pushOne(hq: Highkiq, push: Push, existing: number[]): Promise<string | null> {
-  const jid = await hq.push(push)
-  if (isExisting(push)) existing.push(0)
-  return jid
+  return answer(answers, isNew ? 201 : 200)
 }
 
 /** @throws INVALID_REQUEST */
@@ -138,9 +149,8 @@ export function secondsOf(at: unknown, name = 'at'): number {
 }
 
 interface Progress {
-  pushed: (string | null)[]
-  /** Gets the positions of the jobs that were not stored, because other jobs have their locks. */
-  existing: number[]
+  /** The answers to the jobs before these. */
+  before: Answers
   /** The number of the first job among all. */
   first: number
   /** Names the thing that the number of a job counts. */
@@ -149,18 +159,14 @@ interface Progress {
 
 /**
  * Pushes all jobs in one step, or none when one of them is invalid.
- * @throws the error of the first job that fails, with its number and the pushed ids in `details`
+ * @throws the error of the first job that fails, with its number and the ids of the stored jobs in `details`
  */
-async function pushAll(
-  hq: Highkiq,
-  bodies: unknown[],
-  { pushed, existing, first, each }: Progress,
-): Promise<(string | null)[]> {
-  const failed = (thrown: unknown, i: number, done: (string | null)[]) => {
+async function pushAll(hq: Highkiq, bodies: unknown[], { before, first, each }: Progress): Promise<Answers> {
+  const failed = (thrown: unknown, i: number, done: readonly Pushed[]) => {
     const code = codeOf(thrown)
     if (!code) return thrown
     const { message, details } = thrown as HighkiqError
-    const about = { ...details, [each]: first + i, pushed: [...pushed, ...done] }
+    const about = { ...details, [each]: first + i, pushed: [...stored(before), ...stored(answersOf(done))] }
     return new HighkiqError(code, `${each} ${first + i}: ${message}`, about, { cause: thrown })
   }
   const pushes = bodies.map((body, i) => {
@@ -170,11 +176,10 @@ async function pushAll(
       throw failed(thrown, i, [])
     }
   })
-  const answers = await Promise.allSettled(pushes.map((push) => hq.push(push)))
+  const answers = await Promise.allSettled(pushes.map((push) => hq[PROGRAM].pushed(push)))
   const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   for (const [i, answer] of answers.entries()) if (answer.status === 'rejected') throw failed(answer.reason, i, done)
-  for (const [i, push] of pushes.entries()) if (isExisting(push)) existing.push(pushed.length + i)
-  return done
+  return answersOf(done, before.jids.length)
 }
 
 /** Pushes while it reads, so that memory grows with the ids only. */
@@ -182,13 +187,14 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
   if (request.headers.has('idempotency-key')) {
     throw invalid("a stream of lines can't have an Idempotency-Key: give each job its own jid")
   }
-  const jids: (string | null)[] = []
-  const existing: number[] = []
+  const all: Answers = { jids: [], existing: [] }
+  const { jids, existing } = all
   let bodies: unknown[] = []
   let first = 1
   const flush = async (next: number) => {
-    const done = await pushAll(hq, bodies, { pushed: jids, existing, first, each: 'line' })
-    for (const jid of done) jids.push(jid)
+    const done = await pushAll(hq, bodies, { before: all, first, each: 'line' })
+    jids.push(...done.jids)
+    existing.push(...done.existing)
     bodies = []
     first = next
   }
@@ -207,9 +213,9 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
     const code = codeOf(thrown)
     if (!code || (thrown as HighkiqError).details?.pushed) throw thrown
     const { message, details } = thrown as HighkiqError
-    throw new HighkiqError(code, message, { ...details, pushed: jids }, { cause: thrown })
+    throw new HighkiqError(code, message, { ...details, pushed: stored(all) }, { cause: thrown })
   }
-  audit({ count: jids.length - existing.length })
+  audit({ count: stored(all).length })
   return json({ jids, ...(existing.length > 0 ? { existing } : {}) }, 201)
 }
 
