@@ -3,8 +3,8 @@
 import { inspect } from 'node:util'
 import { InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, HighkiqError } from '../index.ts'
+import { messageWithFlags } from '../job/hints.ts'
 import { LANGUAGE_CODES } from '../tasks/languages/index.ts'
-import { withFlagNames } from './flag-names.ts'
 import { io } from './io.ts'
 
 /** An error of a command, printed as one line, with the details (such as a stack of the app) below it. */
@@ -30,7 +30,7 @@ export function reportError(thrown: unknown): number {
   }
   if (isHighkiqError(thrown)) {
     const wantsStacks = ['debug', 'trace'].includes(io().env.HIGHKIQ_LOG_LEVEL ?? '')
-    say(wantsStacks ? inspect(thrown) : withFlagNames(thrown))
+    say(wantsStacks ? inspect(thrown) : messageWithFlags(thrown))
     // After rows were stored, a broken file is not a usage error.
     const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
     return USAGE.has(thrown.code) && !begun ? 2 : 1

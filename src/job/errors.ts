@@ -212,45 +212,13 @@ export function isCausedBy(thrown: unknown, code: ErrorCode): boolean {
 }
 
 /** Returns an error and those that caused it, each once: causes may form a cycle. */
-function causesOf(thrown: unknown): object[] {
+export function causesOf(thrown: unknown): object[] {
   const all = new Set<object>()
   for (let error = thrown; typeof error === 'object' && error !== null && !all.has(error); ) {
     all.add(error)
     error = (error as { cause?: unknown }).cause
   }
   return [...all]
-}
-
-/**
- * The details of an error whose message names an option of the library, with the value that it needs. `hint` is that part of
- * the message. Programs with other names for the options word it their own way.
- */
-interface OptionHint {
-  option: string
-  value?: unknown
-  hint: string
-}
-
-/** For each option of the library: what a program writes instead of the hint. */
-export type HintTexts = Readonly<Record<string, (value: unknown) => string>>
-
-/** The method of the library that refused an option, at the beginning of a message. */
-const METHOD = /^(?:hq|tasks?|metrics|queue)\.[\w.]+: /
-
-/**
- * Returns the message of an error without the name of a method, and with the hints of the error and of its causes in other
- * words.
- */
-export function messageWithHint(thrown: unknown, words: HintTexts): string {
-  let message = messageOf(thrown).replace(METHOD, '')
-  const hints = new Map<string, string>()
-  for (const error of causesOf(thrown)) {
-    const { option = '', value, hint } = ((error as HighkiqError).details ?? {}) as Partial<OptionHint>
-    const word = words[option]
-    if (word && hint && !hints.has(hint)) hints.set(hint, word(value))
-  }
-  for (const [hint, word] of hints) message = message.replace(hint, () => word)
-  return message
 }
 
 /** Returns the message of a thrown value. Never throws. */

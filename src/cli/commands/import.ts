@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Highkiq, HighkiqError, ImportOptions, Job, Task, TaskStatus } from '../../index.ts'
+import { messageWithFlags } from '../../job/hints.ts'
 import { given } from '../../job/options.ts'
 import type { Language } from '../../tasks/languages/index.ts'
 import { reportedTask } from '../../tasks/report.ts'
 import { endedOf } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
-import { withFlagNames } from '../flag-names.ts'
 import { dryRunCode, dryRunText } from '../import-dry-run.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, quoted, sameApp, withApp, withAppOptions } from '../open-app.ts'
@@ -143,7 +143,7 @@ class Submission {
   async dryRun(): Promise<void> {
     const { columns, json } = this.#options
     const run = await this.#hq.tasks.import(this.#job, this.#file, { ...readingOf(this.#options), dryRun: true })
-    for (const problem of run.problems) if (problem.error) problem.message = withFlagNames(problem.error)
+    for (const problem of run.problems) if (problem.error) problem.message = messageWithFlags(problem.error)
     setExitCode(dryRunCode(run))
     printResult(json, run, dryRunText(basename(this.#file), run, columns))
   }
@@ -201,7 +201,7 @@ class Submission {
     if (code !== 'ALREADY_IMPORTED') return thrown
     const status = await this.#hq.tasks.get((details as { task: string }).task).status()
     if (!status || status.finishedAt) return thrown
-    return new CliError(`${withFlagNames(thrown)}; ${await nextStep(this.#hq, status, this.#file, this.#options)}`)
+    return new CliError(`${messageWithFlags(thrown)}; ${await nextStep(this.#hq, status, this.#file, this.#options)}`)
   }
 
   /** Resolves when the task has ended; rejects at once when the file can't be read to its end. */

@@ -4,13 +4,14 @@ import { pipeline } from 'node:stream'
 import type { Highkiq } from '../../../app.ts'
 import type { Task } from '../../../index.ts'
 import { hasCode } from '../../../job/errors.ts'
+import { messageWithParameters } from '../../../job/hints.ts'
 import { isObject } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
 import type { Columns } from '../../../tasks/columns.ts'
 import { describedOption, READING_OPTIONS } from '../../../tasks/import-options.ts'
 import type { ImportOptions } from '../../../tasks/tasks.ts'
 import type { ErrorBody } from '../../server/answer.ts'
-import { errorBody, inHttpWording, invalid, json } from '../../server/answer.ts'
+import { errorBody, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
 import { flag, jsonText, membersOf, type Parameter, text, type Values } from '../../server/parameter.ts'
@@ -153,7 +154,7 @@ async function importFile(
   }
   if (dryRun) {
     const result = await hq.tasks.import(job, file, { ...options, dryRun: true }).finally(over)
-    for (const problem of result.problems) if (problem.error) problem.message = inHttpWording(problem.error)
+    for (const problem of result.problems) if (problem.error) problem.message = messageWithParameters(problem.error)
     return json(result)
   }
   let first: (id: string) => void = () => {}

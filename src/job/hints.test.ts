@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { HTTP_HINTS } from '../http/server/answer.ts'
-import { HighkiqError } from '../job/errors.ts'
-import { FLAG_HINTS, withFlagNames } from './flag-names.ts'
+import { HighkiqError } from './errors.ts'
+import { HINTS, messageWithFlags, messageWithParameters } from './hints.ts'
 
 const src = new URL('../', import.meta.url)
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
@@ -10,26 +9,25 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .map((file) => readFileSync(new URL(file, src), 'utf8'))
 const hinted = new Set(files.flatMap((text) => [...text.matchAll(/\boption: '(\w+)'/g)].map(([, option]) => option)))
 
-test('commands have words for every option that an error of the library hints at', () => {
-  expect(Object.keys(FLAG_HINTS).sort()).toEqual([...hinted].sort())
-})
-
-test('requests have words for every option that they can set', () => {
-  // The server has the folder for uploads.
-  expect(Object.keys(HTTP_HINTS).sort()).toEqual([...hinted].filter((option) => option !== 'artifacts').sort())
+test('commands have words for every option that an error of the library hints at, and so have requests if they can set it', () => {
+  expect(Object.keys(HINTS).sort()).toEqual([...hinted].sort())
+  for (const { flag } of Object.values(HINTS)) expect(flag).toBeDefined()
+  const without = Object.entries(HINTS).filter(([, { parameter }]) => parameter === undefined)
+  expect(without.map(([option]) => option)).toEqual(['artifacts'])
 })
 
 test('a hint is replaced once, also when another error wraps it', () => {
   const details = { option: 'partial', hint: 'ask for the rest with partial' }
   const inner = new HighkiqError('EXPORT_INCOMPLETE', 'retry it, or ask for the rest with partial', details)
   const outer = new HighkiqError('EXPORT_INCOMPLETE', `${inner.message} (task 7)`, details, { cause: inner })
-  expect(withFlagNames(outer)).toBe('retry it, or ask for the rest with --partial (task 7)')
+  expect(messageWithFlags(outer)).toBe('retry it, or ask for the rest with --partial (task 7)')
+  expect(messageWithParameters(outer)).toBe('retry it, or ask for the rest with partial=1 (task 7)')
 })
 
 test('columns are quoted for a shell', () => {
   const hint = 'columns: {"Item, no":"sku"}'
   const details = { option: 'columns', value: { 'Item, no': 'sku' }, hint }
   const message = `leave it out (${hint} takes only this one)`
-  const text = withFlagNames(new HighkiqError('INVALID_FILE', message, details))
+  const text = messageWithFlags(new HighkiqError('INVALID_FILE', message, details))
   expect(text).toBe("leave it out (--columns 'Item\\, no=sku' takes only this one)")
 })
