@@ -35,6 +35,8 @@ export interface Column<Row> {
   right?: boolean
   /** Whether its cells are cut when the table is wider than the terminal. */
   flexible?: boolean
+  /** Whether it is left out when the flexible columns have no room beside it. */
+  optional?: boolean
 }
 
 /** A flexible column keeps at least this many characters. */
@@ -42,7 +44,8 @@ const NARROWEST = 10
 
 /**
  * Formats rows below the titles. After `fitTables`, a table that is wider than the terminal is cut: its columns with a
- * short form first, then its flexible columns, the widest first, and then the ends of its lines.
+ * short form first, then its flexible columns, the widest first. If that is not enough, its optional column is left out, so
+ * that the others get its room, and then the ends of its lines are cut.
  * @param none the text without rows
  */
 export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], none = ''): string {
@@ -51,6 +54,12 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   const whole = measured(columns, rows, ({ of }) => of)
   const { lines, widest } = total(whole.widest) > most ? measured(columns, rows, ({ of, short = of }) => short) : whole
   const widths = narrowed(widest, columns, most)
+  if (total(widths) > most && columns.some(({ optional }) => optional)) {
+    return table(
+      columns.filter(({ optional }) => !optional),
+      rows,
+    )
+  }
   return lines
     .map((line) => {
       const cells = line.map((cell, i) => {

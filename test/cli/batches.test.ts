@@ -1,6 +1,7 @@
 import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
 import { test } from './command.ts'
+import { runHere } from './in-process.ts'
 
 test('highkiq batches lists batches, shows one, and cancels its jobs', async ({ folder }) => {
   const hq = new Highkiq({ url: `sqlite:${folder.at('highkiq.db')}` })
@@ -49,4 +50,25 @@ test('highkiq batches show names the dead jobs of a batch, with their errors', a
     /dead +12\n[\s\S]*\n\nDEAD JOB +CLASS +ERROR\n[0-9a-f]{24} +Fails +TypeError: number \d+ is wrong\n/,
   )
   expect(stdout).not.toContain('number 99')
+})
+
+test('on a terminal highkiq batches show cuts the errors of dead jobs to its width, and with --wide not at all', async ({
+  folder,
+}) => {
+  const url = `sqlite:${folder.at('highkiq.db')}`
+  const hq = new Highkiq({ url, logger: { debug() {}, info() {}, warn() {}, error() {} } })
+  const message = 'x'.repeat(300)
+  const Fails = hq.job('Fails', { retry: 0 }, () => {
+    throw new TypeError(message)
+  })
+  const bid = await hq.batch({}, () => Fails.performAsync())
+  const worker = hq.worker({ queues: ['default'] })
+  await worker.start()
+  while ((await hq.stats()).dead < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  await hq.close()
+  const show = (...more: string[]) => runHere(['batches', 'show', bid, '--url', url, ...more], {}, { columns: 150 })
+  const { stdout } = await show()
+  expect(stdout).toMatch(/\n[0-9a-f]{24} +Fails +TypeError: x+…\n$/)
+  expect(stdout.trimEnd().split('\n').at(-1)).toHaveLength(150)
+  expect((await show('--wide')).stdout).toContain(message)
 })

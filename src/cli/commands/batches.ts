@@ -9,8 +9,6 @@ import { CliError, wholeNumber } from '../usage.ts'
 
 /** The most dead jobs that `show` names. */
 const MOST_DEAD = 10
-/** The most characters of an error. */
-const CHARACTERS = 100
 
 /** A dead job of a batch. */
 interface DeadJob {
@@ -22,7 +20,7 @@ interface DeadJob {
 const DEAD_COLUMNS: Column<DeadJob>[] = [
   { title: 'DEAD JOB', of: ({ jid }) => jid },
   { title: 'CLASS', of: (job) => job.class },
-  { title: 'ERROR', of: ({ error }) => (error.length > CHARACTERS ? `${error.slice(0, CHARACTERS - 1)}…` : error) },
+  { title: 'ERROR', of: ({ error }) => error, flexible: true },
 ]
 
 const COLUMNS: Column<Batch>[] = [

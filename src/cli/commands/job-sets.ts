@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { failuresOf } from '../job.ts'
+import { failuresOf } from '../job-text.ts'
 import { withExistingStore } from '../open-app.ts'
 import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
@@ -20,6 +20,7 @@ const ARGUMENTS: Column<SetEntry> = {
   title: 'ARGUMENTS',
   of: ({ displayArgs }) => displayArgs.map((one) => stringifyJson(one)).join(', '),
   flexible: true,
+  optional: true,
 }
 /** Returns a column with the time of an entry. */
 const TIME = (title: string): Column<SetEntry> => ({

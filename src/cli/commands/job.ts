@@ -2,7 +2,8 @@
 
 import type { Command } from 'commander'
 import type { Highkiq } from '../../index.ts'
-import { type JobView, textOf, viewOf } from '../job.ts'
+import { type JobView, viewOf } from '../job.ts'
+import { textOf } from '../job-text.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError } from '../usage.ts'
 
