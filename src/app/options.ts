@@ -138,7 +138,7 @@ export function checkAppOptions(options: HighkiqOptions): void {
     ...OTHER_APP_NAMES,
     keepFinished: 'defaultJobOptions: { keepFinished }',
   })
-  const { logger, dead, maxArgsBytes, encryption, events, defaultJobOptions, queues = {} } = options
+  const { logger, dead, maxArgsBytes, encryption, events, defaultJobOptions, publicUrl, queues = {} } = options
   const missing = logger ? missingMethods(logger) : []
   if (missing.length > 0) {
     throw invalidOption(`new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
@@ -151,6 +151,7 @@ export function checkAppOptions(options: HighkiqOptions): void {
     checkOptions('new Highkiq: events', events, { keep: KEEP })
     if (events.keep === undefined) throw invalidOption(`new Highkiq: events needs keep, ${KEEP[1]}`)
   }
+  if (publicUrl !== undefined) checkLinkAddress(publicUrl)
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
   for (const [name, queue] of Object.entries(queues)) checkQueueOptions(name, queue)
   if (options.limit !== undefined) checkLimit('new Highkiq', options.limit)
@@ -205,6 +206,16 @@ function isWire(value: unknown): boolean {
 
 function isPublicUrl(value: unknown): boolean {
   return typeof value === 'string' && /^https?:\/\/[^?#\s]+$/.test(value) && URL.canParse(value)
+}
+
+/** Refuses a user and a password in the address of links; does not repeat them. @throws INVALID_OPTION */
+function checkLinkAddress(address: string): void {
+  const url = new URL(address)
+  if (url.username === '' && url.password === '') return
+  Object.assign(url, { username: '', password: '' })
+  throw invalidOption(
+    `new Highkiq: publicUrl must not have a user or password, because everyone who gets a link would see them: use '${url.href}'`,
+  )
 }
 
 function isSidekiq(value: unknown): boolean {

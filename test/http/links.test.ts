@@ -261,6 +261,12 @@ test('task.link says what it needs, and refuses wrong options and unknown tasks'
   for (const publicUrl of ['shop.example', 'ftp://shop.example', 'https://shop.example/?a=1', 5]) {
     expect(() => t.another({ publicUrl: publicUrl as never })).toThrow(/publicUrl must be an http or https address/)
   }
+  for (const user of ['ann', 'ann:tops3cret', ':tops3cret']) {
+    const refuse = () => t.another({ publicUrl: `https://${user}@shop.example/jobs` })
+    expect(refuse).toThrow(
+      /^new Highkiq: publicUrl must not have a user or password, .*: use 'https:\/\/shop\.example\/jobs'$/,
+    )
+  }
   expect(() => t.another({ secret: '' })).toThrow(/secret must be a string that is not empty/)
 })
 
