@@ -127,7 +127,8 @@ export type { UniqueLockInfo } from './unique/locks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers
 export type { WorkerAbout } from './worker/engine.ts'
-export type { RunOptions, Worker } from './worker/lifecycle/worker.ts'
+export type { Worker } from './worker/lifecycle/worker.ts'
+export type { RunOptions } from './worker/lifecycle/worker-process.ts'
 export type {
   CapsuleOptions,
   Promote,

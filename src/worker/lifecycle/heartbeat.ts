@@ -25,6 +25,8 @@ export interface Shown {
   version: string
   /** The queues that the jobs of the app name. */
   defined: readonly string[]
+  /** Whether the program has another purpose, so that others must not stop it through the store. */
+  isEmbedded: () => boolean
 }
 
 /** The part of the record that changes from beat to beat. */
@@ -38,8 +40,6 @@ export class Heartbeat extends Periodic {
   readonly #shown: Shown
   readonly #state: () => State
   readonly #obey: (signal: Signal) => void
-  /** True in a program with another purpose, which others must not stop through the store. */
-  embedded = true
   #info = ''
   /** The number of slow beats in a row. */
   #slowBeats = 0
@@ -57,7 +57,7 @@ export class Heartbeat extends Periodic {
   }
 
   override async start(): Promise<void> {
-    this.#info = infoOf(this.#shown, this.embedded)
+    this.#info = infoOf(this.#shown)
     await super.start()
     await this.#emitting
   }
@@ -66,7 +66,7 @@ export class Heartbeat extends Periodic {
   async changed(): Promise<void> {
     // Before its start the worker is not listed.
     if (this.#info === '') return
-    this.#info = infoOf(this.#shown, this.embedded)
+    this.#info = infoOf(this.#shown)
     await this.runNow()
   }
 
@@ -128,10 +128,8 @@ export class Heartbeat extends Periodic {
 }
 
 /** Returns the record in the format of Sidekiq 8.1, with the members that 8.0 and 7 read. */
-function infoOf(
-  { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined }: Shown,
-  embedded: boolean,
-): string {
+function infoOf(shown: Shown): string {
+  const { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined } = shown
   return JSON.stringify({
     hostname: process.env.DYNO || hostname(),
     started_at: startedAt / 1000,
@@ -150,6 +148,6 @@ function infoOf(
     // Readers tell our processes from Sidekiq's by this member.
     highkiq: version,
     defined_queues: defined,
-    embedded,
+    embedded: shown.isEmbedded(),
   })
 }

@@ -4,11 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { JobContext } from '../../job/context.ts'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
-import { checkOptions } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
 import type { SlotOptions } from '../../job/slots.ts'
 import { within } from '../../job/wait.ts'
-import { readConcurrency, type Signal } from '../../store/contract.ts'
 import type { BackgroundService } from '../background-service.ts'
 import type { Engine, WorkerAbout } from '../engine.ts'
 import type { Executor, Running, WorkerHandle } from '../executor.ts'
@@ -24,11 +22,10 @@ import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { ProgressRecorder } from './progress-recorder.ts'
 import { idleWithin, runningJobs, shownJobs, summaryOf } from './shown-jobs.ts'
-import { handleSignals, type Order } from './signals.ts'
 import { openWhenPossible, retryLostCalls } from './start-retries.ts'
+import { WorkerProcess } from './worker-process.ts'
 
 const GRACE_MS = 3000
-const FATAL_HANDLERS_MS = 5000
 /** Milliseconds to release the lease in the store. */
 const RELEASE_MS = 5000
 /** Milliseconds to settle and requeue the remaining jobs, even after the deadline of the stop. */
@@ -45,16 +42,7 @@ export interface ExecutorPlan {
   make(engine: Engine, handle: WorkerHandle): Executor
 }
 
-export interface RunOptions {
-  /** Called when the worker starts to fetch jobs. */
-  onStart?: () => void
-  /** Called when the worker starts to stop. */
-  onStop?: () => void
-  /** Called at a second SIGTERM or SIGINT. Without it the process ends at once. */
-  onSecondSignal?: () => void
-}
-
-export class Worker {
+export class Worker extends WorkerProcess {
   readonly identity: string
   /** The number of batches of ordered queues that run at the same time, in addition. */
   readonly orderedConcurrency: number
@@ -76,13 +64,6 @@ export class Worker {
   #quieting: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #whenStopped: (() => void)[] = []
-  /** The process has no other purpose than this worker. */
-  #ownsProcess = false
-  /** The time of the first uncaught error, on the monotonic clock. */
-  #fatalAt: number | undefined
-  /** Never resolves: the process ends first. */
-  #exiting: Promise<never> | undefined
-  #callbacks: RunOptions = {}
 
   /** @throws INVALID_OPTION */
   constructor(
@@ -98,6 +79,7 @@ export class Worker {
       threads: () => ThreadSource
     },
   ) {
+    super()
     this.options = workerSettings(options)
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
     const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
@@ -117,11 +99,11 @@ export class Worker {
     this.#threads = new ThreadPool(about.threads, app.report)
     const engine: Engine = {
       ...app,
-      emit: (event) => app.emit(event, this.#about),
+      emit: (event) => app.emit(event, this.about),
       threads: this.#threads,
       isStopping: () => this.#state !== 'running',
       lease: this.#lease.renewer,
-      fatalAt: () => this.#fatalAt,
+      fatalAt: () => this.fatalAt,
     }
     this.#engine = engine
     let nextSlot = 0
@@ -148,9 +130,10 @@ export class Worker {
         startedAt: engine.now(),
         version: about.version,
         defined: about.defined ?? [],
+        isEmbedded: () => !this.ownsProcess,
       },
       () => ({ quiet: this.#state !== 'running', running: runningJobs(this.#attempts) }),
-      (signal) => this.#obey(signal),
+      (signal) => this.obey(signal),
     )
     this.#services = [
       this.#recovery,
@@ -183,13 +166,17 @@ export class Worker {
     return this.#capsules.queues
   }
 
-  get #about(): WorkerAbout {
+  protected override get engine(): Engine {
+    return this.#engine
+  }
+
+  protected override get about(): WorkerAbout {
     const { identity, queues, concurrency, orderedConcurrency } = this
     return { identity, queues, concurrency, orderedConcurrency }
   }
 
   /** Starts to fetch jobs. Rejects when the store or a `startup` handler fails; the worker is stopped then. */
-  async start(): Promise<void> {
+  override async start(): Promise<void> {
     if (this.#state !== 'new')
       throw invalidOption('this worker was started or stopped before: create another one with hq.worker()')
     this.#state = 'running'
@@ -210,13 +197,13 @@ export class Worker {
    * @example await worker.set({ concurrency: 20 })
    * @throws INVALID_OPTION
    */
-  async set(options: SlotOptions): Promise<void> {
+  override async set(options: SlotOptions): Promise<void> {
     this.#capsules.resize('worker.set', options)
     await this.#heartbeat.changed()
   }
 
   /** Fetches no more jobs; running jobs continue. This can't be undone. */
-  quiet(): Promise<void> {
+  override quiet(): Promise<void> {
     if (this.#state === 'running') this.#quieting ??= this.#quiet()
     return this.#quieting ?? Promise.resolve()
   }
@@ -226,7 +213,7 @@ export class Worker {
    * and 3 seconds later puts the jobs that still run back to the front of their queues. If the store does not answer within
    * 2 more seconds, other workers run these jobs again when the lease has ended.
    */
-  stop(): Promise<void> {
+  override stop(): Promise<void> {
     this.#stopping ??= this.#stop()
     return this.#stopping
   }
@@ -236,33 +223,17 @@ export class Worker {
     if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.checkProcesses()
   }
 
-  /**
-   * Starts the worker and runs until SIGTERM or SIGINT. SIGTSTP makes it quiet, SIGTTIN logs the running jobs, and SIGUSR2
-   * makes loggers reopen their files. A second SIGTERM or SIGINT ends the process at once: other workers rescue its jobs.
-   * An uncaught error stops the worker gracefully: see `Highkiq.onFatal`.
-   */
-  async run(options: RunOptions = {}): Promise<void> {
-    checkOptions('worker.run', options, { onStart: 'function', onStop: 'function', onSecondSignal: 'function' })
-    this.#callbacks = options
-    this.#ownsProcess = true
-    this.#heartbeat.embedded = false
-    const removeHandlers = handleSignals(
-      (order) => this.#obey(order),
-      (error) => this.#fatal(error),
-    )
-    try {
-      await this.start()
-      options.onStart?.()
-      await new Promise<void>((resolve) => {
-        if (this.#state === 'stopped') resolve()
-        else this.#whenStopped.push(resolve)
-      })
-      // After an uncaught error the process ends here.
-      await this.#exiting
-      this.#engine.log.info({}, 'stopped')
-    } finally {
-      removeHandlers()
-    }
+  protected override get isFetching(): boolean {
+    return this.#state === 'running'
+  }
+
+  protected override get isStopping(): boolean {
+    return this.#stopping !== undefined
+  }
+
+  protected override async ended(): Promise<void> {
+    if (this.#state === 'stopped') return
+    await new Promise<void>((resolve) => this.#whenStopped.push(resolve))
   }
 
   async #quiet(): Promise<void> {
@@ -321,7 +292,7 @@ export class Worker {
     // The timeout runs from now on, however long the `quiet` handlers take.
     const quieting = this.quiet()
     this.#state = 'stopping'
-    this.#callbacks.onStop?.()
+    this.stopBegan()
     this.#lease.renewer.stopIn(timeout * 1000 + GRACE_MS)
     if (!(await idleWithin(timeout * 1000, this.#executors, this.#engine)) && this.busy > 0) {
       for (const executor of this.#executors) executor.abort('SHUTDOWN', 'the worker is stopping')
@@ -374,53 +345,10 @@ export class Worker {
     return this.#executors.flatMap(({ attempts }) => attempts)
   }
 
-  /** Obeys an order that came as a signal to the process or through the store. */
-  #obey(order: Order | Signal): void {
-    const { emit, log, report } = this.#engine
-    const slots = readConcurrency(order)
-    if (slots) {
-      this.set(slots).then(
-        () =>
-          log.info(slots, `capsule ${slots.capsule}: ${plural(slots.concurrency, 'job')} at the same time from now on`),
-        (thrown) => report(thrown, { during: 'changing the concurrency from outside' }),
-      )
-      return
-    }
-    if (order === 'TSTP') {
-      if (this.#state === 'running') log.info({}, 'quiet: fetching no more jobs, running jobs continue')
-      void this.quiet()
-    } else if (order === 'USR2') void emit('reopen')
-    else if (order === 'TTIN') {
-      const { identity, slots } = this
-      const attempts = this.#attempts
-      const threads = { lease: this.#lease.renewer.threadId, jobs: this.#threads.running }
-      void dump(this.#engine, { identity, slots, owner: this.#lease.owner, attempts, threads })
-    } else if (order !== 'TERM' && order !== 'INT') {
-      log.warn({ order }, 'ignored an unknown signal: a worker knows TSTP, TERM, TTIN and CONCURRENCY JOBS CAPSULE')
-    } else if (this.#ownsProcess && this.#stopping) {
-      const { onSecondSignal = () => process.exit(1) } = this.#callbacks
-      onSecondSignal()
-    } else {
-      log.info(
-        {},
-        this.#ownsProcess && !this.#callbacks.onSecondSignal
-          ? 'stopping; a second signal ends the process at once'
-          : 'stopping',
-      )
-      void this.stop()
-    }
-  }
-
-  /** After an uncaught error: running jobs may end, no job starts, and then the process ends. */
-  #fatal(error: unknown): void {
-    const { report, emitFatal } = this.#engine
-    this.#fatalAt ??= performance.now()
-    report(error, { during: 'uncaught error: this worker stops' })
-    this.#exiting ??= (async () => {
-      await this.stop().catch((thrown) => report(thrown, { during: 'stopping' }))
-      await within(FATAL_HANDLERS_MS, emitFatal(error, this.#about))
-      return process.exit(1)
-    })()
+  protected override dump(): void {
+    const { identity, slots } = this
+    const threads = { lease: this.#lease.renewer.threadId, jobs: this.#threads.running }
+    void dump(this.#engine, { identity, slots, owner: this.#lease.owner, attempts: this.#attempts, threads })
   }
 }
 
