@@ -67,8 +67,10 @@ export async function cancelJob(app: AppPort, jid: string, options: CancelOption
   // A row in the backlog of its task is dropped when it would start.
   const event = isRow(jid) ? await store.tasks.event(jid) : null
   if (event && OPEN.includes(event.status)) return 'requested'
-  // A worker may have dropped the job during the search.
-  if ((await store.cancellations.withdraw(jid, now())) === 'dropped') return removed()
+  // A worker may have dropped or aborted the job during the search.
+  const state = await store.cancellations.withdraw(jid, now())
+  if (state === 'dropped') return removed()
+  if (state === 'aborted') return 'signalled'
   if (!search.metOthers) return 'not-found'
   // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
   await store.cancellations.request(jid, now())
@@ -204,9 +206,9 @@ async function cancelParked({ store, now }: AppPort, jid: string): Promise<boole
 
 /** Withdraws the cancellation of a job in the step that deletes the job. */
 export const cancelling: Plugin = {
-  effects(payload, { kind }, now) {
-    if (kind !== 'cancelled') return undefined
-    const at = now()
-    return jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: true }))
+  effects(payload, outcome, now) {
+    if (outcome.kind !== 'cancelled') return undefined
+    const [at, { begun }] = [now(), outcome]
+    return jidsOf(payload).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: true, begun }))
   },
 }

@@ -157,6 +157,23 @@ test.each([
   await cancellationsGone(t, jid)
 })
 
+test('a running job that has ended before the search finds it is signalled, and not removed', async () => {
+  const t = bench()
+  const { J, began, told } = patient(t)
+  const jid = (await J.performAsync('a')) as string
+  await t.work()
+  await began.atLeast(1)
+  const { workers } = t.hq.store
+  const { fetched } = workers
+  workers.fetched = async (...page) => {
+    // The search is slower than the worker.
+    await told.atLeast(1)
+    await t.settled()
+    return fetched.apply(workers, page)
+  }
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+})
+
 test('a handler that ignores the signal and returns is done', async () => {
   const t = bench()
   const { J, began } = patient(t, () => 'the result')

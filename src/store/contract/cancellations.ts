@@ -4,16 +4,16 @@
 export const MAX_CANCELLATIONS = 100_000
 /** A store drops a cancellation that is older than this when the next one is requested. */
 export const CANCELLATION_LIFE_MS = 30 * 86_400_000
-/** For this long a store remembers that a cancelled job was found and dropped. */
+/** For this long a store remembers that a cancelled job was found and dropped, and whether it was running. */
 export const DROPPED_LIFE_MS = 60_000
 /** The most cancellations that one call of `since` returns. */
 export const CANCELLATIONS_PAGE = 10_000
 
 /**
- * `requested` – the job must not run (any more). `dropped` – the job was found within DROPPED_LIFE_MS, and will not run
- * because of its cancellation.
+ * `requested` – the job must not run (any more). Within DROPPED_LIFE_MS: `dropped` – the job was found, and will not run because
+ * of its cancellation; `aborted` – it was running, and has ended because of its cancellation.
  */
-export type CancellationState = 'requested' | 'dropped' | 'none'
+export type CancellationState = 'requested' | 'dropped' | 'aborted' | 'none'
 
 export interface CancellationStore {
   /**

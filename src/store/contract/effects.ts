@@ -69,6 +69,8 @@ export interface CancellationEffect {
   at: number
   /** Whether the job did not finish because of its cancellation; the store remembers this for DROPPED_LIFE_MS. */
   dropped: boolean
+  /** Whether a dropped job was running. */
+  begun?: boolean
 }
 
 /** Releases a lock if `holder` (a jid) still has it. It is idempotent. */

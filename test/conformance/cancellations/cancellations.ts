@@ -108,6 +108,18 @@ export const cancellations: Case[] = [
     },
   },
   {
+    name: 'the state of a cancelled job that was running is aborted, whatever the time was',
+    async run(t) {
+      for (const jid of ['a', 'b']) await t.store.cancellations.request(jid, NOW)
+      await deliver(t, { ...clearing('a'), begun: true })
+      await deliver(t, { ...clearing('b'), begun: true, at: NOW + 1 })
+      for (const jid of ['a', 'b']) expect(await t.store.cancellations.withdraw(jid, NOW)).toBe('aborted')
+      await t.store.cancellations.request('a', NOW + 10)
+      await deliver(t, { ...clearing('a'), begun: false, at: NOW + 1 })
+      expect(await t.store.cancellations.withdraw('a', NOW)).toBe('dropped')
+    },
+  },
+  {
     name: 'a job that was dropped can be cancelled again',
     async run(t) {
       await t.store.cancellations.request('a', NOW)

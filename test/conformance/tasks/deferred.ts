@@ -295,7 +295,7 @@ export const taskDeferred: Case[] = [
       })
       expect(await eventOf(t, task, 0)).toMatchObject({ status: 'cancelled', messages: [{ code: 'sent' }] })
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', deferred: 0, inWindow: 0 })
-      expect(await t.store.cancellations.withdraw(jidOf(task.id, 0), NOW)).toBe('dropped')
+      expect(await t.store.cancellations.withdraw(jidOf(task.id, 0), NOW)).toBe('aborted')
       expect(await end(t, task, 0)).toMatchObject({ answer: 'ended', status: 'cancelled' })
     },
   },

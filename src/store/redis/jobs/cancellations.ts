@@ -16,7 +16,7 @@ export const ITERATION_SECONDS = 2_592_000
 /** The jobs that one pipeline asks about. */
 const CHUNK = 1000
 
-const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', n: 'none' }
+const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', b: 'aborted', n: 'none' }
 
 export class Cancellations extends StorePart implements CancellationStore {
   async request(which: string | readonly string[]): Promise<void> {

@@ -2,8 +2,8 @@
 --
 -- KEYS  1 is the cancellations, 2 is the iteration of the job.
 -- ARGV  is the job.
--- Returns what it was: m (requested), d (dropped) or n (none).
+-- Returns what it was: m (requested), d (dropped), b (dropped while it ran) or n (none).
 -- include: arguments cancellations
 
 expect('zset')
-return withdrawCancellation(KEYS[1], KEYS[2], text(), false)
+return withdrawCancellation(KEYS[1], KEYS[2], text(), '')

@@ -73,6 +73,12 @@ local function clock()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
+-- Returns the score of a cancelled job that is dropped now; see cancellations.lua.
+local function droppedAt(wasRunning)
+  local time = clock()
+  return string.format('%d', -(time - time % 2 + (wasRunning and 1 or 0)))
+end
+
 -- Removes nothing with a command that removes. Behind it a server at its memory limit allows all writes of the script.
 local function removeNothing(command, key)
   redis.call(command, key, '')

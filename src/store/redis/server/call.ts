@@ -129,7 +129,7 @@ export class Call {
       this.args.push('i', this.key(names.iteration(effect.jid)), executions, cursor, runtime)
     } else if (effect.kind === 'clear-cancellation') {
       this.args.push('u', this.key(names.cancelled), this.key(names.iteration(effect.jid)))
-      this.args.push(effect.jid, effect.dropped ? 1 : 0)
+      this.args.push(effect.jid, effect.dropped ? (effect.begun ? 'b' : 'd') : '')
     } else if (effect.kind === 'release-lock') {
       this.args.push('l', this.key(names.lock(effect.lock)), effect.holder)
     } else if (effect.kind === 'release-unique') {

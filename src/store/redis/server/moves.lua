@@ -9,7 +9,7 @@
 -- An effect begins with its kind, too. "e" (event): base of its task, index, run, attempt, status (number), at,
 -- startedAt or "", window (keep, leave or enter), code or "", result or "", number of messages, messages. "i"
 -- (iteration): number of its key, executions (0: it ends), cursor, runtime. "u" (withdraw a cancellation): number of
--- the key of cancellations and of the job's iteration, job, "1" (dropped) or "0". "l" (release a lock): number of the
+-- the key of cancellations and of the job's iteration, job, "d" (dropped), "b" (dropped while it ran) or "". "l" (release a lock): number of the
 -- lock's key, holder. "q" (release the lock of a unique job): number of the key of these locks, lock, holder. "k" (keep
 -- it): the same, end or "", due or "", "1" (acquire it if it is free) or "0". "s" (free a slot): numbers of the keys of
 -- limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for room in a limit): numbers of the
@@ -42,7 +42,7 @@ local function readEffect()
     return { iteration = KEYS[number()], executions = number(), cursor = text(), runtime = text() }
   elseif kind == 'u' then
     return {
-      cancelled = KEYS[number()], iteration = KEYS[number()], jid = text(), dropped = text() == '1',
+      cancelled = KEYS[number()], iteration = KEYS[number()], jid = text(), dropped = text(),
     }
   end
   local effect = {

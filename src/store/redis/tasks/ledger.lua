@@ -278,7 +278,7 @@ local function dropCancelled(ledger, event)
   local key = string.sub(QUEUES, 1, -#'queues' - 1) .. 'hk:cancelled'
   local jid = ledger.id .. string.format('%08x', event.index)
   if wrong(key, 'zset') or tonumber(redis.call('ZSCORE', key, jid) or 0) <= 0 then return false end
-  redis.call('ZADD', key, string.format('%d', -clock()), jid)
+  redis.call('ZADD', key, droppedAt(true), jid)
   return true
 end
 

@@ -107,7 +107,7 @@ CREATE TABLE job_rate (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX job_rate_by_end ON job_rate (until);
 
--- Cancellations of jobs. The version of a job that was found and dropped is negative, the time of the drop.
+-- Cancellations of jobs. The version of a job that was found and dropped is negative, the time of the drop, and odd if the job was running.
 CREATE TABLE cancellation (
   jid     TEXT PRIMARY KEY,
   version INTEGER NOT NULL

@@ -1,4 +1,7 @@
-/** Requests to cancel jobs. A cancellation has a version; that of a dropped job is negative, the time of the drop. */
+/**
+ * Requests to cancel jobs. A cancellation has a version; that of a dropped job is negative, the time of the drop: an even number,
+ * or an odd one when the job was running.
+ */
 
 import {
   CANCELLATION_LIFE_MS,
@@ -27,7 +30,9 @@ export class SqliteCancellationStore extends SqliteArea implements CancellationS
     this.file.write((db) => {
       const version = versionOf(db, jid)
       if (version > 0) db.run(sql.cancellation.unset, jid)
-      return version > 0 ? 'requested' : version < 0 ? 'dropped' : 'none'
+      if (version === 0) return 'none'
+      if (version > 0) return 'requested'
+      return version % 2 === 0 ? 'dropped' : 'aborted'
     }, ANSWER_SECONDS)
 
   readonly among: CancellationStore['among'] = (jids) =>
@@ -54,17 +59,21 @@ export function cancel(db: Database, jid: string, now: number): void {
 }
 
 /** Removes the cancellation of a job that has ended, in the step that settles the job. */
-export function clearCancellation(db: Database, { jid, at, dropped }: CancellationEffect): void {
+export function clearCancellation(db: Database, { jid, at, dropped, begun = false }: CancellationEffect): void {
   if (versionOf(db, jid) <= 0) return
-  if (dropped) db.run(sql.cancellation.set, jid, -at)
+  if (dropped) drop(db, jid, at, begun)
   else db.run(sql.cancellation.unset, jid)
 }
 
 /** Drops a row that is cancelled, and would wait for its end from outside. Returns false if it is not cancelled. */
 export function dropCancelled(db: Database, { jid, at }: EventEffect): boolean {
   if (versionOf(db, jid) <= 0) return false
-  db.run(sql.cancellation.set, jid, -at)
+  drop(db, jid, at, true)
   return true
+}
+
+function drop(db: Database, jid: string, at: number, wasRunning: boolean): void {
+  db.run(sql.cancellation.set, jid, -(Math.floor(at / 2) * 2 + (wasRunning ? 1 : 0)))
 }
 
 /** Returns 0 if the job has no cancellation, and a negative number if the job was found and dropped. */
