@@ -17,6 +17,8 @@ const versions = (changes, others) => ({
   ],
 })
 
+/** More groups do not fit beside the search on a tablet. */
+const IN_NAV = ['Start', 'Jobs', 'Production', 'Reference']
 const navOf = (sidebar) => sidebar.map(({ text, items: [first] }) => ({ text, link: first.link }))
 
 export default defineConfig({
@@ -50,7 +52,10 @@ export default defineConfig({
       label: 'English',
       lang: 'en',
       themeConfig: {
-        nav: [...navOf(groups), versions('Changes', 'Docs of other versions')],
+        nav: [
+          ...navOf(groups.filter(({ text }) => IN_NAV.includes(text))),
+          versions('Changes', 'Docs of other versions'),
+        ],
         sidebar: groups,
       },
     },
