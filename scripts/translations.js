@@ -10,6 +10,8 @@ const KINDS = [
   [/^ *\d+\. /, () => 'a step'],
 ]
 
+const CODE = 'the code'
+
 /** @returns what is wrong with the pages of this folder, which lies in the folder of the English pages */
 export function problemsOfTranslations(folder) {
   return pagesOfTranslation(folder).flatMap((page) => {
@@ -28,7 +30,10 @@ function differenceOf(page, english) {
   const at = theirs.findIndex(({ kind }, i) => own[i]?.kind !== kind)
   if (at < 0 && own.length <= theirs.length) return []
   const [here, there] = [own[at < 0 ? theirs.length : at], theirs[at]]
-  const shown = (part, path) => (part ? `${path}:${part.line} has ${part.kind}` : `${path} ends`)
+  if (here?.kind.startsWith(CODE) && there?.kind.startsWith(CODE)) {
+    return [`${page}:${here.line}: this is not the code of ${english}:${there.line}: copy it`]
+  }
+  const shown = (part, path) => (part ? `${path}:${part.line} has ${part.kind.split('\n', 1)[0]}` : `${path} ends`)
   return [`${shown(here, page)}, but ${shown(there, english)}: translate the change`]
 }
 
@@ -37,7 +42,7 @@ function partsOf(text) {
   let code
   for (const [i, line] of text.split('\n').entries()) {
     if (/^\s*```/.test(line)) {
-      code = code ? undefined : { line: i + 1, kind: `the code ${line.trim()}` }
+      code = code ? undefined : { line: i + 1, kind: `${CODE} ${line.trim()}` }
       if (code) parts.push(code)
     } else if (code) code.kind += `\n${line}`
     else if (line.trim() !== '') parts.push({ line: i + 1, kind: kindOf(line) })
