@@ -8,7 +8,7 @@ import { type Contents, faultsOf, locationsOf } from './census.ts'
 import { commandsDuring, scriptOf } from './monitor.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
-import { STREAM, TASK, World } from './world.ts'
+import { STREAMS, TASK, World } from './world.ts'
 
 /**
  * Another program may have stored anything in any key. Each operation first runs in a world where all is well; the
@@ -85,6 +85,24 @@ const operations: Operation[] = [
         if (problem ?? settled[0] !== 'ok') problems.push(problem ?? settled.join())
       }
       return problems.join('\n')
+    },
+  },
+  {
+    name: 'finished jobs: count, prune and read',
+    async run(w) {
+      const settlement = w.settlements.find(({ queue }) => queue === 'q')
+      if (settlement) {
+        const { queue, ticket } = settlement
+        const move = { to: 'finished', text: job('finished'), score: 9 } as const
+        const settlements = [{ queue, ticket, move, processed: 1, failed: 0 } as const]
+        const { settled, problem } = await w.store.workers.settleAndFetch('A', requestOf({ settlements }))
+        if (settled[0] === 'ok') w.settlements = []
+        if (problem || settled[0] !== 'ok') return problem ?? settled.join()
+      }
+      const size = await w.store.jobSets.size('finished')
+      await w.store.jobSets.prune('finished', 1, 0)
+      const { length } = await w.store.jobSets.page('finished', { limit: 9 })
+      return size === 1 && length === 1 ? '' : `size ${size}, ${length} read`
     },
   },
   {
@@ -630,9 +648,9 @@ onRedis('a key of the wrong type', () => {
       const well = await course(operation)
       for (const script of well.scripts) scriptsSeen.add(script)
       const breaks = well.keys.flatMap((key) => {
-        const isNumber = /(^|:)stat:|:backlog$|^hk:events:newest$/.test(key)
+        const isNumber = /(^|:)stat:|:backlog$|^hk:(events|finished):newest$/.test(key)
         return [
-          { key, value: key === STREAM ? ('no stream' as const) : ('a stream' as const) },
+          { key, value: STREAMS.includes(key) ? ('no stream' as const) : ('a stream' as const) },
           ...(isNumber ? [{ key, value: 'no number' as const }] : []),
         ]
       })

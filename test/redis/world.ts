@@ -29,8 +29,8 @@ export const TASK = spec(1, {
 const UNLOCK = { kind: 'release-lock', lock: 'mine', holder: 'c1' } as const
 
 /** A database with jobs and rows in all states. */
-/** The only key that holds a stream when all is well. */
-export const STREAM = 'hk:events'
+/** The keys that hold a stream when all is well. */
+export const STREAMS: readonly string[] = ['hk:events', 'hk:finished:packs']
 
 export class World {
   readonly store: Store
@@ -188,10 +188,10 @@ export class World {
   async mend(): Promise<void> {
     for (const [key, away] of this.#broken) {
       const type = await this.redis.type(key)
-      const isStream = type === 'stream' && key !== STREAM
+      const isStream = type === 'stream' && !STREAMS.includes(key)
       if (
         isStream ||
-        (type === 'set' && key === STREAM) ||
+        (type === 'set' && STREAMS.includes(key)) ||
         (type === 'string' && isStrange(await this.redis.get(key)))
       ) {
         await this.redis.del(key)

@@ -96,7 +96,7 @@ export const finishedJobs: Case[] = [
     },
   },
   {
-    name: 'of the finished jobs of several steps the oldest are removed, whether somebody has read them before or not',
+    name: 'of the finished jobs of several steps the oldest are removed, whether they were read before or not',
     async run(t) {
       const owner = await t.owner()
       let next = 0
@@ -149,6 +149,60 @@ export const finishedJobs: Case[] = [
       expect(await t.store.search.clearSet('finished', [])).toMatchObject({ removed: 3, done: true })
       expect(await t.store.jobSets.page('finished', { limit: 9 })).toEqual([])
       expect(await t.store.jobSets.size('finished')).toBe(0)
+    },
+  },
+  {
+    name: 'finished jobs with effects, and those of another store, are removed in the order of their ends',
+    async run(t) {
+      const owner = await t.owner()
+      const effects = [{ kind: 'release-unique', key: 'k', holder: 'h' } as const]
+      const moved = { to: 'finished', text: t.job('moved'), score: SCORE - 9 } as const
+      const scores = async () => (await t.store.jobSets.page('finished', { limit: 9 })).map((one) => one.score - SCORE)
+      await t.push('q', ...[0, 1, 2, 3].map((n) => t.job(n)))
+      const jobs = await t.fetch(owner, 'q', 4)
+      for (const [n, job] of jobs.entries()) {
+        const settlement = kept(job, job.text, SCORE + n)
+        await t.settleAndFetch(owner, { settlements: [n % 2 === 0 ? settlement : { ...settlement, effects }] })
+      }
+      expect(await t.store.transfers.put({ transfer: 'T', number: 1 }, [moved], NOW)).toBe('stored')
+      expect(await t.store.jobSets.size('finished')).toBe(5)
+      await t.store.jobSets.prune('finished', 3, 0)
+      expect(await scores()).toEqual([1, 2, 3])
+    },
+  },
+  {
+    name: 'while one process settles jobs and two others read and remove finished ones, none is lost or doubled',
+    shared: true,
+    async run(t) {
+      const owner = await t.owner()
+      const [reader, remover] = [await t.another(), await t.another()]
+      const total = 400
+      const left = 150
+      await t.push('q', ...Array.from({ length: total }, (_, n) => t.job(n)))
+      let settled = 0
+      const whileSettling = async (work: () => Promise<unknown>) => {
+        while (settled < total) await work()
+      }
+      const settle = async () => {
+        const jobs = await t.fetch(owner, 'q', 1 + t.dice(20))
+        await t.settleAndFetch(owner, { settlements: jobs.map((job) => kept(job, job.text, SCORE + settled++)) })
+      }
+      await Promise.all([
+        whileSettling(settle),
+        whileSettling(async () => {
+          const page = await reader.jobSets.page('finished', { limit: total, desc: true })
+          const numbers = page.map(({ score }) => score - SCORE)
+          const [newest = -1] = numbers
+          expect(numbers).toEqual(numbers.map((_, i) => newest - i))
+        }),
+        whileSettling(() => remover.jobSets.prune('finished', left, SCORE + settled - left)),
+      ])
+      await t.store.jobSets.prune('finished', left, 0)
+      expect(await t.store.jobSets.size('finished')).toBe(left)
+      const page = await t.store.jobSets.page('finished', { limit: total })
+      expect(page).toEqual(
+        Array.from({ length: left }, (_, i) => ({ text: t.job(total - left + i), score: SCORE + total - left + i })),
+      )
     },
   },
 ]

@@ -1,17 +1,25 @@
-/** The sorted sets of jobs that are not in a queue: retry, schedule and dead. */
+/** The sorted sets of jobs that are not in a queue. */
 
 import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf, pairs } from '../server/chunks.ts'
-import { StorePart } from '../server/server.ts'
+import { type Server, StorePart } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
+import { FinishedJobs } from './finished-jobs.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
 const MAX_PRUNED = 1000
 
 export class JobSets extends StorePart implements JobSetStore {
+  readonly #finished: FinishedJobs
+
+  constructor(server: Server) {
+    super(server)
+    this.#finished = new FinishedJobs(server)
+  }
+
   async due(set: SetName, now: number, limit: number): Promise<{ entries: Entry[]; next: number | null }> {
     const { server } = this
     const key = this.keys.set(set)
@@ -30,6 +38,7 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   async swap(set: SetName, swaps: readonly Swap[], now: number): Promise<SwapAnswer[]> {
+    if (set === 'finished') await this.#finished.unpack()
     const answers: SwapAnswer[] = []
     const isLimited = set.startsWith('limited:')
     const keys = [this.keys.set(set), this.keys.limitedQueues]
@@ -51,10 +60,12 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   async size(set: SetName): Promise<number> {
+    if (set === 'finished') return this.#finished.size()
     return this.server.call((client) => client.zcard(this.keys.set(set)))
   }
 
   async page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
+    if (set === 'finished') await this.#finished.unpack()
     return this.pageOf(this.keys.set(set), page)
   }
 
@@ -68,6 +79,7 @@ export class JobSets extends StorePart implements JobSetStore {
   }
 
   async prune(set: SetName, max: number, since: number): Promise<void> {
+    if (set === 'finished') return this.#finished.prune(max, since)
     const key = this.keys.set(set)
     const args = [max, since, MAX_PRUNED]
     while (((await this.server.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);

@@ -20,6 +20,7 @@ import { readTaskQueues } from '../server/call.ts'
 import { chunksOf, pairs } from '../server/chunks.ts'
 import { escapePattern } from '../server/keys.ts'
 import { type Server, StorePart } from '../server/server.ts'
+import { FinishedJobs } from './finished-jobs.ts'
 import { entriesOf, scoreOf } from './job-sets.ts'
 import type { PriorityQueues } from './priority-queues.ts'
 
@@ -41,10 +42,12 @@ const MAX_TASKS = 1000
 
 export class Search extends StorePart implements SearchStore {
   readonly #priorities: PriorityQueues
+  readonly #finished: FinishedJobs
 
   constructor(server: Server, priorities: PriorityQueues) {
     super(server)
     this.#priorities = priorities
+    this.#finished = new FinishedJobs(server)
   }
 
   /** Searches priority 0 first, because newer jobs come first. Cursors and hints of other lists begin with the priority. */
@@ -85,6 +88,7 @@ export class Search extends StorePart implements SearchStore {
 
   /** The cursor is that of ZSCAN, which may be used again with another count. */
   async scanSet(set: SetName, needle: string, { after = '0', limit }: ScanPage): Promise<Scan<Entry>> {
+    if (set === 'finished') await this.#finished.unpack()
     const key = this.keys.set(set)
     const pattern = `*${escapePattern(needle)}*`
     const items: Entry[] = []
@@ -178,6 +182,7 @@ export class Search extends StorePart implements SearchStore {
   }
 
   async clearSet(set: SetName, needles: readonly string[]): Promise<Cleared<Entry>> {
+    if (set === 'finished') await this.#finished.unpack()
     const { removed, done, kept } = await this.#clear(this.keys.set(set), '', needles, MAX_DROPPED)
     return { removed, done, kept: kept.map(([text, score]) => ({ text, score: scoreOf(score) })) }
   }

@@ -18,6 +18,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     queues: `${prefix}queues`,
     /** Sidekiq's sorted sets of jobs that are not in a queue, and ours. */
     set: (set: SetName) => prefix + (set === 'finished' || set.startsWith('limited:') ? `hk:${set}` : set),
+    /** The keys of finished-packs.lua: the set of finished jobs, those that nobody has read yet, and their counter. */
+    finished: [`${prefix}hk:finished`, `${prefix}hk:finished:packs`, `${prefix}hk:finished:newest`],
     /** Hash: each limit with used slots or waiting jobs → its numbers; see rates.lua. */
     limits: `${prefix}hk:limits`,
     /** Sorted set: each limit with waiting jobs → when they may have room (microseconds by the server). */

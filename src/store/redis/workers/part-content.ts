@@ -2,7 +2,6 @@
 
 import { splitTaskJid } from '../../../job/payload.ts'
 import {
-  type Destination,
   type Entry,
   type EventEffect,
   hasOnlyRecords,
@@ -46,7 +45,7 @@ export interface PartQueue {
   /** The jobs that are simply done, and the indexes of their settlements in the step. */
   done: HeldJob[]
   indexes: number[]
-  /** Of these, the entries of jobs that go to the set `finished`. */
+  /** Of these, the entries of jobs that are kept in the set of finished jobs. */
   finished: Entry[]
   /** Tickets of settled arrivals that the server need not remember any more. */
   arrivals: number[]
@@ -100,7 +99,6 @@ export function contentOf(
   const groups: RowGroup[] = []
   const others: Pending[] = []
   const records = [...part.records]
-  const kept: { queue: PartQueue; end: Pending }[] = []
   const number = ++lastCall
   for (const at of part.settlements) {
     const settlement = settlements[at] as Settlement
@@ -110,33 +108,26 @@ export function contentOf(
     const queue = queueOf(job.queue)
     const wasUncertain = job.isUncertain
     const isCertain = job.arrival === undefined && !wasUncertain
-    if (isCertain && isDone(settlement) && hasOnlyRecords(settlement)) {
+    const { move } = settlement
+    if (isCertain && (move === null || move.to === 'finished') && isSuccess(settlement) && hasOnlyRecords(settlement)) {
       // Such a job is still the owner's, unless the server has lost data.
       addRecords(records, settlement)
       queue.done.push(job)
       queue.indexes.push(at)
+      if (move) queue.finished.push(move)
       continue
     }
     const row = isCertain ? finishedRow(settlement) : undefined
     const group = row && groupOf(groups, queue, row, hasTask)
     const end = { at, job, settlement, wasUncertain }
-    if (isCertain && isKept(settlement)) kept.push({ queue, end })
-    else if (group) addRow(group, row, end)
+    if (group) addRow(group, row, end)
     else others.push(end)
   }
   for (const queue of queues.values()) queue.arrivals = owner.drainSettledArrivals(queue.name, MAX_ITEMS)
   const all = [...queues.values()]
-  const isPlainPart =
+  const isPlain =
     part.started.length + groups.length + others.length === 0 && all.every(({ arrivals }) => arrivals.length === 0)
-  for (const { queue, end } of kept) {
-    if (isPlainPart) {
-      addRecords(records, end.settlement)
-      queue.done.push(end.job)
-      queue.indexes.push(end.at)
-      queue.finished.push(end.settlement.move as Entry & Destination)
-    } else others.push(end)
-  }
-  return { queues: all, groups, others, records, isPlain: isPlainPart && others.length === 0 }
+  return { queues: all, groups, others, records, isPlain }
 }
 
 function addRecords(records: RecordEffect[], { effects }: Settlement): void {
@@ -174,21 +165,12 @@ function addRow(group: RowGroup, { jid, at, startedAt = 0 }: EventEffect, end: P
   else rows.push(at, startedAt, index, 1)
 }
 
-/** Returns whether the job is done and goes to the set of finished jobs, and nothing else changes but the record of events. */
-function isKept(settlement: Settlement): boolean {
-  return settlement.move?.to === 'finished' && isSuccess(settlement) && hasOnlyRecords(settlement)
-}
-
 /** Returns the effect of a row that finished without messages, when it is the only effect. */
 function finishedRow(settlement: Settlement): EventEffect | undefined {
-  if (!isDone(settlement) || settlement.effects?.length !== 1) return undefined
+  if (settlement.move !== null || !isSuccess(settlement) || settlement.effects?.length !== 1) return undefined
   const [effect] = settlement.effects
   if (effect?.kind !== 'event' || effect.status !== 'finished' || effect.window !== 'leave') return undefined
   return effect.code || effect.result || effect.messages?.length ? undefined : effect
-}
-
-function isDone(settlement: Settlement): boolean {
-  return settlement.move === null && isSuccess(settlement)
 }
 
 function isSuccess({ also, processed, failed }: Settlement): boolean {

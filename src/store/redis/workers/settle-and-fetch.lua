@@ -5,11 +5,11 @@
 --       the keys that items name.
 -- ARGV  are now (ms), owner, the channel for due jobs, first of the reserved tickets, wanted jobs, most bytes, size in
 --       bytes of the largest text lately, number of queues, number of queues (from the first on) that are fetched from, and their
---       names; of each queue: the tickets that are simply done, number of settled arrivals to forget, tickets; number of
---       started jobs, and the effects of each; number of groups of rows that are done alike, and of each: number of its
---       queue, and the arguments of finished-rows.lua; number of other settlements, and of each: number of its queue, "ticket" or
---       "arrival", ticket, text of the arrival or "", processed, failed, item (moves.lua); number of items that it is split
---       into, and those.
+--       names; what `readPacks` reads; of each queue: the tickets that are simply done, number of settled arrivals to forget,
+--       tickets; number of started jobs, and the effects of each; number of groups of rows that are done alike, and of each:
+--       number of its queue, and the arguments of finished-rows.lua; number of other settlements, and of each: number of its
+--       queue, "ticket" or "arrival", ticket, text of the arrival or "", processed, failed, 1 and its pack if the job is kept
+--       or 0, item (moves.lua); number of items that it is split into, and those.
 -- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
 -- problems as lines; the version of cancellations; what `fetch` returns; the answers for started jobs as one text (o ok,
 -- s superseded); and those for groups of done rows and other settlements (o ok, g gone, e error).
@@ -33,12 +33,12 @@ for i = 1, count do
   queues[i] = { list = KEYS[base + 1], working = KEYS[base + 2], arriving = KEYS[base + 3], settled = KEYS[base + 4] }
 end
 
-local processed, failed = 0, 0
+local packs, processed, failed = readPacks(), 0, 0
 local missing = {}
 
 for i, queue in ipairs(queues) do
   local removed
-  removed, missing[i] = removeTickets(queue.working, text())
+  removed, missing[i] = packs.settle(i, queue.working, text())
   processed = processed + removed
   local arrivals = number()
   if arrivals > 0 then run('SREM', queue.settled, unpack(ARGV, position + 1, position + arrivals)) end
@@ -46,10 +46,9 @@ for i, queue in ipairs(queues) do
 end
 
 local started = {}
-local startedJobs = number()
--- A server at its memory limit allows this script, because the first write is a removal (of nothing).
-if startedJobs > 0 then redis.pcall('LREM', queues[1].arriving, 1, '') end
-for i = 1, startedJobs do
+for i = 1, number() do
+  -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
+  if i == 1 then redis.pcall('LREM', queues[1].arriving, 1, '') end
   started[i] = 'o'
   for _, effect in ipairs(readEffects()) do
     local problem = obstacleOf(effect)
@@ -59,6 +58,25 @@ for i = 1, startedJobs do
       started[i] = 's'
     end
   end
+end
+
+local settled = {}
+
+for _ = 1, number() do
+  local i, group, answer = number(), readGroup(), 'e'
+  local key = wrongTask(group.base)
+  local ok, ledger = not key, key and unusable(key)
+  if ok then ok, ledger = pcall(ledgerOf, group.base) end
+  if ok then
+    local removed, lost = removeTickets(queues[i].working, group.tickets)
+    -- Without tickets the call is a repeated one, or the server has lost data.
+    if lost ~= 'e' then answer = removed > 0 and 'o' or 'g' end
+    if answer == 'o' and missing[i] ~= 'e' then missing[i] = missing[i] + lost end
+    processed = processed + removed
+    if answer == 'o' and ledger then ok, ledger = pcall(finishRows, ledger, group) end
+  end
+  if not ok then report(messageOf(ledger)) end
+  settled[#settled + 1] = answer
 end
 
 -- Removes a job from its owner. Returns a function that undoes this; or nothing, and the answer.
@@ -85,37 +103,24 @@ local function removeFromOwner(queue, source, name, arrival)
   end
 end
 
-local settled = {}
-
-for _ = 1, number() do
-  local i, group, answer = number(), readGroup(), 'e'
-  local key = wrongTask(group.base)
-  local ok, ledger = not key, key and unusable(key)
-  if ok then ok, ledger = pcall(ledgerOf, group.base) end
-  if ok then
-    local removed, lost = removeTickets(queues[i].working, group.tickets)
-    -- Without tickets the call is a repeated one, or the server has lost data.
-    if lost ~= 'e' then answer = removed > 0 and 'o' or 'g' end
-    if answer == 'o' and missing[i] ~= 'e' then missing[i] = missing[i] + lost end
-    processed = processed + removed
-    if answer == 'o' and ledger then ok, ledger = pcall(finishRows, ledger, group) end
-  end
-  if not ok then report(messageOf(ledger)) end
-  settled[#settled + 1] = answer
-end
-
-for _ = 1, number() do
-  local queue, source, name, arrival = queues[number()], text(), text(), text()
+-- Settles one job and returns the answer. A function, because a script can't have more than 200 local variables.
+local function settleOne(queue)
+  local source, name, arrival = text(), text(), text()
   local counts, fails = number(), number()
+  local pack = number() == 1 and packs.read()
   local items = { readItem() }
   for j = 1, number() do items[j + 1] = readItem() end
+  if pack and packs.areUnusable then return 'e' end
   local answer, isMoved = move(items, removeFromOwner, queue, source, name, arrival)
   if isMoved then
+    if pack then packs.add(pack) end
     processed = processed + counts
     failed = failed + fails
   end
-  settled[#settled + 1] = answer
+  return answer
 end
+
+for _ = 1, number() do settled[#settled + 1] = settleOne(queues[number()]) end
 
 -- Rows that this call lets into the queue can be fetched by it.
 closeLedgers(report)

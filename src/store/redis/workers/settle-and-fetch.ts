@@ -7,6 +7,7 @@
 import { isAscii } from 'node:buffer'
 import { baseQueue } from '../../../job/priority.ts'
 import {
+  type Entry,
   hasOnlyRecords,
   packEvents,
   recordsIn,
@@ -15,6 +16,7 @@ import {
   type Settlement,
   type Started,
 } from '../../contract.ts'
+import { packOf } from '../jobs/finished-jobs.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { type Call, tasksOf } from '../server/call.ts'
@@ -162,7 +164,7 @@ export class SettleAndFetchScript {
 
   /** Returns the call of the short scripts, for steps without effects. `first` is the first of the reserved tickets. */
   #plainCall(owner: Owner, { now }: SettleAndFetch, part: Part, { queues, records }: PartContent, first: number): Call {
-    const { keys, texts } = this.#server
+    const { keys } = this.#server
     const call = this.#server.newCall()
     call.keys.push(keys.processed(), keys.processed(dayOf(now)), keys.leases, keys.paused, keys.cancellationVersion)
     if (records.length > 0) {
@@ -172,15 +174,21 @@ export class SettleAndFetchScript {
     for (const { name } of queues) call.keys.push(keys.queue(name), keys.working(name, owner.name))
     call.add(owner.name, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
     call.add(part.asked, ...part.queues.slice(0, part.asked).map(baseQueue))
-    const isKept = queues.some(({ finished }) => finished.length > 0)
-    for (const { done, finished } of queues) {
-      call.add(rangesOf(done))
-      if (!isKept) continue
-      call.add(finished.length * 2)
-      for (const { score, text } of finished) call.add(score, texts.write(text))
-    }
-    if (isKept) call.keys.push(keys.set('finished'))
+    this.#addPacks(call, queues, [])
+    for (const { done } of queues) call.add(rangesOf(done))
     return call
+  }
+
+  /** Adds what `readPacks` in step.lua reads. */
+  #addPacks(call: Call, queues: readonly PartQueue[], others: readonly Pending[]): void {
+    const kept = queues.filter(({ finished }) => finished.length > 0)
+    if (kept.length === 0 && !others.some(keptEntry)) {
+      call.add(0)
+      return
+    }
+    const [, ...packs] = this.#server.keys.finished
+    call.add(call.inARow(packs), kept.length)
+    for (const { number, finished } of kept) call.add(number, ...packOf(finished))
   }
 
   #fullCall(
@@ -202,6 +210,7 @@ export class SettleAndFetchScript {
     }
     call.add(now, owner.name, keys.dueChannel, serverTicket(first), part.n, MAX_BYTES, owner.largestBytes)
     call.add(queues.length, part.asked, ...part.queues.slice(0, part.asked).map(baseQueue))
+    this.#addPacks(call, queues, others)
     for (const { done, arrivals } of queues) {
       call.add(rangesOf(done), arrivals.length, ...arrivals.map(serverTicket))
     }
@@ -217,8 +226,9 @@ export class SettleAndFetchScript {
       const { number } = queues.find(({ name }) => name === job.queue) as PartQueue
       const source = job.arrival === undefined ? 'ticket' : 'arrival'
       call.add(number, source, serverTicket(job.ticket), texts.write(job.arrival ?? ''))
-      call.add(settlement.processed, settlement.failed)
-      call.item(settlement.move, settlement.effects)
+      const kept = keptEntry({ settlement })
+      call.add(settlement.processed, settlement.failed, ...(kept ? [1, ...packOf([kept])] : [0]))
+      call.item(kept ? null : settlement.move, settlement.effects)
       call.branches(settlement.also)
     }
     return call
@@ -293,6 +303,11 @@ interface PartAnswer {
   first: number
   reply: Buffer[]
   answer: SettleAndFetchAnswer
+}
+
+/** Returns the entry of a job that is kept in the set of finished jobs. */
+function keptEntry({ settlement: { move } }: Pick<Pending, 'settlement'>): Entry | undefined {
+  return move?.to === 'finished' ? move : undefined
 }
 
 function mayNameTask(settlement: Settlement): boolean {

@@ -32,6 +32,47 @@ local function removeTickets(working, ranges)
   return removed, #tickets - removed
 end
 
+-- Reads the number of the first key of packs of finished jobs (finished-packs.lua; 0: no job is kept), and of each queue with jobs
+-- to keep its number and their pack. The functions are fields, because a script can't have more than 200 local variables.
+local function readPacks()
+  local first, ofQueues = number(), {}
+  local key = first > 0 and (wrong(KEYS[first], 'stream') or wrong(KEYS[first + 1], 'string'))
+  if key then report(unusable(key)) end
+  local packs = { areUnusable = key }
+
+  function packs.read() return { size = text(), time = text(), scores = text(), texts = text() } end
+
+  -- Adds a pack behind the others. A problem must not end a script that has removed jobs.
+  function packs.add(pack)
+    local function add(newest)
+      return redis.pcall('XADD', KEYS[first], string.format('%.0f-%s', newest, pack.time),
+        'n', pack.size, 's', pack.scores, 't', pack.texts)
+    end
+    local newest = redis.pcall('INCRBY', KEYS[first + 1], pack.size)
+    if type(newest) == 'number' and newest > tonumber(pack.size) and type(add(newest)) == 'string' then return end
+    -- The counter is new, was deleted, or holds no number.
+    local last = redis.call('XREVRANGE', KEYS[first], '+', '-', 'COUNT', 1)[1]
+    newest = (last and tonumber(string.match(last[1], '^%d+')) or 0) + pack.size
+    redis.call('SET', KEYS[first + 1], string.format('%.0f', newest))
+    local added = add(newest)
+    if type(added) ~= 'string' then report(KEYS[first] .. ': ' .. added.err) end
+  end
+
+  -- Removes the tickets of the jobs of a queue that are done, and adds the pack of those that are kept. Returns what
+  -- `removeTickets` returns.
+  function packs.settle(queue, working, tickets)
+    local pack = ofQueues[queue]
+    if pack and key then return 0, 'e' end
+    local removed, missing = removeTickets(working, tickets)
+    -- Behind a removal a server at its memory limit allows the pack.
+    if pack and missing ~= 'e' then packs.add(pack) end
+    return removed, missing
+  end
+
+  for _ = 1, first > 0 and number() or 0 do ofQueues[number()] = packs.read() end
+  return packs
+end
+
 -- Returns whether the owner has its lease. Ends the script with an error when the key has the wrong type.
 local function holdsLease(leases, owner)
   local stamp = run('ZSCORE', leases, owner)
@@ -105,10 +146,10 @@ end
 -- Atomic for each job. `record` records the events.
 --
 -- KEYS  1 is stat:processed, 2 is the same of the day, 3 is leases, 4 is paused, 5 is the version of cancellations; after
---       the first `base` of each queue of the call its list and working; then, if jobs are kept, the set of finished jobs.
+--       the first `base` of each queue of the call its list and working; then, if jobs are kept, those of `readPacks`.
 -- ARGV  are owner, first of the reserved tickets, wanted jobs, most bytes, size in bytes of the largest text lately, number of
---       queues (from the first on) that are fetched from, and their names; of each queue the tickets that are done and, if jobs
---       are kept, number of values, and as values score and text of each entry for the set.
+--       queues (from the first on) that are fetched from, and their names; what `readPacks` reads; of each queue the tickets
+--       that are done.
 -- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
 -- problems as lines; the version of cancellations; and what `fetch` returns.
 local function shortStep(base, record)
@@ -120,18 +161,11 @@ local function shortStep(base, record)
 
   local function keysOf(i) return KEYS[base + i * 2 - 1], KEYS[base + i * 2] end
 
-  local finished = (#KEYS - base) % 2 == 1 and KEYS[#KEYS]
-  local isUnusable = finished and wrong(finished, 'zset')
-  if isUnusable then report(unusable(finished)) end
-  local processed, missing = 0, {}
-  for i = 1, math.floor((#KEYS - base) / 2) do
+  local packs, processed, missing = readPacks(), 0, {}
+  for i = 1, #ARGV - position do
     local _, working = keysOf(i)
-    local tickets, values, removed = text(), finished and number() or 0, 0
-    missing[i] = 'e'
-    if not isUnusable then removed, missing[i] = removeTickets(working, tickets) end
-    -- Removing the tickets comes first: then a server at its memory limit allows this command.
-    if values > 0 and missing[i] ~= 'e' then run('ZADD', finished, unpack(ARGV, position + 1, position + values)) end
-    position = position + values
+    local removed
+    removed, missing[i] = packs.settle(i, working, text())
     processed = processed + removed
   end
   addToCounters(KEYS[1], KEYS[2], processed)
