@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { installPeers } from './core/install.js'
 import { helpText, parseOptions, UsageError } from './core/options.js'
-import { compareRatios, computeRatios, ratiosIn, ratiosOf } from './core/ratios.js'
+import { baseRatiosOf, compareRatios, computeRatios, ratiosIn, ratiosOf } from './core/ratios.js'
 import { loadGroups, loadPeers } from './core/registry.js'
 import { planOf, runPlan } from './core/run.js'
 import { writePage } from './report/page.js'
@@ -56,7 +56,7 @@ async function main() {
     rounds,
     seconds,
     failures,
-    ratios: computeRatios(ratios, cells),
+    ratios: computeRatios({ ...ratios, ...baseRatiosOf(groups, peers) }, cells),
     cells,
   }
   if (!options.quick && !options.only && !options.peers) save(results)

@@ -30,6 +30,17 @@ export function ratiosOf(driver) {
   }
 }
 
+/** What the other workloads of a group cost beside its `base`, by peer. They are shown, and not compared with earlier runs. */
+export function baseRatiosOf(groups, peers) {
+  const beside = ({ base, workloads }) => {
+    const others = base ? workloads.filter(({ name }) => name !== base) : []
+    return others.flatMap(({ name }) =>
+      peers.map((peer) => [`${name}.${peer.name}`, within(peer.name, 'cost', name, base)]),
+    )
+  }
+  return Object.fromEntries(groups.flatMap(beside))
+}
+
 /**
  * @param cells workload → peer → figures of each round
  * @returns {Record<string, ReturnType<typeof summarize>>} the ratios whose two sides were measured

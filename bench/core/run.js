@@ -13,7 +13,7 @@ export function planOf(groups, peers, options, ratios) {
   const needed = new Set(Object.values(ratios).flatMap(({ of, to }) => [of.join(), to.join()]))
   return groups
     .flatMap((group) => group.workloads.filter(({ name }) => wanted(name, group.name)))
-    .filter(({ deep }) => !deep || options.deep)
+    .filter(({ deep, named }) => (!deep || options.deep) && (!named || options.only))
     .map((workload) => ({
       workload,
       peers: peers.filter(

@@ -8,9 +8,9 @@ const quiet = { debug() {}, info() {}, warn() {}, error: console.error, child: (
 const nameOf = (queue) => (queue === 0 ? 'default' : `queue${queue}`)
 
 function highkiq(name, title, order, store, urlOf, more) {
-  async function app({ url }) {
+  async function app({ url, app: options }) {
     const { Highkiq } = await import('../../dist/index.js')
-    return new Highkiq({ url: urlOf(url), logger: quiet })
+    return new Highkiq({ url: urlOf(url), logger: quiet, ...options })
   }
   return {
     name,

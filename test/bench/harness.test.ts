@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkEffects, Effects } from '../../bench/core/effects.js'
 import { parseOptions } from '../../bench/core/options.js'
-import { compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/core/ratios.js'
+import { baseRatiosOf, compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/core/ratios.js'
 import { loadGroups, loadPeers } from '../../bench/core/registry.js'
 import { planOf } from '../../bench/core/run.js'
 import { halfSpread, median, quantile, summarize } from '../../bench/core/statistics.js'
@@ -140,6 +140,22 @@ test('a plan leaves out peers that a workload is not for, and deep workloads wit
   expect(planned('--deep').map(({ workload }) => workload.name)).toEqual(['depth.1e6', 'depth.1e7'])
   const [{ peers: wanted } = { peers: [] }] = planned()
   expect(wanted.every(({ app, isRaw }) => app || isRaw)).toBe(true)
+})
+
+test('features are measured only when they are named, and each is compared with plain jobs', async () => {
+  const groups = await loadGroups()
+  const peers = (await loadPeers()).filter(({ name }) => name === 'highkiq-redis')
+  const planned = (only?: string[]) =>
+    planOf(groups, peers, { ...parseOptions([], known), only }, ratiosOf('libsql'))
+      .map(({ workload }) => workload.name)
+      .filter((name) => name.startsWith('features'))
+  expect(planned()).toEqual([])
+  const named = planned(['features'])
+  expect(named).toContain('features.off')
+  const cells = Object.fromEntries(named.map((name) => [name, { 'highkiq-redis': [{ client: 2, redis: 1 }] }]))
+  const ratios = computeRatios(baseRatiosOf(groups, peers), cells)
+  expect(Object.keys(ratios)).toEqual(named.slice(1).map((name) => `${name}.highkiq-redis`))
+  expect(ratios['features.events.highkiq-redis']?.median).toBe(1)
 })
 
 describe('options', () => {
