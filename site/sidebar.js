@@ -30,6 +30,7 @@ export const groups = [
     inspect: 'Inspect and change jobs',
     testing: 'Test your jobs',
     'sql-libraries': 'Drizzle, Kysely, Knex',
+    frameworks: 'Express, Fastify, Hono',
     nextjs: 'Next.js',
     nestjs: 'NestJS',
   }),
@@ -44,6 +45,7 @@ export const groups = [
   group('Production', {
     workers: 'Workers',
     deployment: 'Deploy',
+    serverless: 'Serverless functions',
     upgrades: 'Upgrade and roll back',
     scaling: 'Scale',
     secure: 'Secure the dashboard',

@@ -76,6 +76,7 @@ export const secondsOf: Record<string, number> = {
   'test/docs/nextjs.test.ts': 70,
   'test/docs/nestjs.test.ts': 30,
   'test/docs/site.test.ts': 60,
+  'test/docs/frameworks.test.ts': 50,
   'test/conformance/sqlite-long.test.ts': 58,
   'test/dashboard/layout.test.ts': 58,
   'test/cli/swarm.test.ts': 55,
