@@ -53,6 +53,9 @@ const ROOMS = {
   'store/redis/ordered': [
     ...['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server', 'store/redis/workers'],
   ],
+  'store/redis/leftovers': [
+    ...['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server', 'store/redis/ordered'],
+  ],
   'store/redis': ['store/contract', 'store/redis'],
   'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
   'store/index': ['store/contract', 'store/open'],

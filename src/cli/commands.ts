@@ -1,6 +1,7 @@
 /** All commands, in the groups of `highkiq --help`. */
 
 import type { Command } from 'commander'
+import * as adopt from './commands/adopt.ts'
 import * as batches from './commands/batches.ts'
 import * as bench from './commands/bench.ts'
 import * as cancel from './commands/cancel.ts'
@@ -64,6 +65,7 @@ const GROUPS = {
     locks.register,
     deploy.register,
     move.register,
+    adopt.register,
   ],
   'Help:': [completion.register],
 }

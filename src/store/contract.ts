@@ -23,6 +23,7 @@ import type { Finding } from './contract/findings.ts'
 import type { JobEventStore } from './contract/job-events.ts'
 import type { JobSetStore } from './contract/job-sets.ts'
 import type { JobStore } from './contract/jobs.ts'
+import type { LeftoverStore } from './contract/leftovers.ts'
 import type { LimitStore } from './contract/limits.ts'
 import type { MetricStore } from './contract/metrics.ts'
 import type { OrderedStore } from './contract/ordered.ts'
@@ -42,6 +43,7 @@ export * from './contract/findings.ts'
 export * from './contract/job-events.ts'
 export * from './contract/job-sets.ts'
 export * from './contract/jobs.ts'
+export * from './contract/leftovers.ts'
 export * from './contract/limits.ts'
 export * from './contract/metrics.ts'
 export * from './contract/ordered.ts'
@@ -71,6 +73,8 @@ export interface Store {
   readonly metrics: MetricStore
   readonly results: ResultStore
   readonly transfers: TransferStore
+  /** Only in a store whose server may have jobs of other programs. */
+  readonly leftovers?: LeftoverStore
 
   /** The kind of store for display: `sqlite`, `redis`, … */
   readonly kind: string

@@ -5,7 +5,7 @@ import { encode, type Message, Reader } from './resp.ts'
  * Asks a server over a connection of its own, without a client library: sends the commands at once and answers with the
  * replies, errors among them (`type` is `-`).
  */
-export function ask(port: number, ...commands: string[][]): Promise<Message[]> {
+export function ask(port: number, ...commands: (string | Buffer)[][]): Promise<Message[]> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' })
     const reader = new Reader()

@@ -13,6 +13,8 @@ import { Results } from './jobs/results.ts'
 import { Search } from './jobs/search.ts'
 import { Transfers } from './jobs/transfers.ts'
 import { UniqueLocks } from './jobs/unique.ts'
+import { GoWorkers } from './leftovers/go-workers.ts'
+import { LowkiqQueues } from './leftovers/lowkiq.ts'
 import { OrderedActions } from './ordered/actions.ts'
 import { OrderedPusher } from './ordered/push.ts'
 import { OrderedQueries } from './ordered/queries.ts'
@@ -56,6 +58,7 @@ export class RedisStore implements Store {
   readonly metrics: Store['metrics']
   readonly results: Store['results']
   readonly transfers: Store['transfers']
+  readonly leftovers: NonNullable<Store['leftovers']>
   readonly #server: Server
   readonly #owners: Owners
   readonly #notifiers: Notifier[]
@@ -94,6 +97,10 @@ export class RedisStore implements Store {
     this.batches = new Batches(server, priorities)
     this.results = new Results(server)
     this.transfers = new Transfers(server, priorities)
+    this.leftovers = {
+      ...methods(new GoWorkers(server), 'goLists goClients requeueGoList'),
+      ...methods(new LowkiqQueues(server, orderedQueues), 'adoptLowkiq'),
+    }
     this.workers = {
       ...methods(owners, 'settleAndFetch waitForJobs join release claim'),
       ...methods(leases, 'renew renewer leases ownersOn unrenewed tidy'),

@@ -129,7 +129,7 @@ const CHECKS: Record<string, Check<View>> = {
     return {
       severity: 'warning',
       text: `${first.program} has jobs in ${first.key}${others}, which Highkiq does not read`,
-      advice: `If ${first.program} does not run any more, push these jobs again and delete the keys`,
+      advice: `If ${first.program} does not run any more, ${first.adopt ? `move them: highkiq adopt ${first.adopt}` : 'push these jobs again and delete the keys'}`,
     }
   },
 }
@@ -159,11 +159,10 @@ export async function diagnose(server: Server): Promise<Finding[]> {
   try {
     await connection.ready()
     const text = await connection.call((client) => client.info()).catch(() => undefined)
-    const prefix = server.keys.queues.slice(0, -'queues'.length)
     const view: View = {
       url: server.options.url,
       keys: server.keys,
-      prefix,
+      prefix: server.keys.prefix,
       info: text === undefined ? undefined : infoOf(text),
       connection,
     }

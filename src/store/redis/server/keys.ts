@@ -12,6 +12,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
   const prefix = namespace === '' ? '' : `${namespace}:`
   const tagged = (queue: string, rest: string) => `${prefix}hk:{queue:${queue}}:${rest}`
   return {
+    /** The beginning of every key. */
+    prefix,
     /** Sidekiq's list of jobs; the next one is at the tail. */
     queue: (name: string) => `${prefix}queue:${name}`,
     /** Sidekiq's set of the names of queues. */
