@@ -59,7 +59,7 @@ async function makeDays(path, now, chance) {
   const db = await openDriver(path)
   // The workers write beside.
   db.exec('PRAGMA busy_timeout = 10000')
-  const set = db.prepare(`INSERT INTO stat (day, processed, failed) VALUES (?, ?, ?)
+  const set = db.prepare(`INSERT INTO hk_stat (day, processed, failed) VALUES (?, ?, ?)
     ON CONFLICT (day) DO UPDATE SET processed = processed + excluded.processed, failed = failed + excluded.failed`)
   let [processed, failed] = [0, 0]
   for (let ago = 29; ago >= 0; ago--) {

@@ -27,7 +27,7 @@ export const memory: StoreFactory = {
 async function rowsOf(path: string): Promise<string[]> {
   const driver = await openDriver(path)
   try {
-    const others = "('owner', 'queue', 'stat', 'ordered_highest', 'sqlite_sequence')"
+    const others = "('hk_owner', 'hk_queue', 'hk_stat', 'hk_ordered_highest', 'sqlite_sequence')"
     const tables = driver.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ${others}`).all()
     return (tables as { name: string }[]).flatMap(({ name }) => {
       const [{ n }] = driver.prepare(`SELECT count(*) AS n FROM "${name}"`).all() as [{ n: number }]

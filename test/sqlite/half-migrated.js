@@ -4,6 +4,6 @@ import { migrations } from '#dist/store/sqlite/sql.generated.js'
 
 const db = await openDriver(process.argv[2])
 db.exec('BEGIN IMMEDIATE')
-db.exec(migrations.at(-1).replace(/ALTER TABLE [^;]*;\s*$/, ''))
+db.exec(migrations.at(-1).replace(/[^;]*;\s*$/, ''))
 process.send('half migrated')
 setInterval(() => {}, 1000)

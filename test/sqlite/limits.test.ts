@@ -42,7 +42,7 @@ async function acquireKeys({ store }: Highkiq, per: number): Promise<void> {
 async function rates({ store }: Highkiq): Promise<number> {
   let n = 0
   await store.jobs.transaction?.(async (connection) => {
-    n = (connection.prepare('SELECT count(*) AS n FROM job_rate').get() as { n: number }).n
+    n = (connection.prepare('SELECT count(*) AS n FROM hk_job_rate').get() as { n: number }).n
     return []
   }, 0)
   return n

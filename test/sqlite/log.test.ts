@@ -78,7 +78,7 @@ test('a warning names once that a program holds a large log open, with its age; 
   await write(hq, 'out', 1e6)
   const reader = await openDriver(file)
   reader.exec('BEGIN')
-  reader.prepare('SELECT count(*) FROM ready').all()
+  reader.prepare('SELECT count(*) FROM hk_ready').all()
   await write(hq, 'out', 60e6)
   while (warnings.length === 0) await write(hq, 'out', 1000)
   expect(warnings[0]).toMatch(

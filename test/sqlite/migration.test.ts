@@ -13,8 +13,9 @@ import { migrations } from '#dist/store/sqlite/sql.generated.js'
 import { expectExact } from '../conformance/tasks/tracked.ts'
 import { all, type Bench, bench, until } from '../engine/bench.ts'
 
-/** The schema of version 0.1. */
+/** The schema of version 0.1, and the first one that has its version in the table hk_schema. */
 const SCHEMA_0_1 = 12
+const FIRST_WITH_TABLE = 36
 
 function newPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-migration-'))
@@ -32,12 +33,15 @@ function fileOf01(): string {
 /** Returns the schema version and the names of all tables and columns. */
 async function schemaOf(path: string) {
   const db = await openDriver(path)
-  const [version] = db.prepare('PRAGMA user_version').all()
+  const isInTable = db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = 'hk_schema'`).all().length > 0
+  const { version } = db
+    .prepare(`SELECT ${isInTable ? 'version FROM hk_schema' : 'user_version AS version FROM pragma_user_version'}`)
+    .get() as { version: number }
   const columns = `SELECT m.name || '.' || c.name AS name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c
     WHERE m.type = 'table' ORDER BY 1`
   const names = db.prepare(columns).all() as { name: string }[]
   db.close()
-  return { version: (version as { user_version: number }).user_version, names: names.map(({ name }) => name) }
+  return { version, names: names.map(({ name }) => name) }
 }
 
 const rowsOf = (n: number): number[][] => Array.from({ length: n }, (_, i) => [i])
@@ -88,6 +92,17 @@ test('a migrated file of version 0.1 has the schema of a new file', async () => 
   }
   expect(structures[0]).toEqual(structures[1])
   expect(await schemaOf(paths[0] as string)).toEqual(await schemaOf(paths[1] as string))
+})
+
+test('processes of older versions see by user_version that a migrated file is newer', async () => {
+  const path = fileOf01()
+  const store = openStore(`sqlite:${path}`)
+  await store.metrics.totals()
+  await store.close()
+  const db = await openDriver(path)
+  expect(db.prepare('PRAGMA application_id').get()).toMatchObject({ application_id: 0x484b4951 })
+  expect(db.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: FIRST_WITH_TABLE })
+  db.close()
 })
 
 test('a file from before version 0.1 is refused and left as it is', async () => {
@@ -306,11 +321,23 @@ test('a migration that fails changes nothing', async () => {
   expect(await hq.stats()).toMatchObject({ enqueued: 116 })
 })
 
+test('four processes can open a file of version 0.1 at once', async () => {
+  const path = fileOf01()
+  const neighbour = fileURLToPath(new URL('neighbour.js', import.meta.url))
+  const exits = Array.from({ length: 4 }, () => once(fork(neighbour, ['open', `sqlite:${path}`]), 'exit'))
+  expect((await Promise.all(exits)).map(([code]) => code)).toEqual([0, 0, 0, 0])
+  expect(await bench({ url: `sqlite:${path}` }).hq.stats()).toMatchObject({ enqueued: 116 })
+})
+
 test('a file whose migration was killed is migrated by the next process', async () => {
   const path = fileOf01()
   const old = await openDriver(path)
   for (const migration of migrations.slice(0, -1)) old.exec(migration)
-  old.exec(`PRAGMA journal_mode = WAL; PRAGMA user_version = ${SCHEMA_0_1 + migrations.length - 1}`)
+  const version = SCHEMA_0_1 + migrations.length - 1
+  old.exec(
+    version < FIRST_WITH_TABLE ? `PRAGMA user_version = ${version}` : `UPDATE hk_schema SET version = ${version}`,
+  )
+  old.exec('PRAGMA journal_mode = WAL')
   old.close()
   const before = await schemaOf(path)
   const child = fork(fileURLToPath(new URL('half-migrated.js', import.meta.url)), [path])

@@ -9,7 +9,6 @@ import { isMainThread } from 'node:worker_threads'
 import { messageOf } from '../../../job/errors.ts'
 import { Thread } from '../../../thread.ts'
 import type { Database, DatabaseOptions } from './database.ts'
-import { FRAME_BYTES } from './database.ts'
 import type { DriverName } from './driver.ts'
 
 export interface CheckpointThreadData {
@@ -87,7 +86,11 @@ export class Checkpoints {
 
   #start(): Thread {
     const { path, driver } = this.#options
-    const workerData: CheckpointThreadData = { path, driver, largeFrames: Math.floor(LARGE_BYTES / FRAME_BYTES) }
+    const workerData: CheckpointThreadData = {
+      path,
+      driver,
+      largeFrames: Math.floor(LARGE_BYTES / this.#db.logPageBytes),
+    }
     const thread = new Thread(new URL('./checkpoint-thread.js', import.meta.url), { workerData, execArgv: [] })
     thread.unref()
     thread.on('message', (answer: 'ready' | CheckpointAnswer) => {
@@ -125,7 +128,7 @@ export class Checkpoints {
     if (warned || now - since < PATIENCE_MS) return
     this.#blocked.warned = true
     const seconds = Math.round((now - since) / 1000)
-    const megabytes = Math.round((frames * FRAME_BYTES) / 1e6)
+    const megabytes = Math.round((frames * this.#db.logPageBytes) / 1e6)
     const { path } = this.#db
     this.#warn?.(
       `${path}: a program has been reading it in one transaction for at least ${seconds} s, so its log can't be emptied and has ${megabytes} MB: find the program (for instance with "fuser ${path}") and let it end its transaction`,

@@ -1,10 +1,11 @@
 /** One connection to one file: opening, schema version, prepared statements, and error messages. */
 
 import { dirname, resolve } from 'node:path'
-import { HighkiqError } from '../../../job/errors.ts'
+import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
 import { migrations, schema } from '../sql.generated.ts'
 import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
+import { OLDEST_VERSION, SCHEMA_VERSION, storedVersion, versionIn } from './schema-version.ts'
 
 export interface DatabaseOptions {
   /** A path, or `:memory:`. */
@@ -16,14 +17,8 @@ export interface DatabaseOptions {
   maxMegabytes?: number
 }
 
-/** SQLite's application_id of Highkiq's files: "HKIQ". */
-export const APPLICATION_ID = 0x484b4951
-/** The schema of version 0.1. A file of any later version can be migrated. */
-export const OLDEST_VERSION = 12
-export const SCHEMA_VERSION = OLDEST_VERSION + migrations.length
-const PAGE_BYTES = 4096
-/** The size of a page in the write-ahead log, with its header. */
-export const FRAME_BYTES = PAGE_BYTES + 24
+/** The bytes that the write-ahead log adds to a page. */
+const FRAME_HEADER_BYTES = 24
 /** A restarted log keeps this much of its file. */
 const KEPT_LOG_BYTES = 16 * 1024 * 1024
 
@@ -42,8 +37,9 @@ export class Database {
   readonly path: string
   readonly #driver: Driver
   readonly #statements = new Map<string, Statement>()
+  readonly #first = (sql: string) => this.first(sql)
   /** The limit for pushes. Stored jobs may exceed it, so that they can always run. */
-  readonly #maxPages: number | undefined
+  readonly #maxBytes: number | undefined
   /** The `data_version` at which the schema was last known to be of this version. */
   #seenVersion: number | undefined
   readonly #tables = new Map<unknown, unknown>()
@@ -54,7 +50,7 @@ export class Database {
     const { path, maxMegabytes } = options
     this.path = path
     this.#driver = driver
-    this.#maxPages = maxMegabytes && Math.ceil((maxMegabytes * 1024 * 1024) / PAGE_BYTES)
+    this.#maxBytes = maxMegabytes && maxMegabytes * 1024 * 1024
   }
 
   /** Opens the file, creates or migrates its schema. @throws STORE_UNUSABLE with advice in one line */
@@ -97,6 +93,11 @@ export class Database {
     return this.#pragma('data_version')
   }
 
+  /** The size of a page in the write-ahead log. A file that the user has made may have pages of any size. */
+  get logPageBytes(): number {
+    return this.#pragma('page_size') + FRAME_HEADER_BYTES
+  }
+
   /**
    * Refuses to write into a file of a newer schema; call it at the beginning of each transaction that writes.
    * @throws STORE_UNUSABLE when a newer Highkiq has migrated the file since it was opened here
@@ -104,7 +105,7 @@ export class Database {
   checkSchema(): void {
     const { dataVersion } = this
     if (dataVersion === this.#seenVersion) return
-    const error = this.#tooNew()
+    const error = this.#tooNew(storedVersion(this.#first))
     if (error) throw error
     this.#seenVersion = dataVersion
   }
@@ -114,9 +115,9 @@ export class Database {
    * @throws STORE_FULL beyond the limit
    */
   checkRoom(): void {
-    if (this.#maxPages === undefined) return
+    if (this.#maxBytes === undefined) return
     const pages = this.#pragma('page_count') - this.#pragma('freelist_count')
-    if (pages <= this.#maxPages) return
+    if (pages * this.#pragma('page_size') <= this.#maxBytes) return
     throw new HighkiqError(
       'STORE_FULL',
       `${this.path} has reached its limit (maxMegabytes in the store's URL), nothing was stored: run the waiting jobs, or raise the limit`,
@@ -207,15 +208,20 @@ export class Database {
     const code = this.#driver.resultCode(thrown)
     if (code === undefined) return thrown
     if (code === FULL) return full(this.path, thrown)
-    // A newer Highkiq may have renamed the table or column.
-    if (code === ERROR) return this.#tooNew() ?? thrown
+    if (code === ERROR) return this.#unknownSchema() ?? thrown
     // Any other code is about a statement, not about the file, and is a mistake of the caller.
     if (!FILE_TROUBLE.has(code)) return thrown
     return unusable(this.path, code, thrown)
   }
 
+  /** Returns an error if a newer Highkiq has renamed tables or columns, or another program has dropped the tables. */
+  #unknownSchema(): HighkiqError | undefined {
+    const version = versionIn(this.#first)
+    return version === 0 ? dropped(this.path) : this.#tooNew(version)
+  }
+
   /** Returns an error if the schema is newer than this one. */
-  #tooNew(version = this.#pragma('user_version')): HighkiqError | undefined {
+  #tooNew(version: number): HighkiqError | undefined {
     if (version <= SCHEMA_VERSION) return undefined
     return new HighkiqError(
       'STORE_UNUSABLE',
@@ -239,12 +245,8 @@ export class Database {
   #prepareFile(options: DatabaseOptions): void {
     // Waiting inside SQLite would block the event loop. Callers repeat a call on a timer while the file is busy.
     this.exec('PRAGMA busy_timeout = 0')
-    const { version, ours, used } = this.#inspect()
-    if (!ours && used) {
-      const message = `${this.path} is the database of another program: name another file, for instance sqlite:highkiq.db`
-      throw new HighkiqError('STORE_UNUSABLE', message)
-    }
-    const error = this.#tooNew(version)
+    const version = versionIn(this.#first)
+    const error = this.#tooNew(version) ?? this.#otherEncoding()
     if (error) throw error
     this.exec('PRAGMA journal_mode = WAL')
     this.exec(`PRAGMA synchronous = ${options.synchronous}`)
@@ -254,38 +256,41 @@ export class Database {
     // See checkpoints.ts. Copying the log must never delay a connection that renews leases.
     this.exec('PRAGMA wal_autocheckpoint = 0')
     this.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
-    if (version < SCHEMA_VERSION || !ours) this.#migrate()
+    if (version < SCHEMA_VERSION) this.#migrate()
   }
 
-  /** Reads what kind of file this is, in one transaction, because another process may be creating it. */
-  #inspect(): { version: number; ours: boolean; used: boolean } {
-    this.exec('BEGIN')
-    try {
-      return {
-        version: this.#pragma('user_version'),
-        ours: this.#pragma('application_id') === APPLICATION_ID,
-        used: this.first('SELECT 1 FROM sqlite_schema LIMIT 1') !== undefined,
-      }
-    } finally {
-      this.exec('COMMIT')
-    }
+  /** Returns an error if the file does not store text as UTF-8, in which jobs are cut out of the bytes of many. */
+  #otherEncoding(): HighkiqError | undefined {
+    const encoding = this.first<{ encoding: string }>('PRAGMA encoding')?.encoding
+    if (encoding === undefined || encoding === 'UTF-8') return undefined
+    const message = `${this.path} stores text as ${encoding}, and Highkiq needs UTF-8: name another file`
+    return new HighkiqError('STORE_UNUSABLE', message)
   }
 
   #migrate(): void {
     this.exec('BEGIN IMMEDIATE')
     try {
       // Another process may have migrated the file while this one waited for the lock.
-      const version = this.#pragma('user_version')
-      if (version > 0 && version < OLDEST_VERSION) throw tooOld(this.path, version)
+      const version = versionIn(this.#first)
+      const error = version > 0 && version < OLDEST_VERSION ? tooOld(this.path, version) : this.#tooNew(version)
+      if (error) throw error
       if (version === 0) this.exec(schema)
       else for (const migration of migrations.slice(version - OLDEST_VERSION)) this.exec(migration)
-      this.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`)
-      this.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
+      this.run('UPDATE hk_schema SET version = ?', SCHEMA_VERSION)
       this.exec('COMMIT')
     } catch (thrown) {
       this.exec('ROLLBACK')
-      throw thrown
+      throw this.#nameInUse(thrown) ?? thrown
     }
+  }
+
+  /** Returns an error if the schema can't be made because the user has a table or an index of one of its names. */
+  #nameInUse(thrown: unknown): HighkiqError | undefined {
+    const text = messageOf(thrown)
+    const [name] = /\bhk_\w+/.exec(text) ?? []
+    if (name === undefined || !text.includes('already') || this.#driver.resultCode(thrown) !== ERROR) return undefined
+    const message = `${this.path} has ${name} of another program, and names that begin with hk_ are Highkiq's: rename it there, or name another file`
+    return new HighkiqError('STORE_UNUSABLE', message, undefined, { cause: thrown })
   }
 
   /** Used only for opening: processes that start at once all change the journal mode and the schema. */
@@ -325,6 +330,11 @@ function manyRows(sql: string, n: number): string {
 
 function tooOld(path: string, version: number): HighkiqError {
   const message = `${path} was written before version 0.1 (schema ${version}, the oldest that can be migrated is ${OLDEST_VERSION}): name another file`
+  return new HighkiqError('STORE_UNUSABLE', message)
+}
+
+function dropped(path: string): HighkiqError {
+  const message = `${path} no longer has Highkiq's tables, another program has dropped them: put back a copy of the file, or restart the process to begin without jobs`
   return new HighkiqError('STORE_UNUSABLE', message)
 }
 

@@ -4,8 +4,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import { megabytes } from '../../../job/plural.ts'
 import { type Check, type Finding, runChecks } from '../../contract.ts'
-import { APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION } from './database.ts'
 import { type Driver, openDriver } from './driver.ts'
+import { OLDEST_VERSION, SCHEMA_VERSION, versionIn } from './schema-version.ts'
 
 const LITTLE_BYTES = 1e9
 const NOTHING_BYTES = 100e6
@@ -80,7 +80,7 @@ function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
 }
 
-/** Returns the number of a file's schema without changing it; undefined for a file that is not Highkiq's or can't be read. */
+/** Returns the number of a file's schema without changing it; 0: it has no tables of Highkiq; undefined: it can't be read. */
 async function schemaOf(path: string): Promise<number | undefined> {
   // SQLite would create it.
   if (!sizeOf(path)) return undefined
@@ -88,8 +88,7 @@ async function schemaOf(path: string): Promise<number | undefined> {
   try {
     driver = await openDriver(path)
     const { prepare } = driver
-    const pragma = (name: string) => Object.values(prepare(`PRAGMA ${name}`).get() as Record<string, number>)[0]
-    return pragma('application_id') === APPLICATION_ID ? pragma('user_version') : undefined
+    return versionIn((sql) => prepare(sql).get())
   } catch {
     // Opening the store says why.
     return undefined

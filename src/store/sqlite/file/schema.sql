@@ -1,9 +1,14 @@
 -- The schema of a new file. A change comes here and, for files that exist, into a new file of migrations/.
 -- Rows are deleted rather than flagged, and each index serves one question. Times are in milliseconds; `ends` is on the
 -- monotonic clock of `boot` where that column stands beside it, and else in milliseconds since the epoch.
--- `queue` is an id in `ready`, `fetched` and `ordered_…` (of its table `queue` or `ordered_queue`), and else a name.
+-- `queue` is an id in hk_ready, hk_fetched and hk_ordered_… (of its table hk_queue or hk_ordered_queue), and else a name.
+-- The file may be the user's own database: each name begins with hk_, and user_version and application_id are the user's.
 
-CREATE TABLE queue (
+-- The version of this schema: one row. No later version may rename it.
+CREATE TABLE hk_schema (version INTEGER NOT NULL) STRICT;
+INSERT INTO hk_schema VALUES (0);
+
+CREATE TABLE hk_queue (
   id      INTEGER PRIMARY KEY,
   name    TEXT NOT NULL UNIQUE,
   -- The positions used at either end. They only move outwards, so a position (and with it a ticket) is never used twice.
@@ -17,8 +22,8 @@ CREATE TABLE queue (
 ) STRICT;
 
 -- The positions used at either end for the jobs with one priority. Those of priority n begin at -n * 2^48, so jobs with a
--- higher priority have lower positions. `queue` has those of priority 0.
-CREATE TABLE queue_priority (
+-- higher priority have lower positions. hk_queue has those of priority 0.
+CREATE TABLE hk_queue_priority (
   queue    INTEGER NOT NULL,
   priority INTEGER NOT NULL,
   head     INTEGER NOT NULL,
@@ -27,7 +32,7 @@ CREATE TABLE queue_priority (
 ) STRICT, WITHOUT ROWID;
 
 -- Jobs in their queues; the lowest position is fetched next.
-CREATE TABLE ready (
+CREATE TABLE hk_ready (
   queue    INTEGER NOT NULL,
   position INTEGER NOT NULL,
   text     TEXT NOT NULL,
@@ -35,10 +40,10 @@ CREATE TABLE ready (
 ) STRICT, WITHOUT ROWID;
 
 -- Queues from which no worker fetches.
-CREATE TABLE paused (queue TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE hk_paused (queue TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 
 -- The leases of workers.
-CREATE TABLE owner (
+CREATE TABLE hk_owner (
   id      INTEGER PRIMARY KEY AUTOINCREMENT,
   name    TEXT NOT NULL UNIQUE,
   host    TEXT NOT NULL,
@@ -49,7 +54,7 @@ CREATE TABLE owner (
 ) STRICT;
 
 -- Fetched jobs. (queue, position) is the ticket.
-CREATE TABLE fetched (
+CREATE TABLE hk_fetched (
   owner    INTEGER NOT NULL,
   queue    INTEGER NOT NULL,
   position INTEGER NOT NULL,
@@ -57,14 +62,14 @@ CREATE TABLE fetched (
   PRIMARY KEY (owner, queue, position)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE job_set (
+CREATE TABLE hk_job_set (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   size INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-INSERT INTO job_set (id, name) VALUES (1, 'retry'), (2, 'schedule'), (3, 'dead'), (-1, 'finished');
+INSERT INTO hk_job_set (id, name) VALUES (1, 'retry'), (2, 'schedule'), (3, 'dead'), (-1, 'finished');
 
-CREATE TABLE entry (
+CREATE TABLE hk_entry (
   "set" INTEGER NOT NULL,
   score REAL NOT NULL,
   text  TEXT NOT NULL,
@@ -72,7 +77,7 @@ CREATE TABLE entry (
 ) STRICT, WITHOUT ROWID;
 
 -- Finished jobs that nobody has read, those of a step in a row; see queues/finished-packs.ts.
-CREATE TABLE finished_pack (
+CREATE TABLE hk_finished_pack (
   id     INTEGER PRIMARY KEY,
   size   INTEGER NOT NULL,
   oldest REAL NOT NULL,
@@ -84,15 +89,15 @@ CREATE TABLE finished_pack (
 
 -- Limits with used slots or waiting jobs. spec: the limit as JSON. next_check: when the waiting jobs may have room, in microseconds on
 -- the clock of leases; NULL: no job waits.
-CREATE TABLE job_limit (
+CREATE TABLE hk_job_limit (
   name TEXT PRIMARY KEY,
   spec TEXT NOT NULL,
   next_check INTEGER
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX job_limit_by_check ON job_limit (next_check) WHERE next_check IS NOT NULL;
+CREATE INDEX hk_job_limit_by_check ON hk_job_limit (next_check) WHERE next_check IS NOT NULL;
 
 -- The used slots of limits. holder: the name of the owner, a space, and the ticket of the attempt.
-CREATE TABLE job_slot (
+CREATE TABLE hk_job_slot (
   job_limit TEXT NOT NULL,
   holder    TEXT NOT NULL,
   owner     INTEGER NOT NULL,
@@ -100,33 +105,33 @@ CREATE TABLE job_slot (
 ) STRICT, WITHOUT ROWID;
 
 -- The starts that limits with a rate gave out (see rates.ts). After `until` a row has no use.
-CREATE TABLE job_rate (
+CREATE TABLE hk_job_rate (
   name  TEXT PRIMARY KEY,
   state TEXT NOT NULL,
   until INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX job_rate_by_end ON job_rate (until);
+CREATE INDEX hk_job_rate_by_end ON hk_job_rate (until);
 
 -- Cancellations of jobs. The version of a job that was found and dropped is negative, the time of the drop, and odd if the job was running.
-CREATE TABLE cancellation (
+CREATE TABLE hk_cancellation (
   jid     TEXT PRIMARY KEY,
   version INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX cancellation_by_version ON cancellation (version);
-CREATE TABLE newest_cancellation (version INTEGER NOT NULL) STRICT;
-INSERT INTO newest_cancellation (version) VALUES (0);
+CREATE INDEX hk_cancellation_by_version ON hk_cancellation (version);
+CREATE TABLE hk_newest_cancellation (version INTEGER NOT NULL) STRICT;
+INSERT INTO hk_newest_cancellation (version) VALUES (0);
 
 -- The jids of idempotent pushes, and when they were stored.
-CREATE TABLE pushed_once (
+CREATE TABLE hk_pushed_once (
   jid TEXT PRIMARY KEY,
   at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX pushed_once_by_time ON pushed_once (at);
+CREATE INDEX hk_pushed_once_by_time ON hk_pushed_once (at);
 
 -- The locks of unique jobs: the jid of the job that has it. A lock without `ends` is held until its job releases it; with
 -- outlives = 1 it is held until `ends`. suspicion: the last walk that did not find the job. due: the score with which the
 -- job was scheduled.
-CREATE TABLE unique_lock (
+CREATE TABLE hk_unique_lock (
   key       TEXT PRIMARY KEY,
   holder    TEXT NOT NULL,
   ends      INTEGER,
@@ -134,26 +139,26 @@ CREATE TABLE unique_lock (
   suspicion TEXT,
   due       REAL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX unique_lock_by_end ON unique_lock (ends) WHERE ends IS NOT NULL;
+CREATE INDEX hk_unique_lock_by_end ON hk_unique_lock (ends) WHERE ends IS NOT NULL;
 
-CREATE TABLE result (
+CREATE TABLE hk_result (
   jid  TEXT PRIMARY KEY,
   text TEXT NOT NULL,
   ends INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX result_by_end ON result (ends);
+CREATE INDEX hk_result_by_end ON hk_result (ends);
 
 -- The position of an iterable job among its items.
-CREATE TABLE iteration (
+CREATE TABLE hk_iteration (
   jid        TEXT PRIMARY KEY,
   executions INTEGER NOT NULL,
   runtime    REAL NOT NULL,
   cursor     TEXT NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX iteration_by_age ON iteration (created_at);
+CREATE INDEX hk_iteration_by_age ON hk_iteration (created_at);
 
-CREATE TABLE process (
+CREATE TABLE hk_process (
   identity    TEXT PRIMARY KEY,
   info        TEXT NOT NULL,
   concurrency INTEGER NOT NULL,
@@ -166,7 +171,7 @@ CREATE TABLE process (
 ) STRICT, WITHOUT ROWID;
 
 -- The running jobs of a process as of its last heartbeat.
-CREATE TABLE running (
+CREATE TABLE hk_running (
   identity   TEXT NOT NULL,
   slot       TEXT NOT NULL,
   queue      TEXT NOT NULL,
@@ -177,14 +182,14 @@ CREATE TABLE running (
   PRIMARY KEY (identity, slot)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE signal (
+CREATE TABLE hk_signal (
   id       INTEGER PRIMARY KEY,
   identity TEXT NOT NULL,
   name     TEXT NOT NULL CHECK (name IN ('TSTP', 'TERM', 'TTIN') OR name GLOB 'CONCURRENCY [1-9]* ?*')
 ) STRICT;
-CREATE INDEX signal_of_process ON signal (identity, id);
+CREATE INDEX hk_signal_of_process ON hk_signal (identity, id);
 
-CREATE TABLE leader_lock (
+CREATE TABLE hk_leader_lock (
   name   TEXT PRIMARY KEY,
   holder TEXT NOT NULL,
   boot   TEXT NOT NULL,
@@ -192,13 +197,13 @@ CREATE TABLE leader_lock (
 ) STRICT, WITHOUT ROWID;
 
 -- Locks that jobs hold.
-CREATE TABLE lock (
+CREATE TABLE hk_lock (
   name   TEXT PRIMARY KEY,
   holder TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Cron entries. `tick`: the last due time that was handled. `ends`: when no living process defines the entry any more.
-CREATE TABLE cron (
+CREATE TABLE hk_cron (
   name      TEXT PRIMARY KEY,
   text      TEXT NOT NULL,
   tick      INTEGER NOT NULL,
@@ -210,15 +215,15 @@ CREATE TABLE cron (
 ) STRICT, WITHOUT ROWID;
 
 -- One row a UTC day, and the totals under the day ''.
-CREATE TABLE stat (
+CREATE TABLE hk_stat (
   day       TEXT PRIMARY KEY,
   processed INTEGER NOT NULL DEFAULT 0,
   failed    INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
-INSERT INTO stat (day) VALUES ('');
+INSERT INTO hk_stat (day) VALUES ('');
 
 -- The runs of a class in a span of 1 or 10 minutes, which begins `at`.
-CREATE TABLE metric (
+CREATE TABLE hk_metric (
   span      INTEGER NOT NULL CHECK (span IN (1, 10)),
   at        INTEGER NOT NULL,
   name      TEXT NOT NULL,
@@ -229,7 +234,7 @@ CREATE TABLE metric (
 ) STRICT, WITHOUT ROWID;
 
 -- The number of runs of a class and minute in each bucket of run times.
-CREATE TABLE histogram (
+CREATE TABLE hk_histogram (
   at     INTEGER NOT NULL,
   name   TEXT NOT NULL,
   bucket INTEGER NOT NULL,
@@ -238,7 +243,7 @@ CREATE TABLE histogram (
 ) STRICT, WITHOUT ROWID;
 
 -- How long jobs of a queue had waited when they started in a minute: the sum in ms, and a JSON array of bucket counts.
-CREATE TABLE wait_time (
+CREATE TABLE hk_wait_time (
   at        INTEGER NOT NULL,
   queue     TEXT NOT NULL,
   ms        INTEGER NOT NULL,
@@ -247,35 +252,35 @@ CREATE TABLE wait_time (
 ) STRICT, WITHOUT ROWID;
 
 -- The last batch of metrics of each process, so that a batch counts once.
-CREATE TABLE metric_source (
+CREATE TABLE hk_metric_source (
   source TEXT PRIMARY KEY,
   number INTEGER NOT NULL,
   at     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- `at`: the minute of the deploy.
-CREATE TABLE deploy (
+CREATE TABLE hk_deploy (
   at          INTEGER PRIMARY KEY,
   label       TEXT NOT NULL,
   recorded_at INTEGER NOT NULL
 ) STRICT;
 
 -- Values kept for a while.
-CREATE TABLE memory (
+CREATE TABLE hk_memory (
   key   TEXT PRIMARY KEY,
   value TEXT NOT NULL,
   ends  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX memory_by_end ON memory (ends);
+CREATE INDEX hk_memory_by_end ON hk_memory (ends);
 
 -- Secrets that all processes share, such as the one that signs links.
-CREATE TABLE secret (
+CREATE TABLE hk_secret (
   name TEXT PRIMARY KEY,
   text TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The page of jobs that the file holds for another store; at most one row. jobs: where each was, as JSON; NULL: the page has ended.
-CREATE TABLE transfer_page (
+CREATE TABLE hk_transfer_page (
   id       INTEGER PRIMARY KEY CHECK (id = 1),
   transfer TEXT NOT NULL,
   number   INTEGER NOT NULL,
@@ -284,7 +289,7 @@ CREATE TABLE transfer_page (
 ) STRICT;
 
 -- The newest pages of jobs from other stores.
-CREATE TABLE stored_page (
+CREATE TABLE hk_stored_page (
   id       INTEGER PRIMARY KEY,
   transfer TEXT NOT NULL,
   number   INTEGER NOT NULL,
@@ -295,7 +300,7 @@ CREATE TABLE stored_page (
 -- Batches. parent: the batch of which this one, or its job, is a member. depth: the number of batches around it, and it. on_…:
 -- jobs that it pushes, as JSON; null: it has none, or has pushed it. job: the job that waits for the members. expires_at: when
 -- it is deleted; null: a member is open. cancelling: whether it was cancelled and has pending members.
-CREATE TABLE batch (
+CREATE TABLE hk_batch (
   bid          TEXT PRIMARY KEY,
   parent       TEXT,
   depth        INTEGER NOT NULL DEFAULT 1,
@@ -320,18 +325,13 @@ CREATE TABLE batch (
   cancelling   INTEGER NOT NULL DEFAULT 0,
   CHECK (pending + dead + failed + succeeded = total)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX batch_by_age ON batch (created_at, bid);
-CREATE INDEX open_batch ON batch (progress_at, bid) WHERE pending + dead > 0;
-CREATE INDEX expiring_batch ON batch (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX cancelling_batch ON batch (progress_at) WHERE cancelling = 1;
--- A batch under the names that the code uses.
-CREATE VIEW batch_record AS SELECT bid, parent, depth, meta, on_complete AS onComplete, on_success AS onSuccess, on_death AS onDeath,
-  job, keep, created_at AS createdAt, total, pending, retrying, dead, failed, succeeded, progress_at AS progressAt,
-  completed_at AS completedAt, succeeded_at AS succeededAt, died_at AS diedAt, expires_at AS expiresAt,
-  cancelling FROM batch;
+CREATE INDEX hk_batch_by_age ON hk_batch (created_at, bid);
+CREATE INDEX hk_open_batch ON hk_batch (progress_at, bid) WHERE pending + dead > 0;
+CREATE INDEX hk_expiring_batch ON hk_batch (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX hk_cancelling_batch ON hk_batch (progress_at) WHERE cancelling = 1;
 
 -- The open members of batches: jobs and nested batches. state: 0 waiting, 1 retrying, 2 dead.
-CREATE TABLE batch_member (
+CREATE TABLE hk_batch_member (
   bid   TEXT NOT NULL,
   id    TEXT NOT NULL,
   state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
@@ -339,14 +339,14 @@ CREATE TABLE batch_member (
 ) STRICT, WITHOUT ROWID;
 
 -- What a batch keeps about its ended members.
-CREATE TABLE batch_note (
+CREATE TABLE hk_batch_note (
   bid  TEXT NOT NULL,
   key  TEXT NOT NULL,
   text TEXT NOT NULL,
   PRIMARY KEY (bid, key)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE task (
+CREATE TABLE hk_task (
   key             INTEGER PRIMARY KEY,
   id              TEXT NOT NULL UNIQUE CHECK (length(id) = 16),
   name            TEXT NOT NULL,
@@ -412,39 +412,39 @@ CREATE TABLE task (
   deferred        INTEGER NOT NULL DEFAULT 0,
   CHECK (enqueued + working + finished + failed + error + cancelled = total)
 ) STRICT;
-CREATE INDEX task_by_age ON task (created_at, id) WHERE single = 0 AND deleting = 0;
-CREATE INDEX open_task ON task (key) WHERE enqueued + working > 0 OR state = 'cancelling';
-CREATE INDEX cancelling_task ON task (key) WHERE state = 'cancelling';
-CREATE INDEX expiring_task ON task (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX hk_task_by_age ON hk_task (created_at, id) WHERE single = 0 AND deleting = 0;
+CREATE INDEX hk_open_task ON hk_task (key) WHERE enqueued + working > 0 OR state = 'cancelling';
+CREATE INDEX hk_cancelling_task ON hk_task (key) WHERE state = 'cancelling';
+CREATE INDEX hk_expiring_task ON hk_task (expires_at) WHERE expires_at IS NOT NULL;
 
 -- The labels by which tasks are found.
-CREATE TABLE task_label (
+CREATE TABLE hk_task_label (
   name       TEXT NOT NULL,
   value      TEXT NOT NULL,
   created_at INTEGER NOT NULL,
   id         TEXT NOT NULL,
-  task       INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+  task       INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   PRIMARY KEY (name, value, created_at, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX task_label_by_task ON task_label (task);
+CREATE INDEX hk_task_label_by_task ON hk_task_label (task);
 
 -- cursor: the number of rows that the producer has added. state: 0 adds rows, 1 has ended, 2 broke off, 3 was replaced by
 -- another producer, 4 is a row of the task. retry: it puts rows back, and its death does not interrupt the task.
-CREATE TABLE producer (
-  task   INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_producer (
+  task   INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   name   TEXT NOT NULL,
   cursor INTEGER NOT NULL DEFAULT 0,
   state  INTEGER NOT NULL DEFAULT 1 CHECK (state BETWEEN 0 AND 4),
   retry  INTEGER NOT NULL DEFAULT 0 CHECK (retry IN (0, 1)),
   PRIMARY KEY (task, name)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX open_producer ON producer (name) WHERE state = 0;
+CREATE INDEX hk_open_producer ON hk_producer (name) WHERE state = 0;
 
 -- The rows of tasks. status: 0 enqueued, 1 working, 2 finished, 3 failed, 4 error, 5 cancelled.
--- location: 0 in the backlog, 1 in the window, 2 elsewhere, 3 never queued: from task.next on, else in the window.
+-- location: 0 in the backlog, 1 in the window, 2 elsewhere, 3 never queued: from hk_task.next on, else in the window.
 -- step: twice the attempt, plus one when it has ended.
-CREATE TABLE event (
-  task        INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_event (
+  task        INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   idx         INTEGER NOT NULL,
   status      INTEGER NOT NULL CHECK (status BETWEEN 0 AND 5),
   location    INTEGER NOT NULL CHECK (location BETWEEN 0 AND 3),
@@ -461,11 +461,11 @@ CREATE TABLE event (
   PRIMARY KEY (task, idx)
 ) STRICT, WITHOUT ROWID;
 -- A page of the rejected rows of a large task; of those with a code or without one.
-CREATE INDEX rejected_event ON event (task, status, idx) WHERE status >= 3;
-CREATE INDEX coded_event ON event (task, code, idx) WHERE status >= 3;
+CREATE INDEX hk_rejected_event ON hk_event (task, status, idx) WHERE status >= 3;
+CREATE INDEX hk_coded_event ON hk_event (task, code, idx) WHERE status >= 3;
 
-CREATE TABLE message (
-  task   INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_message (
+  task   INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   idx    INTEGER NOT NULL,
   n      INTEGER NOT NULL,
   at     INTEGER NOT NULL,
@@ -476,8 +476,8 @@ CREATE TABLE message (
 
 -- The newest deferred attempt of each row. state: 0 its handler runs or broke off, 1 the row is parked, 2 the row has ended.
 -- ends: the deadline, if it is still to be checked.
-CREATE TABLE deferral (
-  task    INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_deferral (
+  task    INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   idx     INTEGER NOT NULL,
   run     INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
@@ -485,11 +485,11 @@ CREATE TABLE deferral (
   ends    INTEGER,
   PRIMARY KEY (task, idx)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX deferral_by_end ON deferral (ends) WHERE ends IS NOT NULL;
+CREATE INDEX hk_deferral_by_end ON hk_deferral (ends) WHERE ends IS NOT NULL;
 
 -- The number of rejected rows of each code ('': none).
-CREATE TABLE reason (
-  task   INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_reason (
+  task   INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   status INTEGER NOT NULL,
   code   TEXT NOT NULL,
   count  INTEGER NOT NULL,
@@ -499,25 +499,25 @@ CREATE TABLE reason (
 -- Rows that have a position of their own in the backlog; the lowest is queued next. Below zero: they came back while the
 -- window was full, with their text, and go before the rows that were never queued. Above: they were put back for another
 -- run, and go behind the rows never queued whose index is below position >> 20; their text is made of the event.
-CREATE TABLE backlog (
-  task     INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_backlog (
+  task     INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   position INTEGER NOT NULL,
   idx      INTEGER NOT NULL,
   text     TEXT,
   PRIMARY KEY (task, position)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX backlog_by_row ON backlog (task, idx);
+CREATE UNIQUE INDEX hk_backlog_by_row ON hk_backlog (task, idx);
 
 -- The pages of an export.
-CREATE TABLE part (
-  task  INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+CREATE TABLE hk_part (
+  task  INTEGER NOT NULL REFERENCES hk_task ON DELETE CASCADE,
   idx   INTEGER NOT NULL,
   bytes BLOB NOT NULL,
   PRIMARY KEY (task, idx)
 ) STRICT;
 
 -- version: grows with each change that waiting owners must see. reshard_after: the id behind which resharding continues.
-CREATE TABLE ordered_queue (
+CREATE TABLE hk_ordered_queue (
   id            INTEGER PRIMARY KEY,
   name          TEXT NOT NULL UNIQUE,
   shards        INTEGER NOT NULL CHECK (shards > 0),
@@ -529,16 +529,16 @@ CREATE TABLE ordered_queue (
 ) STRICT;
 
 -- The owners that may own shards.
-CREATE TABLE ordered_member (
+CREATE TABLE hk_ordered_member (
   queue INTEGER NOT NULL,
-  owner INTEGER NOT NULL REFERENCES owner ON DELETE CASCADE,
+  owner INTEGER NOT NULL REFERENCES hk_owner ON DELETE CASCADE,
   PRIMARY KEY (queue, owner)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX ordered_member_by_owner ON ordered_member (owner);
+CREATE INDEX hk_ordered_member_by_owner ON hk_ordered_member (owner);
 
 -- owner: 0 for none. fetch_number: the number of the last fetch. alone: a suspect id is in flight. next_due: when the next
 -- id is due, as the owner knows. A shard that is gone keeps its row, so that its token never goes back.
-CREATE TABLE ordered_shard (
+CREATE TABLE hk_ordered_shard (
   queue        INTEGER NOT NULL,
   shard        INTEGER NOT NULL,
   owner        INTEGER NOT NULL DEFAULT 0,
@@ -555,8 +555,8 @@ CREATE TABLE ordered_shard (
 ) STRICT, WITHOUT ROWID;
 
 -- The waiting payloads of an id. in_flight: 1 while the id is in flight as well, and must not be fetched. A single payload
--- may be here with its score; where `text` is NULL, `size` payloads are in ordered_payload.
-CREATE TABLE ordered_waiting (
+-- may be here with its score; where `text` is NULL, `size` payloads are in hk_ordered_payload.
+CREATE TABLE hk_ordered_waiting (
   queue       INTEGER NOT NULL,
   id          TEXT NOT NULL,
   shard       INTEGER NOT NULL,
@@ -572,13 +572,13 @@ CREATE TABLE ordered_waiting (
   PRIMARY KEY (queue, id),
   CHECK ((score IS NULL) = (text IS NULL))
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX ordered_due ON ordered_waiting (queue, shard, perform_in, id) WHERE in_flight = 0;
+CREATE INDEX hk_ordered_due ON hk_ordered_waiting (queue, shard, perform_in, id) WHERE in_flight = 0;
 -- A page of the ids that failed. (SQLite would take a plain comparison here for the beginning of the page.)
-CREATE INDEX ordered_retry ON ordered_waiting (queue, retry_count, id) WHERE (retry_count < 0) = 0;
+CREATE INDEX hk_ordered_retry ON hk_ordered_waiting (queue, retry_count, id) WHERE (retry_count < 0) = 0;
 
 -- Ids that were fetched and are not settled. (shard, fetch_number, id) is the ticket. has_waiting: the id may have waiting
 -- payloads. Where `score` is NULL, `text` is a JSON array of payloads and scores.
-CREATE TABLE ordered_in_flight (
+CREATE TABLE hk_ordered_in_flight (
   queue        INTEGER NOT NULL,
   id           TEXT NOT NULL,
   shard        INTEGER NOT NULL,
@@ -595,10 +595,10 @@ CREATE TABLE ordered_in_flight (
   text         TEXT NOT NULL,
   PRIMARY KEY (queue, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX ordered_cancelled ON ordered_in_flight (queue, shard, fetch_number) WHERE cancelled = 1;
+CREATE INDEX hk_ordered_cancelled ON hk_ordered_in_flight (queue, shard, fetch_number) WHERE cancelled = 1;
 
 -- The payloads of ids that have several, and (dead = 1) those in the morgue. An id has each text once.
-CREATE TABLE ordered_payload (
+CREATE TABLE hk_ordered_payload (
   queue INTEGER NOT NULL,
   id    TEXT NOT NULL,
   dead  INTEGER NOT NULL,
@@ -606,9 +606,9 @@ CREATE TABLE ordered_payload (
   text  TEXT NOT NULL,
   PRIMARY KEY (queue, id, dead, score, text)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX ordered_payload_by_text ON ordered_payload (queue, id, dead, text);
+CREATE UNIQUE INDEX hk_ordered_payload_by_text ON hk_ordered_payload (queue, id, dead, text);
 
-CREATE TABLE ordered_dead (
+CREATE TABLE hk_ordered_dead (
   queue      INTEGER NOT NULL,
   id         TEXT NOT NULL,
   updated_at REAL NOT NULL,
@@ -616,24 +616,24 @@ CREATE TABLE ordered_dead (
   error      TEXT,
   PRIMARY KEY (queue, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX ordered_dead_by_age ON ordered_dead (queue, updated_at, id);
+CREATE INDEX hk_ordered_dead_by_age ON hk_ordered_dead (queue, updated_at, id);
 
 -- The highest token or fetch number of ordered queues that were deleted: a new queue begins above it, also after the clock
 -- was set back.
-CREATE TABLE ordered_highest (number INTEGER NOT NULL) STRICT;
-INSERT INTO ordered_highest VALUES (0);
+CREATE TABLE hk_ordered_highest (number INTEGER NOT NULL) STRICT;
+INSERT INTO hk_ordered_highest VALUES (0);
 
 -- The recording of events of jobs: one row. newest: the number of the newest event, which only grows. ends: 0 without a recording.
-CREATE TABLE recording (
+CREATE TABLE hk_recording (
   newest    INTEGER NOT NULL,
   ends      INTEGER NOT NULL,
   keep      INTEGER NOT NULL,
   confirmed INTEGER NOT NULL CHECK (confirmed IN (0, 1))
 ) STRICT;
-INSERT INTO recording VALUES (0, 0, 0, 0);
+INSERT INTO hk_recording VALUES (0, 0, 0, 0);
 
 -- Recorded events, those of one step in a row. newest: the number of the last of them. texts: a JSON array of groups (packEvents).
-CREATE TABLE job_event (
+CREATE TABLE hk_job_event (
   newest INTEGER PRIMARY KEY,
   at     INTEGER NOT NULL,
   texts  TEXT NOT NULL

@@ -1,54 +1,54 @@
 -- recordBatch: stores that a batch is recorded. No row: it, or a later one, was recorded before.
-INSERT INTO metric_source (source, number, at) VALUES (?, ?, ?)
-ON CONFLICT (source) DO UPDATE SET number = excluded.number, at = excluded.at WHERE metric_source.number < excluded.number
+INSERT INTO hk_metric_source (source, number, at) VALUES (?, ?, ?)
+ON CONFLICT (source) DO UPDATE SET number = excluded.number, at = excluded.at WHERE hk_metric_source.number < excluded.number
 RETURNING number;
 
 -- add: adds to the sums of a class in a span.
-INSERT INTO metric (span, at, name, processed, failed, ms) VALUES (?, ?, ?, ?, ?, ?)
+INSERT INTO hk_metric (span, at, name, processed, failed, ms) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (span, at, name) DO UPDATE SET
   processed = processed + excluded.processed, failed = failed + excluded.failed, ms = ms + excluded.ms;
 
 -- count: adds to one bucket of a histogram, up to a limit.
-INSERT INTO histogram (at, name, bucket, count) VALUES (?1, ?2, ?3, min(?4, ?5))
+INSERT INTO hk_histogram (at, name, bucket, count) VALUES (?1, ?2, ?3, min(?4, ?5))
 ON CONFLICT (at, name, bucket) DO UPDATE SET count = min(count + excluded.count, ?5);
 
 -- wait: returns the waits of a queue in a minute.
-SELECT ms, histogram FROM wait_time WHERE at = ? AND queue = ?;
+SELECT ms, histogram FROM hk_wait_time WHERE at = ? AND queue = ?;
 
 -- putWait: stores the waits of a queue in a minute.
-INSERT OR REPLACE INTO wait_time (at, queue, ms, histogram) VALUES (?, ?, ?, ?);
+INSERT OR REPLACE INTO hk_wait_time (at, queue, ms, histogram) VALUES (?, ?, ?, ?);
 
 -- waits: returns the waits of minutes.
-SELECT at, queue, ms, histogram FROM wait_time
+SELECT at, queue, ms, histogram FROM hk_wait_time
 WHERE at IN (SELECT value FROM json_each(?)) ORDER BY at, queue;
 
 -- deleteOldWaits: deletes old waits.
-DELETE FROM wait_time WHERE at < ?;
+DELETE FROM hk_wait_time WHERE at < ?;
 
 -- deleteOldSums: deletes old spans of a length.
-DELETE FROM metric WHERE span = ? AND at < ?;
+DELETE FROM hk_metric WHERE span = ? AND at < ?;
 
 -- deleteOldHistograms: deletes old histograms.
-DELETE FROM histogram WHERE at < ?;
+DELETE FROM hk_histogram WHERE at < ?;
 
 -- deleteOldSources: deletes processes that have recorded nothing for long.
-DELETE FROM metric_source WHERE at < ?;
+DELETE FROM hk_metric_source WHERE at < ?;
 
 -- sums: returns the sums of spans, of all classes or of one.
-SELECT at, name, processed, failed, ms FROM metric
+SELECT at, name, processed, failed, ms FROM hk_metric
 WHERE span = ?1 AND at IN (SELECT value FROM json_each(?2)) AND (?3 IS NULL OR name = ?3) ORDER BY at, name;
 
 -- histograms: returns the buckets of a class that are not empty.
-SELECT at, bucket, count FROM histogram
+SELECT at, bucket, count FROM hk_histogram
 WHERE at IN (SELECT value FROM json_each(?)) AND name = ? ORDER BY at, bucket;
 
 -- recordDeploy: stores a deploy, unless its minute has one or its label was recorded a moment ago.
-INSERT INTO deploy (at, label, recorded_at)
-SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM deploy WHERE label = ?2 AND recorded_at > ?4)
+INSERT INTO hk_deploy (at, label, recorded_at)
+SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM hk_deploy WHERE label = ?2 AND recorded_at > ?4)
 ON CONFLICT DO NOTHING RETURNING at;
 
 -- deploys: returns the deploys of a day.
-SELECT at, label FROM deploy WHERE at >= ? AND at < ? ORDER BY at;
+SELECT at, label FROM hk_deploy WHERE at >= ? AND at < ? ORDER BY at;
 
 -- deleteOldDeploys: deletes old deploys.
-DELETE FROM deploy WHERE at < ?;
+DELETE FROM hk_deploy WHERE at < ?;

@@ -1,22 +1,22 @@
 -- keep: stores a result in place of an earlier one.
-INSERT INTO result (jid, text, ends) VALUES (?, ?, ?)
+INSERT INTO hk_result (jid, text, ends) VALUES (?, ?, ?)
 ON CONFLICT (jid) DO UPDATE SET text = excluded.text, ends = excluded.ends;
 
 -- find: returns a result that is still kept.
-SELECT text FROM result WHERE jid = ? AND ends > ?;
+SELECT text FROM hk_result WHERE jid = ? AND ends > ?;
 
 -- deleteOld: deletes results that are not kept any longer.
-DELETE FROM result WHERE ends <= ?;
+DELETE FROM hk_result WHERE ends <= ?;
 
 -- deleteOldMemory: deletes values that are not kept any longer.
-DELETE FROM memory WHERE ends <= ?;
+DELETE FROM hk_memory WHERE ends <= ?;
 
 -- remember: stores a value until a time, which may be past.
-INSERT INTO memory (key, value, ends) VALUES (?, ?, ?)
+INSERT INTO hk_memory (key, value, ends) VALUES (?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, ends = excluded.ends;
 
 -- remembered: returns the value of a key.
-SELECT value FROM memory WHERE key = ?;
+SELECT value FROM hk_memory WHERE key = ?;
 
 -- secret: stores a secret if there is none of this name, and returns the stored one.
-INSERT INTO secret (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = text RETURNING text;
+INSERT INTO hk_secret (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = text RETURNING text;

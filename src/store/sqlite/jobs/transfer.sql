@@ -1,22 +1,22 @@
 -- held: returns the page that is held.
-SELECT transfer, number, target, jobs FROM transfer_page WHERE jobs IS NOT NULL;
+SELECT transfer, number, target, jobs FROM hk_transfer_page WHERE jobs IS NOT NULL;
 
 -- hold: holds the next page, and returns its number.
-INSERT INTO transfer_page (id, transfer, number, target, jobs) VALUES (1, ?1, 1, ?2, ?3)
+INSERT INTO hk_transfer_page (id, transfer, number, target, jobs) VALUES (1, ?1, 1, ?2, ?3)
 ON CONFLICT DO UPDATE SET number = number + 1, transfer = ?1, target = ?2, jobs = ?3
 RETURNING number;
 
 -- endPage: ends a page. No row changes: it is not held.
-UPDATE transfer_page SET jobs = NULL WHERE transfer = ? AND number = ? AND jobs IS NOT NULL;
+UPDATE hk_transfer_page SET jobs = NULL WHERE transfer = ? AND number = ? AND jobs IS NOT NULL;
 
 -- near: returns jobs of a queue that are fetched next, from an offset on.
-SELECT position, text FROM ready WHERE queue = ? ORDER BY position LIMIT ? OFFSET ?;
+SELECT position, text FROM hk_ready WHERE queue = ? ORDER BY position LIMIT ? OFFSET ?;
 
 -- outcome: returns what became of a page.
-SELECT outcome FROM stored_page WHERE transfer = ? AND number = ?;
+SELECT outcome FROM hk_stored_page WHERE transfer = ? AND number = ?;
 
 -- remember: stores what became of a page.
-INSERT INTO stored_page (transfer, number, outcome) VALUES (?, ?, ?);
+INSERT INTO hk_stored_page (transfer, number, outcome) VALUES (?, ?, ?);
 
 -- forget: deletes all pages but the newest ones.
-DELETE FROM stored_page WHERE id <= (SELECT MAX(id) FROM stored_page) - ?;
+DELETE FROM hk_stored_page WHERE id <= (SELECT MAX(id) FROM hk_stored_page) - ?;

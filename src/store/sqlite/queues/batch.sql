@@ -1,57 +1,57 @@
 -- load: returns a batch.
-SELECT * FROM batch_record WHERE bid = ?;
+SELECT * FROM hk_batch WHERE bid = ?;
 
 -- create: creates a batch. No change: it exists.
-INSERT INTO batch (bid, parent, depth, meta, on_complete, on_success, on_death, job, keep, created_at, progress_at)
+INSERT INTO hk_batch (bid, parent, depth, meta, on_complete, on_success, on_death, job, keep, created_at, progress_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- addMembers: adds members, waiting.
-INSERT INTO batch_member (bid, id, state) SELECT ?, value, 0 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING;
+INSERT INTO hk_batch_member (bid, id, state) SELECT ?, value, 0 FROM json_each(?) WHERE true ON CONFLICT DO NOTHING;
 
 -- member: returns the state of an open member.
-SELECT state FROM batch_member WHERE bid = ? AND id = ?;
+SELECT state FROM hk_batch_member WHERE bid = ? AND id = ?;
 
 -- setMember: changes the state of an open member.
-UPDATE batch_member SET state = ? WHERE bid = ? AND id = ?;
+UPDATE hk_batch_member SET state = ? WHERE bid = ? AND id = ?;
 
 -- dropMember: removes a member that has ended.
-DELETE FROM batch_member WHERE bid = ? AND id = ?;
+DELETE FROM hk_batch_member WHERE bid = ? AND id = ?;
 
 -- note: keeps a note in place of an earlier one.
-INSERT INTO batch_note (bid, key, text) VALUES (?, ?, ?) ON CONFLICT (bid, key) DO UPDATE SET text = excluded.text;
+INSERT INTO hk_batch_note (bid, key, text) VALUES (?, ?, ?) ON CONFLICT (bid, key) DO UPDATE SET text = excluded.text;
 
 -- save: writes what changes in a batch.
-UPDATE batch SET on_complete = ?, on_success = ?, on_death = ?, job = ?, total = ?, pending = ?, retrying = ?, dead = ?,
+UPDATE hk_batch SET on_complete = ?, on_success = ?, on_death = ?, job = ?, total = ?, pending = ?, retrying = ?, dead = ?,
   failed = ?, succeeded = ?, progress_at = ?, completed_at = ?, succeeded_at = ?, died_at = ?, expires_at = ?, cancelling = ?
 WHERE bid = ?;
 
 -- newest: returns the newest batches.
-SELECT * FROM batch_record ORDER BY createdAt DESC, bid DESC LIMIT ?;
+SELECT * FROM hk_batch ORDER BY created_at DESC, bid DESC LIMIT ?;
 
 -- older: returns the newest batches before one.
-SELECT * FROM batch_record WHERE (createdAt, bid) < (?, ?) ORDER BY createdAt DESC, bid DESC LIMIT ?;
+SELECT * FROM hk_batch WHERE (created_at, bid) < (?, ?) ORDER BY created_at DESC, bid DESC LIMIT ?;
 
 -- members: returns open members.
-SELECT id, state FROM batch_member WHERE bid = ? AND id > ? ORDER BY id LIMIT ?;
+SELECT id, state FROM hk_batch_member WHERE bid = ? AND id > ? ORDER BY id LIMIT ?;
 
 -- notes: returns the notes of a batch.
-SELECT key, text FROM batch_note WHERE bid = ?;
+SELECT key, text FROM hk_batch_note WHERE bid = ?;
 
 -- idle: returns batches with open members that had no progress since a time, behind one.
-SELECT * FROM batch_record WHERE pending + dead > 0 AND progressAt < ? AND (progressAt, bid) > (?, ?)
-ORDER BY progressAt, bid LIMIT ?;
+SELECT * FROM hk_batch WHERE pending + dead > 0 AND progress_at < ? AND (progress_at, bid) > (?, ?)
+ORDER BY progress_at, bid LIMIT ?;
 
 -- cancelling: returns batches that are being cancelled.
-SELECT bid FROM batch WHERE cancelling = 1 AND bid > ? ORDER BY bid LIMIT ?;
+SELECT bid FROM hk_batch WHERE cancelling = 1 AND bid > ? ORDER BY bid LIMIT ?;
 
 -- someOpen: returns a row if any batch has open members.
-SELECT 1 FROM batch WHERE pending + dead > 0 LIMIT 1;
+SELECT 1 FROM hk_batch WHERE pending + dead > 0 LIMIT 1;
 
 -- someExpired: returns a row if any batch is kept no longer.
-SELECT 1 FROM batch WHERE expires_at <= ? LIMIT 1;
+SELECT 1 FROM hk_batch WHERE expires_at <= ? LIMIT 1;
 
 -- prune: deletes batches that are kept no longer.
-DELETE FROM batch WHERE bid IN (SELECT bid FROM batch WHERE expires_at <= ? ORDER BY expires_at LIMIT ?) RETURNING bid;
+DELETE FROM hk_batch WHERE bid IN (SELECT bid FROM hk_batch WHERE expires_at <= ? ORDER BY expires_at LIMIT ?) RETURNING bid;
 
 -- dropNotes: deletes the notes of batches.
-DELETE FROM batch_note WHERE bid IN (SELECT value FROM json_each(?));
+DELETE FROM hk_batch_note WHERE bid IN (SELECT value FROM json_each(?));

@@ -16,8 +16,11 @@ import { KeptResults } from './kept-results.ts'
 import { Queues } from './queues.ts'
 
 /** A row of the table; the jobs are JSON. */
-export type BatchRow = Omit<BatchState, 'onComplete' | 'onSuccess' | 'onDeath' | 'job' | 'cancelling'> &
-  Record<'onComplete' | 'onSuccess' | 'onDeath' | 'job', string | null> & { cancelling: number }
+export type BatchRow = Pick<BatchState, 'bid' | 'parent' | 'depth' | 'meta' | 'keep'> &
+  Pick<BatchState, 'total' | 'pending' | 'retrying' | 'dead' | 'failed' | 'succeeded'> &
+  Record<'on_complete' | 'on_success' | 'on_death' | 'job', string | null> &
+  Record<'created_at' | 'progress_at' | 'cancelling', number> &
+  Record<'completed_at' | 'succeeded_at' | 'died_at' | 'expires_at', number | null>
 
 export class Batches extends Tables implements BatchTables {
   load(bid: string): BatchState | undefined {
@@ -80,14 +83,31 @@ export class Batches extends Tables implements BatchTables {
 }
 
 export function stateOf(row: BatchRow): BatchState {
-  const { onComplete, onSuccess, onDeath, job } = row
+  const {
+    on_complete,
+    on_success,
+    on_death,
+    created_at,
+    progress_at,
+    completed_at,
+    succeeded_at,
+    died_at,
+    expires_at,
+  } = row
   return {
-    ...row,
+    ...{ bid: row.bid, parent: row.parent, depth: row.depth, meta: row.meta, keep: row.keep, total: row.total },
+    ...{ pending: row.pending, retrying: row.retrying, dead: row.dead, failed: row.failed, succeeded: row.succeeded },
+    onComplete: read<BatchJob>(on_complete),
+    onSuccess: read<BatchJob>(on_success),
+    onDeath: read<BatchJob>(on_death),
+    job: read<ParentJob>(row.job),
     cancelling: row.cancelling !== 0,
-    onComplete: read<BatchJob>(onComplete),
-    onSuccess: read<BatchJob>(onSuccess),
-    onDeath: read<BatchJob>(onDeath),
-    job: read<ParentJob>(job),
+    createdAt: created_at,
+    progressAt: progress_at,
+    completedAt: completed_at,
+    succeededAt: succeeded_at,
+    diedAt: died_at,
+    expiresAt: expires_at,
   }
 }
 

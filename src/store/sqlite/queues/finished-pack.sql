@@ -1,17 +1,17 @@
 -- add: stores the jobs that one step finished. scores, spans and texts are the arguments of `addAll` in set.sql.
-INSERT INTO finished_pack (size, oldest, newest, scores, spans, texts) VALUES (?, ?, ?, ?, ?, ?);
+INSERT INTO hk_finished_pack (size, oldest, newest, scores, spans, texts) VALUES (?, ?, ?, ?, ?, ?);
 
 -- some: returns a row if there is a pack.
-SELECT 1 FROM finished_pack LIMIT 1;
+SELECT 1 FROM hk_finished_pack LIMIT 1;
 
 -- count: returns how many jobs all packs have.
-SELECT coalesce(sum(size), 0) AS jobs FROM finished_pack;
+SELECT coalesce(sum(size), 0) AS jobs FROM hk_finished_pack;
 
 -- oldest: returns the oldest packs without their jobs.
-SELECT id, size, oldest, newest FROM finished_pack ORDER BY id LIMIT ?;
+SELECT id, size, oldest, newest FROM hk_finished_pack ORDER BY id LIMIT ?;
 
 -- delete: deletes the oldest pack and returns its jobs.
-DELETE FROM finished_pack WHERE id = (SELECT min(id) FROM finished_pack) RETURNING size, scores, spans, texts;
+DELETE FROM hk_finished_pack WHERE id = (SELECT min(id) FROM hk_finished_pack) RETURNING size, scores, spans, texts;
 
 -- deleteTo: deletes the packs up to an id.
-DELETE FROM finished_pack WHERE id <= ?;
+DELETE FROM hk_finished_pack WHERE id <= ?;

@@ -1,70 +1,70 @@
 -- use: stores a limit that gets a used slot.
-INSERT INTO job_limit (name, spec) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec = excluded.spec;
+INSERT INTO hk_job_limit (name, spec) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec = excluded.spec;
 
 -- await: stores a limit that gets a waiting job. A row: it had none, so it is checked now.
-INSERT INTO job_limit (name, spec, next_check) VALUES (?, ?, ?)
+INSERT INTO hk_job_limit (name, spec, next_check) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET spec = excluded.spec, next_check = excluded.next_check WHERE next_check IS NULL RETURNING name;
 
 -- change: changes a limit that jobs wait for, and checks it at once.
-UPDATE job_limit SET spec = ?2, next_check = min(next_check, ?3) WHERE name = ?1 AND next_check IS NOT NULL AND spec <> ?2;
+UPDATE hk_job_limit SET spec = ?2, next_check = min(next_check, ?3) WHERE name = ?1 AND next_check IS NOT NULL AND spec <> ?2;
 
 -- take: takes a slot.
-INSERT INTO job_slot (job_limit, holder, owner) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO hk_job_slot (job_limit, holder, owner) VALUES (?, ?, ?) ON CONFLICT DO NOTHING;
 
 -- holds: returns a row if an attempt has a slot.
-SELECT 1 FROM job_slot WHERE job_limit = ? AND holder = ?;
+SELECT 1 FROM hk_job_slot WHERE job_limit = ? AND holder = ?;
 
 -- used: counts the used slots of a limit.
-SELECT count(*) AS used FROM job_slot WHERE job_limit = ?;
+SELECT count(*) AS used FROM hk_job_slot WHERE job_limit = ?;
 
 -- release: releases a slot.
-DELETE FROM job_slot WHERE job_limit = ? AND holder = ?;
+DELETE FROM hk_job_slot WHERE job_limit = ? AND holder = ?;
 
 -- dropOrphaned: releases the slots of owners without a lease.
-DELETE FROM job_slot WHERE job_limit = ? AND owner NOT IN (SELECT id FROM owner WHERE claimed = 0);
+DELETE FROM hk_job_slot WHERE job_limit = ? AND owner NOT IN (SELECT id FROM hk_owner WHERE claimed = 0);
 
 -- hasOrphaned: returns a row if an owner without a lease has a slot.
-SELECT 1 FROM job_slot WHERE owner NOT IN (SELECT id FROM owner WHERE claimed = 0) LIMIT 1;
+SELECT 1 FROM hk_job_slot WHERE owner NOT IN (SELECT id FROM hk_owner WHERE claimed = 0) LIMIT 1;
 
 -- dropAllOrphaned: releases the slots of all owners without a lease.
-DELETE FROM job_slot WHERE owner NOT IN (SELECT id FROM owner WHERE claimed = 0) RETURNING job_limit AS name;
+DELETE FROM hk_job_slot WHERE owner NOT IN (SELECT id FROM hk_owner WHERE claimed = 0) RETURNING job_limit AS name;
 
 -- checkNow: checks a limit with waiting jobs now. A limit that is due already stays in its place.
-UPDATE job_limit SET next_check = min(next_check, ?) WHERE name = ? AND next_check IS NOT NULL;
+UPDATE hk_job_limit SET next_check = min(next_check, ?) WHERE name = ? AND next_check IS NOT NULL;
 
 -- checkAt: checks a limit with waiting jobs at a time.
-UPDATE job_limit SET next_check = ? WHERE name = ? AND next_check IS NOT NULL;
+UPDATE hk_job_limit SET next_check = ? WHERE name = ? AND next_check IS NOT NULL;
 
 -- setCheck: sets the time of the next check; NULL: no job waits.
-UPDATE job_limit SET next_check = ? WHERE name = ?;
+UPDATE hk_job_limit SET next_check = ? WHERE name = ?;
 
 -- dropIfUnused: deletes a limit without used slots and waiting jobs.
-DELETE FROM job_limit WHERE name = ?1 AND next_check IS NULL AND NOT EXISTS (SELECT 1 FROM job_slot WHERE job_limit = ?1);
+DELETE FROM hk_job_limit WHERE name = ?1 AND next_check IS NULL AND NOT EXISTS (SELECT 1 FROM hk_job_slot WHERE job_limit = ?1);
 
 -- dropEmptySet: deletes the set of waiting jobs if it is empty.
-DELETE FROM job_set WHERE name = ? AND size = 0;
+DELETE FROM hk_job_set WHERE name = ? AND size = 0;
 
 -- due: returns the limits to check now. A time too far ahead is from an earlier start of the machine.
-SELECT name, spec FROM job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
+SELECT name, spec FROM hk_job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
 
 -- nextCheck: returns the time of the next check.
-SELECT min(next_check) AS nextCheck FROM job_limit WHERE next_check IS NOT NULL;
+SELECT min(next_check) AS nextCheck FROM hk_job_limit WHERE next_check IS NOT NULL;
 
 -- list: returns the limits in use.
-SELECT spec, (SELECT count(*) FROM job_slot JOIN owner ON owner.id = job_slot.owner AND claimed = 0
-    WHERE job_slot.job_limit = job_limit.name) AS used,
-  coalesce((SELECT size FROM job_set WHERE job_set.name = 'limited:' || job_limit.name), 0) AS waiting
-FROM job_limit ORDER BY name;
+SELECT spec, (SELECT count(*) FROM hk_job_slot AS slot JOIN hk_owner AS owner ON owner.id = slot.owner AND claimed = 0
+    WHERE slot.job_limit = l.name) AS used,
+  coalesce((SELECT size FROM hk_job_set AS s WHERE s.name = 'limited:' || l.name), 0) AS waiting
+FROM hk_job_limit AS l ORDER BY name;
 
 -- rate: returns the starts that a limit gave out.
-SELECT state FROM job_rate WHERE name = ?;
+SELECT state FROM hk_job_rate WHERE name = ?;
 
 -- saveRate: stores the starts that a limit gave out.
-INSERT INTO job_rate (name, state, until) VALUES (?, ?, ?)
+INSERT INTO hk_job_rate (name, state, until) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET state = excluded.state, until = excluded.until;
 
 -- oldRate: returns a row if a rate is not in use any more.
-SELECT 1 FROM job_rate WHERE until < ? LIMIT 1;
+SELECT 1 FROM hk_job_rate WHERE until < ? LIMIT 1;
 
 -- dropRates: deletes rates that are not in use any more.
-DELETE FROM job_rate WHERE name IN (SELECT name FROM job_rate WHERE until < ? LIMIT 1000);
+DELETE FROM hk_job_rate WHERE name IN (SELECT name FROM hk_job_rate WHERE until < ? LIMIT 1000);
