@@ -1,16 +1,12 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Highkiq, type Task, type TaskEvent } from 'highkiq'
 import { OverdueRows } from '#dist/tasks/deferred.js'
 import { chance } from '../conformance/chance.js'
+import type { SeedCrew } from './shared-crew.ts'
 
-const PROGRAM = fileURLToPath(new URL('deferred-worker.js', import.meta.url))
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const PROCESSES = 2
 const KILLS = 2
@@ -31,7 +27,7 @@ export interface DeferredOutcome {
 }
 
 /** Processes defer rows while they are killed. Another process answers each row several times, unless its deadline ends it. */
-export async function deferredStorm(url: string, seed: number): Promise<DeferredOutcome> {
+export async function deferredStorm(url: string, seed: number, crew: SeedCrew): Promise<DeferredOutcome> {
   const random = chance(seed)
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-deferred-'))
   const file = join(folder, 'done')
@@ -65,22 +61,7 @@ export async function deferredStorm(url: string, seed: number): Promise<Deferred
       await sleep(20)
     }
   }
-  const crew = new Set<ChildProcess>()
-  const start = async () => {
-    const child = spawn(process.execPath, [PROGRAM, url, file], { stdio: ['ignore', 'pipe', 'inherit'] })
-    crew.add(child)
-    const lines = createInterface(child.stdout)
-    lines.on('line', (line) => {
-      if (line !== 'ready') heard(line)
-    })
-    await once(lines, 'line')
-  }
-  const kill = async (child: ChildProcess) => {
-    crew.delete(child)
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
+  crew.heard = heard
   try {
     const Pay = hq.job('Pay', (_ctx, _within: number | string) => {})
     const onDone = hq.job('Done', (_ctx, _task: string, _run: number) => {})
@@ -92,13 +73,12 @@ export async function deferredStorm(url: string, seed: number): Promise<Deferred
       for await (const { jid, index } of task.events()) if (index % 4 === 0) unanswered.add(jid)
       tasks.push(task)
     }
-    await Promise.all(Array.from({ length: PROCESSES }, start))
+    for (let n = 0; n < PROCESSES; n++) await crew.start(url, file)
     const ending = endOverdue()
     for (let n = 0; n < KILLS; n++) {
       await sleep(random() * 400)
-      const [victim] = crew
-      if (victim) await kill(victim)
-      await start()
+      await crew.kill()
+      await crew.start(url, file)
     }
     await Promise.all(tasks.map((task) => task.wait()))
     await Promise.all(answering)
@@ -114,7 +94,6 @@ export async function deferredStorm(url: string, seed: number): Promise<Deferred
     return outcome
   } finally {
     isOver = true
-    for (const child of crew) child.kill('SIGKILL')
     await hq.close()
     rmSync(folder, { recursive: true, force: true })
   }

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { deferredStorm } from './deferred-storm.ts'
-import { eachSeed } from './seeds.ts'
+import { eachSeedTogether } from './seeds.ts'
 
 // HIGHKIQ_DEFERRED=1000 runs the long form; HIGHKIQ_TEST_SEED sets the first seed.
 const seeds = Number(process.env.HIGHKIQ_DEFERRED ?? 20)
@@ -14,8 +14,8 @@ const timeout = 60_000 + seeds * 5000
 
 async function check(urlOf: (seed: number) => string): Promise<void> {
   let [answered, overdue, late] = [0, 0, 0]
-  await eachSeed(seeds, async (seed) => {
-    const outcome = await deferredStorm(urlOf(seed), seed)
+  await eachSeedTogether(seeds, 'deferred-worker.js', async (seed, crew) => {
+    const outcome = await deferredStorm(urlOf(seed), seed, crew)
     expect(outcome, `seed ${seed}`).toMatchObject({ wrong: [] })
     answered += outcome.answered
     overdue += outcome.overdue

@@ -1,10 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Highkiq, type JobEvent } from 'highkiq'
+import type { SeedCrew } from './shared-crew.ts'
 
-const PROGRAM = fileURLToPath(new URL('events-worker.js', import.meta.url))
 const JOBS = 80
 const KILLS = 3
 const WORKERS = 2
@@ -13,23 +10,17 @@ const WORKERS = 2
  * Pushes jobs while workers are killed and readers end without having stored where they were. Returns what is wrong: each
  * push, failure, retry and success must have its event, and each settled attempt exactly one.
  */
-export async function eventsStorm(url: string, random: () => number): Promise<string[]> {
+export async function eventsStorm(url: string, random: () => number, crew: SeedCrew): Promise<string[]> {
   const quiet = { debug() {}, info() {}, warn() {}, error() {} }
   const hq = new Highkiq({ url, logger: quiet })
   const ending = new AbortController()
-  let children: ChildProcess[] = []
-  const add = async () => {
-    const child = spawn(process.execPath, [PROGRAM, url], { stdio: ['ignore', 'pipe', 'inherit'] })
-    children.push(child)
-    await once(child.stdout as NodeJS.ReadableStream, 'data')
-  }
   try {
     await hq.store.events.record(null, hq.now())
     await hq.store.events.confirm(hq.now())
     const first = await hq.events().position()
     const seen = new Map<string, JobEvent>()
     const reading = read(hq, first, seen, random, ending.signal)
-    await Promise.all(Array.from({ length: WORKERS }, add))
+    for (let n = 0; n < WORKERS; n++) await crew.start(url)
     const jids: (string | null)[] = []
     const pushing = (async () => {
       for (let n = 0; n < JOBS; n++) {
@@ -39,9 +30,8 @@ export async function eventsStorm(url: string, random: () => number): Promise<st
     })()
     for (let kill = 0; kill < KILLS; kill++) {
       await sleep(30 + random() * 100)
-      const [victim] = children.splice(Math.floor(random() * children.length), 1)
-      victim?.kill('SIGKILL')
-      await add()
+      await crew.kill()
+      await crew.start(url)
     }
     await pushing
     await until(async () => {
@@ -55,8 +45,6 @@ export async function eventsStorm(url: string, random: () => number): Promise<st
     return complaintsOf([...seen.values()], jids, await hq.store.metrics.totals())
   } finally {
     ending.abort()
-    for (const child of children) child.kill('SIGKILL')
-    children = []
     await hq.close()
   }
 }

@@ -1,15 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Highkiq, type Payload } from 'highkiq'
 import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
 import { LeaderLock } from '#dist/worker/background-service.js'
 import { chance } from '../conformance/chance.js'
+import type { SeedCrew } from './shared-crew.ts'
 import { FORMS } from './unique-forms.js'
 
-const PROGRAM = fileURLToPath(new URL('unique-worker.js', import.meta.url))
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const PROCESSES = 2
 const KILLS = 1
@@ -28,7 +24,7 @@ export interface UniqueOutcome {
  * Processes push and run unique jobs while they are killed, their clocks are stepped, another program removes jobs, and a
  * check without patience releases locks.
  */
-export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutcome> {
+export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Promise<UniqueOutcome> {
   const random = chance(seed)
   const hq = new Highkiq({ url, logger: SILENT })
   const { store } = hq
@@ -37,28 +33,14 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
   // A killed worker may still hold the lock of the maintenance, so the checks of this process have their own.
   const lock = new LeaderLock(() => store, 'checks', { seconds: 60 })
   const check = new OrphanedLocks({ store, now: Date.now, report }, { goneMs: 0, walkingPart: 1e9, lock })
-  const crew = new Set<ChildProcess>()
   /** By key: the jids that pushes of a job with a duration answered. */
   const holders = new Map<string, Set<string>>()
   let isOver = false
-  const start = async () => {
-    const child = spawn(process.execPath, [PROGRAM, url, String(Math.floor(random() * 2 ** 31))], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    crew.add(child)
-    const lines = createInterface(child.stdout)
-    lines.on('line', (line) => {
-      const [, key, jid] = /^(\d+) ([0-9a-f]{24})$/.exec(line) ?? []
-      if (key && jid) holders.set(key, (holders.get(key) ?? new Set()).add(jid))
-    })
-    await once(lines, 'line')
+  crew.heard = (line) => {
+    const [key = '', jid = ''] = line.split(' ')
+    holders.set(key, (holders.get(key) ?? new Set()).add(jid))
   }
-  const kill = async (child: ChildProcess) => {
-    crew.delete(child)
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
-  }
+  const start = () => crew.start(url, String(Math.floor(random() * 2 ** 31)))
   const checkAgain = async () => {
     while (!isOver) {
       await check.run()
@@ -74,21 +56,22 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
     }
   }
   try {
-    await Promise.all(Array.from({ length: PROCESSES }, start))
+    for (let n = 0; n < PROCESSES; n++) await start()
     const others = Promise.all([checkAgain(), remove()])
     for (let n = 0; n < KILLS; n++) {
       await sleep(random() * 300)
-      const [victim] = crew
-      if (victim) await kill(victim)
+      await crew.kill()
       await start()
     }
     isOver = true
     await others
-    await Promise.all(Array.from(crew, kill))
+    await crew.killAll()
     outcome.wrong.push(...(await faultsOf(hq)))
     for (const [key, jids] of holders) if (jids.size > 1) outcome.wrong.push(`${jids.size} jobs had lock ${key} for 2h`)
     outcome.ran = (await store.metrics.totals()).processed
     await endAll(hq)
+    // For a minute the last heartbeats of the killed processes show jobs that run no more.
+    for (const { identity } of await store.workers.processes()) await store.workers.removeProcess(identity)
     for (let n = 0; n < 3; n++) await check.run()
     const { locks } = await store.unique.list({ limit: 1000 }, Date.now())
     outcome.left = locks.filter(({ outlives }) => !outlives).length
@@ -97,7 +80,6 @@ export async function uniqueStorm(url: string, seed: number): Promise<UniqueOutc
     return outcome
   } finally {
     isOver = true
-    for (const child of crew) child.kill('SIGKILL')
     await check.stop()
     await hq.close()
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
-import { eachSeed } from './seeds.ts'
+import { eachSeedTogether } from './seeds.ts'
 import { uniqueStorm } from './unique-storm.ts'
 
 // HIGHKIQ_UNIQUE=1000 runs the long form; HIGHKIQ_TEST_SEED sets the first seed.
@@ -14,8 +14,8 @@ const timeout = 60_000 + seeds * 5000
 
 async function check(urlOf: (seed: number) => string): Promise<void> {
   let [removed, ran] = [0, 0]
-  await eachSeed(seeds, async (seed) => {
-    const outcome = await uniqueStorm(urlOf(seed), seed)
+  await eachSeedTogether(seeds, 'unique-worker.js', async (seed, crew) => {
+    const outcome = await uniqueStorm(urlOf(seed), seed, crew)
     expect(outcome, `seed ${seed}`).toMatchObject({ wrong: [], left: 0 })
     removed += outcome.removed
     ran += outcome.ran
