@@ -150,7 +150,7 @@ test('performBulk on a full disk names the jids of the batch that is not stored'
 })
 
 /** Retries can't be stored meanwhile. */
-const REFUSE = `CREATE TRIGGER refuse BEFORE INSERT ON entry WHEN NEW."set" = 1 BEGIN SELECT raise(ABORT, 'not now'); END`
+const REFUSE = `CREATE TRIGGER refuse BEFORE INSERT ON hk_entry WHEN NEW."set" = 1 BEGIN SELECT raise(ABORT, 'not now'); END`
 
 test('a settlement that can not be stored is sent again until it can, and the handler does not run again', async () => {
   const t = bench()
@@ -177,7 +177,7 @@ test('deferred rows whose end can not be stored do not keep those behind them fr
   const Pay = t.hq.job('Pay', async (ctx) => {
     await ctx.defer({ within: 0.05 })
   })
-  const refuse = `CREATE TRIGGER refuse BEFORE UPDATE ON deferral WHEN NEW.state = 2 AND NEW.idx < 150
+  const refuse = `CREATE TRIGGER refuse BEFORE UPDATE ON hk_deferral WHEN NEW.state = 2 AND NEW.idx < 150
     BEGIN SELECT raise(ABORT, 'not now'); END`
   const rows = Array.from({ length: 155 }, (): [] => [])
   const task = await t.hq.tasks.create(Pay, rows, { window: 155 })
