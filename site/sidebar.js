@@ -33,6 +33,7 @@ export const groups = [
     frameworks: 'Express, Fastify, Hono',
     nextjs: 'Next.js',
     nestjs: 'NestJS',
+    runtimes: 'Bun and Deno',
   }),
   group('Tasks and files', {
     tasks: 'Tracked tasks',

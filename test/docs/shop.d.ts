@@ -54,10 +54,14 @@ declare global {
   // Globals of other runtimes that the examples use.
   const Bun: {
     serve(options: {
+      port?: number
       fetch(request: Request, server: { requestIP(request: Request): { address: string } | null }): Promise<Response>
-    }): void
+    }): { stop(closeConnections?: boolean): Promise<void> }
   }
   const Deno: {
-    serve(fetch: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>): void
+    serve(
+      options: { port?: number },
+      fetch: (request: Request, info: { remoteAddr: { hostname: string } }) => Promise<Response>,
+    ): { shutdown(): Promise<void> }
   }
 }
