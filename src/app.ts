@@ -71,7 +71,9 @@ export class Highkiq extends Inspection {
   readonly server: Chain<JobContext, unknown>
   /** The settings of a configuration file that Highkiq itself does not know. `highkiq work` reads the file. */
   readonly settings: Readonly<Record<string, unknown>>
+  /** @internal */
   readonly [PORT]: AppPort
+  /** @internal */
   readonly [PROGRAM]: Program
 
   /** @throws INVALID_OPTION */

@@ -11,6 +11,7 @@
  * await hq.worker().run()
  */
 
+export type { QueueOptions, RedisClientOptions } from './app/options.ts'
 // The app
 export {
   type DeathHandler,
@@ -20,6 +21,7 @@ export {
   Highkiq,
   type HighkiqOptions,
   type LifecycleHandler,
+  type TitlePiece,
 } from './app.ts'
 // Batches and flows
 export type { Batch, Batches, BatchState, MemberSummary } from './batches/batches.ts'
@@ -28,8 +30,9 @@ export type { AnyJob, BatchCallback, BatchOptions, CheckedFlow, FlowJob } from '
 // Cancelling
 export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs
-export type { BulkOptions } from './client/bulk.ts'
-export type { Job } from './client/job.ts'
+export type { BulkOptions, Rows as BulkRows } from './client/bulk.ts'
+export type { BulkRequest, ClientChain, ClientMiddleware, Pusher, Target as ViaTarget } from './client/client.ts'
+export type { Job, JobReturning } from './client/job.ts'
 export type { OrderedPushed } from './client/push-target.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
@@ -41,8 +44,10 @@ export type { JobEvent, JobEventKind } from './events/job-event.ts'
 // Looking and acting
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'
+export type { ErrorGroup, ErrorGroups, GroupingLimits, GroupingOptions } from './inspect/error-groups.ts'
 export type { Found, JobState } from './inspect/find.ts'
 export type { LimitInfo } from './inspect/limits.ts'
+export type { Search as JobSearch } from './inspect/pattern.ts'
 export type { CapsuleInfo, Process, ProcessSet, ProcessTotals } from './inspect/process.ts'
 export type { Queue, QueuedJob, QueueSummary } from './inspect/queue.ts'
 export type { JobRecord } from './inspect/record.ts'
@@ -55,9 +60,28 @@ export type { Page, PageOptions } from './inspect/walk.ts'
 export type { IterableContext, IterableJob, IterationView, Pair, Pairs } from './iterable/definition.ts'
 export type { IterationInfo } from './iterable/info.ts'
 export { type CsvOptions, type ItemPage, iterate, type PageCursor } from './iterable/sources.ts'
+export type { RetryDelay } from './job/backoff.ts'
 export type { Chain, Middleware } from './job/chain.ts'
-export type { BatchOfJob, ChildResult, DeferOptions, JobContext, Progress } from './job/context.ts'
-export type { Handler, JobOptions, ProcessOptions, RetryIn, ThreadOptions, Validating } from './job/definition.ts'
+export type {
+  AbortCode,
+  BatchOfJob,
+  ChildResult,
+  DeferOptions,
+  JobContext,
+  Progress,
+  Said as AttemptMessage,
+  TaskOfJob,
+} from './job/context.ts'
+export type {
+  Handler,
+  JobDefinition,
+  JobOptions,
+  LogLevel,
+  ProcessOptions,
+  RetryIn,
+  ThreadOptions,
+  Validating,
+} from './job/definition.ts'
 export type { Duration } from './job/duration.ts'
 export type { EncryptionKey, EncryptionOptions } from './job/encryption.ts'
 // Errors to catch, and errors to throw
@@ -72,11 +96,14 @@ export {
   Release,
   Snooze,
 } from './job/errors.ts'
-export type { JobLimit, LimitOptions, NamedLimit, WithinOptions } from './job/limit.ts'
-export type { Logger, LogLine } from './job/logger.ts'
-export type { Payload } from './job/payload.ts'
+export type { KeepFinished, KeepFinishedOptions } from './job/keep-finished.ts'
+export type { JobLimit, LimitKind, LimitOptions, NamedLimit, WithinOptions } from './job/limit.ts'
+export type { BareLogger, Logger, LogLine } from './job/logger.ts'
+export type { Payload, Sidekiq, Wire } from './job/payload.ts'
 export type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
 export type { Jid } from './job/result.ts'
+export type { SlotOptions } from './job/slots.ts'
+export type { OnConflict, Unique, UniqueOptions } from './job/unique.ts'
 // Metrics
 export type {
   DeployMark,
@@ -107,14 +134,21 @@ export {
   TASK_STATES,
   type TaskState,
 } from './store/contract.ts'
-export type { EndedRow } from './tasks/deferred.ts'
 // Tracked tasks
+export type { Columns as ImportColumns } from './tasks/columns.ts'
+export type { EndedRow } from './tasks/deferred.ts'
 export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
 export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
+export type { DownloadOptions, ExportFileOptions } from './tasks/export.ts'
+export type { ImportRows } from './tasks/import.ts'
 export type { LinkOptions, LinkRights } from './tasks/link.ts'
+export type { CallbackJob, TaskOptions } from './tasks/options.ts'
+export type { ReportOptions } from './tasks/report.ts'
 export type { CorrectedRow, Retried, RetryOptions } from './tasks/retry-selection.ts'
 export { FILE_FORMATS, type FileFormat } from './tasks/spreadsheet/format.ts'
+export type { Source as ImportSource } from './tasks/spreadsheet/source.ts'
 export {
+  type AddOptions,
   type EventsOptions,
   hasTooManyFailures,
   type Task,
@@ -122,20 +156,22 @@ export {
   type TaskStatus,
   type WaitOptions,
 } from './tasks/task.ts'
-export type { CreateOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
-export type { UniqueLockInfo } from './unique/locks.ts'
+export type { CreateOptions, ExportOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
+export type { UniqueLockInfo, UniqueLocks } from './unique/locks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers
-export type { WorkerAbout } from './worker/engine.ts'
+export type { Lifecycle as LifecycleEvent, WorkerAbout } from './worker/engine.ts'
 export type { Worker } from './worker/lifecycle/worker.ts'
 export type { RunOptions } from './worker/lifecycle/worker-process.ts'
 export type {
   CapsuleOptions,
+  CapsuleSettings,
   Promote,
   QueueShard,
   ReadyShard,
   ShardScheduler,
   Splitter,
   WorkerOptions,
+  WorkerSettings,
 } from './worker/options.ts'
 export type { FetchOrder, QueueOption } from './worker/queue-order.ts'

@@ -15,6 +15,8 @@ import type { RedisSettings } from '../store/open.ts'
 import { WORKER_OPTIONS } from '../worker/options.ts'
 import type { Settled } from './port.ts'
 
+export type { RedisClientOptions } from '../store/open.ts'
+
 export interface HighkiqOptions {
   /**
    * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else what

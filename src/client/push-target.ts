@@ -127,10 +127,12 @@ export interface PushTarget {
 
 /** A target that gets each job once middleware and checks have passed it, in contrast to one that keeps jobs for later. */
 export abstract class DirectTarget implements PushTarget {
+  /** @internal */
   get orderedNames(): OrderedNames | undefined {
     return undefined
   }
 
+  /** @internal */
   get collected(): FakeQueues | undefined {
     return undefined
   }
@@ -157,11 +159,12 @@ export abstract class DirectTarget implements PushTarget {
    */
   abstract replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean>
 
+  /** @internal */
   push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
     return this.pushed(pipe, request, cache).then(({ jid }) => jid)
   }
 
-  /** Like `push`, and says whether another job has the lock. @throws PushError */
+  /** Like `push`, and says whether another job has the lock. @throws PushError @internal */
   async pushed(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<Pushed> {
     const learning = this.#learnOrdered(pipe, request?.class)
     if (learning) await learning
@@ -201,7 +204,7 @@ export abstract class DirectTarget implements PushTarget {
     }
   }
 
-  /** Stores the jobs batch by batch, and reads at most one batch ahead. */
+  /** Stores the jobs batch by batch, and reads at most one batch ahead. @internal */
   async pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
     const plan = pipe.plan(bulk)
     const learning = this.#learnOrdered(pipe, bulk.name)
@@ -259,12 +262,14 @@ export abstract class DirectTarget implements PushTarget {
     return jids
   }
 
+  /** @internal */
   async pushOrdered({ name, prepare, run }: OrderedPushRequest): Promise<number> {
     const batches = await prepare()
     await this.putOrdered({ name, batches, run })
     return idsOf(batches).length
   }
 
+  /** @internal */
   apart<T>(_what: string, work: () => Promise<T>): Promise<T> {
     return work()
   }

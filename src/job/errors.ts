@@ -90,7 +90,7 @@ export class PushError extends HighkiqError {
     this.#parts = parts
   }
 
-  /** The certain part of a store's error, by item: a store does not know the ids of its items. */
+  /** The certain part of a store's error, by item: a store does not know the ids of its items. @internal */
   get parts(): PushParts | undefined {
     return this.#parts
   }

@@ -5,6 +5,7 @@ import { OrderedQueue } from './queue.ts'
 
 /** An ordered queue that this app defines: `hq.ordered(name, options, handler)`. */
 export class OrderedJob<P = unknown> extends OrderedQueue {
+  /** @internal */
   readonly definition: OrderedDefinition
   readonly #app: AppPort
 

@@ -7,7 +7,7 @@ import { readRedisUrl, withoutPassword } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
 import { SqliteStore } from './sqlite/store.ts'
 
-export type { RedisSettings } from './redis/server/settings.ts'
+export type { RedisClientOptions, RedisSettings } from './redis/server/settings.ts'
 
 /** Settings of a store beside its URL. */
 export interface StoreSettings extends RedisSettings {

@@ -24,11 +24,12 @@ export class Fake extends TestTarget implements FakeQueues {
   /** By ordered queue. */
   readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushRequest['run'] }>()
 
+  /** @internal */
   override get collected(): FakeQueues {
     return this
   }
 
-  /** Refuses a unique job while a job with its lock has not run, and a job whose queue is full. */
+  /** Refuses a unique job while a job with its lock has not run, and a job whose queue is full. @internal */
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
     const payload = arrived(this.app, job)
     const holder = this.#holderOf(job.destination)
@@ -46,6 +47,7 @@ export class Fake extends TestTarget implements FakeQueues {
     for (const list of this.#listsOf(payload)) list.push(payload)
   }
 
+  /** @internal */
   async replaceHolder(_pipe: PushPipe, job: PreparedPush, { how, holder, at }: Conflict): Promise<boolean> {
     const waiting = this.#all.find(({ jid }) => jid === holder)
     if (!waiting) return false
@@ -54,6 +56,7 @@ export class Fake extends TestTarget implements FakeQueues {
     return true
   }
 
+  /** @internal */
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
     const { name, run } = push
     const items = itemsOf(push)

@@ -44,6 +44,7 @@ export class Mode implements Disposable {
 export abstract class TestTarget extends DirectTarget implements Disposable {
   /** Middleware around the jobs that are run. The app's own server middleware does not run. */
   readonly server = new Chain<JobContext, unknown>()
+  /** @internal */
   protected readonly app: AppPort
   readonly #mode = new Mode()
   readonly #batches: MemoryBatches
@@ -56,10 +57,12 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
     this.#batches = new MemoryBatches(app.now)
   }
 
+  /** @internal */
   override get batches(): BatchReader {
     return this.#batches
   }
 
+  /** @internal */
   override endOf(jid: string): { text: string } | { none: string } | undefined {
     return this.#ends.get(jid)
   }
@@ -72,6 +75,7 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   /** Keeps a job, or runs it. */
   protected abstract accept(payload: Payload): Promise<void>
 
+  /** @internal */
   async putBatch(push: BatchPush): Promise<BatchRefusal | null> {
     const refusal = this.#batches.store(push)
     if (refusal) return refusal
@@ -120,6 +124,7 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
     }
   }
 
+  /** @internal */
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
     let refused = NOTHING_REFUSED
     for (const job of jobs) refused = [...refused, ...(await this.put(job))]
@@ -144,7 +149,7 @@ export class Inline extends TestTarget {
   /** The jobs that run and keep a lock until they have succeeded, by lock. */
   readonly #holders = new Map<string, string>()
 
-  /** Refuses a unique job that a running job pushes with its own lock. */
+  /** Refuses a unique job that a running job pushes with its own lock. @internal */
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
     const payload = arrived(this.app, job)
     const keys = readUnique(payload).flatMap(({ until, key }) => (until === 'success' ? key : []))
@@ -164,11 +169,12 @@ export class Inline extends TestTarget {
     await this.run(payload)
   }
 
-  /** A job that has a lock runs, and keeps its arguments. */
+  /** A job that has a lock runs, and keeps its arguments. @internal */
   async replaceHolder(): Promise<boolean> {
     return true
   }
 
+  /** @internal */
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
     await push.run(itemsOf(push), this.server)
   }

@@ -166,6 +166,7 @@ export class Worker extends WorkerProcess {
     return this.#capsules.queues
   }
 
+  /** @internal */
   protected override get engine(): Engine {
     return this.#engine
   }
@@ -335,7 +336,7 @@ export class Worker extends WorkerProcess {
     await this.#lease.release(inTime ? RELEASE_MS : 0)
   }
 
-  /** Returns the attempt to which a context belongs, and its owner; undefined when it does not run here. */
+  /** Returns the attempt to which a context belongs, and its owner; undefined when it does not run here. @internal */
   attemptOf(ctx: JobContext): { attempt: Attempt; owner: string } | undefined {
     const attempt = this.#capsules.attempts.find((one) => one.ctx === ctx)
     return attempt && { attempt, owner: this.#lease.owner }
