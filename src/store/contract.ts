@@ -29,8 +29,9 @@ import type { MetricStore } from './contract/metrics.ts'
 import type { OrderedStore } from './contract/ordered.ts'
 import type { ResultStore } from './contract/results.ts'
 import type { SearchStore } from './contract/search.ts'
+import type { TaskTransferStore } from './contract/task-transfers.ts'
 import type { TaskStore } from './contract/tasks.ts'
-import type { TransferStore } from './contract/transfers.ts'
+import type { PageTransferStore } from './contract/transfers.ts'
 import type { UniqueStore } from './contract/unique.ts'
 import type { WorkerStore } from './contract/workers.ts'
 
@@ -52,10 +53,13 @@ export * from './contract/search.ts'
 export * from './contract/signals.ts'
 export * from './contract/task-events.ts'
 export * from './contract/task-spec.ts'
+export * from './contract/task-transfers.ts'
 export * from './contract/tasks.ts'
 export * from './contract/transfers.ts'
 export * from './contract/unique.ts'
 export * from './contract/workers.ts'
+
+export type TransferStore = PageTransferStore & TaskTransferStore
 
 export interface Store {
   readonly jobs: JobStore

@@ -44,6 +44,7 @@ import { taskSweeping } from './tasks/sweeping.ts'
 import { tasks } from './tasks/tasks.ts'
 import { taskTransitions } from './tasks/transitions.ts'
 import { taskWindow } from './tasks/window.ts'
+import { taskTransfers } from './transfers/tasks.ts'
 import { transfers } from './transfers/transfers.ts'
 import { crash } from './workers/crash.ts'
 import { finishedJobs } from './workers/finished.ts'
@@ -78,7 +79,7 @@ export const areas = {
   limits,
   metrics,
   results: [...results, ...secrets],
-  transfers,
+  transfers: [...transfers, ...taskTransfers],
   tasks: [
     ...tasks,
     ...taskRows,

@@ -13,10 +13,14 @@ import type { TaskSpec } from './task-spec.ts'
 /**
  * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
  * there already, byte for byte, gets a space at its end. `limited:NAME` has the jobs that wait for room in a limit.
+ * `moving:ORIGIN:TASK` has the jobs of a frozen task that were in a queue (sorted by their order) or in another set.
  * `finished` has jobs that are done, for display; of those that end with the same text and score it keeps one.
  */
-export type SetName = 'retry' | 'schedule' | 'dead' | 'finished' | LimitedSet
+export type SetName = 'retry' | 'schedule' | 'dead' | 'finished' | LimitedSet | MovingSet
 export type LimitedSet = `limited:${string}`
+export type MovingSet = `moving:${MovingOrigin}:${string}`
+export const MOVING_ORIGINS = ['schedule', 'retry', 'queue', 'dead'] as const
+export type MovingOrigin = (typeof MOVING_ORIGINS)[number]
 
 /** Where a job goes. */
 export type Destination =

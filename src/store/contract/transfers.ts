@@ -39,7 +39,7 @@ export type TransferItem = PushItem & { cancelled?: string }
 /** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
 export type PageOutcome = 'stored' | 'void'
 
-export interface TransferStore {
+export interface PageTransferStore {
   /**
    * Takes jobs out of their queue or set and holds them as the next page: all of it or nothing. `transfer` is another random
    * text in each call. A job that is gone is left out. If the store holds a page already, it takes nothing and returns that

@@ -30,6 +30,7 @@ import { Batches } from './tasks/batches.ts'
 import { DeferredRows } from './tasks/deferred-rows.ts'
 import { TaskEvents } from './tasks/events.ts'
 import { TaskRows } from './tasks/rows.ts'
+import { TaskTransfers } from './tasks/task-transfers.ts'
 import { Tasks } from './tasks/tasks.ts'
 import { LeaderLocks } from './workers/leader-locks.ts'
 import { Leases } from './workers/leases.ts'
@@ -96,10 +97,16 @@ export class RedisStore implements Store {
     this.unique = new UniqueLocks(server)
     this.batches = new Batches(server, priorities)
     this.results = new Results(server)
-    this.transfers = new Transfers(server, priorities)
     this.leftovers = {
       ...methods(new GoWorkers(server), 'goLists goClients requeueGoList'),
       ...methods(new LowkiqQueues(server, orderedQueues), 'adoptLowkiq'),
+    }
+    this.transfers = {
+      ...methods(new Transfers(server, priorities), 'hold held put endPage'),
+      ...methods(
+        new TaskTransfers(server, tasks),
+        'taskIds freeze unfreeze movingTasks seal unseal readTask dropTask putTask voidTask',
+      ),
     }
     this.workers = {
       ...methods(owners, 'settleAndFetch waitForJobs join release claim'),

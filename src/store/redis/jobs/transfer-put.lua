@@ -1,14 +1,12 @@
 -- Stores the jobs of a page from another store, and remembers its name: all of it or nothing.
 --
--- The pages are a sorted set: transfer:number → twice the place of the page in the order of all pages; one more: it is void.
---
 -- KEYS  1 is queues, 2 is the locks of unique jobs, 3 is the pages, 4 is the cancellations, 5 is their newest version; then the
 --       keys that items name.
 -- ARGV  begin as in moves-open.lua; then come name of the page, number of pages to keep, seconds for
 --       which an iteration is kept, number of jobs; of each: number of the key of its iteration if it is cancelled or 0, jid, due or "", number of
 --       locks, and of each lock its name, end or "", suspicion (unique.lua); item (moves.lua).
 -- Returns what became of the page.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves cancel moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves cancel transfer-outcome moves-open
 
 local locks, pages, cancelled, newest = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local page, kept, seconds = text(), number(), number()
@@ -16,8 +14,8 @@ refuse(wrong(locks, 'hash'))
 refuse(wrong(pages, 'zset'))
 refuse(wrong(cancelled, 'zset'))
 refuse(wrong(newest, 'string'))
-local known = redis.call('ZSCORE', pages, page)
-if known then return tonumber(known) % 2 == 0 and 'stored' or 'void' end
+local known = outcomeOf(pages, page)
+if known then return known end
 
 local all = {}
 for i = 1, number() do
@@ -35,10 +33,6 @@ for _, one in ipairs(all) do
   if one.iteration then cancel(cancelled, newest, one.iteration, one.jid, seconds) end
   apply(one.item)
 end
-local isVoid = #all == 0
-local last = tonumber(redis.call('ZRANGE', pages, -1, -1, 'WITHSCORES')[2] or 0)
-local place = math.floor(last / 2) * 2 + 2
-redis.call('ZADD', pages, string.format('%.0f', isVoid and place + 1 or place), page)
-redis.call('ZREMRANGEBYRANK', pages, 0, -kept - 1)
+local outcome = rememberOutcome(pages, page, #all == 0 and 'void' or 'stored', kept)
 finish(channel)
-return isVoid and 'void' or 'stored'
+return outcome

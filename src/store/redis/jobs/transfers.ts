@@ -6,13 +6,13 @@ import {
   type Move,
   type PageName,
   type PageOutcome,
+  type PageTransferStore,
   type SetName,
   TRANSFER_PAGE,
   TRANSFER_PAGES_KEPT,
   type TransferItem,
   type TransferPage,
   type TransferSource,
-  type TransferStore,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { type Server, StorePart } from '../server/server.ts'
@@ -23,7 +23,7 @@ import type { PriorityQueues } from './priority-queues.ts'
 /** The search for a job covers so many jobs behind where it was. */
 const NEAR = 500
 
-export class Transfers extends StorePart implements TransferStore {
+export class Transfers extends StorePart implements PageTransferStore {
   readonly #priorities: PriorityQueues
 
   constructor(server: Server, priorities: PriorityQueues) {

@@ -6,6 +6,9 @@
 import type { Sidekiq } from '../../../job/payload.ts'
 import type { SetName } from '../../contract.ts'
 
+/** The sets that Sidekiq has, too. */
+const SIDEKIQ_SETS: readonly string[] = ['retry', 'schedule', 'dead']
+
 export type Keys = ReturnType<typeof keysOf>
 
 export function keysOf(namespace: string, wire: Sidekiq = 8) {
@@ -19,7 +22,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     /** Sidekiq's set of the names of queues. */
     queues: `${prefix}queues`,
     /** Sidekiq's sorted sets of jobs that are not in a queue, and ours. */
-    set: (set: SetName) => prefix + (set === 'finished' || set.startsWith('limited:') ? `hk:${set}` : set),
+    set: (set: SetName) => prefix + (SIDEKIQ_SETS.includes(set) ? set : `hk:${set}`),
     /** The keys of finished-packs.lua: the set of finished jobs, those that nobody has read yet, and their counter. */
     finished: [`${prefix}hk:finished`, `${prefix}hk:finished:packs`, `${prefix}hk:finished:newest`],
     /** Hash: each limit with used slots or waiting jobs → its numbers; see rates.lua. */
@@ -41,6 +44,13 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     transferJobs: `${prefix}hk:transfer:jobs`,
     /** The newest pages of jobs from other stores, and what became of them; see transfer-put.lua. */
     transfers: `${prefix}hk:transfer:pages`,
+    /** Hash: task that goes to another store → its name and the target on two lines, or nothing while it is only frozen. */
+    movingTasks: `${prefix}hk:transfer:tasks`,
+    /** The header of a task that is sealed, or not complete yet; the deadlines of its deferred rows. */
+    movingTask(queue: string, id: string): [header: string, deferrals: string] {
+      const header = `${tagged(queue, `task:${id}`)}:moving`
+      return [header, `${header}:deferred`]
+    },
     /** Sorted sets of batches: all by their creation; those with open members by their progress; the others by their end. */
     batches: `${prefix}hk:batches`,
     openBatches: `${prefix}hk:batches:open`,

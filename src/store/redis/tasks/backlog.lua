@@ -44,7 +44,7 @@ local function enter(effect, job)
   local event = ledger and eventOf(ledger, effect.index)
   if not event or event.location == WINDOW then return true end
   if event.location == BACKLOG then return false end
-  local room = ledger.inWindow < ledger.window and ledger.paused == ''
+  local room = ledger.inWindow < ledger.window and ledger.paused == '' and ledger.moving == ''
   if room then
     ledger.inWindow = ledger.inWindow + 1
   else
@@ -247,7 +247,7 @@ end
 
 -- Moves as many jobs into the queue as the window has room for.
 local function refill(ledger)
-  if ledger.state ~= 'open' or ledger.paused ~= '' then return end
+  if ledger.state ~= 'open' or ledger.paused ~= '' or ledger.moving ~= '' then return end
   local room = math.min(ledger.window - ledger.inWindow, ledger.backlog, MOST_AT_ONCE)
   if room <= 0 then return end
   local issue = ledger.rowsPerJob > 0 and issueGroups or issueRows

@@ -30,7 +30,7 @@ const OTHER_CODES = 2048
 const LOCATIONS = ['backlog', 'window', 'elsewhere'] as const
 /** The most events that one script reads. */
 const EVENTS_AT_ONCE = 100
-const VALUES_OF_AN_EVENT = 8
+export const VALUES_OF_AN_EVENT = 9
 
 /** The list of rejected events of one status and code. */
 interface Range {

@@ -14,7 +14,9 @@
 -- task, plus 1; or 0). 4: number in the source, plus 1.
 --
 -- The state in the header is open, cancelling, done or cancelled. What else an open task is called follows from the
--- fields paused, producers (a line for each producer, with its kind) and broken (producers that were lost).
+-- fields paused, producers (a line for each producer, with its kind) and broken (producers that were lost). The field moving
+-- is 1 while the task is frozen, for a move to another store. While it is sealed, or not complete yet, its header has another
+-- name (task-put.lua), so that nothing finds it.
 
 local RECORD = '<BI2I3I5I5I4'
 local SIZE = 20
@@ -29,11 +31,11 @@ local TASK_KINDS = {
   [0] = 'hash', 'string', 'hash', 'zset', 'list', 'hash', 'list', 'string', 'zset', 'list', 'list',
 }
 local FIELDS = {
-  'state', 'paused', 'broken', 'producers', 'keepArgs', 'progressAt', 'finishedAt', 'id', 'queue', 'template',
+  'state', 'paused', 'broken', 'producers', 'keepArgs', 'progressAt', 'finishedAt', 'id', 'queue', 'template', 'moving',
   'run', 'total', 'next', 'backlog', 'inWindow', 'window', 'createdAt', 'score', 'rowsPerJob',
   'enqueued', 'working', 'finished', 'failed', 'error', 'cancelled',
 }
-local TEXTS, NUMBERS = 10, 19
+local TEXTS, NUMBERS = 11, 20
 
 -- The script sets these: its time in ms, and the key of Sidekiq's set of queue names.
 local now, QUEUES = 0, nil

@@ -93,7 +93,7 @@ export function writeMaxFailures(most: MaxFailures | null): string {
   return 'rows' in most ? `r${most.rows}` : `p${most.percent}`
 }
 
-function readMaxFailures(text: string): MaxFailures | null {
+export function readMaxFailures(text: string): MaxFailures | null {
   if (text === '') return null
   return text.startsWith('r') ? { rows: Number(text.slice(1)) } : { percent: Number(text.slice(1)) }
 }

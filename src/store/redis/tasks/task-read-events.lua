@@ -3,10 +3,11 @@
 -- KEYS  1 to 11 are the keys of the task (ledger.lua).
 -- ARGV  are indexes.
 -- Returns createdAt; then of each existing event: one text with index, location, status, run, step, started, finished
--- and number in the source, divided by spaces; then arguments, source, code, result, messages, class, deferral.
+-- and number in the source, divided by spaces; then arguments, source, code, result, messages, class, deferral, number of rows
+-- that it has added.
 -- include: arguments ledger backlog
 
-local LETTERS = { 'a', 's', 'c', 'r', 'm', 'j', 'd' }
+local LETTERS = { 'a', 's', 'c', 'r', 'm', 'j', 'd', 'k' }
 
 refuse(wrongTask(1))
 local ledger = ledgerOf(1)

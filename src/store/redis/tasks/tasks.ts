@@ -23,17 +23,22 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
 
   async create(task: TaskSpec): Promise<boolean> {
     const { id, queue, createdAt, producer } = task
-    const queues = writeTaskQueues(taskQueuesOf(task))
-    // The entry by which a task is found is written before the task.
-    await this.server.all((pipeline) => {
-      pipeline.hsetnx(this.keys.tasks, id, queues)
-      if (!task.single) pipeline.zadd(this.keys.taskAges, 'NX', createdAt, id)
-      for (const key of this.#labelKeys(task.labels)) pipeline.zadd(key, 'NX', createdAt, id)
-    })
-    if ((await this.server.call((client) => client.hget(this.keys.tasks, id))) !== queues) return false
+    if (!(await this.announce(task))) return false
     const { keys } = this
     const all = [keys.task(queue, id)[0], keys.producers(queue), keys.taskTimes(queue), keys.taskQueues]
     return this.server.succeeds(lua.taskCreate, all, [queue, producer, id, createdAt, ...headerOf(task)])
+  }
+
+  /** Writes the entries by which a task is found, before the task. Returns false when its id is in use. */
+  async announce(task: TaskSpec): Promise<boolean> {
+    const { id, createdAt } = task
+    const queues = writeTaskQueues(taskQueuesOf(task))
+    await this.server.all((pipeline) => {
+      pipeline.hsetnx(this.keys.tasks, id, queues)
+      if (!task.single) pipeline.zadd(this.keys.taskAges, 'NX', createdAt, id)
+      for (const key of this.labelKeys(task.labels)) pipeline.zadd(key, 'NX', createdAt, id)
+    })
+    return (await this.server.call((client) => client.hget(this.keys.tasks, id))) === queues
   }
 
   async openAdding(id: string, producer: string, now: number, instead = ''): Promise<AddAnswer> {
@@ -85,9 +90,10 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     const found = await this.server.findTask(id)
     if (found) {
       const labels = await this.server.call((client) => client.hget(found.keys[0] as string, 'labels'))
-      const listed = this.#labelKeys(labels ? (JSON.parse(labels) as TaskSpec['labels']) : undefined)
-      const all = [...found.keys, this.keys.producers(found.queue), this.keys.parts(found.queue, id), ...listed]
-      await this.server.run(lua.taskDelete, all, [])
+      const listed = this.labelKeys(labels ? (JSON.parse(labels) as TaskSpec['labels']) : undefined)
+      const others = [this.keys.producers(found.queue), this.keys.parts(found.queue, id)]
+      const [moving] = this.keys.movingTask(found.queue, id)
+      if ((await this.server.run(lua.taskDelete, [...found.keys, ...others, moving, ...listed], [])) === 0) return true
     }
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
     await this.server.all((pipeline) => pipeline.zrem(this.keys.taskAges, id).hdel(this.keys.tasks, id))
@@ -180,7 +186,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return tasks
   }
 
-  #labelKeys(labels: TaskSpec['labels'] = {}): string[] {
+  labelKeys(labels: TaskSpec['labels'] = {}): string[] {
     return Object.entries(labels).map(([name, value]) => this.keys.label(name, value))
   }
 

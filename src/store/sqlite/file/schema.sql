@@ -410,12 +410,23 @@ CREATE TABLE hk_task (
   finished_at     INTEGER,
   -- The number of parked rows.
   deferred        INTEGER NOT NULL DEFAULT 0,
+  -- 1: the task goes to another store, and no row enters the queue. 2: it is sealed, or not complete yet; `deleting` hides it.
+  moving          INTEGER NOT NULL DEFAULT 0 CHECK (moving BETWEEN 0 AND 2),
   CHECK (enqueued + working + finished + failed + error + cancelled = total)
 ) STRICT;
 CREATE INDEX hk_task_by_age ON hk_task (created_at, id) WHERE single = 0 AND deleting = 0;
 CREATE INDEX hk_open_task ON hk_task (key) WHERE enqueued + working > 0 OR state = 'cancelling';
 CREATE INDEX hk_cancelling_task ON hk_task (key) WHERE state = 'cancelling';
 CREATE INDEX hk_expiring_task ON hk_task (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Tasks that go to another store: `transfer` and `target` once they are sealed. Tasks that come from one: `transfer`, and
+-- `cursor` of the next part. A task may have been deleted meanwhile.
+CREATE TABLE hk_moving_task (
+  id       TEXT PRIMARY KEY,
+  transfer TEXT,
+  target   TEXT,
+  cursor   TEXT
+) STRICT, WITHOUT ROWID;
 
 -- The labels by which tasks are found.
 CREATE TABLE hk_task_label (

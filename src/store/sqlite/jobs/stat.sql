@@ -8,7 +8,7 @@ SELECT processed, failed FROM hk_stat WHERE day = ?;
 -- totals: returns the totals, and the numbers of jobs by where they are.
 SELECT processed, failed,
   (SELECT coalesce(sum(size), 0) FROM hk_queue) AS enqueued,
-  (SELECT coalesce(sum(backlog), 0) FROM hk_task) AS backlog,
+  (SELECT coalesce(sum(backlog), 0) FROM hk_task WHERE deleting = 0) AS backlog,
   (SELECT coalesce(sum(limited), 0) FROM hk_queue) AS limited,
   (SELECT count(*) FROM hk_fetched) AS fetched,
   (SELECT size FROM hk_job_set WHERE name = 'schedule') AS scheduled,

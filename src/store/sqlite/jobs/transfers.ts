@@ -5,10 +5,10 @@ import {
   type Destination,
   type PageName,
   type PageOutcome,
+  type PageTransferStore,
   TRANSFER_PAGES_KEPT,
   type TransferPage,
   type TransferSource,
-  type TransferStore,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
@@ -23,8 +23,8 @@ import { move, pushAll } from './moves.ts'
 /** The search for a job covers so many jobs on both sides of where it was. */
 const NEAR = 500
 
-export class SqliteTransferStore extends SqliteArea implements TransferStore {
-  readonly hold: TransferStore['hold'] = (transfer, target, from) =>
+export abstract class SqliteTransferStore extends SqliteArea implements PageTransferStore {
+  readonly hold: PageTransferStore['hold'] = (transfer, target, from) =>
     this.file.write((db) => {
       const held = heldPage(db)
       if (held) return held
@@ -34,9 +34,9 @@ export class SqliteTransferStore extends SqliteArea implements TransferStore {
       return { transfer, target, jobs, number: (row as PageName).number }
     })
 
-  readonly held: TransferStore['held'] = () => this.file.read((db) => heldPage(db) ?? null)
+  readonly held: PageTransferStore['held'] = () => this.file.read((db) => heldPage(db) ?? null)
 
-  readonly put: TransferStore['put'] = ({ transfer, number }, items, now) =>
+  readonly put: PageTransferStore['put'] = ({ transfer, number }, items, now) =>
     this.file.write((db) => {
       const known = db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, number)
       if (known) return known.outcome
@@ -53,7 +53,7 @@ export class SqliteTransferStore extends SqliteArea implements TransferStore {
       return outcome
     })
 
-  readonly endPage: TransferStore['endPage'] = ({ transfer, number }, moves, now) =>
+  readonly endPage: PageTransferStore['endPage'] = ({ transfer, number }, moves, now) =>
     this.file.write((db) => {
       if (db.run(sql.transfer.endPage, transfer, number) === 0) return false
       withLedgers(db, now, (ledgers) => {

@@ -8,7 +8,7 @@ import { sql } from '../sql.generated.ts'
 import type { TaskRow } from './task-row.ts'
 
 /** The position of a row that was put back for another run is (total << 20) + a number, between the rows of the task. */
-const BEHIND = 2 ** 20
+export const BEHIND = 2 ** 20
 /** The most rows that one step reads if several rows become one job. */
 const MOST_AT_ONCE = 10_000
 

@@ -297,7 +297,7 @@ export class Ledgers {
     const { ledger, event } = found
     if (isInBacklog(event)) return false
     const { task } = ledger
-    const room = task.in_window < task.window && !task.paused
+    const room = task.in_window < task.window && !task.paused && !task.moving
     if (room) task.in_window++
     else this.#backlog.putFront(task, event.idx, text)
     event.location = room ? WINDOW : BACKLOG
@@ -307,7 +307,7 @@ export class Ledgers {
 
   #refill(ledger: TaskLedger): void {
     const { task } = ledger
-    if (task.paused || isStopped(task)) return
+    if (task.paused || task.moving || isStopped(task)) return
     const room = Math.min(task.window - task.in_window, task.backlog)
     if (room <= 0 || this.#backlog.issueBare(task, room, this.#now, this.#queues)) return
     const issued = this.#backlog.issue(task, room, this.#now, (index) => ledger.events.get(index)?.run)

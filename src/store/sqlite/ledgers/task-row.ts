@@ -88,6 +88,8 @@ export interface TaskRow {
   single: number
   cancel_from: number
   deferred: number
+  /** 1: it is frozen, for a move to another store. */
+  moving: number
 }
 
 export interface EventState {

@@ -72,7 +72,7 @@ ORDER BY key;
 SELECT id FROM hk_task WHERE expires_at <= ? ORDER BY expires_at LIMIT ?;
 
 -- startDeleting: makes a task invisible and empties its backlog.
-UPDATE hk_task SET deleting = 1, backlog = 0, expires_at = -1 WHERE id = ? RETURNING key;
+UPDATE hk_task SET deleting = 1, backlog = 0, expires_at = -1 WHERE id = ? AND moving < 2 RETURNING key;
 
 -- dropEvents: deletes some events of a task.
 DELETE FROM hk_event WHERE task = ?1 AND idx IN (SELECT idx FROM hk_event WHERE task = ?1 LIMIT ?2) RETURNING 1 AS gone;

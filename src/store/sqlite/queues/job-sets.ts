@@ -1,13 +1,13 @@
 /** Job sets: retry, schedule, dead, finished, and those of jobs that wait for room in a limit. */
 
 import { queueOfJob } from '../../../job/priority.ts'
-import type { Entry, LimitedSet, SetName } from '../../contract.ts'
+import type { Entry, LimitedSet, MovingSet, SetName } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { FinishedPacks } from './finished-packs.ts'
 import { Queues } from './queues.ts'
 
-const ID: Record<Exclude<SetName, LimitedSet>, number> = { retry: 1, schedule: 2, dead: 3, finished: -1 }
+const ID: Record<Exclude<SetName, LimitedSet | MovingSet>, number> = { retry: 1, schedule: 2, dead: 3, finished: -1 }
 /** No set has this id. */
 const NONE = 0
 
@@ -21,15 +21,13 @@ export const DUE_CHANNEL = ' due'
 export class JobSets extends Tables {
   /** Returns the id of a set; that of no set for one that is not stored. */
   idOf(set: SetName): number {
-    if (isLimited(set)) return this.db.first<{ id: number }>(sql.set.find, set)?.id ?? NONE
+    if (isLimited(set) || isMoving(set)) return this.db.first<{ id: number }>(sql.set.find, set)?.id ?? NONE
     return ID[set]
   }
 
   add(set: SetName, entry: Entry): void {
-    if (isLimited(set)) {
-      this.db.run(sql.set.create, set)
-      this.db.get(Queues).countLimited(queueOfJob(entry.text), 1)
-    }
+    if (isLimited(set) || isMoving(set)) this.db.run(sql.set.create, set)
+    if (isLimited(set)) this.db.get(Queues).countLimited(queueOfJob(entry.text), 1)
     const id = this.idOf(set)
     // Another job may have the same text. A space at the end keeps both.
     let text = entry.text.toWellFormed()
@@ -111,4 +109,8 @@ export class JobSets extends Tables {
 
 function isLimited(set: SetName): set is LimitedSet {
   return set.startsWith('limited:')
+}
+
+function isMoving(set: SetName): set is MovingSet {
+  return set.startsWith('moving:')
 }

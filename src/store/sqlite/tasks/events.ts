@@ -25,7 +25,7 @@ import {
 } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
-interface EventRow extends Omit<EventState, 'drop'> {
+export interface EventRow extends Omit<EventState, 'drop'> {
   number: number | null
   job: string | null
   args: string | null

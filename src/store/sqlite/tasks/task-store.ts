@@ -87,30 +87,7 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
       }),
     )
 
-  readonly delete: TaskStore['delete'] = (id, limit) =>
-    this.file.write((db) => {
-      const key = db.first<{ key: number }>(sql.task.startDeleting, id)?.key
-      if (key === undefined) return true
-      const { dropEvents, dropMessages, dropBacklog, dropDeferrals, dropProducers, dropReasons, dropParts } = sql.task
-      let left = limit
-      for (const drop of [
-        dropMessages,
-        dropBacklog,
-        dropDeferrals,
-        dropProducers,
-        dropReasons,
-        dropParts,
-        dropEvents,
-      ]) {
-        const some = drop === dropParts ? Math.min(left, PARTS) : left
-        const gone = db.all(drop, key, some).length
-        left -= gone
-        if (gone === some) return false
-      }
-      db.run(sql.task.dropLabels, key)
-      db.run(sql.task.drop, key)
-      return true
-    })
+  readonly delete: TaskStore['delete'] = (id, limit) => this.file.write((db) => deleteSome(db, id, limit))
 
   readonly expired: TaskStore['expired'] = (now, limit) =>
     this.file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
@@ -216,6 +193,23 @@ export function pushAllTracked(db: Database, items: readonly TrackedPush[], now:
   pushAll(db, jobs, now)
 }
 
+/** Deletes about `limit` rows of a task. Returns whether everything is deleted. */
+export function deleteSome(db: Database, id: string, limit: number): boolean {
+  const key = db.first<{ key: number }>(sql.task.startDeleting, id)?.key
+  if (key === undefined) return true
+  const { dropEvents, dropMessages, dropBacklog, dropDeferrals, dropProducers, dropReasons, dropParts } = sql.task
+  let left = limit
+  for (const drop of [dropMessages, dropBacklog, dropDeferrals, dropProducers, dropReasons, dropParts, dropEvents]) {
+    const some = drop === dropParts ? Math.min(left, PARTS) : left
+    const gone = db.all(drop, key, some).length
+    left -= gone
+    if (gone === some) return false
+  }
+  db.run(sql.task.dropLabels, key)
+  db.run(sql.task.drop, key)
+  return true
+}
+
 /** Creates a task of one row, whose job the caller pushes. Returns false if the task exists. */
 function createSingle(db: Database, task: TaskSpec, item: PushItem): boolean {
   const { to, text } = item
@@ -233,7 +227,7 @@ function createSingle(db: Database, task: TaskSpec, item: PushItem): boolean {
 }
 
 /** Returns the key of the new task; undefined: its id is in use. */
-function insert(db: Database, task: TaskSpec, state: 'adding' | 'running'): number | undefined {
+export function insert(db: Database, task: TaskSpec, state: 'adding' | 'running'): number | undefined {
   const row = db.first<{ key: number }>(
     sql.task.create,
     task.id,

@@ -1,0 +1,17 @@
+-- Drops the header of a sealed task. Maintenance deletes the rest if this process dies.
+--
+-- KEYS  1 is the header of a sealed task, 2 is the tasks that move, 3 is the tasks of its queue (ledger.lua); then come the
+--       tasks of each of its labels (sorted sets).
+-- ARGV  are the id, transfer.
+-- Returns 1; 0 when no task is sealed under this name.
+-- include: arguments
+
+expect('hash', 'hash', 'zset')
+for i = 4, #KEYS do refuse(wrong(KEYS[i], 'zset')) end
+local id, sealed = text(), redis.call('HMGET', KEYS[1], 'transfer', 'cursor')
+if sealed[1] ~= text() or sealed[2] then return 0 end
+redis.call('ZADD', KEYS[3], -1, id)
+redis.call('DEL', KEYS[1])
+redis.call('HDEL', KEYS[2], id)
+for i = 4, #KEYS do redis.call('ZREM', KEYS[i], id) end
+return 1

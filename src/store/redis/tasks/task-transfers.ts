@@ -1,0 +1,261 @@
+/** Tasks that go to another store, or come from one. Each change is one script. */
+
+import { taskJid } from '../../../job/payload.ts'
+import { taskTaken } from '../../../job/task-taken.ts'
+import {
+  EVENT_STATUSES,
+  type EventStatus,
+  type FreezeAnswer,
+  isRejected,
+  type MovedRow,
+  type MovingTask,
+  type PageOutcome,
+  TASK_PART_LENGTH,
+  TASK_PART_ROWS,
+  type TaskPart,
+  type TaskTransferStore,
+  TRANSFER_PAGES_KEPT,
+} from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import { STATUS_NUMBER } from '../server/call.ts'
+import type { Argument, Reply } from '../server/connection.ts'
+import { type Server, StorePart } from '../server/server.ts'
+import { VALUES_OF_AN_EVENT } from './events.ts'
+import {
+  newEntry,
+  ownEntry,
+  RECORD_BYTES,
+  readHead,
+  readOwnEntry,
+  readRecord,
+  readRow,
+  writeFields,
+  writeHead,
+  writeRecord,
+} from './moved-tasks.ts'
+import type { Tasks } from './tasks.ts'
+
+const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
+const NO_ROWS = { createdAt: 0, total: 0 }
+/** No part has this cursor. */
+const NEVER = '-'
+/** The number of backlog entries that are read at once. */
+const ENTRIES = 500
+
+/** A sealed task. */
+interface Sealed {
+  id: string
+  queue: string
+  /** The keys of the task, with that of its hidden header. */
+  keys: string[]
+  header: Record<string, string>
+}
+
+export class TaskTransfers extends StorePart implements TaskTransferStore {
+  readonly #tasks: Tasks
+
+  constructor(server: Server, tasks: Tasks) {
+    super(server)
+    this.#tasks = tasks
+  }
+
+  /** The cursor is that of HSCAN. An id may come twice. */
+  async taskIds({ after = '0', limit }: { after?: string | undefined; limit: number }) {
+    const [next, flat] = await this.server.call((client) => client.hscan(this.keys.tasks, after, 'COUNT', limit))
+    return { ids: flat.filter((_, i) => i % 2 === 0), next: next === '0' ? null : next }
+  }
+
+  async freeze(id: string, now: number): Promise<FreezeAnswer> {
+    const answer = await this.server.runOnTask(id, lua.taskFreeze, [now, id, 1], this.keys.movingTasks)
+    return (answer ?? 'gone') as FreezeAnswer
+  }
+
+  async unfreeze(id: string, now: number): Promise<boolean> {
+    const { movingTasks } = this.keys
+    const answer = await this.server.runOnTask(id, lua.taskFreeze, [now, id, ''], movingTasks)
+    if (answer !== undefined) return answer === 'ok'
+    // The task was deleted.
+    if ((await this.server.call((client) => client.hget(movingTasks, id))) !== '') return false
+    return (await this.server.call((client) => client.hdel(movingTasks, id))) === 1
+  }
+
+  async movingTasks(): Promise<MovingTask[]> {
+    const all = await this.server.call((client) => client.hgetall(this.keys.movingTasks))
+    return Object.entries(all)
+      .map(([id, text]) => {
+        const [transfer = '', target = ''] = text.split('\n')
+        return { id, sealed: text === '' ? null : { transfer, target } }
+      })
+      .sort((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  async seal(id: string, transfer: string, target: string, counts: Record<EventStatus, number>): Promise<boolean> {
+    const found = await this.server.findTask(id)
+    if (!found) return false
+    const all = EVENT_STATUSES.map((status) => counts[status])
+    const keys = [this.keys.movingTasks, this.keys.movingTask(found.queue, id)[0]]
+    return (await this.server.runOnTask(id, lua.taskSeal, [0, transfer, target, ...all], ...keys)) === 1
+  }
+
+  async unseal(id: string, transfer: string): Promise<boolean> {
+    const found = await this.server.findTask(id)
+    if (!found) return false
+    const keys = [...found.keys, this.keys.movingTasks, this.keys.movingTask(found.queue, id)[0]]
+    return this.server.succeeds(lua.taskUnseal, keys, [id, transfer])
+  }
+
+  async readTask(id: string, transfer: string, cursor: string): Promise<TaskPart | null> {
+    const sealed = await this.#sealed(id, transfer)
+    if (!sealed) return null
+    const behind = Number(cursor.slice(1))
+    if (cursor === '') return { ...EMPTY, task: readHead(sealed.header), next: 'r0' }
+    if (cursor.startsWith('r')) return this.#rows(sealed, behind)
+    if (cursor.startsWith('b')) return this.#backlog(sealed, behind)
+    return this.#file(sealed, behind)
+  }
+
+  async dropTask(id: string, transfer: string): Promise<boolean> {
+    const sealed = await this.#sealed(id, transfer)
+    if (!sealed) return false
+    const { queue, header } = sealed
+    const labels = this.#tasks.labelKeys(readHead(header).spec.labels)
+    const keys = [this.keys.movingTask(queue, id)[0], this.keys.movingTasks, this.keys.taskTimes(queue), ...labels]
+    if (!(await this.server.succeeds(lua.taskDrop, keys, [id, transfer]))) return false
+    return this.#tasks.delete(id)
+  }
+
+  async putTask(
+    id: string,
+    transfer: string,
+    cursor: string,
+    part: TaskPart,
+    now: number,
+  ): Promise<PageOutcome | { cursor: string }> {
+    if (part.task && !(await this.#tasks.announce(part.task.spec))) throw taskTaken(id)
+    const found = await this.server.findTask(id)
+    // Another mover has ended this task meanwhile.
+    if (!found) return { cursor: '' }
+    const { queue, keys } = found
+    const { deferred, taskQueues, transfers } = this.keys
+    const hidden = this.keys.movingTask(queue, id)
+    const all = [...keys, this.keys.queues, ...hidden, this.keys.parts(queue, id), deferred, taskQueues, transfers]
+    const head = part.task ? writeHead(part.task.spec, part.task.progress) : { header: [], rows: [] }
+    const about = part.task ? NO_ROWS : await this.#about(hidden[0])
+    // Without a header this is not the next part, so the script stores nothing.
+    const { cursor: at, ...stored } = about ? { ...part, cursor } : { ...EMPTY, cursor: NEVER }
+    const args: Argument[] = [now, transfer, TRANSFER_PAGES_KEPT, at, stored.next ?? '']
+    args.push(head.header.length, ...head.header)
+    args.push(...argumentsOf(id, stored, head.rows, about ?? NO_ROWS))
+    const answer = (await this.server.confirmedByReplicas(() => this.server.run(lua.taskPut, all, args))) as string[]
+    const [word, next = ''] = answer
+    if (word === 'taken') throw taskTaken(id)
+    return word === 'next' ? { cursor: next } : (word as PageOutcome)
+  }
+
+  async voidTask(id: string, transfer: string): Promise<PageOutcome> {
+    const found = await this.server.findTask(id)
+    const queue = found?.queue ?? ''
+    const keys = found?.keys ?? [...this.keys.task(queue, id), ...Array<string>(5).fill(this.keys.backlog(queue))]
+    const { transfers } = this.keys
+    const all = [...keys, ...this.keys.movingTask(queue, id), this.keys.parts(queue, id), transfers]
+    const [outcome, had] = (await this.server.run(lua.taskVoid, all, [transfer, TRANSFER_PAGES_KEPT])) as [
+      PageOutcome,
+      number,
+    ]
+    if (had === 1) await this.#tasks.delete(id)
+    return outcome
+  }
+
+  async #sealed(id: string, transfer: string): Promise<Sealed | undefined> {
+    const found = await this.server.findTask(id)
+    if (!found) return undefined
+    const { queue, keys } = found
+    const [hidden] = this.keys.movingTask(queue, id)
+    const header = await this.server.call((client) => client.hgetall(hidden))
+    if (header.transfer !== transfer || header.cursor !== undefined) return undefined
+    return { id, queue, keys: [hidden, ...keys.slice(1)], header }
+  }
+
+  /** Reads what the parts behind the first one need; null: there is no incomplete task. */
+  async #about(hidden: string): Promise<typeof NO_ROWS | null> {
+    const [createdAt, total] = await this.server.call((client) => client.hmget(hidden, 'createdAt', 'total'))
+    return createdAt == null ? null : { createdAt: Number(createdAt), total: Number(total) }
+  }
+
+  async #rows({ keys, header }: Sealed, first: number): Promise<TaskPart> {
+    const count = Math.min(TASK_PART_ROWS, Number(header.total) - first)
+    if (count <= 0) return { ...EMPTY, next: 'b0' }
+    const indexes = Array.from({ length: count }, (_, i) => first + i)
+    const [bytes, [created, ...values]] = await Promise.all([
+      this.#records(keys, first, count),
+      this.server.run(lua.taskReadEvents, keys, indexes) as Promise<Reply[]>,
+    ])
+    const rows: MovedRow[] = []
+    let length = 0
+    for (const [i, index] of indexes.entries()) {
+      const texts = values.slice(i * VALUES_OF_AN_EVENT + 1, (i + 1) * VALUES_OF_AN_EVENT) as (string | null)[]
+      const row = readRow(index, readRecord(bytes, i * RECORD_BYTES, Number(created)), texts)
+      length += (row.args?.length ?? 0) + (row.source?.length ?? 0)
+      if (rows.length > 0 && length > TASK_PART_LENGTH) break
+      rows.push(row)
+    }
+    return { ...EMPTY, rows, next: `r${first + rows.length}` }
+  }
+
+  /** Finds the entries of rows with a place of their own, which are valid while their row is in the backlog in their run. */
+  async #backlog({ keys, header }: Sealed, first: number): Promise<TaskPart> {
+    for (let from = first; ; from += ENTRIES) {
+      const entries = await this.server.call((client) => client.lrange(keys[4] as string, from, from + ENTRIES - 1))
+      if (entries.length === 0) return { ...EMPTY, next: 'f-1' }
+      const own = entries.flatMap((entry) => readOwnEntry(entry) ?? [])
+      const records = await Promise.all(own.map(({ index }) => this.#records(keys, index, 1)))
+      const backlog = own.filter(({ run }, i) => {
+        const record = readRecord(records[i] as Buffer, 0, Number(header.createdAt))
+        return record.location === 'backlog' && record.status === 'enqueued' && record.run === run
+      })
+      if (backlog.length > 0) return { ...EMPTY, backlog, next: `b${from + ENTRIES}` }
+    }
+  }
+
+  async #file({ id, queue }: Sealed, after: number): Promise<TaskPart> {
+    const key = this.keys.parts(queue, id)
+    const fields = await this.server.call((client) => client.hkeys(key))
+    const indexes = fields.filter((field) => field !== 'bytes').map(Number)
+    const index = indexes.sort((a, b) => a - b).find((one) => one > after)
+    if (index === undefined) return EMPTY
+    const bytes = await this.server.call((client) => client.hgetBuffer(key, String(index)))
+    return { ...EMPTY, files: bytes ? [{ index, bytes }] : [], next: `f${index}` }
+  }
+
+  #records(keys: readonly string[], first: number, count: number): Promise<Buffer> {
+    const end = (first + count) * RECORD_BYTES - 1
+    return this.server.call((client) => client.getrangeBuffer(keys[1] as string, first * RECORD_BYTES, end))
+  }
+}
+
+/** Returns the arguments of task-put.lua behind the header. */
+function argumentsOf(
+  id: string,
+  { rows, backlog, files }: TaskPart,
+  first: readonly string[],
+  { createdAt, total }: typeof NO_ROWS,
+): Argument[] {
+  const back = backlog.filter(({ text }) => text === null)
+  const front = backlog.filter(({ text }) => text !== null).toReversed()
+  const lists: (string | number)[][] = [
+    [...first, ...rows.flatMap(writeFields)],
+    [...rows.filter(({ location }) => location === 'new').map(newEntry), ...back.map((one) => ownEntry(one, total))],
+    front.map((one) => ownEntry(one, total)),
+    rows.flatMap(({ index, deferral }) => (deferral?.ends ? [deferral.ends, taskJid(id, index)] : [])),
+  ]
+  const rejected = rows.filter(({ status }) => isRejected(status))
+  return [
+    rows[0]?.index ?? '',
+    Buffer.concat(rows.map((row) => writeRecord(row, createdAt))),
+    ...lists.flatMap((list) => [list.length, ...list]),
+    rejected.length,
+    ...rejected.flatMap(({ index, status, code }) => [index, STATUS_NUMBER[status], code ?? '']),
+    files.length,
+    ...files.flatMap(({ index, bytes }) => [index, Buffer.from(bytes)]),
+  ]
+}

@@ -1,0 +1,304 @@
+/** Tasks that go to another store, or come from one. Each method is one transaction. */
+
+import { taskTaken } from '../../../job/task-taken.ts'
+import {
+  type Callback,
+  EVENT_STATUSES,
+  type EventStatus,
+  type MaxFailures,
+  type Message,
+  MOVING_ORIGINS,
+  type MovedRow,
+  type PageOutcome,
+  type TaskPart,
+  type TaskProgress,
+  type TaskSpec,
+  type TaskTransferStore,
+  TRANSFER_PAGES_KEPT,
+} from '../../contract.ts'
+import type { Database } from '../file/database.ts'
+import { SqliteTransferStore } from '../jobs/transfers.ts'
+import { BEHIND } from '../ledgers/backlog.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import {
+  BACKLOG,
+  BROKEN,
+  ELSEWHERE,
+  ENDED,
+  NEVER_QUEUED,
+  parsed,
+  REPLACED,
+  STATUS_CODE,
+  type TaskRow,
+  written,
+} from '../ledgers/task-row.ts'
+import { sql } from '../sql.generated.ts'
+import { readTaskPart } from './task-parts.ts'
+import { deleteSome, insert } from './task-store.ts'
+
+interface Moving {
+  transfer: string | null
+  target: string | null
+  /** null: the task goes to another store. */
+  cursor: string | null
+}
+
+/** The most rows that a step deletes of parts that are void. */
+const MANY = 10_000
+
+export class SqliteTaskTransferStore extends SqliteTransferStore implements TaskTransferStore {
+  readonly taskIds: TaskTransferStore['taskIds'] = ({ after = '', limit }) =>
+    this.file.read((db) => {
+      const ids = db.all<{ id: string }>(sql.moving.ids, after, limit).map(({ id }) => id)
+      return { ids, next: ids.length === limit ? (ids.at(-1) ?? null) : null }
+    })
+
+  readonly freeze: TaskTransferStore['freeze'] = (id) =>
+    this.file.write((db) => {
+      const task = db.first<TaskRow>(sql.task.load, id)
+      if (!task) return 'gone'
+      if (task.state === 'cancelling') return 'cancelling'
+      if (task.producers > 0) return 'adding'
+      db.run(sql.moving.mark, id, 1)
+      db.run(sql.moving.freeze, id)
+      return 'ok'
+    })
+
+  readonly unfreeze: TaskTransferStore['unfreeze'] = (id, now) =>
+    this.file.write((db) => {
+      if (db.run(sql.moving.unfreeze, id) === 0) return false
+      db.run(sql.moving.mark, id, 0)
+      refill(db, id, now)
+      dropSets(db, id)
+      return true
+    })
+
+  readonly movingTasks: TaskTransferStore['movingTasks'] = () =>
+    this.file.read((db) =>
+      db
+        .all<{ id: string; transfer: string | null; target: string }>(sql.moving.list)
+        .map(({ id, transfer, target }) => ({ id, sealed: transfer === null ? null : { transfer, target } })),
+    )
+
+  readonly seal: TaskTransferStore['seal'] = (id, transfer, target, counts) =>
+    this.file.write((db) => {
+      const task = db.first<TaskRow>(sql.task.load, id)
+      if (task?.moving !== 1 || task.state === 'cancelling' || task.producers > 0 || task.in_window > 0) return false
+      if (EVENT_STATUSES.some((status) => task[status] !== counts[status])) return false
+      db.run(sql.moving.seal, id, transfer, target)
+      db.run(sql.moving.hide, id)
+      return true
+    })
+
+  readonly unseal: TaskTransferStore['unseal'] = (id, transfer) =>
+    this.file.write((db) => {
+      if (db.run(sql.moving.unseal, id, transfer) === 0) return false
+      db.run(sql.moving.show, id, 1)
+      return true
+    })
+
+  readonly readTask: TaskTransferStore['readTask'] = (id, transfer, cursor) =>
+    this.file.read((db) => {
+      const moving = db.first<Moving>(sql.moving.find, id)
+      const task = db.first<TaskRow & { due_at: number | null }>(sql.moving.task, id)
+      if (!task || moving?.transfer !== transfer || moving.cursor !== null) return null
+      return cursor === '' ? { ...EMPTY, task: headOf(db, task), next: 'r-1' } : readTaskPart(db, task.key, cursor)
+    })
+
+  readonly dropTask: TaskTransferStore['dropTask'] = (id, transfer) =>
+    this.file.write((db) => {
+      if (db.run(sql.moving.drop, id, transfer) === 0) return false
+      db.run(sql.moving.expire, id)
+      dropSets(db, id)
+      return true
+    })
+
+  readonly putTask: TaskTransferStore['putTask'] = (id, transfer, cursor, part, now) =>
+    this.file.write((db) => {
+      const known = outcomeOf(db, transfer)
+      if (known) return known
+      const moving = db.first<Moving>(sql.moving.find, id)
+      const isNew = moving?.transfer !== transfer || moving.cursor === null
+      const expected = isNew ? '' : (moving.cursor as string)
+      if (cursor !== expected) return { cursor: expected }
+      if (isNew) begin(db, id, transfer, part, moving)
+      else addPart(db, id, part)
+      db.checkRoom()
+      if (part.next !== null) {
+        db.run(sql.moving.advance, id, part.next)
+        return { cursor: part.next }
+      }
+      db.run(sql.moving.forget, id)
+      db.run(sql.moving.show, id, 0)
+      db.run(sql.moving.touch, id, now)
+      refill(db, id, now)
+      return remember(db, transfer, 'stored')
+    })
+
+  readonly voidTask: TaskTransferStore['voidTask'] = (id, transfer) =>
+    this.file.write((db) => {
+      const known = outcomeOf(db, transfer)
+      if (known) return known
+      const moving = db.first<Moving>(sql.moving.find, id)
+      if (moving?.transfer === transfer && moving.cursor !== null) deleteParts(db, id)
+      return remember(db, transfer, 'void')
+    })
+}
+
+const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
+const PRODUCER_STATE = { ended: ENDED, broken: BROKEN, replaced: REPLACED } as const
+const DEFERRAL_STATE = ['begun', 'parked', 'ended'] as const
+const LOCATION = { new: NEVER_QUEUED, backlog: BACKLOG, elsewhere: ELSEWHERE } as const
+
+/** Fills the window of a task that may run again, and updates its state. */
+function refill(db: Database, id: string, now: number): void {
+  withLedgers(db, now, (ledgers) => ledgers.of(id))
+}
+
+function dropSets(db: Database, id: string): void {
+  db.run(sql.moving.dropSets, JSON.stringify(MOVING_ORIGINS.map((place) => `moving:${place}:${id}`)))
+}
+
+/** A task is a page without a number. */
+function outcomeOf(db: Database, transfer: string): PageOutcome | undefined {
+  return db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, 0)?.outcome
+}
+
+function remember(db: Database, transfer: string, outcome: PageOutcome): PageOutcome {
+  db.run(sql.transfer.remember, transfer, 0, outcome)
+  db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
+  return outcome
+}
+
+function deleteParts(db: Database, id: string): void {
+  db.run(sql.moving.forget, id)
+  db.run(sql.moving.expire, id)
+  while (!deleteSome(db, id, MANY));
+}
+
+function headOf(db: Database, task: TaskRow & { due_at: number | null }): { spec: TaskSpec; progress: TaskProgress } {
+  const { labels } = db.first<{ labels: string }>(sql.moving.labels, task.key) as { labels: string }
+  const producers = db.all<{ name: string; cursor: number; state: number }>(sql.moving.producers, task.key)
+  const stateOf = (code: number) =>
+    (code === BROKEN
+      ? 'broken'
+      : code === REPLACED
+        ? 'replaced'
+        : 'ended') as TaskProgress['producers'][number]['state']
+  const counts = Object.fromEntries(EVENT_STATUSES.map((status) => [status, task[status]]))
+  return {
+    spec: {
+      id: task.id,
+      name: task.name,
+      job: task.job,
+      queue: task.queue,
+      template: task.template,
+      window: task.window,
+      ...(task.rows_per_job === null ? {} : { rowsPerJob: task.rows_per_job }),
+      keepArgs: task.keep_args,
+      meta: task.meta,
+      ...(labels === '{}' ? {} : { labels: JSON.parse(labels) as Record<string, string> }),
+      createdAt: task.created_at,
+      producer: task.producer,
+      maxFailures: parsed<MaxFailures>(task.max_failures),
+      onMaxFailures: task.on_max_failures,
+      onDone: parsed<Callback>(task.on_done),
+      onFailure: parsed<Callback>(task.on_failure),
+      keep: task.keep,
+      lostAfter: task.lost_after,
+      single: task.single === 1,
+    },
+    progress: {
+      state: task.state === 'done' || task.state === 'cancelled' ? task.state : 'open',
+      paused: task.paused === 1,
+      reason: parsed<Message>(task.reason),
+      run: task.run,
+      runAt: task.run_at,
+      endedBefore: task.ended_before,
+      doneRun: task.done_run,
+      failedRun: task.failed_run,
+      mixed: task.mixed === 1,
+      total: task.total,
+      next: task.next,
+      backlog: task.backlog,
+      deferred: task.deferred,
+      counts: counts as Record<EventStatus, number>,
+      lastRow: task.last_row,
+      progressAt: task.progress_at,
+      finishedAt: task.finished_at,
+      dueAt: task.due_at,
+      producers: producers.map(({ name, cursor, state }) => ({ name, cursor, state: stateOf(state) })),
+    },
+  }
+}
+
+/** @throws STORE_UNUSABLE */
+function begin(db: Database, id: string, transfer: string, { task, next }: TaskPart, before: Moving | undefined): void {
+  if (!task) throw new Error(`the first part of task ${id} has no head`)
+  if (before && before.cursor !== null) deleteParts(db, id)
+  else if (db.first<{ deleted: number }>(sql.moving.isDeleted, id)?.deleted === 1) while (!deleteSome(db, id, MANY));
+  const { spec, progress } = task
+  const key = insert(db, spec, 'running')
+  if (key === undefined) throw taskTaken(id)
+  const { paused, mixed, reason, state, producers } = progress
+  const broken = producers.filter((one) => one.state === 'broken').length
+  const values = {
+    ...progress,
+    state: state === 'open' ? 'running' : state,
+    paused: Number(paused),
+    mixed: Number(mixed),
+    reason: written(reason),
+    broken,
+  }
+  db.run(sql.moving.progress, key, JSON.stringify(values))
+  const added = producers.map(({ name, cursor, state }) => [name, cursor, PRODUCER_STATE[state]])
+  db.run(sql.moving.addProducers, key, JSON.stringify(added))
+  db.run(sql.moving.hide, id)
+  db.run(sql.moving.begin, id, transfer, next)
+}
+
+function addPart(db: Database, id: string, { rows, backlog, files }: TaskPart): void {
+  const { key, total } = db.first<TaskRow>(sql.moving.task, id) as TaskRow
+  if (rows.length > 0) addRows(db, key, rows)
+  for (const { index, text } of backlog) {
+    if (text === null) db.run(sql.moving.addRetried, key, index, total * BEHIND)
+    else db.run(sql.moving.addReturned, key, index, text)
+  }
+  for (const { index, bytes } of files) {
+    db.run(sql.task.putPart, key, index, bytes)
+    db.run(sql.task.resize, bytes.length, key)
+  }
+}
+
+function addRows(db: Database, key: number, rows: readonly MovedRow[]): void {
+  const events = rows.map((row) => [
+    row.index,
+    STATUS_CODE[row.status],
+    LOCATION[row.location],
+    row.run,
+    row.step,
+    row.number,
+    row.job,
+    row.code,
+    row.startedAt,
+    row.finishedAt,
+    row.args,
+    row.source,
+    row.result,
+  ])
+  db.run(sql.moving.addRows, key, JSON.stringify(events))
+  const messages = rows.flatMap(({ index, messages }) =>
+    messages.map(({ n, message: { at, code, params } }) => [index, n, at, code, JSON.stringify(params)]),
+  )
+  db.run(sql.moving.addMessages, key, JSON.stringify(messages))
+  const deferrals = rows.flatMap(({ index, deferral }) =>
+    deferral ? [[index, deferral.run, deferral.attempt, DEFERRAL_STATE.indexOf(deferral.state), deferral.ends]] : [],
+  )
+  db.run(sql.moving.addDeferrals, key, JSON.stringify(deferrals))
+  const adders = rows.flatMap(({ index, added }) => (added === null ? [] : ([[`row:${index}`, added]] as const)))
+  for (const [name, cursor] of adders) db.run(sql.producer.advance, key, name, cursor)
+  const rejected = rows
+    .filter(({ status }) => STATUS_CODE[status] >= STATUS_CODE.failed)
+    .map(({ status, code }) => [STATUS_CODE[status], code ?? ''])
+  db.run(sql.moving.countReasons, key, JSON.stringify(rejected))
+}
