@@ -9,7 +9,7 @@ import type { SetEntry } from './entry.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
-import { findByJid, limitedSets } from './walk.ts'
+import { allMovingSets, findByJid, limitedSets } from './walk.ts'
 
 /**
  * The state of a job. `limited`: it waits for room in its limit. `backlog`: the row waits inside its task. `ended`: the row
@@ -86,6 +86,10 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
   }
   const moving = await inPage(app, jid)
   if (moving) return moving
+  for (const set of await allMovingSets(app.store)) {
+    const job = await inSet(set, stateIn(set))
+    if (job) return job
+  }
   const running = await heldBy(app, jid, signal)
   if (running) {
     const { job, owner } = running
@@ -108,19 +112,24 @@ interface Held {
 }
 
 const STATE_OF: Record<string, JobState> = {
+  queue: 'queued',
   schedule: 'scheduled',
   retry: 'retry',
   dead: 'dead',
   finished: 'succeeded',
 }
 
+/** Returns the state of a job with this place, or with this place before a move. */
+function stateIn(place: 'queue' | SetName): JobState {
+  return STATE_OF[place.split(':', 2)[place.startsWith('moving:') ? 1 : 0] as string] ?? 'limited'
+}
+
 /** Finds a job in the page that a move holds. */
 async function inPage({ store, now }: AppPort, jid: string): Promise<Found | null> {
   const place = (await store.transfers.held())?.jobs.find(({ text }) => readPayload(text)?.jid === jid)
   if (!place) return null
-  const state = place.to === 'queue' ? 'queued' : (STATE_OF[place.to] ?? 'limited')
   return foundAs(
-    state,
+    stateIn(place.to),
     new JobRecord(place.text, { ...(place.to === 'queue' ? { queue: baseQueue(place.queue) } : {}), now }),
   )
 }

@@ -1,7 +1,18 @@
 /** Reads queues and job sets page by page. */
 
 import { checkOptions, type OptionKind } from '../job/options.ts'
-import type { Entry, LimitedSet, Scan, ScanPage, SetName, Store, WaitingJob } from '../store/contract.ts'
+import {
+  type Entry,
+  type LimitedSet,
+  MOVING_ORIGINS,
+  type MovingOrigin,
+  type MovingSet,
+  type Scan,
+  type ScanPage,
+  type SetName,
+  type Store,
+  type WaitingJob,
+} from '../store/contract.ts'
 import type { Search } from './pattern.ts'
 
 /** One page of a list. Pass `next` as `after` to get the next page; it is null at the end. */
@@ -96,6 +107,16 @@ export async function limitedSets(store: Store): Promise<LimitedSet[]> {
   return limits.flatMap(({ name, waiting }): LimitedSet[] => (waiting > 0 ? [`limited:${name}`] : []))
 }
 
+/** Where the jobs of a task wait that goes to another store, by where each was before. */
+export function movingSets(task: string, origins: readonly MovingOrigin[] = MOVING_ORIGINS): MovingSet[] {
+  return origins.map((origin): MovingSet => `moving:${origin}:${task}`)
+}
+
+/** Returns all sets of jobs that go to another store with their tasks. */
+export async function allMovingSets(store: Store): Promise<MovingSet[]> {
+  return (await store.transfers.movingTasks()).flatMap(({ id }) => movingSets(id))
+}
+
 /** A page of jobs. With `set` or `queue` they wait there; else workers or a move have them. */
 export type JobPage =
   | { set: SetName; items: readonly Entry[] }
@@ -106,7 +127,7 @@ const WALK_PAGE = 500
 
 /**
  * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues, to the page
- * that a move holds, and to workers. A walk may miss only a job that moves against this order meanwhile: one that fails, snoozes or is put back. The
+ * that a move holds, to the sets of tasks that move, and to workers. A walk may miss only a job that moves against this order meanwhile: one that fails, snoozes or is put back. The
  * jobs that wait contain `needle`. Without `queues` it walks through all queues.
  */
 export async function* jobsInOrder(store: Store, needle: string, queues?: Iterable<string>): AsyncGenerator<JobPage> {
@@ -119,6 +140,9 @@ export async function* jobsInOrder(store: Store, needle: string, queues?: Iterab
     for await (const { items } of paged((page) => store.search.scanQueue(queue, needle, page))) yield { queue, items }
   }
   yield { items: (await store.transfers.held())?.jobs.filter(({ text }) => text.includes(needle)) ?? [] }
+  for (const set of await allMovingSets(store)) {
+    for await (const { items } of paged((page) => store.search.scanSet(set, needle, page))) yield { items }
+  }
   for await (const { items } of paged((page) => store.workers.fetched(page))) yield { items }
   yield { items: await store.workers.running() }
 }

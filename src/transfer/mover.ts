@@ -1,56 +1,38 @@
 /**
- * Moves the jobs of a store to another one, while workers run on both sides. page.ts moves one page of them.
+ * Moves the jobs and tasks of a store to another one, while workers run on both sides. page.ts moves one page of jobs, tasks.ts
+ * a task.
  *
- * A job stays in the source as long as something there must change with it: the record of its task, its batch, or the lock
- * of a cron entry. Workers of the source run these jobs; a running job stays until it has settled.
+ * A job stays in the source as long as something there must change with it: its batch, or the lock of a cron entry. Workers of
+ * the source run these jobs; a running job stays until it has settled.
  */
 
 import { randomUUID } from 'node:crypto'
-import { isBatchJid } from '../batches/jids.ts'
-import { limitedSets } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { type Payload, readPayload } from '../job/payload.ts'
-import {
-  type Entry,
-  type SetName,
-  type Store,
-  TRANSFER_PAGE,
-  type TransferPage,
-  type TransferSource,
-} from '../store/contract.ts'
-import { movePage, undoPage } from './page.ts'
+import { readPayload } from '../job/payload.ts'
+import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
+import { countRest, type Left, NOTHING_LEFT, reasonOf, taskIds, taskOf } from './left.ts'
+import { movePage, rearrangePage, undoPage } from './page.ts'
+import { TaskMover } from './tasks.ts'
+import { someOf, textsOf, walkJobs } from './walk.ts'
 
-/** About the most characters of texts in a page. */
-const PAGE_LENGTH = 1_000_000
-const READ = 1000
 const STORE_ID = 'store-id'
 
-/** The jobs left in the source, by reason. */
-export interface Left {
-  /** Jobs that are with a worker. */
-  running: number
-  /** Jobs of tasks, with their rows that have no job yet or any more; jobs of batches, and of cron entries that do not overlap. */
-  tasks: number
-  batches: number
-  crons: number
-  /** Ids of ordered queues that wait or run. */
-  ordered: number
-  /** Other jobs that could not be taken: they moved meanwhile, or their text is not valid UTF-8. */
-  others: number
-  /** Dead jobs of tasks and batches, and ids in morgues. They stay. */
-  ended: number
-}
-
-export const NOTHING_LEFT: Left = { running: 0, tasks: 0, batches: 0, crons: 0, ordered: 0, others: 0, ended: 0 }
-
 /** Whether the source has nothing that a later pass may move, or that its workers still run. */
-export function isDone({ moved, left: { ended: _, ...open } }: Pass): boolean {
-  return moved === 0 && Object.values(open).every((n) => n === 0)
+export function isDone({ moved, tasks, left: { ended: _, ...open } }: Pass): boolean {
+  return moved === 0 && tasks === 0 && Object.values(open).every((n) => n === 0)
 }
 
 export interface Pass {
+  /** Jobs, and rows that had no job. */
   moved: number
+  tasks: number
   left: Left
+}
+
+/** What an undo moved back. */
+export interface Undone {
+  jobs: number
+  tasks: number
 }
 
 export interface MoverOptions {
@@ -64,28 +46,36 @@ export interface MoverOptions {
   signal?: AbortSignal
 }
 
-/** Returns why a job must stay in the source, or undefined. */
-function reasonOf(payload: Payload | undefined, set?: SetName): 'tasks' | 'batches' | 'crons' | undefined {
-  if (!payload || set === 'finished') return undefined
-  if (payload.bid !== undefined || payload.hk_children !== undefined || isBatchJid(payload.jid)) return 'batches'
-  if (payload.hk_task !== undefined) return 'tasks'
-  return payload.hk_lock === undefined || set === 'dead' ? undefined : 'crons'
-}
-
 export class StoreMover {
   readonly #options: MoverOptions
   readonly #source: Store
-  #target: string | undefined
+  readonly #tasks: TaskMover
+  #names: { source: string; target: string } | undefined
   #moved = 0
 
   constructor(options: MoverOptions) {
     this.#options = options
     this.#source = options.source
+    this.#tasks = new TaskMover({
+      source: options.source,
+      target: options.target,
+      now: () => this.#now(),
+      isEnding: () => this.#isEnding,
+      hold: async (from, to) => this.#hold(from, to),
+      checkTarget: async (sealed) => {
+        if (sealed !== undefined) await this.#checkTarget(sealed, 'a task')
+        return (await this.#nameStores()).target
+      },
+    })
   }
 
-  /** The number of jobs that moved since this mover was made. */
+  /** The number of jobs and rows that moved since this mover was made, and of tasks. */
   get moved(): number {
-    return this.#moved
+    return this.#moved + this.#tasks.rows
+  }
+
+  get movedTasks(): number {
+    return this.#tasks.tasks
   }
 
   /**
@@ -93,128 +83,147 @@ export class StoreMover {
    * in the source, and finishes the page of an earlier mover. Call it first, and after each error.
    */
   async begin(): Promise<void> {
-    const [from, to] = [await idOf(this.#source), await idOf(this.#other)]
+    const [from, to] = [await idOf(this.#source), await idOf(this.#target)]
     if (from === to) {
       throw new HighkiqError(
         'INVALID_OPTION',
-        `${this.#source.url} and ${this.#other.url} are the same store, or one is a copy of the other: name two stores`,
+        `${this.#source.url} and ${this.#target.url} are the same store, or one is a copy of the other: name two stores`,
       )
     }
-    this.#target = JSON.stringify([to, this.#other.url])
-    for (const queue of await this.#source.jobs.pausedQueues()) await this.#other.jobs.pauseQueue(queue, true)
-    await this.#finishHeld()
+    for (const queue of await this.#source.jobs.pausedQueues()) await this.#target.jobs.pauseQueue(queue, true)
+    const page = await this.#source.transfers.held()
+    if (page) await this.#finish(page)
   }
 
-  /** Moves the jobs that may move now. */
+  /** Moves what may move now. */
   async pass(): Promise<Pass> {
-    const before = this.#moved
+    const before = { moved: this.moved, tasks: this.movedTasks }
     const left: Left = { ...NOTHING_LEFT }
-    for (const { name } of await this.#source.jobs.queues()) await this.#moveQueue(name, left)
-    for (const set of await setsOf(this.#source)) await this.#moveSet(set, left)
+    await this.#tasks.freeze()
+    await walkJobs(this.#source, (page) => this.#movePage(page, left), { isEnding: () => this.#isEnding })
+    await this.#tasks.move()
     await countRest(this.#source, left)
-    return { moved: this.#moved - before, left }
+    return { moved: this.moved - before.moved, tasks: this.movedTasks - before.tasks, left }
   }
 
-  /** Counts the jobs that `begin` and a pass would move, and changes nothing. */
+  /** Counts what `begin` and passes would move, and changes nothing. */
   async count(): Promise<Pass> {
     const left: Left = { ...NOTHING_LEFT }
-    let moved = (await this.#source.transfers.held())?.jobs.length ?? 0
-    const add = (text: string, set?: SetName) => {
-      const reason = reasonOf(readPayload(text), set)
-      if (reason) left[set === 'dead' ? 'ended' : reason]++
-      else moved++
-    }
-    const { search, jobs, jobSets } = this.#source
-    for (const { name } of await jobs.queues()) {
-      for (let after: string | null | undefined; after !== null; ) {
-        const page = await search.scanQueue(name, '', { after, limit: READ })
-        for (const { text } of page.items) add(text)
-        after = page.next
+    const { transfers, tasks, jobSets } = this.#source
+    // To read finished jobs would store them in another form.
+    let moved = ((await transfers.held())?.jobs.length ?? 0) + (await jobSets.size('finished'))
+    const count = async (page: TransferSource) => {
+      const set = 'set' in page ? page.set : undefined
+      for (const text of textsOf(page)) {
+        const reason = reasonOf(readPayload(text), set)
+        if (reason) left[reason]++
+        else moved++
       }
+      return textsOf(page).length
     }
-    for (const set of await setsOf(this.#source)) {
-      for (let after: Entry | undefined; ; ) {
-        const page = await jobSets.page(set, { ...(after ? { after } : {}), limit: READ })
-        for (const { text } of page) add(text, set)
-        after = page.at(-1)
-        if (!after) break
-      }
-    }
+    await walkJobs(this.#source, count, { finished: false })
     await countRest(this.#source, left)
-    return { moved, left }
+    const found = new Set<string>()
+    for await (const id of taskIds(this.#source)) {
+      const task = found.has(id) ? null : await tasks.find(id)
+      if (!task) continue
+      found.add(id)
+      moved += task.backlog
+    }
+    left.tasks = 0
+    return { moved, tasks: found.size, left }
   }
 
-  /** Moves the jobs of a held page back, and returns how many; null: the source holds no page. */
-  async undo(): Promise<number | null> {
+  /** Moves the jobs of a held page back, and lets frozen tasks run again; null: a move has taken nothing. */
+  async undo(): Promise<Undone | null> {
     const page = await this.#source.transfers.held()
-    if (!page) return null
+    const jobs = page ? await this.#undoPage(page) : null
+    const tasks = await this.#tasks.undo()
+    return jobs === null && tasks === null ? null : { jobs: jobs ?? 0, tasks: tasks ?? 0 }
+  }
+
+  /** Lets tasks run again that this mover has frozen and not moved. Call it last. */
+  async release(): Promise<void> {
+    await this.#tasks.undo()
+  }
+
+  async #undoPage(page: TransferPage): Promise<number> {
+    if (await this.#isOwn(page)) {
+      await rearrangePage(this.#source, page, this.#now())
+      return 0
+    }
     const { target } = this.#options
-    if (target) await this.#checkTarget(page)
+    if (target) await this.#checkTarget(page.target, `${page.jobs.length} jobs`)
     return undoPage(this.#source, target, page, this.#now())
   }
 
-  async #moveQueue(queue: string, left: Left): Promise<void> {
-    for (let offset = 0; !this.#isEnding; ) {
-      const read = await this.#source.jobs.peek(queue, offset, TRANSFER_PAGE)
-      if (read.length === 0) return
-      const some = read.slice(0, pageLength(read))
-      const texts = some.filter((text) => {
-        const reason = reasonOf(readPayload(text))
-        if (reason) left[reason]++
-        return !reason
-      })
-      offset += some.length - texts.length
+  /** Moves the jobs of a page that may move. Returns how many are still where they were. */
+  async #movePage(page: TransferSource, left: Left): Promise<number> {
+    const texts = textsOf(page)
+    const set = 'set' in page ? page.set : undefined
+    const places = { target: [] as number[], source: [] as number[] }
+    for (const [i, text] of texts.entries()) {
+      const payload = readPayload(text)
+      const reason = reasonOf(payload, set)
+      const task = taskOf(payload, set)
+      if (payload && task !== undefined) {
+        const claim = await this.#tasks.claim(payload, task)
+        if (claim === 'take') places.source.push(i)
+        if (claim === 'plain') places.target.push(i)
+      } else if (reason) left[reason]++
+      else places.target.push(i)
+    }
+    let kept = texts.length
+    for (const to of ['target', 'source'] as const) {
+      if (places[to].length === 0) continue
       // What cannot be taken must not stop the pass.
-      if (texts.length > 0 && !(await this.#hold({ queue, offset, texts }))) {
-        offset += texts.length
-        left.others += texts.length
-      }
+      if (await this.#hold(someOf(page, places[to]), to)) kept -= places[to].length
+      else left.others += places[to].length
     }
-  }
-
-  async #moveSet(set: SetName, left: Left): Promise<void> {
-    for (let after: Entry | undefined; !this.#isEnding; ) {
-      const read = await this.#source.jobSets.page(set, { ...(after ? { after } : {}), limit: TRANSFER_PAGE })
-      const some = read.slice(0, pageLength(read.map(({ text }) => text)))
-      after = some.at(-1)
-      if (!after) return
-      const entries = some.filter(({ text }) => {
-        const reason = reasonOf(readPayload(text), set)
-        if (reason) left[set === 'dead' ? 'ended' : reason]++
-        return !reason
-      })
-      if (entries.length > 0 && !(await this.#hold({ set, entries }))) left.others += entries.length
-    }
+    return kept
   }
 
   /** Takes jobs and moves them. False: the jobs are gone. */
-  async #hold(from: TransferSource): Promise<boolean> {
-    const page = await this.#source.transfers.hold(randomUUID(), this.#target as string, from)
-    if (page) await this.#move(page)
+  async #hold(from: TransferSource, to: 'target' | 'source'): Promise<boolean> {
+    const names = await this.#nameStores()
+    const page = await this.#source.transfers.hold(randomUUID(), names[to], from)
+    if (page) await this.#finish(page)
     return page !== null
   }
 
-  async #finishHeld(): Promise<void> {
-    const page = await this.#source.transfers.held()
-    if (page) await this.#move(page)
-  }
-
   /** @throws STORE_UNUSABLE if the page is meant for another store */
-  async #move(page: TransferPage): Promise<void> {
-    await this.#checkTarget(page)
-    this.#moved += await movePage(this.#source, this.#other, page, this.#now())
-    this.#options.onMoved?.(this.#moved)
+  async #finish(page: TransferPage): Promise<void> {
+    if (await this.#isOwn(page)) return rearrangePage(this.#source, page, this.#now())
+    await this.#checkTarget(page.target, `${page.jobs.length} jobs`)
+    this.#moved += await movePage(this.#source, this.#target, page, this.#now())
+    this.#options.onMoved?.(this.moved)
   }
 
-  async #checkTarget({ target, jobs }: TransferPage): Promise<void> {
+  /** Whether the jobs of a page stay in the source, as jobs of tasks. */
+  async #isOwn({ target }: TransferPage): Promise<boolean> {
+    return targetOf(target).id === (await idOf(this.#source))
+  }
+
+  /** @throws STORE_UNUSABLE */
+  async #checkTarget(target: string, what: string): Promise<void> {
     const { id, url } = targetOf(target)
-    if (id === (await idOf(this.#other))) return
+    if (id === (await idOf(this.#target))) return
     const { url: from } = this.#source
-    const message = `${from} holds ${jobs.length} jobs that an interrupted move took for ${url}: finish it (highkiq move --from ${from} --to ${url}) or undo it (add --undo)`
+    const message = `${from} holds ${what} that an interrupted move took for ${url}: finish it (highkiq move --from ${from} --to ${url}) or undo it (add --undo)`
     throw new HighkiqError('STORE_UNUSABLE', message)
   }
 
-  get #other(): Store {
+  /** Returns the texts that name both stores in pages. */
+  async #nameStores(): Promise<{ source: string; target: string }> {
+    const { target } = this.#options
+    this.#names ??= {
+      source: JSON.stringify([await idOf(this.#source), this.#source.url]),
+      target: target ? JSON.stringify([await idOf(target), target.url]) : '',
+    }
+    return this.#names
+  }
+
+  get #target(): Store {
     return this.#options.target as Store
   }
 
@@ -236,37 +245,4 @@ export function targetOf(target: string): { id: string; url: string } {
 /** Returns the name of a store, which a copy of it has, too. */
 function idOf(store: Store): Promise<string> {
   return store.results.secret(STORE_ID, randomUUID())
-}
-
-async function setsOf(store: Store): Promise<SetName[]> {
-  return [...(await limitedSets(store)), 'retry', 'schedule', 'dead', 'finished']
-}
-
-/** Returns the number of texts that make one page, at least one. */
-function pageLength(texts: readonly string[]): number {
-  let length = 0
-  const end = texts.findIndex((text, i) => {
-    length += text.length
-    return i > 0 && length > PAGE_LENGTH
-  })
-  return end === -1 ? texts.length : end
-}
-
-/** Counts the jobs that no pass moves. */
-async function countRest({ workers, tasks, ordered }: Store, left: Left): Promise<void> {
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = await workers.fetched({ after: after ?? undefined, limit: READ })
-    left.running += page.items.length
-    after = page.next
-  }
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = await tasks.idle(Number.MAX_SAFE_INTEGER, { after: after ?? undefined, limit: READ })
-    for (const { backlog, deferred } of page.tasks) left.tasks += backlog + deferred
-    after = page.next
-  }
-  for (const queue of await ordered.queues()) {
-    const counts = await ordered.counts(queue, Date.now())
-    for (const { length, busy } of counts?.shards ?? []) left.ordered += length + busy
-    left.ended += counts?.morgueLength ?? 0
-  }
 }

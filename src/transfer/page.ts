@@ -11,19 +11,26 @@
  *
  * To undo a page is to put it without jobs. If the target has stored it before, the page is dropped as in step 3. If not, the
  * target never stores it, and step 3 moves its jobs back to where they were.
+ *
+ * A page whose target is its own source has jobs of tasks: step 3 moves them to the sets of their tasks, or back (tasks.ts).
  */
 
-import { readPayload } from '../job/payload.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
+import { jidsOf } from '../job/rows.ts'
 import { type JobLock, readUnique } from '../job/unique.ts'
-import type {
-  Destination,
-  Effect,
-  IterationRecord,
-  Move,
-  Store,
-  TransferItem,
-  TransferPage,
+import {
+  type Destination,
+  type Effect,
+  type EventEffect,
+  type IterationRecord,
+  type Move,
+  type SetName,
+  type Store,
+  TRANSFER_PAGE,
+  type TransferItem,
+  type TransferPage,
 } from '../store/contract.ts'
+import { taskOf } from './left.ts'
 
 /** A job of a page with its locks, its iteration and its cancellation. */
 interface JobState {
@@ -89,14 +96,17 @@ async function itemsOf(source: Store, jobs: readonly JobState[], now: number): P
       if (lock?.holder !== jid) return []
       return [{ key, ...(lock.ends === null ? {} : { ends: lock.ends }), ...(lock.outlives ? { outlives: true } : {}) }]
     })
+    const destination = destinationOf(to, 'back')
     return {
-      ...destinationOf(to, 'back'),
+      ...destination,
       ...(own.length > 0 ? { unique: { jid, claims: own } } : {}),
       ...(isCancelled ? { cancelled: jid } : {}),
-      effects:
-        iteration?.cursor == null
+      effects: [
+        ...enteringOf(to, destination, now),
+        ...(iteration?.cursor == null
           ? []
-          : [{ kind: 'iteration', jid, state: { ...iteration, cursor: iteration.cursor } }],
+          : [{ kind: 'iteration', jid, state: { ...iteration, cursor: iteration.cursor } } as const]),
+      ],
     }
   })
 }
@@ -104,8 +114,42 @@ async function itemsOf(source: Store, jobs: readonly JobState[], now: number): P
 /** A job that waits for room in a limit asks for it again: another store, and also this one meanwhile, has other used slots. */
 function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
   if (to.to === 'queue') return { ...to, end }
-  const queue = to.to.startsWith('limited:') ? readPayload(to.text)?.queue : undefined
-  return typeof queue === 'string' ? { to: 'queue', queue, text: to.text, end } : to
+  const { text, score } = to
+  const [kind, place] = to.to.split(':')
+  if (kind === 'moving' && place !== 'queue') return { to: place as SetName, score, text }
+  const queue = kind === 'moving' || kind === 'limited' ? readPayload(text)?.queue : undefined
+  return typeof queue === 'string' ? { to: 'queue', queue, text, end } : to
+}
+
+/** Returns the effects of a job that goes from the set of its task to a queue: its row enters the window of the task. */
+function enteringOf(from: Destination, { to }: Destination, at: number): EventEffect[] {
+  const payload = to === 'queue' && from.to.startsWith('moving:') ? readPayload(from.text) : undefined
+  if (payload?.hk_task === undefined) return []
+  const { hk_run: run = 1, hk_attempt: attempt = 0 } = payload
+  return jidsOf(payload as Payload).map((jid, row) => {
+    const window = row > 0 ? 'keep' : 'enter'
+    return { kind: 'event', jid, run, attempt, at, status: 'enqueued', window }
+  })
+}
+
+/** Ends a page of jobs of tasks: each goes to the set of its task, or from there to where it was. */
+export async function rearrangePage(source: Store, page: TransferPage, now: number): Promise<void> {
+  const moves = page.jobs.map((from, i): Move => {
+    const isBack = from.to.startsWith('moving:')
+    const to = isBack ? destinationOf(from, 'front') : movingOf(from, page.number * TRANSFER_PAGE + i)
+    return { to, effects: [...(isBack ? enteringOf(from, to, now) : []), ...keptLocksOf(from)] }
+  })
+  // Each goes to the front of its queue.
+  await source.transfers.endPage(page, moves.toReversed(), now)
+}
+
+function movingOf(from: Destination, order: number): Destination {
+  const { text } = from
+  const task = taskOf(readPayload(text))
+  if (from.to === 'retry' || from.to === 'schedule' || from.to === 'dead') {
+    return { to: `moving:${from.to}:${task}`, score: from.score, text }
+  }
+  return { to: `moving:queue:${task}`, score: order, text }
 }
 
 /** Returns what changes in the source when a job has left it. */
@@ -122,12 +166,17 @@ function departureOf({ jid, locks, iteration, isCancelled }: JobState, at: numbe
  * are not suspected any more.
  */
 function backFrom({ jobs }: TransferPage): Move[] {
-  return jobs.toReversed().map((to) => {
-    const payload = readPayload(to.text)
-    const due = to.to === 'schedule' ? { due: to.score } : {}
-    const effects = (payload?.jid ? readUnique(payload) : []).map(
-      ({ key }) => ({ kind: 'keep-unique', key, holder: payload?.jid as string, acquire: false, ...due }) as const,
-    )
-    return { to: destinationOf(to, 'front'), effects }
+  return jobs.toReversed().map((from) => {
+    // The jobs of a task wait in its set until the task is undone, too.
+    const to = from.to.startsWith('moving:') ? from : destinationOf(from, 'front')
+    return { to, effects: keptLocksOf(from) }
   })
+}
+
+function keptLocksOf(from: Destination): Effect[] {
+  const payload = readPayload(from.text)
+  const due = from.to === 'schedule' ? { due: from.score } : {}
+  return (payload?.jid ? readUnique(payload) : []).map(
+    ({ key }) => ({ kind: 'keep-unique', key, holder: payload?.jid as string, acquire: false, ...due }) as const,
+  )
 }

@@ -16,6 +16,9 @@ const PROGRAM = fileURLToPath(new URL('mover.js', import.meta.url))
 const CONCURRENCY = 5
 const WAVES = 4
 const JOBS = 150
+/** The tasks that each wave adds, and their rows. */
+const TASKS = 1
+const ROWS = 20
 const MIX = ['fine', 'fine', 'fine', 'once', 'broken', 'killed', 'discarded'] as const satisfies KindName[]
 
 export interface MoveOutcome {
@@ -33,10 +36,24 @@ export async function moveStorm(first: string, second: string, seed: number): Pr
   const apps = [first, second].map((url) => chaosApp(url, folder))
   const crews = [first, second].map((url) => new Crew({ url, folder, processes: 1, concurrency: CONCURRENCY }))
   const kinds: KindName[] = []
+  const tasks: { id: string; kinds: KindName[] }[] = []
   let [pages, killed, repeats] = [0, 0, 0]
 
-  const move = async (from: string, to: string, killAfter?: number) => {
-    const mover = spawn(process.execPath, [PROGRAM, from, to], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const nextKind = () => {
+    const kind = MIX[Math.floor(random() * MIX.length)] as KindName
+    return [kinds.push(kind) - 1, kind] as const
+  }
+
+  const addTask = async ({ hq, Row }: (typeof apps)[number]) => {
+    const added = Array.from({ length: ROWS }, nextKind)
+    const rows = added.map(([n, kind]): [number, string] => [n, kind])
+    const { id } = await hq.tasks.create(Row, rows, { window: 4 })
+    tasks.push({ id, kinds: added.map(([, kind]) => kind) })
+  }
+
+  const move = async (from: string, to: string, { killAfter, undo }: { killAfter?: number; undo?: boolean } = {}) => {
+    const args = [PROGRAM, from, to, ...(undo ? ['undo'] : [])]
+    const mover = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     const exit = once(mover, 'exit')
     const lines = createInterface(mover.stdout)
     lines.on('line', (line) => {
@@ -59,14 +76,15 @@ export async function moveStorm(first: string, second: string, seed: number): Pr
         [second, first],
       ] as const
     ).entries()) {
-      const { Plain } = apps[n] as (typeof apps)[number]
+      const app = apps[n] as (typeof apps)[number]
       for (let wave = 0; wave < WAVES; wave++) {
         const pushes = Array.from({ length: JOBS }, () => {
-          const kind = MIX[Math.floor(random() * MIX.length)] as KindName
-          const n = kinds.push(kind) - 1
-          return random() < 0.3 ? Plain.performIn(random(), n, kind) : Plain.performAsync(n, kind)
+          const [n, kind] = nextKind()
+          return random() < 0.3 ? app.Plain.performIn(random(), n, kind) : app.Plain.performAsync(n, kind)
         })
-        await Promise.all([move(from, to, random() * 60), ...pushes])
+        const adding = Array.from({ length: TASKS }, () => addTask(app))
+        await Promise.all([move(from, to, { killAfter: random() * 150 }), ...pushes, ...adding])
+        if (random() < 0.3) await move(from, to, { undo: true })
         // Every second seed also kills workers, whose running jobs run again.
         if (seed % 2 === 0) {
           await crews[Math.floor(random() * 2)]?.replace(random)
@@ -79,7 +97,9 @@ export async function moveStorm(first: string, second: string, seed: number): Pr
     for (;;) {
       const { enqueued, scheduled, retries, busy } = await hq.stats()
       const { ran } = readNotes(folder)
-      if (enqueued + scheduled + retries + busy === 0 && ran.size === kinds.length) break
+      const states = await Promise.all(tasks.map(({ id }) => hq.tasks.get(id).status()))
+      const areDone = states.every((status) => status?.state === 'done')
+      if (enqueued + scheduled + retries + busy === 0 && ran.size === kinds.length && areDone) break
       await sleep(50)
     }
     await Promise.all(crews.map((crew) => crew.stop()))
@@ -93,6 +113,12 @@ export async function moveStorm(first: string, second: string, seed: number): Pr
   async function faults(): Promise<string[]> {
     const wrong = crews.flatMap(({ complaints }) => complaints)
     const { ran } = readNotes(folder)
+    for (const { id, kinds } of tasks) {
+      const { counts } = (await (apps[0] as (typeof apps)[number]).hq.store.tasks.find(id)) ?? { counts: {} }
+      const expected = { enqueued: 0, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0 }
+      for (const kind of kinds) expected[KINDS[kind].status]++
+      if (JSON.stringify(counts) !== JSON.stringify(expected)) wrong.push(`task ${id} has ${JSON.stringify(counts)}`)
+    }
     let again = 0
     const dead: number[] = []
     for (const { hq } of apps) {

@@ -12,7 +12,7 @@ const seeds = Number(process.env.HIGHKIQ_MOVE_SEEDS ?? 5)
 
 onRedis('moving jobs between stores', () => {
   test('each job ends once while it moves from SQLite to Redis and back, and movers and workers are killed', {
-    timeout: 120_000 + seeds * 10_000,
+    timeout: 120_000 + seeds * 30_000,
   }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-move-'))
     const server = await startServer({ databases: 2000 })

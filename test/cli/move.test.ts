@@ -23,13 +23,15 @@ async function textsOf(path: string): Promise<string[]> {
 test('a move that is killed again and again goes on where it was, and each job moves once', {
   timeout: 120_000,
 }, async ({ folder }) => {
-  await fill(folder.at('old.db'), 4000)
+  await fill(folder.at('old.db'), 20_000)
   const texts = await textsOf(folder.at('old.db'))
   for (let kill = 1; kill <= 4; kill++) {
     const running = folder.start(ARGS)
     await running.says(/moved/)
     running.kill('SIGKILL')
     await running.ended
+    // The kill came in the middle of the move.
+    expect((await textsOf(folder.at('old.db'))).length).toBeGreaterThan(0)
   }
   const last = await folder.run([...ARGS, '--once', '--json'])
   expect(last).toMatchObject({ code: 0 })
@@ -44,13 +46,13 @@ test('a dry run counts, a move waits for what stays, and --once does not wait', 
   folder,
 }) => {
   await fill(folder.at('old.db'), 2)
-  await fill(folder.at('old.db'), 1, { hk_task: 't' })
-  const rest = 'left: 1 job of tasks\n'
+  await fill(folder.at('old.db'), 1, { bid: 'b' })
+  const rest = 'left: 1 job of batches\n'
   const counted = await folder.run([...ARGS, '--dry-run'])
   expect(counted.stdout).toBe(`would move 2 jobs\n${rest}`)
   expect(await textsOf(folder.at('old.db'))).toHaveLength(3)
   const running = folder.start(ARGS)
-  await running.says(/2 moved · the old store still has 1 job of tasks/)
+  await running.says(/2 moved · the old store still has 1 job of batches/)
   running.kill('SIGINT')
   expect(await running.ended).toMatchObject({ code: 130, stdout: `moved 2 jobs\n${rest}` })
   expect(await folder.run([...ARGS, '--once'])).toMatchObject({ code: 0, stdout: `moved 0 jobs\n${rest}` })

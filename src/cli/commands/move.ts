@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { Highkiq, HighkiqError } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
-import { isDone, type Left, NOTHING_LEFT, type Pass, StoreMover } from '../../transfer/mover.ts'
+import type { Left } from '../../transfer/left.ts'
+import { isDone, type Pass, StoreMover } from '../../transfer/mover.ts'
 import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, checkStoreExists } from '../open-app.ts'
 import { count, plural, printResult } from '../output.ts'
@@ -28,9 +29,9 @@ interface MoveOptions {
 
 const HELP = `
 First let your app push to the new store, and start workers there. Keep the workers of the old store.
-Jobs move page by page, each once. A running job stays until it has ended; so do jobs of tasks and batches, and ordered
-jobs. The command waits until workers of the old store have run them. It does not move what has ended: finished tasks,
-results, metrics.
+Jobs move page by page, each once, and tasks as a whole, with their rows, events and results. A running job stays until it has
+ended; so do jobs of batches, and ordered jobs. The command waits until workers of the old store have run them. It does not
+move kept results and metrics.
 Run it again after a crash or Ctrl-C: it finishes what it began.
 
 Examples:
@@ -78,7 +79,10 @@ async function move(options: MoveOptions): Promise<void> {
     if (undo) await undoMove(mover, options)
     else if (dryRun) report(options, await mover.count(), 'would move')
     else {
-      report(options, await moveAll(mover, options, signal, progress), 'moved')
+      const moved = await moveAll(mover, options, signal, progress)
+      // What could not move yet runs in the old store again.
+      await mover.release()
+      report(options, moved, 'moved')
       if (target) await warnOfUnserved(target, to)
     }
     if (signal.aborted) setExitCode(130)
@@ -88,14 +92,17 @@ async function move(options: MoveOptions): Promise<void> {
   }
 }
 
+/** `left` is null when Ctrl-C ended the first pass, which has not counted everything. */
+type Moved = Omit<Pass, 'left'> & { left: Left | null }
+
 /** Passes until the source is empty twice in a row. A job may be on its way between two sets while one pass reads them. */
 async function moveAll(
   mover: StoreMover,
   { once }: MoveOptions,
   signal: AbortSignal,
   progress: Progress,
-): Promise<Pass> {
-  let left: Left = { ...NOTHING_LEFT }
+): Promise<Moved> {
+  let left: Left | null = null
   let reached = false
   for (let begun = false, empty = 0; !signal.aborted; ) {
     try {
@@ -105,7 +112,7 @@ async function moveAll(
       // A pass that Ctrl-C ended has not counted everything.
       if (!signal.aborted) left = pass.left
       empty = isDone(pass) ? empty + 1 : 0
-      progress.show(mover.moved, left)
+      progress.show(mover.moved, left ?? undefined)
       if (once || empty === 2) break
     } catch (thrown) {
       // A store that was never reached may be named wrongly.
@@ -116,7 +123,7 @@ async function moveAll(
     }
     await sleep(PASS_MS, undefined, { signal }).catch(() => {})
   }
-  return { moved: mover.moved, left }
+  return { moved: mover.moved, tasks: mover.movedTasks, left }
 }
 
 function isUnavailable(thrown: unknown): boolean {
@@ -132,25 +139,29 @@ async function warnOfUnserved(target: Highkiq, url: string | undefined): Promise
 }
 
 async function undoMove(mover: StoreMover, { json }: MoveOptions): Promise<void> {
-  const jobs = await mover.undo()
-  const text =
-    jobs === null ? 'nothing to undo: no move of this store was interrupted' : `moved back: ${plural(jobs, 'job')}`
-  printResult(json, { movedBack: jobs ?? 0 }, text)
+  const back = await mover.undo()
+  const text = back
+    ? `moved back: ${jobsAndTasks(back.jobs, back.tasks)}`
+    : 'nothing to undo: no move of this store was interrupted'
+  printResult(json, { movedBack: back?.jobs ?? 0, tasks: back?.tasks ?? 0 }, text)
 }
 
-function report({ json }: MoveOptions, { moved, left }: Pass, verb: string): void {
-  const { ended, ...open } = left
-  const lines = [`${verb} ${plural(moved, 'job')}`]
-  const waits = waitsFor(open)
+function report({ json }: MoveOptions, { moved, tasks, left }: Moved, verb: string): void {
+  const lines = [`${verb} ${jobsAndTasks(moved, tasks)}`]
+  const waits = left ? waitsFor(left) : ''
   if (waits) lines.push(`left: ${waits}`)
-  if (ended > 0) lines.push(`left: ${plural(ended, 'dead job')} of tasks, batches and ordered queues`)
-  printResult(json, { moved, left }, lines.join('\n'))
+  if (left && left.ended > 0) lines.push(`left: ${plural(left.ended, 'dead job')} of batches and ordered queues`)
+  printResult(json, { moved, tasks, left }, lines.join('\n'))
+}
+
+function jobsAndTasks(jobs: number, tasks: number): string {
+  return plural(jobs, 'job') + (tasks > 0 ? ` and ${plural(tasks, 'task')}` : '')
 }
 
 function waitsFor({ running, tasks, batches, crons, ordered, others }: Omit<Left, 'ended'>): string {
   const parts = [
     running > 0 && plural(running, 'running job'),
-    tasks > 0 && `${plural(tasks, 'job')} of tasks`,
+    tasks > 0 && `${plural(tasks, 'row')} of tasks`,
     batches > 0 && `${plural(batches, 'job')} of batches`,
     crons > 0 && `${plural(crons, 'job')} of cron entries`,
     ordered > 0 && `${plural(ordered, 'id')} of ordered queues`,

@@ -1,19 +1,22 @@
-/** Jobs that an interrupted `highkiq move` left between two stores. */
+/** Jobs and tasks that an interrupted `highkiq move` left between two stores. */
 
 import { targetOf } from '../../transfer/mover.ts'
 import { plural } from '../output.ts'
 import type { Check } from './check.ts'
 
-/** Finds nothing, not even an `ok`, in a store that holds no page. */
-export const moves: Check = async ({ hq }) => {
-  const page = await hq.store.transfers.held()
-  if (!page) return []
-  const { url } = targetOf(page.target)
-  return [
-    {
-      severity: 'warning',
-      text: `highkiq move has taken ${plural(page.jobs.length, 'job')} for ${url}: they do not run before it goes on`,
-      advice: `If it no longer runs: highkiq move --from ${hq.store.url} --to ${url} (add --undo to move them back)`,
-    },
+/** Finds nothing, not even an `ok`, in a store of which a move has taken nothing. */
+export const moves: Check = async ({ hq: { store } }) => {
+  const [page, tasks] = await Promise.all([store.transfers.held(), store.transfers.movingTasks()])
+  if (!page && tasks.length === 0) return []
+  // A page of jobs of tasks has its own store as its target.
+  const targets = [page?.target, ...tasks.map(({ sealed }) => sealed?.target)]
+  const urls = targets.flatMap((target) => (target === undefined ? [] : targetOf(target).url))
+  const url = urls.find((one) => one !== store.url) ?? 'URL'
+  const taken = [
+    ...(page ? [plural(page.jobs.length, 'job')] : []),
+    ...(tasks.length > 0 ? [plural(tasks.length, 'task')] : []),
   ]
+  const text = `highkiq move has taken ${taken.join(' and ')} for ${url === 'URL' ? 'another store' : url}: they do not run before it goes on`
+  const advice = `If it no longer runs: highkiq move --from ${store.url} --to ${url} (add --undo to move them back)`
+  return [{ severity: 'warning', text, advice }]
 }

@@ -1,0 +1,256 @@
+/**
+ * Moves tasks as a whole: rows, events, results, files, callbacks, and the jobs of rows. The steps, each atomic in its store:
+ *
+ * 1. `freeze` (source): no more rows of the task enter its queue. Running jobs end as they do; a handler may still add rows,
+ *    which stay in the backlog.
+ * 2. Its jobs in queues and job sets go to the sets `moving:…` of the task, page by page (page.ts), where nothing runs them.
+ * 3. `seal` (source), once every open row is in the backlog, parked, or has its job in these sets: the task gets a name, is not
+ *    found any more, and does not change any more.
+ * 4. `putTask` (target), part by part, each under the name of the task: the target knows which part is next, and stores each
+ *    once. With the last part the task is there and runs.
+ * 5. Its jobs go from the sets `moving:…` to the target, page by page.
+ * 6. `dropTask` (source): the task is deleted, when these sets are empty.
+ *
+ * A crash, or a lost answer, leaves the task frozen or sealed in the source, which lists it. The next mover continues with the
+ * step that is next; a repeated step changes nothing, also if several movers do it at the same time.
+ *
+ * To undo a task is `voidTask` (target). If the target has the task, steps 5 and 6 follow. If not, the target never stores it
+ * under this name: `unseal` makes it a frozen task again, its jobs go back to their places, and `unfreeze` lets it run.
+ *
+ * Between steps 3 and 4 the task is found in neither store: whoever adds rows to it or ends a deferred row gets UNKNOWN_TASK or
+ * NOT_FOUND, and nothing is lost without an error.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { movingSets } from '../inspect/walk.ts'
+import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
+import { jidsOf } from '../job/rows.ts'
+import type { Entry, MovingOrigin, MovingTask, Store, TaskRecord, TransferSource } from '../store/contract.ts'
+import { taskIds, taskOf } from './left.ts'
+import { walkSet } from './walk.ts'
+
+const READ = 1000
+const DELETED_AT_ONCE = 1000
+
+export interface TaskMoverOptions {
+  source: Store
+  /** null: only for `undo`. */
+  target: Store | null
+  now: () => number
+  isEnding: () => boolean
+  /** Takes jobs as a page for the target, or for the source itself, and moves them. */
+  hold: (from: TransferSource, to: 'target' | 'source') => Promise<unknown>
+  /** Returns the text that names the target. @throws STORE_UNUSABLE if a sealed task is meant for another store */
+  checkTarget: (sealed?: string) => Promise<string>
+}
+
+/** `take`: the job goes to the set of its task. `stay`: it stays where it is. `plain`: it moves like a job without a task. */
+export type Claim = 'take' | 'stay' | 'plain'
+
+export class TaskMover {
+  readonly #options: TaskMoverOptions
+  readonly #source: Store
+  #frozen = new Set<string>()
+  #staying = new Set<string>()
+  /** Tasks and rows that moved. */
+  tasks = 0
+  rows = 0
+
+  constructor(options: TaskMoverOptions) {
+    this.#options = options
+    this.#source = options.source
+  }
+
+  /** Freezes the tasks that may move. */
+  async freeze(): Promise<void> {
+    const moving = await this.#source.transfers.movingTasks()
+    this.#frozen = new Set(moving.flatMap(({ id, sealed }) => (sealed ? [] : [id])))
+    this.#staying = new Set(moving.flatMap(({ id, sealed }) => (sealed ? [id] : [])))
+    for await (const id of taskIds(this.#source)) {
+      if (this.#options.isEnding()) return
+      if (this.#frozen.has(id) || this.#staying.has(id)) continue
+      const task = await this.#source.tasks.find(id)
+      if (task && !isOpenSingle(task)) await this.#freeze(id)
+    }
+  }
+
+  /** Returns what a pass does with a job of a task. A single tracked job is frozen here, because it may be that of a cron entry. */
+  async claim(payload: Payload, task: string): Promise<Claim> {
+    if (this.#frozen.has(task)) return 'take'
+    if (this.#staying.has(task)) return 'stay'
+    if (payload.hk_lock === undefined && (await this.#freeze(task))) return 'take'
+    if ((await this.#source.tasks.find(task)) === null) return 'plain'
+    this.#staying.add(task)
+    return 'stay'
+  }
+
+  /** Moves the tasks that are sealed or can be sealed now. */
+  async move(): Promise<void> {
+    const moving = await this.#source.transfers.movingTasks()
+    const running = moving.length > 0 ? await runningTasks(this.#source) : new Set()
+    for (const task of moving) {
+      if (this.#options.isEnding()) return
+      const sealed = task.sealed ?? (running.has(task.id) ? null : await this.#seal(task.id))
+      if (sealed) await this.#send(task.id, sealed)
+    }
+  }
+
+  /** Lets all tasks run again that the target does not have. Returns how many; null: there was none. */
+  async undo(): Promise<number | null> {
+    const moving = await this.#source.transfers.movingTasks()
+    let back = 0
+    for (const { id, sealed } of moving) if (await this.#undo(id, sealed)) back++
+    return moving.length > 0 ? back : null
+  }
+
+  async #freeze(id: string): Promise<boolean> {
+    const answer = await this.#source.transfers.freeze(id, this.#options.now())
+    if (answer === 'ok') this.#frozen.add(id)
+    return answer === 'ok'
+  }
+
+  async #seal(id: string): Promise<MovingTask['sealed']> {
+    const { tasks, transfers } = this.#source
+    let task = await tasks.find(id)
+    // It was deleted meanwhile, or it is being cancelled, for which its jobs must be where workers find them.
+    if (!task || task.state === 'cancelling') {
+      await this.#release(id)
+      return null
+    }
+    if (task.inWindow > 0) {
+      await this.#leaveWindow(id)
+      task = await tasks.find(id)
+    }
+    if (!task || task.inWindow > 0) return null
+    const { counts, backlog, deferred } = task
+    // If a count changes behind this line, the task is not sealed.
+    if ((await this.#openRowsWithJobs(id)) !== counts.enqueued + counts.working - backlog - deferred) return null
+    const sealed = { transfer: randomUUID(), target: await this.#options.checkTarget() }
+    return (await transfers.seal(id, sealed.transfer, sealed.target, counts)) ? sealed : null
+  }
+
+  async #leaveWindow(id: string): Promise<void> {
+    for await (const rows of this.#jobsOf(id, 'queue')) {
+      await this.#source.tasks.leaveWindow(id, [...new Set(rows.keys())], this.#options.now())
+    }
+  }
+
+  /** Returns how many open rows have their job in a set of the task. */
+  async #openRowsWithJobs(id: string): Promise<number> {
+    const seen = new Set<number>()
+    for await (const rows of this.#jobsOf(id, 'schedule', 'retry', 'queue')) {
+      const indexes = [...rows.keys()]
+      for (let from = 0; from < indexes.length; from += READ) {
+        const some = indexes.slice(from, from + READ)
+        for (const event of await this.#source.tasks.events(id, { indexes: some, limit: READ })) {
+          const isOpen = event.status === 'enqueued' || event.status === 'working'
+          const isHere = event.location === 'elsewhere' && event.deferredUntil === undefined
+          if (isOpen && isHere && event.run === rows.get(event.index)) seen.add(event.index)
+        }
+      }
+    }
+    return seen.size
+  }
+
+  /** Yields the rows whose jobs wait in some sets of a task, with their runs, a page at a time. */
+  async *#jobsOf(id: string, ...origins: MovingOrigin[]): AsyncGenerator<Map<number, number>> {
+    for (const set of movingSets(id, origins)) {
+      for (let after: Entry | undefined; ; ) {
+        const page = await this.#source.jobSets.page(set, { ...(after ? { after } : {}), limit: READ })
+        after = page.at(-1)
+        if (!after) break
+        yield new Map(page.flatMap(({ text }) => rowsOf(readPayload(text))))
+      }
+    }
+  }
+
+  /** Stores a sealed task in the target, its jobs behind it, and drops it. */
+  async #send(id: string, { transfer, target: about }: NonNullable<MovingTask['sealed']>): Promise<void> {
+    const { now, isEnding, checkTarget } = this.#options
+    const { transfers } = this.#source
+    const target = this.#options.target as Store
+    await checkTarget(about)
+    let backlog = 0
+    for (let cursor = ''; ; ) {
+      const part = await transfers.readTask(id, transfer, cursor)
+      // Another mover was faster.
+      if (!part) return
+      backlog += part.task?.progress.backlog ?? 0
+      const answer = await target.transfers.putTask(id, transfer, cursor, part, now())
+      if (answer === 'void') {
+        await transfers.unseal(id, transfer)
+        return
+      }
+      if (answer === 'stored') break
+      if (isEnding()) return
+      cursor = answer.cursor
+    }
+    await this.#emptySets(id, 'target')
+    if (!(await this.#areSetsEmpty(id))) return
+    if (await transfers.dropTask(id, transfer)) {
+      this.tasks++
+      this.rows += backlog
+    }
+    // Maintenance does it, too, if this process dies.
+    while (!(await this.#source.tasks.delete(id, DELETED_AT_ONCE)));
+  }
+
+  async #emptySets(id: string, to: 'target' | 'source'): Promise<void> {
+    for (const set of movingSets(id)) {
+      await walkSet(
+        this.#source,
+        set,
+        (page) => this.#options.hold(page, to),
+        () => false,
+      )
+    }
+  }
+
+  async #areSetsEmpty(id: string): Promise<boolean> {
+    for (const set of movingSets(id)) {
+      if ((await this.#source.jobSets.size(set)) > 0) return false
+    }
+    return (await this.#source.transfers.held()) === null
+  }
+
+  /** Returns whether the task runs again in the source. */
+  async #undo(id: string, sealed: MovingTask['sealed']): Promise<boolean> {
+    if (sealed) {
+      const { target, now, checkTarget } = this.#options
+      if (target) await checkTarget(sealed.target)
+      if (target && (await target.transfers.voidTask(id, sealed.transfer, now())) === 'stored') {
+        await this.#send(id, sealed)
+        return false
+      }
+      await this.#source.transfers.unseal(id, sealed.transfer)
+    }
+    return this.#release(id)
+  }
+
+  async #release(id: string): Promise<boolean> {
+    await this.#emptySets(id, 'source')
+    this.#frozen.delete(id)
+    return this.#source.transfers.unfreeze(id, this.#options.now())
+  }
+}
+
+/** Whether it is a single tracked job that has not ended and is not parked. Its job is frozen where it is found. */
+function isOpenSingle({ single, counts, deferred }: TaskRecord): boolean {
+  return single && counts.enqueued + counts.working > deferred
+}
+
+function rowsOf(payload: Payload | undefined): [index: number, run: number][] {
+  if (payload?.hk_task === undefined) return []
+  return jidsOf(payload).map((jid) => [splitTaskJid(jid).index, payload.hk_run ?? 1])
+}
+
+/** Returns the tasks of the jobs that are with a worker. */
+async function runningTasks({ workers }: Store): Promise<Set<string>> {
+  const tasks = new Set<string>()
+  for (let after: string | null | undefined; after !== null; ) {
+    const page = await workers.fetched({ after: after ?? undefined, limit: READ })
+    for (const { text } of page.items) tasks.add(taskOf(readPayload(text)) ?? '')
+    after = page.next
+  }
+  return tasks
+}

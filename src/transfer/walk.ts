@@ -1,0 +1,71 @@
+/** Reads the jobs of a store a page at a time: those in queues and in sets. */
+
+import { limitedSets } from '../inspect/walk.ts'
+import { type Entry, type SetName, type Store, TRANSFER_PAGE, type TransferSource } from '../store/contract.ts'
+
+/** About the most characters of texts in a page. */
+const PAGE_LENGTH = 1_000_000
+
+/**
+ * Calls `visit` with each page, until `isEnding`; finished jobs come last. `visit` returns how many jobs of the page are still
+ * where they were.
+ */
+export async function walkJobs(
+  store: Store,
+  visit: (page: TransferSource) => Promise<number>,
+  { isEnding = () => false, finished = true }: { isEnding?: () => boolean; finished?: boolean } = {},
+): Promise<void> {
+  for (const { name } of await store.jobs.queues()) await walkQueue(store, name, visit, isEnding)
+  const sets: SetName[] = [...(await limitedSets(store)), 'retry', 'schedule', 'dead']
+  if (finished) sets.push('finished')
+  for (const set of sets) await walkSet(store, set, visit, isEnding)
+}
+
+async function walkQueue(
+  store: Store,
+  queue: string,
+  visit: (page: TransferSource) => Promise<number>,
+  isEnding: () => boolean,
+): Promise<void> {
+  for (let offset = 0; !isEnding(); ) {
+    const read = await store.jobs.peek(queue, offset, TRANSFER_PAGE)
+    if (read.length === 0) return
+    offset += await visit({ queue, offset, texts: read.slice(0, pageLength(read)) })
+  }
+}
+
+export async function walkSet(
+  store: Store,
+  set: SetName,
+  visit: (page: { set: SetName; entries: Entry[] }) => Promise<unknown>,
+  isEnding: () => boolean,
+): Promise<void> {
+  for (let after: Entry | undefined; !isEnding(); ) {
+    const read = await store.jobSets.page(set, { ...(after ? { after } : {}), limit: TRANSFER_PAGE })
+    const entries = read.slice(0, pageLength(read.map(({ text }) => text)))
+    after = entries.at(-1)
+    if (!after) return
+    await visit({ set, entries })
+  }
+}
+
+/** Returns the texts of a page. */
+export function textsOf(page: TransferSource): readonly string[] {
+  return 'set' in page ? page.entries.map(({ text }) => text) : page.texts
+}
+
+/** Returns some of the jobs of a page, by their positions. */
+export function someOf(page: TransferSource, places: readonly number[]): TransferSource {
+  if ('set' in page) return { set: page.set, entries: places.map((i) => page.entries[i] as Entry) }
+  return { ...page, texts: places.map((i) => page.texts[i] as string) }
+}
+
+/** Returns the number of texts that make one page, at least one. */
+function pageLength(texts: readonly string[]): number {
+  let length = 0
+  const end = texts.findIndex((text, i) => {
+    length += text.length
+    return i > 0 && length > PAGE_LENGTH
+  })
+  return end === -1 ? texts.length : end
+}

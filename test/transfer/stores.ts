@@ -1,0 +1,58 @@
+import { onTestFinished } from 'vitest'
+import type { Store } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { isDone, StoreMover } from '#dist/transfer/mover.js'
+import { NOW, sure } from '../conformance/bench.ts'
+import type { StoreFactory } from '../conformance/factory.ts'
+
+const STEPS = {
+  transfers: [
+    ...['hold', 'held', 'put', 'endPage'],
+    ...['freeze', 'unfreeze', 'movingTasks', 'seal', 'unseal', 'readTask', 'dropTask', 'putTask', 'voidTask'],
+  ],
+  tasks: ['leaveWindow', 'delete'],
+  jobs: ['pauseQueue'],
+} as const
+
+export async function open(factory: StoreFactory): Promise<{ store: Store; url: string }> {
+  const made = await factory.create()
+  const store = openStore(made.url)
+  await store.open()
+  onTestFinished(async () => {
+    await store.close()
+    await made.destroy()
+  })
+  return { store, url: made.url }
+}
+
+/** Returns the store as a process sees it whose call number `at` fails: before it is done, or only its answer is lost. */
+export function failing(store: Store, count: { calls: number; at: number; isDone: boolean }): Store {
+  const areas = Object.entries(STEPS).map(([area, names]) => {
+    const real = store[area as keyof typeof STEPS] as unknown as Record<
+      string,
+      (...args: unknown[]) => Promise<unknown>
+    >
+    const faulty = Object.fromEntries(
+      names.map((name) => [
+        name,
+        async (...args: unknown[]) => {
+          const fails = count.calls++ === count.at
+          if (fails && !count.isDone) throw new Error('killed')
+          const answer = await sure(real[name]).apply(real, args)
+          if (fails) throw new Error('killed')
+          return answer
+        },
+      ]),
+    )
+    return [area, new Proxy(real, { get: (of, name) => faulty[name as string] ?? of[name as string] })]
+  })
+  const replaced = Object.fromEntries(areas) as Record<string, unknown>
+  return new Proxy(store, { get: (of, name) => replaced[name as string] ?? of[name as keyof Store] })
+}
+
+export async function moveAll(source: Store, target: Store): Promise<StoreMover> {
+  const mover = new StoreMover({ source, target, now: () => NOW })
+  await mover.begin()
+  for (let pass = await mover.pass(); !isDone(pass); pass = await mover.pass());
+  return mover
+}
