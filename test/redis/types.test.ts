@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { EventEffect } from '#dist/store/contract.js'
+import type { EventEffect, TaskPart } from '#dist/store/contract.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { apart } from '../conformance/tasks/apart.ts'
-import { change, jidOf, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
+import { change, jidOf, PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { type Contents, faultsOf, locationsOf } from './census.ts'
 import { commandsDuring, scriptOf } from './monitor.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -421,6 +421,41 @@ const operations: Operation[] = [
       if (!page) return 'nothing was taken'
       const moves = page.jobs.map((to) => ({ to }))
       return (await transfers.endPage(page, moves, NOW)) ? '' : 'not held'
+    },
+  },
+  {
+    name: 'transfers: a task goes to another store, and one comes',
+    async run(w) {
+      const { tasks, transfers } = w.store
+      const task = spec(7, { queue: 'moving', labels: { team: 'a' } })
+      const counts = { enqueued: 2, working: 0, finished: 0, failed: 0, error: 0, cancelled: 0 }
+      if (w.extra) return ''
+      const find = async () => (await transfers.movingTasks()).find(({ id }) => id === task.id)
+      if (!(await find())) {
+        await tasks.create(task)
+        await tasks.change(task.id, { paused: true }, NOW)
+        await tasks.addRows(task.id, PRODUCER, 0, rows(0, 2), NOW)
+        await tasks.endAdding(task.id, PRODUCER, NOW)
+        if ((await transfers.freeze(task.id, NOW)) !== 'ok') return 'not frozen'
+        await transfers.unfreeze(task.id, NOW)
+        await transfers.freeze(task.id, NOW)
+      }
+      await transfers.seal(task.id, 'S', 'there', counts)
+      await transfers.unseal(task.id, 'S')
+      if (!(await find())?.sealed && !(await transfers.seal(task.id, 'S', 'there', counts))) return 'not sealed'
+      const id = taskId(8)
+      await transfers.voidTask(id, 'V', NOW)
+      let outcome: unknown
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const part: TaskPart | null = await transfers.readTask(task.id, 'S', cursor)
+        if (!part) return 'not sealed'
+        const head = part.task && { ...part.task, spec: { ...part.task.spec, id } }
+        outcome = await transfers.putTask(id, 'S', cursor, { ...part, task: head }, NOW)
+        cursor = part.next
+      }
+      if (outcome !== 'stored') return 'not stored'
+      w.extra = await transfers.dropTask(task.id, 'S')
+      return w.extra ? '' : 'not dropped'
     },
   },
   {
