@@ -41,6 +41,7 @@ const ROOMS = {
   'store/sqlite/tasks': [...SQLITE, 'store/sqlite/queues', 'store/sqlite/ledgers', 'store/sqlite/jobs'],
   'store/sqlite/workers': [...SQLITE, ...['queues', 'ledgers', 'jobs', 'tasks'].map((name) => `store/sqlite/${name}`)],
   'store/sqlite/ordered': [...SQLITE, 'store/sqlite/workers'],
+  'store/sqlite/transfers': [...SQLITE, ...['jobs', 'tasks', 'ordered'].map((name) => `store/sqlite/${name}`)],
   'store/sqlite': ['store/contract', 'store/sqlite'],
   'store/redis/lua.generated': [],
   'store/redis/server': ['job', 'store/contract', 'store/redis/lua.generated'],

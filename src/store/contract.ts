@@ -27,6 +27,7 @@ import type { LeftoverStore } from './contract/leftovers.ts'
 import type { LimitStore } from './contract/limits.ts'
 import type { MetricStore } from './contract/metrics.ts'
 import type { OrderedStore } from './contract/ordered.ts'
+import type { OrderedTransferStore } from './contract/ordered-transfers.ts'
 import type { ResultStore } from './contract/results.ts'
 import type { SearchStore } from './contract/search.ts'
 import type { TaskTransferStore } from './contract/task-transfers.ts'
@@ -48,6 +49,7 @@ export * from './contract/leftovers.ts'
 export * from './contract/limits.ts'
 export * from './contract/metrics.ts'
 export * from './contract/ordered.ts'
+export * from './contract/ordered-transfers.ts'
 export * from './contract/results.ts'
 export * from './contract/search.ts'
 export * from './contract/signals.ts'
@@ -59,7 +61,7 @@ export * from './contract/transfers.ts'
 export * from './contract/unique.ts'
 export * from './contract/workers.ts'
 
-export type TransferStore = PageTransferStore & TaskTransferStore
+export type TransferStore = PageTransferStore & TaskTransferStore & OrderedTransferStore
 
 export interface Store {
   readonly jobs: JobStore

@@ -18,7 +18,7 @@ export interface Left {
   ordered: number
   /** Other jobs that could not be taken: they moved meanwhile, or their text is not valid UTF-8. */
   others: number
-  /** Dead jobs of batches, and ids in morgues. They stay. */
+  /** Dead jobs of batches, which stay, and ids in the morgues of ordered queues that are not paused. */
   ended: number
 }
 

@@ -11,6 +11,7 @@ import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
 import { countRest, type Left, NOTHING_LEFT, reasonOf, taskIds, taskOf } from './left.ts'
+import { moveOrdered, servedQueues } from './ordered.ts'
 import { movePage, rearrangePage, undoPage } from './page.ts'
 import { TaskMover } from './tasks.ts'
 import { someOf, textsOf, walkJobs } from './walk.ts'
@@ -27,6 +28,8 @@ export interface Pass {
   moved: number
   tasks: number
   left: Left
+  /** Ordered queues that a worker serves: they move once they are paused. */
+  served: string[]
 }
 
 /** What an undo moved back. */
@@ -102,8 +105,14 @@ export class StoreMover {
     await this.#tasks.freeze()
     await walkJobs(this.#source, (page) => this.#movePage(page, left), { isEnding: () => this.#isEnding })
     await this.#tasks.move()
+    await moveOrdered(
+      this.#source,
+      (ids) => this.#holdIds(ids),
+      () => this.#isEnding,
+    )
     await countRest(this.#source, left)
-    return { moved: this.moved - before.moved, tasks: this.movedTasks - before.tasks, left }
+    const served = await servedQueues(this.#source)
+    return { moved: this.moved - before.moved, tasks: this.movedTasks - before.tasks, left, served }
   }
 
   /** Counts what `begin` and passes would move, and changes nothing. */
@@ -111,7 +120,7 @@ export class StoreMover {
     const left: Left = { ...NOTHING_LEFT }
     const { transfers, tasks, jobSets } = this.#source
     // To read finished jobs would store them in another form.
-    let moved = ((await transfers.held())?.jobs.length ?? 0) + (await jobSets.size('finished'))
+    let moved = sizeOf(await transfers.held()) + (await jobSets.size('finished'))
     const count = async (page: TransferSource) => {
       const set = 'set' in page ? page.set : undefined
       for (const text of textsOf(page)) {
@@ -131,7 +140,7 @@ export class StoreMover {
       moved += task.backlog
     }
     left.tasks = 0
-    return { moved, tasks: found.size, left }
+    return { moved, tasks: found.size, left, served: await servedQueues(this.#source) }
   }
 
   /** Moves the jobs of a held page back, and lets frozen tasks run again; null: a move has taken nothing. */
@@ -153,7 +162,7 @@ export class StoreMover {
       return 0
     }
     const { target } = this.#options
-    if (target) await this.#checkTarget(page.target, `${page.jobs.length} jobs`)
+    if (target) await this.#checkTarget(page.target, `${sizeOf(page)} jobs`)
     return undoPage(this.#source, target, page, this.#now())
   }
 
@@ -191,10 +200,17 @@ export class StoreMover {
     return page !== null
   }
 
+  async #holdIds(from: { queue: string; ids: readonly string[]; dead: boolean }): Promise<TransferPage | null> {
+    const { target } = await this.#nameStores()
+    const page = await this.#source.transfers.holdIds(randomUUID(), target, from)
+    if (page) await this.#finish(page)
+    return page
+  }
+
   /** @throws STORE_UNUSABLE if the page is meant for another store */
   async #finish(page: TransferPage): Promise<void> {
     if (await this.#isOwn(page)) return rearrangePage(this.#source, page, this.#now())
-    await this.#checkTarget(page.target, `${page.jobs.length} jobs`)
+    await this.#checkTarget(page.target, `${sizeOf(page)} jobs`)
     this.#moved += await movePage(this.#source, this.#target, page, this.#now())
     this.#options.onMoved?.(this.moved)
   }
@@ -234,6 +250,11 @@ export class StoreMover {
   #now(): number {
     return (this.#options.now ?? Date.now)()
   }
+}
+
+/** Returns how many jobs or ids a page has. */
+export function sizeOf(page: TransferPage | null): number {
+  return page?.ordered?.ids.length ?? page?.jobs.length ?? 0
 }
 
 /** Reads what a page says about its target. */

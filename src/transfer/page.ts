@@ -43,6 +43,7 @@ interface JobState {
 
 /** Returns how many jobs moved; 0: the page was undone, or another caller has moved it. */
 export async function movePage(source: Store, target: Store, page: TransferPage, now: number): Promise<number> {
+  if (page.ordered) return moveIds(source, target, page, page.ordered, now)
   const jobs = await statesOf(source, page)
   const outcome = await target.transfers.put(page, await itemsOf(source, jobs, now), now)
   if (outcome === 'void') {
@@ -61,7 +62,23 @@ export async function undoPage(source: Store, target: Store | null, page: Transf
     await endPage(source, page, await statesOf(source, page), now)
     return 0
   }
+  if (page.ordered) return (await source.transfers.returnIds(page)) ? page.ordered.ids.length : 0
   return (await source.transfers.endPage(page, backFrom(page), now)) ? page.jobs.length : 0
+}
+
+async function moveIds(
+  source: Store,
+  target: Store,
+  page: TransferPage,
+  { queue, ids }: NonNullable<TransferPage['ordered']>,
+  now: number,
+): Promise<number> {
+  const { shards = 1 } = (await source.ordered.assignments(queue)) ?? {}
+  if ((await target.transfers.putIds(page, queue, shards, ids)) === 'void') {
+    await source.transfers.returnIds(page)
+    return 0
+  }
+  return (await source.transfers.endPage(page, [], now)) ? ids.length : 0
 }
 
 /** Drops a page that the target has. Returns false if another caller was faster. */

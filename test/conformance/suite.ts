@@ -44,6 +44,7 @@ import { taskSweeping } from './tasks/sweeping.ts'
 import { tasks } from './tasks/tasks.ts'
 import { taskTransitions } from './tasks/transitions.ts'
 import { taskWindow } from './tasks/window.ts'
+import { orderedTransfers } from './transfers/ordered.ts'
 import { taskTransfers } from './transfers/tasks.ts'
 import { transfers } from './transfers/transfers.ts'
 import { crash } from './workers/crash.ts'
@@ -79,7 +80,7 @@ export const areas = {
   limits,
   metrics,
   results: [...results, ...secrets],
-  transfers: [...transfers, ...taskTransfers],
+  transfers: [...transfers, ...taskTransfers, ...orderedTransfers],
   tasks: [
     ...tasks,
     ...taskRows,

@@ -181,6 +181,18 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
     for (const by of ['id', 'updatedAt'] as const) await store.ordered.morgue('o', by, page)
     await store.ordered.find('o', w2)
   },
+  async transfer({ store: { transfers } }) {
+    const payloads: [string, number][] = [['"moved"', 1]]
+    const state = { performIn: 1100, retryCount: 0, error: 'x', crashes: 0, suspect: false }
+    const ids = [
+      { id: extra, payloads, waiting: state, dead: null },
+      { id: dead, payloads, waiting: null, dead: { updatedAt: 1, error: null, deaths: 1 } },
+    ]
+    await transfers.putIds({ transfer: 'P', number: 1 }, 'o', 2, ids)
+    const from = { queue: 'o', ids: [w1, w2], dead: false }
+    const held = (await transfers.held()) ?? (await transfers.holdIds('T', 'there', from))
+    return held && (await transfers.returnIds(held)) ? '' : 'not returned'
+  },
   async forget({ store }) {
     await store.ordered.define('none', 1)
     await store.ordered.deleteQueue('none')
@@ -188,7 +200,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
 }
 
 /** Operations of which each part is all or nothing. */
-const inParts = new Set(['define', 'settle', 'fetch', 'leave', 'move', 'forget'])
+const inParts = new Set(['define', 'settle', 'fetch', 'leave', 'move', 'transfer', 'forget'])
 
 onRedis('ordered queues', () => {
   let server: RedisServer

@@ -9,6 +9,7 @@ const STEPS = {
   transfers: [
     ...['hold', 'held', 'put', 'endPage'],
     ...['freeze', 'unfreeze', 'movingTasks', 'seal', 'unseal', 'readTask', 'dropTask', 'putTask', 'voidTask'],
+    ...['holdIds', 'putIds', 'returnIds'],
   ],
   tasks: ['leaveWindow', 'delete'],
   jobs: ['pauseQueue'],

@@ -30,8 +30,8 @@ interface MoveOptions {
 const HELP = `
 First let your app push to the new store, and start workers there. Keep the workers of the old store.
 Jobs move page by page, each once, and tasks as a whole, with their rows, events and results. A running job stays until it has
-ended; so do jobs of batches, and ordered jobs. The command waits until workers of the old store have run them. It does not
-move kept results and metrics.
+ended; so do jobs of batches. The command waits until workers of the old store have run them. An ordered queue moves while it is
+paused in the old store. Kept results and metrics do not move.
 Run it again after a crash or Ctrl-C: it finishes what it began.
 
 Examples:
@@ -93,17 +93,18 @@ async function move(options: MoveOptions): Promise<void> {
 }
 
 /** `left` is null when Ctrl-C ended the first pass, which has not counted everything. */
-type Moved = Omit<Pass, 'left'> & { left: Left | null }
+type Moved = Omit<Pass, 'left' | 'served'> & { left: Left | null }
 
 /** Passes until the source is empty twice in a row. A job may be on its way between two sets while one pass reads them. */
 async function moveAll(
   mover: StoreMover,
-  { once }: MoveOptions,
+  { once, from }: MoveOptions,
   signal: AbortSignal,
   progress: Progress,
 ): Promise<Moved> {
   let left: Left | null = null
   let reached = false
+  const told = new Set<string>()
   for (let begun = false, empty = 0; !signal.aborted; ) {
     try {
       if (!begun) await mover.begin()
@@ -113,6 +114,11 @@ async function moveAll(
       if (!signal.aborted) left = pass.left
       empty = isDone(pass) ? empty + 1 : 0
       progress.show(mover.moved, left ?? undefined)
+      for (const queue of pass.served) {
+        if (!told.has(queue))
+          say(`the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${queue} --url ${from}`)
+        told.add(queue)
+      }
       if (once || empty === 2) break
     } catch (thrown) {
       // A store that was never reached may be named wrongly.

@@ -1,6 +1,6 @@
 /** Jobs and tasks that an interrupted `highkiq move` left between two stores. */
 
-import { targetOf } from '../../transfer/mover.ts'
+import { sizeOf, targetOf } from '../../transfer/mover.ts'
 import { plural } from '../output.ts'
 import type { Check } from './check.ts'
 
@@ -13,7 +13,7 @@ export const moves: Check = async ({ hq: { store } }) => {
   const urls = targets.flatMap((target) => (target === undefined ? [] : targetOf(target).url))
   const url = urls.find((one) => one !== store.url) ?? 'URL'
   const taken = [
-    ...(page ? [plural(page.jobs.length, 'job')] : []),
+    ...(page ? [plural(sizeOf(page), 'job')] : []),
     ...(tasks.length > 0 ? [plural(tasks.length, 'task')] : []),
   ]
   const text = `highkiq move has taken ${taken.join(' and ')} for ${url === 'URL' ? 'another store' : url}: they do not run before it goes on`

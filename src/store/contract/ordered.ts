@@ -199,6 +199,16 @@ export interface MorgueEntry {
   deaths: number
 }
 
+/** Payloads of an id that goes to another store, with the state of the id. */
+export interface MovedId {
+  id: string
+  payloads: ScoredPayload[]
+  /** The state of a waiting id; null: the payloads are in the morgue. */
+  waiting: (OrderedState & { crashes: number; suspect: boolean }) | null
+  /** The morgue's entry of a dead id. */
+  dead: { updatedAt: number; error: string | null; deaths: number } | null
+}
+
 /** A page from behind `after` (the value sorted by, and the id), which need not exist. */
 export interface OrderedPage {
   desc?: boolean

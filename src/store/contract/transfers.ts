@@ -10,6 +10,7 @@
 
 import type { Entry } from './job-sets.ts'
 import type { Destination, Move, PushItem, SetName } from './jobs.ts'
+import type { MovedId } from './ordered.ts'
 
 /** The most jobs that one page has. */
 export const TRANSFER_PAGE = 100
@@ -31,6 +32,8 @@ export interface TransferPage extends PageName {
   target: string
   /** Where each job was, in the order in which it was taken; those of a queue with `end: 'front'`. */
   jobs: Destination[]
+  /** Ids of an ordered queue, in the place of jobs. */
+  ordered?: { queue: string; ids: MovedId[] }
 }
 
 /** A job for the target. `cancelled`: the jid of a job whose cancellation is requested in the same step. */

@@ -16,6 +16,7 @@ import { UniqueLocks } from './jobs/unique.ts'
 import { GoWorkers } from './leftovers/go-workers.ts'
 import { LowkiqQueues } from './leftovers/lowkiq.ts'
 import { OrderedActions } from './ordered/actions.ts'
+import { OrderedTransfers } from './ordered/ordered-transfers.ts'
 import { OrderedPusher } from './ordered/push.ts'
 import { OrderedQueries } from './ordered/queries.ts'
 import { OrderedQueues } from './ordered/queues.ts'
@@ -101,8 +102,10 @@ export class RedisStore implements Store {
       ...methods(new GoWorkers(server), 'goLists goClients requeueGoList'),
       ...methods(new LowkiqQueues(server, orderedQueues), 'adoptLowkiq'),
     }
+    const pages = new Transfers(server, priorities)
     this.transfers = {
-      ...methods(new Transfers(server, priorities), 'hold held put endPage'),
+      ...methods(pages, 'hold held put endPage'),
+      ...methods(new OrderedTransfers(orderedQueues, pages), 'holdIds putIds returnIds'),
       ...methods(
         new TaskTransfers(server, tasks),
         'taskIds freeze unfreeze movingTasks seal unseal readTask dropTask putTask voidTask',

@@ -15,7 +15,7 @@ import { SqliteJobEventStore } from './queues/job-events.ts'
 import { SqliteLimitStore } from './queues/limits.ts'
 import { SqliteUniqueStore } from './queues/unique.ts'
 import { SqliteTaskStore } from './tasks/task-store.ts'
-import { SqliteTaskTransferStore } from './tasks/task-transfers.ts'
+import { SqliteOrderedTransferStore } from './transfers/ordered-transfers.ts'
 import { SqliteWorkerStore } from './workers/worker-store.ts'
 
 /** The embedded store: one SQLite file for any number of processes on one machine. */
@@ -37,7 +37,7 @@ export class SqliteStore extends SqliteArea implements Store {
   readonly batches = new SqliteBatchStore(this.file)
   readonly metrics = new SqliteMetricStore(this.file)
   readonly results = new SqliteResultStore(this.file)
-  readonly transfers = new SqliteTaskTransferStore(this.file)
+  readonly transfers = new SqliteOrderedTransferStore(this.file)
 
   /** `warn` gets one line when another process has kept the file locked, or its log from being emptied, for 5 seconds. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {

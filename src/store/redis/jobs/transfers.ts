@@ -15,6 +15,7 @@ import {
   type TransferSource,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { readMovedId } from '../server/moved-ids.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import { ITERATION_SECONDS } from './cancellations.ts'
 import { scoreOf } from './job-sets.ts'
@@ -94,12 +95,17 @@ export class Transfers extends StorePart implements PageTransferStore {
     const [transfer, number, target, ...flat] = answer
     if (!transfer) return null
     const jobs: Destination[] = []
+    let ordered: TransferPage['ordered']
     for (let i = 0; i < flat.length; i += 3) {
       const [to, about] = [String(flat[i]), String(flat[i + 1])]
       const text = this.server.texts.read(flat[i + 2] as Buffer)
-      if (to === 'queue') jobs.push({ to, queue: about, text, end: 'front' })
+      if (to === 'id' || to === 'dead-id') {
+        ordered ??= { queue: about, ids: [] }
+        ordered.ids.push(readMovedId(text, to === 'dead-id'))
+      } else if (to === 'queue') jobs.push({ to, queue: about, text, end: 'front' })
       else jobs.push({ to: to as SetName, text, score: scoreOf(about) })
     }
-    return { transfer: String(transfer), number: Number(number), target: String(target), jobs }
+    const page = { transfer: String(transfer), number: Number(number), target: String(target), jobs }
+    return ordered ? { ...page, ordered } : page
   }
 }

@@ -32,7 +32,8 @@ export class OrderedQueues implements Partial<OrderedStore> {
 
   /**
    * Runs a script that may touch the keys of some shards. When this process knows an outdated number of shards, the
-   * script changes nothing and answers the right one, and runs again. Returns undefined when there is no such queue.
+   * script changes nothing and answers the right one, and runs again. The keys `more` come last. Returns undefined when there is
+   * no such queue.
    */
   async run(
     queue: string,
@@ -40,12 +41,13 @@ export class OrderedQueues implements Partial<OrderedStore> {
     shardsOf: (known: Shards) => Iterable<number>,
     args: readonly Argument[] | ((known: Shards) => readonly Argument[]),
     connection?: Connection,
+    more: readonly string[] = [],
   ): Promise<Reply | undefined> {
     const used = connection ?? (await this.server.ready())
     let known = this.#known.get(queue) ?? (await this.#learn(queue))
     while (known) {
       const shards = [...shardsOf(known)]
-      const keys = [...this.keys(queue), ...shards.flatMap((shard) => this.shardKeys(queue, shard))]
+      const keys = [...this.keys(queue), ...shards.flatMap((shard) => this.shardKeys(queue, shard)), ...more]
       const before = known.from ?? ''
       const answer: Reply = await used.run(script, keys, [
         ...[known.shards, before, shards.length, ...shards],

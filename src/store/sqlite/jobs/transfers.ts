@@ -63,9 +63,11 @@ export abstract class SqliteTransferStore extends SqliteArea implements PageTran
     })
 }
 
-function heldPage(db: Database): TransferPage | undefined {
+export function heldPage(db: Database): TransferPage | undefined {
   const row = db.first<PageName & { target: string; jobs: string }>(sql.transfer.held)
-  return row && { ...row, jobs: JSON.parse(row.jobs) }
+  if (!row) return undefined
+  const jobs = JSON.parse(row.jobs) as Destination[] | TransferPage['ordered']
+  return { ...row, ...(Array.isArray(jobs) ? { jobs } : { jobs: [], ordered: jobs }) }
 }
 
 function removeEntries(db: Database, { set, entries }: Extract<TransferSource, { set: unknown }>): Destination[] {

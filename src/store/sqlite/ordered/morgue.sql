@@ -30,3 +30,7 @@ FROM (
   SELECT id, updated_at, deaths, error FROM hk_ordered_dead
   WHERE queue = ?1 AND (updated_at, id) < (?2, ?3) ORDER BY updated_at DESC, id DESC LIMIT ?4
 );
+
+-- restore: adds an entry, or keeps the newer time and the larger number of deaths.
+INSERT INTO hk_ordered_dead (queue, id, updated_at, deaths, error) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT DO UPDATE SET updated_at = max(updated_at, excluded.updated_at), deaths = max(deaths, excluded.deaths);

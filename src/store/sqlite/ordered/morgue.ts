@@ -1,6 +1,6 @@
 /** Dead payloads of each id, each with the score that it first had. */
 
-import type { MorgueEntry, OrderedPage, ScoredPayload } from '../../contract.ts'
+import type { MorgueEntry, MovedId, OrderedPage, ScoredPayload } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { behind, idFrom, inOneStep, type Step } from './limits.ts'
@@ -41,6 +41,21 @@ export class MorgueTable extends Tables {
   find(queue: number, id: string): MorgueEntry | null {
     const row = this.db.json<Listed>(sql.morgue.find, queue, id)
     return row ? this.#entry(queue, row) : null
+  }
+
+  /** Returns the entry of an id, without payloads. */
+  head(queue: number, id: string): MovedId['dead'] {
+    const row = this.db.json<Listed>(sql.morgue.find, queue, id)
+    return row ? { updatedAt: Number(row[1]), deaths: row[2], error: row[3] } : null
+  }
+
+  /** Adds payloads of an id with its entry, merged. */
+  restore(open: OpenQueue, { id, payloads, dead }: MovedId): void {
+    if (!dead) return
+    this.#waiting.killPayloads(open.id, id, payloads)
+    const isNew = this.reason(open.id, id) === undefined
+    this.db.run(sql.morgue.restore, open.id, id, dead.updatedAt, dead.deaths, dead.error)
+    if (isNew) open.changeQueue({ morgue: open.queue.morgue + 1 })
   }
 
   /** Returns the last error of a dead id; undefined: it is not dead. */

@@ -46,7 +46,7 @@ interface Moving {
 /** The most rows that a step deletes of parts that are void. */
 const MANY = 10_000
 
-export class SqliteTaskTransferStore extends SqliteTransferStore implements TaskTransferStore {
+export abstract class SqliteTaskTransferStore extends SqliteTransferStore implements TaskTransferStore {
   readonly taskIds: TaskTransferStore['taskIds'] = ({ after = '', limit }) =>
     this.file.read((db) => {
       const ids = db.all<{ id: string }>(sql.moving.ids, after, limit).map(({ id }) => id)

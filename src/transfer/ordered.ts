@@ -1,0 +1,49 @@
+/**
+ * Moves the ids of ordered queues, page by page (page.ts): waiting ids with their payloads and state, and dead ids.
+ *
+ * An id must not run in both stores at the same time. So a queue moves only while nothing fetches from it in the source: it is
+ * paused there, or no worker serves it. An id in flight stays until it has settled. What is pushed to the source meanwhile
+ * moves with the next pass.
+ */
+
+import { ORDERED_PAGE, type Store } from '../store/contract.ts'
+
+/** Takes ids as a page for the target, and moves them. */
+type Hold = (from: { queue: string; ids: readonly string[]; dead: boolean }) => Promise<unknown>
+
+/** Moves the ids that may move now. */
+export async function moveOrdered({ ordered }: Store, hold: Hold, isEnding: () => boolean): Promise<void> {
+  for (const queue of await ordered.queues()) {
+    if (!(await canMove(ordered, queue))) continue
+    for (const dead of [false, true]) {
+      for (let after = ''; !isEnding(); ) {
+        const read = { after: { value: 0, id: after }, limit: ORDERED_PAGE }
+        const page = dead
+          ? await ordered.morgue(queue, 'id', read)
+          : await ordered.waiting(queue, 'id', { ...read, payloads: 0 })
+        const ids = page.map(({ id }) => id)
+        // A page may have only a part of them, if they have very many payloads.
+        while (ids.length > 0 && (await hold({ queue, ids, dead })) !== null);
+        const last = ids.at(-1)
+        if (last === undefined) break
+        after = last
+      }
+    }
+  }
+}
+
+/** Returns the queues with ids that a person must pause before they move. */
+export async function servedQueues({ ordered }: Store): Promise<string[]> {
+  const served: string[] = []
+  for (const queue of await ordered.queues()) {
+    const counts = await ordered.counts(queue, Date.now())
+    const ids = counts?.shards.reduce((sum, { length }) => sum + length, 0) ?? 0
+    if (ids > 0 && !(await canMove(ordered, queue))) served.push(queue)
+  }
+  return served
+}
+
+async function canMove(ordered: Store['ordered'], queue: string): Promise<boolean> {
+  const assignments = await ordered.assignments(queue)
+  return assignments !== null && (assignments.paused || assignments.members.length === 0)
+}

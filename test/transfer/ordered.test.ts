@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { StoreMover } from '#dist/transfer/mover.js'
+import { NOW } from '../conformance/bench.ts'
+import type { StoreFactory } from '../conformance/factory.ts'
+import { redis } from '../conformance/redis.ts'
+import { file } from '../conformance/sqlite.ts'
+import { fillOrdered, idsOf } from '../conformance/transfers/ordered.ts'
+import { onRedis } from '../redis/suite.ts'
+import { failing, moveAll, open } from './stores.ts'
+
+const NOTHING = { waiting: [], dead: [] }
+
+function suite(from: StoreFactory, to: StoreFactory) {
+  test('a mover that is killed between any two steps neither loses nor doubles an ordered payload', async () => {
+    for (let at = 0; ; at++) {
+      const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+      await fillOrdered(source)
+      const before = await idsOf(source)
+      const count = { calls: 0, at, isDone: true }
+      const end = await moveAll(failing(source, count), failing(target, count)).then(
+        () => 'moved',
+        () => 'killed',
+      )
+      if (at % 2 === 0) {
+        await new StoreMover({ source, target, now: () => NOW }).undo()
+        expect(await source.transfers.held()).toBe(null)
+      }
+      await moveAll(source, target)
+      expect(await idsOf(source), `call ${at}`).toEqual(NOTHING)
+      expect(await idsOf(target), `call ${at}`).toEqual(before)
+      if (end === 'moved') {
+        expect(at).toBeGreaterThan(6)
+        break
+      }
+    }
+  })
+
+  test('an ordered queue that a worker serves moves once it is paused', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await fillOrdered(source)
+    await source.workers.join('h:1:1', { queues: ['o'], seconds: 60, host: 'here' })
+    await source.ordered.join('o', 'h:1:1')
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    await mover.begin()
+    expect(await mover.pass()).toMatchObject({ moved: 0, left: { ordered: 2, ended: 1 }, served: ['o'] })
+    await source.ordered.pause('o', true)
+    expect(await mover.pass()).toMatchObject({ moved: 3, left: { ordered: 0, ended: 0 }, served: [] })
+    expect(await target.ordered.assignments('o')).toMatchObject({ shards: 3, paused: false })
+  })
+}
+
+describe('from SQLite to SQLite', () => suite(file, file))
+const server = redis()
+onRedis('from SQLite to Redis', () => suite(file, server))
+onRedis('from Redis to SQLite', () => suite(server, file))
+onRedis('from Redis to Redis', () => suite(server, server))
