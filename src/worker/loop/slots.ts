@@ -96,7 +96,7 @@ export class Slots {
     this.#fill()
     // A job that has crashed its process may do so again, and then every fetched job would count a crash.
     // While there are jobs with a priority, none may wait behind one that was fetched ahead.
-    if (!fetched.some(({ queue, text }) => isPriorityName(queue) || text.includes('"hk_crashes"'))) return
+    if (!fetched.some(({ queue, text }) => isPriorityName(queue) || text.includes('hk_crashes'))) return
     this.prefetch.pause()
     this.#options.requeuePrefetched()
   }

@@ -371,6 +371,7 @@ const CHARACTERS_OF_AN_EFFECT = MAX_BYTES / MAX_ITEMS
 
 function weightOf(settlement: Settlement): number {
   const { move, effects = [], also = [] } = settlement
+  if (!settlement.effects && !settlement.also) return move?.text.length ?? 0
   if (!move && also.length === 0 && hasOnlyRecords(settlement)) return 0
   const texts = also.reduce((sum, { to }) => sum + to.text.length, move?.text.length ?? 0)
   return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
