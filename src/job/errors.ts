@@ -52,8 +52,8 @@ export interface PushParts {
 
 /**
  * A push that was not confirmed. `jids` are the jobs not known to be stored; `notPushed` are those of them that are
- * certainly not stored. `maybePushed` is true when others were sent and got no answer. `pushed` are jobs of the same
- * call that are certainly stored.
+ * certainly not stored. `maybePushed` is true when others may be stored: their answer was lost, or too few replicas
+ * confirmed them. `pushed` are jobs of the same call that are certainly stored.
  */
 export class PushError extends HighkiqError {
   readonly jids: string[]
