@@ -234,7 +234,7 @@ export class Client implements Pusher, PushPipe {
   }
 
   /**
-   * The job's id once it is stored; null when middleware stopped it.
+   * See PushTarget.push.
    * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
    */
   push(request: PushRequest, cache?: TemplateCache): Promise<string | null> {

@@ -66,7 +66,11 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
     return this.#with({ client: this.#client.via(target) })
   }
 
-  /** Pushes now, or at the time given to `set`. @returns the job's id; null when client middleware stopped it */
+  /**
+   * Pushes the job to run now, or at the time given to `set`. The promise resolves when the store has the job; in
+   * `hq.transaction` after the commit, and in the function of `hq.batch` before the job is stored with its batch.
+   * @returns the job's id; null when client middleware stopped it
+   */
   performAsync(...args: Args): Promise<Jid<Result> | null> {
     return this.#client.push(
       this.request(args),

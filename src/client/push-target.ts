@@ -111,7 +111,10 @@ export interface FakeQueues {
 }
 
 export interface PushTarget {
-  /** Resolves with the job's id when it is stored; with null when middleware stopped it. @throws PushError */
+  /**
+   * Resolves with the job's id, null when middleware stopped it: once a store has stored the job, a transaction has
+   * committed it, a batch has collected it, or a test mode has kept or run it. @throws PushError
+   */
   push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null>
   /** Resolves with an id for each row, null where middleware stopped it. @throws PushError */
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]>

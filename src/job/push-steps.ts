@@ -8,7 +8,10 @@ export interface PushStep {
 }
 
 export interface StepsOptions {
-  /** Returns whether a step that failed with this error, which is not a PushError, may have been done all the same. */
+  /**
+   * Returns whether a step that failed with this error, which is not a PushError, may have been done all the same. By
+   * default it has not: that holds for a store that rolls a failed step back, as SQLite does.
+   */
   maybeDone?: (thrown: HighkiqError) => boolean
   /** Wraps the run of all steps, for example to wait for replicas. No step counts as stored before it resolves. */
   around?: ((steps: () => Promise<void>) => Promise<void>) | undefined
