@@ -17,6 +17,7 @@ import {
 } from '../store/contract.ts'
 import { BULK } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
+import { addPushEvent, addPushEvents, eventOf } from './push-events.ts'
 import {
   type Conflict,
   DirectTarget,
@@ -25,7 +26,6 @@ import {
   type PreparedPush,
   type PushPipe,
 } from './push-target.ts'
-import { eventOf, recordPush, recordPushes } from './record-push.ts'
 
 const ORDERED_BATCHES_AT_ONCE = 20
 /** Milliseconds for which an idempotent push is repeated: a store remembers its id for longer. */
@@ -35,8 +35,8 @@ const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
   readonly #now: () => number
-  #batch: { pushes: PreparedPush[]; stored: Promise<readonly RefusedPush[]> } | undefined
-  /** The number of calls of `#push` without an answer so far. */
+  #gathered: { pushes: PreparedPush[]; stored: Promise<readonly RefusedPush[]> } | undefined
+  /** The number of calls of `#storeGathered` without an answer so far. */
   #awaited = 0
 
   constructor(store: () => Store, now: () => number) {
@@ -51,26 +51,28 @@ export class StoreTarget extends DirectTarget {
 
   put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const asking = this.#recording.refreshed()
-    return asking ? asking.then(() => this.#put(prepared)) : this.#put(prepared)
+    return asking ? asking.then(() => this.#putOne(prepared)) : this.#putOne(prepared)
   }
 
-  #put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+  #putOne(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const { destination, track } = prepared
     // An idempotent push gets a call of its own, so that its error does not reject other pushes.
-    if (!track && !destination.once) return this.#batched(prepared)
-    if (this.#recording.mayBeOn()) recordPush(prepared, this.#now())
-    return track ? this.#track([{ task: track, item: destination }]) : resend(() => this.#pushItems([destination]))
+    if (!track && !destination.once) return this.#gather(prepared)
+    if (this.#recording.mayBeOn()) addPushEvent(prepared, this.#now())
+    return track
+      ? this.#storeTracked([{ task: track, item: destination }])
+      : resend(() => this.#storeItems([destination]))
   }
 
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
     await this.#recording.refreshed()
-    if (this.#recording.mayBeOn()) recordPushes(jobs, this.#now())
+    if (this.#recording.mayBeOn()) addPushEvents(jobs, this.#now())
     let refused = NOTHING_REFUSED
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
-    const put = () => this.#pushItems(items)
+    const put = () => this.#storeItems(items)
     const steps = [
-      { items: tracked.map(({ item }) => item), put: async () => void (await this.#track(tracked)) },
+      { items: tracked.map(({ item }) => item), put: async () => void (await this.#storeTracked(tracked)) },
       {
         items,
         put: async () => {
@@ -88,7 +90,7 @@ export class StoreTarget extends DirectTarget {
     if (this.#recording.mayBeOn()) {
       for (const { id: jid, item } of push.members) {
         const payload = item && readPayload(item.text)
-        if (payload) recordPush({ jid, destination: item, payload }, this.#now())
+        if (payload) addPushEvent({ jid, destination: item, payload }, this.#now())
       }
     }
     try {
@@ -128,24 +130,24 @@ export class StoreTarget extends DirectTarget {
    * Stores all single pushes of one turn of the event loop in one call, at most BULK jobs each. The first one goes at once
    * when no earlier call awaits its answer and the store takes several calls at the same time.
    */
-  #batched(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
-    let batch = this.#batch
-    if (!batch && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#push([prepared])
+  #gather(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+    let gathered = this.#gathered
+    if (!gathered && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#storeGathered([prepared])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
-    if (!batch || batch.pushes.length >= BULK) {
+    if (!gathered || gathered.pushes.length >= BULK) {
       const pushes: PreparedPush[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-        if (this.#batch?.pushes === pushes) this.#batch = undefined
-        return this.#push(pushes)
+        if (this.#gathered?.pushes === pushes) this.#gathered = undefined
+        return this.#storeGathered(pushes)
       })
-      batch = { pushes, stored }
-      this.#batch = batch
+      gathered = { pushes, stored }
+      this.#gathered = gathered
     }
-    batch.pushes.push(prepared)
-    return batch.stored
+    gathered.pushes.push(prepared)
+    return gathered.stored
   }
 
-  async #track(pushes: TrackedPush[]): Promise<readonly RefusedPush[]> {
+  async #storeTracked(pushes: TrackedPush[]): Promise<readonly RefusedPush[]> {
     await this.#store().tasks.pushTracked(pushes, this.#now())
     await this.#recordIfLate(
       pushes.map(({ item }) => item),
@@ -154,7 +156,7 @@ export class StoreTarget extends DirectTarget {
     return NOTHING_REFUSED
   }
 
-  async #pushItems(items: PushItem[]): Promise<readonly RefusedPush[]> {
+  async #storeItems(items: PushItem[]): Promise<readonly RefusedPush[]> {
     const refused = await this.#store().jobs.push(items, this.#now())
     await this.#recordIfLate(items, refused)
     return refused
@@ -181,12 +183,12 @@ export class StoreTarget extends DirectTarget {
     return recordingOf(this.#store(), this.#now)
   }
 
-  async #push(pushes: PreparedPush[]): Promise<readonly RefusedPush[]> {
+  async #storeGathered(pushes: PreparedPush[]): Promise<readonly RefusedPush[]> {
     // All or none carry an event: a store takes both kinds in steps of their own, and the next batch would come between.
-    if (this.#recording.mayBeOn()) recordPushes(pushes, this.#now())
+    if (this.#recording.mayBeOn()) addPushEvents(pushes, this.#now())
     this.#awaited++
     try {
-      return await this.#pushItems(pushes.map(({ destination }) => destination))
+      return await this.#storeItems(pushes.map(({ destination }) => destination))
     } finally {
       this.#awaited--
     }

@@ -8,6 +8,7 @@ import { queueFull } from '../job/queue-full.ts'
 import type { OrderedPushes, PushItem, RefusedPush, SqlConnection, TransactionItem } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
+import { addPushEvent } from './push-events.ts'
 import {
   idsOf,
   type OrderedPushRequest,
@@ -17,7 +18,6 @@ import {
   type PushTarget,
   uniqueConflict,
 } from './push-target.ts'
-import { recordPush } from './record-push.ts'
 import type { PushRequest } from './request.ts'
 
 /** Microtasks after which middleware counts as waiting for something, which it can't do in a transaction. */
@@ -240,7 +240,7 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
     }
     finished = await transaction.finished(now())
     if (testing) return []
-    if (recording.mayBeOn()) for (const one of finished) recordPush(one, now())
+    if (recording.mayBeOn()) for (const one of finished) addPushEvent(one, now())
     const jobs = finished.map(({ destination, track }) => (track ? { task: track, item: destination } : destination))
     return [...jobs, ...transaction.ordered.flatMap(({ batches }) => batches)]
   }

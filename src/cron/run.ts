@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
-import { recordPush } from '../client/record-push.ts'
+import { addPushEvent } from '../client/push-events.ts'
 import { given } from '../job/options.ts'
 import { answerOf } from '../job/wait.ts'
 import type { CronTick } from '../store/contract.ts'
@@ -43,7 +43,7 @@ export async function runOf(
     })
   const prepared = await answerOf(`cron ${name}: its args or client middleware`, PREPARE_SECONDS, prepare())
   if (!prepared) return null
-  recordPush(prepared, now)
+  addPushEvent(prepared, now)
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
 }
 

@@ -1,4 +1,4 @@
-/** Makes pushes record their events. */
+/** Adds the event `pushed` to what the store changes with a push. The store records it in the same step. */
 
 import { isRecorded, recordOf } from '../events/job-event.ts'
 import type { Payload } from '../job/payload.ts'
@@ -7,8 +7,8 @@ import type { PreparedPush } from './push-target.ts'
 
 type Pushed = Pick<PreparedPush, 'jid' | 'destination' | 'payload'>
 
-/** Adds the event of each push, as `recordPush` does. */
-export function recordPushes(all: readonly PreparedPush[], now: number): void {
+/** Adds the event of each push, as `addPushEvent` does. */
+export function addPushEvents(all: readonly PreparedPush[], now: number): void {
   let template: Payload | undefined
   let about = ''
   for (const pushed of all) {
@@ -18,7 +18,7 @@ export function recordPushes(all: readonly PreparedPush[], now: number): void {
       destination.effects = [{ kind: 'record', jid, about }]
       continue
     }
-    recordPush(pushed, now)
+    addPushEvent(pushed, now)
     const [record] = destination.effects ?? []
     if (record?.kind === 'record') {
       template = payload
@@ -28,7 +28,7 @@ export function recordPushes(all: readonly PreparedPush[], now: number): void {
 }
 
 /** Adds the event of a push to what the store changes with it. A row of a task has the event of its task instead. */
-export function recordPush(pushed: Pushed, now: number): void {
+export function addPushEvent(pushed: Pushed, now: number): void {
   if (isRecorded(pushed.payload)) pushed.destination.effects = [eventOf(pushed, now)]
 }
 
