@@ -40,7 +40,11 @@ const KINDS: { name: string; match: Match; items: PushItem[] }[] = [
       { to: 'schedule', text: job(2), score: 2e9 },
     ],
   },
-  { name: 'a job with effects', match: script('push'), items: [{ ...toQueue('p', job(0)), effects: [EFFECT] }] },
+  {
+    name: 'a job with effects',
+    match: script('pushWithEffects'),
+    items: [{ ...toQueue('p', job(0)), effects: [EFFECT] }],
+  },
 ]
 
 /** Expects that the pushed jobs are stored wholly or not at all. */

@@ -237,7 +237,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
   }
 
   async #pushWithEffects(items: readonly PushItem[], now: number): Promise<void> {
-    await this.server.runCall(lua.push, now, [], items, (call) => {
+    await this.server.runCall(lua.pushWithEffects, now, [], items, (call) => {
       call.add(items.length)
       for (const item of items) call.item(item, item.effects)
     })

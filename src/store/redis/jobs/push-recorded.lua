@@ -1,5 +1,5 @@
--- Stores jobs in queues and records their events: all of them or none. Unlike push.lua it is short, because the server defines
--- the functions of a script anew at each call.
+-- Stores jobs in queues and records their events: all of them or none. Unlike push-with-effects.lua it is short,
+-- because the server defines the functions of a script anew at each call.
 --
 -- KEYS  1 is queues, 2 to 4 are the keys of record.lua; then the list of each group of jobs.
 -- ARGV  are now (ms), number of events, their groups with commas; of each group: command, name of its queue, number of jobs, and
