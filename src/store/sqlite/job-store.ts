@@ -1,6 +1,6 @@
 import type { IterationRecord, JobStore, PushItem, QueueInfo, TrackedPush } from '../contract.ts'
 import { ANSWER_SECONDS, SqliteArea } from './file/store-file.ts'
-import { pushAll, pushAllOrNone, pushInChunks } from './jobs/moves.ts'
+import { pushAll, pushAllOrNone, pushInChunks } from './jobs/push.ts'
 import { OrderedTables } from './ordered/tables.ts'
 import { saveIteration } from './queues/iterations.ts'
 import { SPAN_OF_PRIORITY } from './queues/queues.ts'

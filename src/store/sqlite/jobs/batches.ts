@@ -14,7 +14,7 @@ import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { Batches, type BatchRow, stateOf } from '../queues/batches.ts'
 import { sql } from '../sql.generated.ts'
-import { pushAll } from './moves.ts'
+import { pushAll } from './push.ts'
 
 export class SqliteBatchStore extends SqliteArea implements BatchStore {
   readonly push: BatchStore['push'] = async (push, now) => {

@@ -18,7 +18,8 @@ import { JobSets } from '../queues/job-sets.ts'
 import { queueAt } from '../queues/queues.ts'
 import { acquireUnique } from '../queues/unique.ts'
 import { sql } from '../sql.generated.ts'
-import { move, pushAll } from './moves.ts'
+import { move } from './moves.ts'
+import { pushAll } from './push.ts'
 
 /** The search for a job covers so many jobs on both sides of where it was. */
 const NEAR = 500

@@ -12,7 +12,7 @@ import {
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
-import { pushAll, pushInChunks } from '../jobs/moves.ts'
+import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { ELSEWHERE, eventsOf, OPEN, recordOf, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
