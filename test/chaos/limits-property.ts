@@ -82,7 +82,7 @@ export async function limitsUnder(url: string, seed: number): Promise<string[]> 
           const what = dice(20)
           if (what === 0) {
             owners.delete(owner)
-            await store.workers.claim(owner, null)
+            await store.workers.claim(owner)
             await join(store, i)
           } else if (what < 11) await acquire(store, owner)
           else await release(store, owner)

@@ -107,7 +107,7 @@ async function orphan(url: string): Promise<void> {
     expect((await shown(url, jid)).view).toMatchObject({
       worker: { identity: 'host:1:aa', startedAt: null, dead: false },
     })
-    await workers.claim(owner, null)
+    await workers.claim(owner)
     const { stdout, view } = await shown(url, jid)
     expect(stdout).toMatch(/^state +belongs to a dead worker: .*^worker +host:1:aa \(dead: its lease has ended\)$/ms)
     expect(view).toMatchObject({ state: 'running', worker: { dead: true } })

@@ -343,7 +343,7 @@ test('a crash between the end of the last job and its settlement runs the job ag
     fetch,
   })
   expect(fetched).toHaveLength(1)
-  await store.workers.claim('gone', null)
+  await store.workers.claim('gone')
   await t.work()
   expect((await heard.atLeast(3)).slice(1).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
 })

@@ -115,7 +115,7 @@ test('a worker that lost its lease drops the jobs of all its capsules, and all c
   await work({ concurrency: 1, queues: ['a'], leaseSeconds: 1, capsules: { b: { concurrency: 1, queues: ['b'] } } })
   await began.atLeast(2)
   const [lease] = await hq.store.workers.leases()
-  await hq.store.workers.claim(lease?.owner ?? '', null)
+  await hq.store.workers.claim(lease?.owner ?? '')
   expect(await told.atLeast(2)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
   for (const queue of ['a', 'b']) await J.set({ queue }).performAsync('quick')
   await began.atLeast(6)

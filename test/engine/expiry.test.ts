@@ -88,7 +88,7 @@ test('a job that has started once never expires, whatever ended its attempt', as
   await ran.atLeast(3)
   t.clock.ahead = 3600
   await worker.stop()
-  await t.hq.store.workers.claim('dead', null)
+  await t.hq.store.workers.claim('dead')
   await t.work({ queues: ['default', 'killed'], leaseSeconds: 1 })
   await ran.atLeast(7)
   expect([...ran.all].sort()).toEqual(['killed', ...[...all, ...all].sort()])

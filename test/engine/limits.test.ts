@@ -276,7 +276,7 @@ test('a dead set that the worker can not prune does not keep the slots of dead w
   await t.hq.store.workers.join('gone', { queues: ['q'], seconds: 600, host: 'elsewhere\n1\n1' })
   const limit = { name: 'job:J', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
   await limits.acquire('gone', [{ ticket: '1', limits: [limit] }])
-  await t.hq.store.workers.claim('gone', null)
+  await t.hq.store.workers.claim('gone')
   const [reported, released] = [new Heard<string>(), new Heard<true>()]
   t.hq.onError((error) => reported.say((error as Error).message))
   jobSets.prune = () => Promise.reject(new Error('no prune'))

@@ -123,7 +123,7 @@ test('a worker that loses its lease aborts its handlers, and continues with a ne
   await job.performAsync([{ id: 1 }, { id: 2 }])
   const worker = await t.work()
   await until(() => fences.length === 1)
-  await t.hq.store.workers.claim(`${worker.identity}.0`, null)
+  await t.hq.store.workers.claim(`${worker.identity}.0`)
   await reasons.atLeast(1)
   await until(async () => (await job.stats()).processed === 2)
   expect(reasons.all).toEqual(['LEASE_LOST'])
@@ -185,7 +185,7 @@ test('deaths at the takeover of a shard are reported, even when the answer with 
   const owned = await store.ordered.acquireShard('Sync', 0, 'gone', 1, Date.now())
   const takes = [{ shard: 0, token: owned?.token ?? 0, n: 1 }]
   await store.ordered.settleAndFetch('Sync', 'gone', { now: Date.now(), settlements: [], fetch: takes, maxPayloads: 1 })
-  await store.workers.claim('gone', null)
+  await store.workers.claim('gone')
   const own = store.ordered.acquireShard.bind(store.ordered)
   let lost = 0
   store.ordered.acquireShard = async (...about) => {

@@ -277,7 +277,7 @@ test('hq.result rejects for a job whose process crashed too often', async () => 
   await hq.store.workers.join('gone', { queues: ['default'], seconds: 60, host: '' })
   const turn = { now: Date.now(), started: [], settlements: [], fetch: { queues: ['default'], n: 1 } }
   await hq.store.workers.settleAndFetch('gone', turn)
-  await hq.store.workers.claim('gone', null)
+  await hq.store.workers.claim('gone')
   await work()
   await expect(hq.result('victim')).rejects.toMatchObject({ code: 'JOB_FAILED', details: { class: 'Crashed' } })
 })

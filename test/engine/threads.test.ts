@@ -258,7 +258,7 @@ test('when the lease is lost the threads of its jobs end, and the jobs run anew'
   await t.work({ leaseSeconds: 1 })
   const [first] = await logged(t, 'began')
   const [lease] = await t.hq.store.workers.leases()
-  await t.hq.store.workers.claim(lease?.owner ?? '', null)
+  await t.hq.store.workers.claim(lease?.owner ?? '')
   const [, second] = await logged(t, 'began', 2)
   expect(second?.threadId).not.toBe(first?.threadId)
   expect(await t.hq.result(jid)).toBe(second?.threadId)

@@ -55,7 +55,7 @@ onRedis('a job that is not valid UTF-8 keeps its bytes while nobody changes it',
     // Another process, which has never read the job, moves it.
     const other = openStore(server.url(databases))
     onTestFinished(() => other.close())
-    await other.workers.claim('A', null)
+    await other.workers.claim('A')
     const orphaned = await other.workers.orphaned(10)
     expect(orphaned).toHaveLength(1)
     const items = orphaned.map((one) => ({

@@ -69,7 +69,7 @@ onRedis('limits on Redis', () => {
   test('the slots of a dead owner, and their limit, are deleted when no job uses the limit any more', async () => {
     const t = await opened()
     await t.acquire('1')
-    await t.store.workers.claim('A', null)
+    await t.store.workers.claim('A')
     expect(await t.redis.exists('hk:slots:api')).toBe(1)
     await t.store.limits.releaseOrphanedSlots()
     expect(await t.redis.exists('hk:slots:api', 'hk:limits')).toBe(0)

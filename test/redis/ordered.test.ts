@@ -84,7 +84,7 @@ class Scene {
     await store.ordered.push('o', 2, [item(sure(ONE[0]), '"y"'), item(sure(ONE[0]), '"z"')], MS)
     scene.flying = await fetch('A', 0, scene.token)
     await fetch('D', 1, theirs)
-    await store.workers.claim('D', null)
+    await store.workers.claim('D')
     const waiting = [item(f1, '"behind"'), item(w1, '"1"'), item(w2, '"1"'), item(w2, '"2"'), item(sure(ONE[1]), '"1"')]
     await store.ordered.push('o', 2, waiting, MS)
     const kinds: OrderedEnd[] = [

@@ -363,7 +363,7 @@ const operations: Operation[] = [
   {
     name: 'claim',
     async run(w) {
-      await w.store.workers.claim('A', null)
+      await w.store.workers.claim('A')
       return unclaimed(w, 'A')
     },
   },
@@ -371,7 +371,7 @@ const operations: Operation[] = [
     name: 'claim: a producer',
     async run(w) {
       // After a claim a process reads the orphaned jobs, which completes what the claim did not.
-      if (!(await w.store.workers.claim('producer', null))) await w.store.workers.orphaned(1)
+      if (!(await w.store.workers.claim('producer'))) await w.store.workers.orphaned(1)
       const { state } = (await w.store.tasks.find(TASK.id)) ?? {}
       return state === 'interrupted' ? unclaimed(w, 'producer') : 'the task is not interrupted'
     },

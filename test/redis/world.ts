@@ -106,7 +106,7 @@ export class World {
     await fetch('B', 'q', 1)
     await fetch('B', 'rows', 1)
     await wait('B', 'q')
-    await store.workers.claim('B', null)
+    await store.workers.claim('B')
     w.orphaned = await store.workers.orphaned(10)
     const arrived = await wait('A', 'q')
     const row7 = await wait('A', 'rows')

@@ -258,7 +258,7 @@ test('today’s workers do each job of a file of version 0.1 once', async () => 
 
   // The processes of 0.1 are dead. Claiming them saves the time until their leases have ended.
   for (const { owner, claimed } of await hq.store.workers.leases()) {
-    if (!claimed) await hq.store.workers.claim(owner, null)
+    if (!claimed) await hq.store.workers.claim(owner)
   }
   const queues = ['default', 'prices', 'waiting', 'crashing', 'rows', 'hanging', 'hanging-rows']
   await t.work({ queues, leaseSeconds: 1, concurrency: 20 })

@@ -199,7 +199,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
       await t.hq.store.workers.join(dead, { queues: ['default'], seconds: 60, host: 'elsewhere' })
       const nothing = { now: Date.now(), started: [], settlements: [] }
       await t.hq.store.workers.settleAndFetch(dead, { ...nothing, fetch: { queues: ['default'], n: 100 } })
-      await t.hq.store.workers.claim(dead, null)
+      await t.hq.store.workers.claim(dead)
       await t.work({ queues: ['idle'] })
       await until(async () => (await t.hq.stats()).enqueued === texts.length)
       return t.hq.store.jobs.peek('default', 0, 1000)

@@ -87,6 +87,9 @@ export interface Lease {
   claimed: boolean
 }
 
+/** What must hold for a claim: the lease still has this end, or the owner has no lease (see `tidy`). */
+export type ClaimCondition = { ends: number } | 'no-lease'
+
 /** Returns the machine from the first line of a host; '' if it names none. */
 export function machineOf(host: string): string {
   return host.split('\n', 1)[0] as string
@@ -197,10 +200,11 @@ export interface WorkerStore {
   tidy(): Promise<string[]>
   /**
    * Ends the lease for good: from then on the owner's calls are fenced and its jobs are orphaned. Tasks to which the
-   * owner was adding rows become `interrupted`. `only`: a time – only if the lease still has this end; 0 – only if the
-   * owner has no lease (`tidy`); null – always, because the owner is known to be dead.
+   * owner was adding rows become `interrupted`. Without a condition the caller knows that the owner is dead. Returns
+   * false, and changes nothing, if the condition does not hold, the lease was claimed before, or nothing of the owner is
+   * stored.
    */
-  claim(owner: string, only: number | null): Promise<boolean>
+  claim(owner: string, condition?: ClaimCondition): Promise<boolean>
   /**
    * Returns jobs of claimed owners, to be moved to the front in this order. Newest first per owner and queue, so that
    * they keep their order; those that `waitForJobs` fetched may come before the others.

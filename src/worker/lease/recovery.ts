@@ -117,7 +117,7 @@ export class Recovery extends Periodic {
   async #tidy(): Promise<void> {
     const { store } = this.#engine
     this.#tidyAt = performance.now() + TIDY_MS
-    for (const owner of await store.workers.tidy()) await store.workers.claim(owner, 0)
+    for (const owner of await store.workers.tidy()) await store.workers.claim(owner, 'no-lease')
   }
 
   /**
@@ -151,7 +151,7 @@ export class Recovery extends Periodic {
     this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
     const since = this.#observations.find((one) => one.stamp >= stamp)
     if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return false
-    return this.#engine.store.workers.claim(owner, ends)
+    return this.#engine.store.workers.claim(owner, { ends })
   }
 
   /** Claims the leases of dead processes of this machine; returns whether there were any. */
@@ -163,7 +163,7 @@ export class Recovery extends Periodic {
     this.#skips = Math.floor(owners.length / CHECKING_WORKERS)
     let claimed = false
     for (const { owner, host } of owners) {
-      if (owner !== this.#self() && isGone(host, this.#host) && (await store.workers.claim(owner, null))) claimed = true
+      if (owner !== this.#self() && isGone(host, this.#host) && (await store.workers.claim(owner))) claimed = true
     }
     return claimed
   }

@@ -100,7 +100,7 @@ export class WorkerLease {
     this.#options.onLost()
     this.#epoch++
     // A store that lost its data does not know the old owner: claimed, it can't hold jobs that arrive late.
-    await this.#engine.store.workers.claim(lost, null)
+    await this.#engine.store.workers.claim(lost)
     await this.join()
     await this.#options.onRejoined()
   }

@@ -132,7 +132,7 @@ export const batches: Case[] = [
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
       const owner = await t.owner()
       const [a] = await t.fetch(owner, 'q')
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       await t.settleAndFetch(owner, { settlements: [done(a, { effects: [effect(1, 'a', 'succeeded')] })] })
       expect(await find(t, 1)).toMatchObject({ pending: 1 })
       const { ticket } = a

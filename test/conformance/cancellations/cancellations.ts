@@ -159,7 +159,7 @@ export const cancellations: Case[] = [
       await t.push('p', t.job(3))
       const dead = await t.owner({ queues: ['p'] })
       await t.fetch(dead, 'p')
-      await t.store.workers.claim(dead, null)
+      await t.store.workers.claim(dead)
       const [orphaned] = await t.store.workers.orphaned(1)
       const dropped = { to: null, effects: [clearing('a')] }
       expect(await t.store.jobSets.swap('retry', [{ text: t.job(1), score: 1, ...dropped }], NOW)).toEqual(['ok'])
@@ -315,7 +315,7 @@ export const cancellations: Case[] = [
       await t.store.jobs.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
       await t.store.jobs.pauseQueue('q', true)
       await t.settleAndFetch(owner, { settlements: [release(mine)] })
-      await t.store.workers.claim(dead, null)
+      await t.store.workers.claim(dead)
       const back = toQueue('q', lost.text, 'front')
       await t.store.workers.rescue([{ owner: dead, queue: 'q', ticket: lost.ticket, to: back }], NOW)
       await t.store.jobSets.swap('schedule', [{ text: t.job(3), score: 1, to: toQueue('q', t.job(3)) }], NOW)

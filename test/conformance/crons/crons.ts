@@ -260,7 +260,7 @@ export const crons: Case[] = [
         async () => {
           const dying = await t.owner()
           await t.fetch(dying, 'p')
-          await t.store.workers.claim(dying, null)
+          await t.store.workers.claim(dying)
           const [one] = await t.store.workers.orphaned(1)
           const { text } = sure(one)
           expect(

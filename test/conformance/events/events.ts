@@ -119,7 +119,7 @@ export const jobEvents: Case[] = [
         (await t.settleAndFetch(owner, { settlements: [done(d, { effects: [record('end d')] })] })).settled,
       ).toEqual(['ok'])
       expect(namesOf(await read(t.store, from)).toSorted()).toEqual(['end a', 'end d', ...names.slice(1)])
-      expect(await t.store.workers.claim(owner, null)).toBe(true)
+      expect(await t.store.workers.claim(owner)).toBe(true)
       await t.settleAndFetch(owner, { settlements: [done(c, { effects: [record('end c')] })] })
       const rescue = {
         owner,

@@ -147,7 +147,7 @@ export const counters: Case[] = [
       await t.fetch(one, ['p', 'q'], 3)
       const [first] = await t.fetch(two, 'q', 3)
       await t.settleAndFetch(two, { settlements: [done(first)] })
-      await t.store.workers.claim(two, null)
+      await t.store.workers.claim(two)
       const all = []
       let after: string | undefined
       do {

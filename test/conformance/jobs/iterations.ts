@@ -110,7 +110,7 @@ export const iterations: Case[] = [
       await t.push('q', t.job(2))
       const owner = await t.owner()
       const [taken] = await t.fetch(owner, 'q')
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       const to = toQueue('q', taken.text, 'front')
       expect(await t.store.workers.rescue([{ ...taken, owner, to, effects: [ends('b')] }], NOW)).toEqual(['ok'])
       expect(await t.store.jobs.iterations(['a', 'b'])).toEqual([null, null])

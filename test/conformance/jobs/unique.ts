@@ -93,7 +93,7 @@ export const uniqueJobs: Case[] = [
       await holdersOf(t, [unique(t, 'a')])
       const owner = await t.owner()
       const [job] = await t.fetch(owner, 'q')
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       await t.settleAndFetch(owner, { settlements: [done(job, { effects: [free] })] })
       expect(await holdersOf(t, [unique(t, 'b')])).toEqual([['b', 'a']])
       const [orphan] = await t.store.workers.orphaned(9)

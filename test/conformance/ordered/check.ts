@@ -142,7 +142,7 @@ function expectSameOrder(list: OrderedWaiting[], keyOf: (one: OrderedWaiting) =>
 export async function windUp(queue: OrderedQueue): Promise<Run[]> {
   const { store, name } = queue
   await store.ordered.pause(name, false)
-  for (const { owner, claimed } of await store.workers.leases()) if (!claimed) await store.workers.claim(owner, null)
+  for (const { owner, claimed } of await store.workers.leases()) if (!claimed) await store.workers.claim(owner)
   const before = queue.processed
   while ((await store.ordered.moveShards(name)) > 0);
   const heir = await queue.member()

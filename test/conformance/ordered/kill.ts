@@ -61,7 +61,7 @@ async function inspect(t: Bench, url: string, lines: Intent[]): Promise<void> {
   }
 
   for (const { owner, claimed } of await store.workers.leases())
-    if (!claimed) expect(await store.workers.claim(owner, null)).toBe(true)
+    if (!claimed) expect(await store.workers.claim(owner)).toBe(true)
   if (!(await store.ordered.assignments('o'))) return expect(pushed.size).toBe(0)
   const queue = new OrderedQueue({ ...t, store }, 'o')
   queue.now = CLOCK / 1000

@@ -229,7 +229,7 @@ export class Owner {
 
   /** Its lease is taken away, as that of a process that is known to be dead. */
   async die(): Promise<void> {
-    expect(await this.queue.store.workers.claim(this.name, null)).toBe(true)
+    expect(await this.queue.store.workers.claim(this.name)).toBe(true)
   }
 }
 

@@ -155,7 +155,7 @@ async function move() {
 
 /** It is given up, and another owner of this process takes over. */
 async function takeOver() {
-  await call({ what: 'claim' }, () => store.workers.claim(owner, null))
+  await call({ what: 'claim' }, () => store.workers.claim(owner))
   await join()
 }
 

@@ -46,7 +46,7 @@ export const taskApart: Case[] = [
       const owner = await t.owner()
       const [taken] = await t.fetch(owner, 'q', 1)
       expect(await settle(t, owner, apart(taken, 3))).toEqual(['error'])
-      expect(await t.store.workers.claim(owner, null)).toBe(true)
+      expect(await t.store.workers.claim(owner)).toBe(true)
       expect(textsOf(await t.store.workers.orphaned(10))).toEqual([taken.text])
       expect(await all(t, task)).toMatchObject({ queue: [], retry: [], dead: [] })
     },

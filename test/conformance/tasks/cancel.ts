@@ -188,7 +188,7 @@ export const taskCancel: Case[] = [
       })
       expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, counts: counts({ working: 1, cancelled: 2 }) })
       // Recovered from a dead owner.
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       const [item] = await t.store.workers.orphaned(9)
       if (!item) throw new Error('no job is orphaned')
       const effects = [change(item, { status: 'enqueued', window: 'keep' })]

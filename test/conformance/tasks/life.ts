@@ -219,7 +219,7 @@ class Life {
   async producerDies(): Promise<void> {
     const found = this.someProducer(({ state }) => state === 'open')
     if (!found || this.dice(2) === 0) return
-    expect(await this.t.store.workers.claim(found[0], null)).toBe(true)
+    expect(await this.t.store.workers.claim(found[0])).toBe(true)
     this.model.endAdding(found[1], true)
   }
 

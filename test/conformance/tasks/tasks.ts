@@ -188,7 +188,7 @@ export const tasks: Case[] = [
         await t.store.tasks.addRows(task.id, task.producer, 0, rows(0, 1), NOW)
       }
       await t.store.tasks.endAdding(ended.id, submitter, NOW)
-      expect(await t.store.workers.claim(submitter, null)).toBe(true)
+      expect(await t.store.workers.claim(submitter)).toBe(true)
       const states = await Promise.all([mine, ended, others].map(async (task) => (await record(t, task)).state))
       expect(states).toEqual(['interrupted', 'running', 'adding'])
       expect(await t.store.tasks.addRows(mine.id, submitter, 1, rows(1, 1), NOW)).toMatchObject({

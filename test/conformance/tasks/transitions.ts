@@ -447,7 +447,7 @@ export const taskTransitions: Case[] = [
       const task = await taskWith(t, 1, 3, { window: 1 })
       const owner = await t.owner()
       const [first] = await t.fetch(owner, 'q')
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       const answer = await t.settleAndFetch(owner, { started: [begin(first)], settlements: [finish(first)] })
       expect(answer.settled).toEqual(['fenced'])
       const next = await t.owner()

@@ -165,7 +165,7 @@ export const taskWindow: Case[] = [
       const owner = await t.owner()
       const [first, second] = await t.fetch(owner, 'q', 2)
       await t.settleAndFetch(owner, { started: [begin(first)] })
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       const items = await t.store.workers.orphaned(10)
       expect(textsOf(items)).toEqual([second.text, first.text])
       const answers = await t.store.workers.rescue(

@@ -52,7 +52,7 @@ async function inspect(t: Bench, url: string, lines: Intent[]): Promise<void> {
 
   // The owners of the killed process are claimed; every job must be in one place.
   for (const { owner, claimed } of await store.workers.leases()) {
-    if (!claimed) expect(await store.workers.claim(owner, null)).toBe(true)
+    if (!claimed) expect(await store.workers.claim(owner)).toBe(true)
   }
   const found = await locationsOf(store)
   expectLocations(said, found)

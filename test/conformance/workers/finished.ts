@@ -64,7 +64,7 @@ export const finishedJobs: Case[] = [
         (await t.settleAndFetch(owner, { settlements: [kept(job), kept(job)] })).settled
       expect(await settle(one)).toEqual(['ok', 'fenced'])
       expect(await settle(one)).toEqual(['fenced', 'fenced'])
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       expect(await settle(two)).toEqual(['fenced', 'fenced'])
       expect(await t.store.jobSets.page('finished', { limit: 9 })).toEqual([{ text: t.job(1), score: SCORE }])
     },

@@ -224,7 +224,7 @@ class Model {
   /** The owner dies. Its last call is refused, and another owner replaces it. */
   async claim(who: 0 | 1): Promise<void> {
     const owner = this.owners[who]
-    expect(await this.t.store.workers.claim(owner, null)).toBe(true)
+    expect(await this.t.store.workers.claim(owner)).toBe(true)
     const settlements = sure(this.held.get(owner)).map((taken) => done(taken))
     const answer = await this.t.settleAndFetch(owner, { settlements, fetch: { queues: this.names, n: 3 } })
     expect(answer).toMatchObject({ fenced: true, settled: settlements.map(() => 'fenced'), fetched: [] })
@@ -274,7 +274,7 @@ class Model {
     expect(stats.failed - this.before.failed).toBe(this.failed)
 
     // All owners die now: the orphaned jobs are exactly the jobs they had.
-    for (const owner of this.owners) await this.t.store.workers.claim(owner, null)
+    for (const owner of this.owners) await this.t.store.workers.claim(owner)
     const orphaned = await this.t.store.workers.orphaned(1000)
     const held = [...this.held].flatMap(([owner, taken]) => taken.map((job) => ({ owner, ...job })))
     const byTicket = (a: { owner: string; ticket: string }, b: { owner: string; ticket: string }) =>

@@ -132,7 +132,7 @@ export const priority: Case[] = [
       const dead = await t.owner()
       await pushMixed(t)
       await t.fetch(dead, 'q', 5)
-      expect(await t.store.workers.claim(dead, null)).toBe(true)
+      expect(await t.store.workers.claim(dead)).toBe(true)
       const orphaned = await t.store.workers.orphaned(100)
       const rescues = orphaned.map(({ owner, queue, ticket, text }) => ({
         owner,
@@ -215,7 +215,7 @@ export const priority: Case[] = [
           await t.settleAndFetch(owner, { settlements: some.map((one) => done(one)) })
           for (const { text } of some) ended.add(text)
         } else {
-          await t.store.workers.claim(owner, null)
+          await t.store.workers.claim(owner)
           const orphaned = await t.store.workers.orphaned(1000)
           const rescues = orphaned.map((one) => ({ ...one, to: toQueue(one.queue, one.text, 'front') }))
           expect(await t.store.workers.rescue(rescues, NOW)).toEqual(orphaned.map(() => 'ok'))

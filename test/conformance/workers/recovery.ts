@@ -33,7 +33,7 @@ export const recovery: Case[] = [
       const name = await t.owner()
       await t.push('q', t.job(1))
       await t.fetch(name, 'q')
-      await t.store.workers.claim(name, null)
+      await t.store.workers.claim(name)
       expect(await t.store.workers.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
       expect(await t.settleAndFetch(name, {})).toMatchObject({ fenced: true })
     },
@@ -42,7 +42,7 @@ export const recovery: Case[] = [
     name: 'a claimed name is never used again, also without jobs',
     async run(t) {
       const name = await t.owner()
-      await t.store.workers.claim(name, null)
+      await t.store.workers.claim(name)
       expect(await t.store.workers.join(name, { queues: ['q'], seconds: 60, host: 'here' })).toBe(false)
       expect(await t.settleAndFetch(name, {})).toMatchObject({ fenced: true })
     },
@@ -54,7 +54,7 @@ export const recovery: Case[] = [
       const [alive, dead] = [await t.owner({ host }), await t.owner({ host: 'there' })]
       await t.push('q', t.job(1))
       await t.fetch(dead, 'q')
-      await t.store.workers.claim(dead, null)
+      await t.store.workers.claim(dead)
       const leases = await t.store.workers.leases()
       expect(leases.find(({ owner }) => owner === alive)).toMatchObject({ host, ended: false, claimed: false })
       expect(leases.find(({ owner }) => owner === dead)).toMatchObject({ host: 'there', claimed: true })
@@ -85,7 +85,7 @@ export const recovery: Case[] = [
       expect(answer.fetched).toHaveLength(1)
       expect(await t.store.workers.renew(owner, 60)).toBe(true)
       expect((await leaseOf(t, owner)).ended).toBe(false)
-      expect(await t.store.workers.claim(owner, lease.ends)).toBe(false)
+      expect(await t.store.workers.claim(owner, { ends: lease.ends })).toBe(false)
       expect(await t.fetch(owner, 'q')).toHaveLength(1)
     },
   },
@@ -93,7 +93,7 @@ export const recovery: Case[] = [
     name: 'renew refuses an unknown, a claimed and a released owner',
     async run(t) {
       const [claimed, departed] = [await t.owner(), await t.owner()]
-      await t.store.workers.claim(claimed, null)
+      await t.store.workers.claim(claimed)
       expect(await t.store.workers.release(departed)).toBe(true)
       expect(await t.store.workers.renew(t.ownerName(), 60)).toBe(false)
       expect(await t.store.workers.renew(claimed, 60)).toBe(false)
@@ -124,19 +124,19 @@ export const recovery: Case[] = [
       const owner = await t.owner({ seconds: 60 })
       await t.fetch(owner, 'q')
       const { ends } = await leaseOf(t, owner)
-      expect(await t.store.workers.claim(owner, ends - 1)).toBe(false)
-      expect(await t.store.workers.claim(owner, ends + 1)).toBe(false)
+      expect(await t.store.workers.claim(owner, { ends: ends - 1 })).toBe(false)
+      expect(await t.store.workers.claim(owner, { ends: ends + 1 })).toBe(false)
       expect(await t.settleAndFetch(owner, {})).toMatchObject({ fenced: false })
-      expect(await t.store.workers.claim(owner, ends)).toBe(true)
+      expect(await t.store.workers.claim(owner, { ends })).toBe(true)
       expect(await leaseOf(t, owner)).toMatchObject({ claimed: true })
-      expect(await t.store.workers.claim(owner, ends)).toBe(false)
+      expect(await t.store.workers.claim(owner, { ends })).toBe(false)
     },
   },
   {
     name: 'unrenewed returns the owners without a renewal since a stamp, until they renew or are claimed',
     async run(t) {
       const [ann, bob, dead] = [await t.owner({ seconds: 7 }), await t.owner({ seconds: 9 }), await t.owner()]
-      await t.store.workers.claim(dead, null)
+      await t.store.workers.claim(dead)
       const { stamp, leases } = await t.store.workers.unrenewed(null)
       expect(leases).toEqual([])
       // A store may take stamps from the clock; the next stamp must be a later one.
@@ -152,7 +152,7 @@ export const recovery: Case[] = [
       expect((await t.store.workers.unrenewed(since.stamp)).leases.map(({ owner }) => owner).sort()).toEqual(
         [ann, bob].sort(),
       )
-      await t.store.workers.claim(bob, null)
+      await t.store.workers.claim(bob)
       expect((await t.store.workers.unrenewed(stamp)).leases).toEqual([])
     },
   },
@@ -165,7 +165,7 @@ export const recovery: Case[] = [
         await t.owner({ host: 'here\n3 4' }),
         await t.owner({ host: 'there\n1 2' }),
       ]
-      await t.store.workers.claim(dead, null)
+      await t.store.workers.claim(dead)
       expect(await t.store.workers.release(left)).toBe(true)
       expect(await t.store.workers.ownersOn('here')).toMatchObject([{ owner: here, host: 'here\n1 2' }])
       expect(await t.store.workers.ownersOn('there')).toMatchObject([{ owner: there }])
@@ -183,7 +183,7 @@ export const recovery: Case[] = [
         const owner = await t.owner({ queues: ['q'] })
         const [taken] = await Promise.all([
           t.settleAndFetch(owner, { fetch: { queues: [`p${round}`], n: 1 } }),
-          other.workers.claim(owner, null),
+          other.workers.claim(owner),
         ])
         expect(await t.settleAndFetch(owner, { fetch: { queues: [`p${round}`], n: 1 } })).toMatchObject({
           fenced: true,
@@ -205,14 +205,14 @@ export const recovery: Case[] = [
         const lease = await leaseOf(t, owner)
         return lease.ended && lease.ends !== ends
       })
-      expect(await t.store.workers.claim(owner, ends)).toBe(false)
+      expect(await t.store.workers.claim(owner, { ends })).toBe(false)
       expect(await t.settleAndFetch(owner, {})).toMatchObject({ fenced: false })
     },
   },
   {
     name: 'an unknown owner cannot be claimed by an end',
     async run(t) {
-      expect(await t.store.workers.claim(t.ownerName(), 123)).toBe(false)
+      expect(await t.store.workers.claim(t.ownerName(), { ends: 123 })).toBe(false)
     },
   },
   {
@@ -220,7 +220,10 @@ export const recovery: Case[] = [
     async run(t) {
       const owner = await t.owner({ seconds: 0.02 })
       const { ends } = await ended(t, owner)
-      const answers = await Promise.all([t.store.workers.claim(owner, ends), t.store.workers.claim(owner, ends)])
+      const answers = await Promise.all([
+        t.store.workers.claim(owner, { ends }),
+        t.store.workers.claim(owner, { ends }),
+      ])
       expect(answers.sort()).toEqual([false, true])
     },
   },
@@ -230,7 +233,7 @@ export const recovery: Case[] = [
       await t.push('q', t.job(1), t.job(2))
       const owner = await t.owner()
       const [first] = await t.fetch(owner, 'q')
-      expect(await t.store.workers.claim(owner, null)).toBe(true)
+      expect(await t.store.workers.claim(owner)).toBe(true)
       const answer = await t.settleAndFetch(owner, { settlements: [retry(first, 1)], fetch: { queues: ['q'], n: 1 } })
       expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
       expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
@@ -245,7 +248,7 @@ export const recovery: Case[] = [
       expect(await t.store.workers.orphaned(10)).toEqual([])
       const { ends } = await ended(t, owner)
       expect(await t.store.workers.orphaned(10)).toEqual([])
-      expect(await t.store.workers.claim(owner, ends)).toBe(true)
+      expect(await t.store.workers.claim(owner, { ends })).toBe(true)
       expect(await t.store.metrics.totals()).toMatchObject({ fetched: 1, enqueued: 0 })
 
       const orphaned = await t.store.workers.orphaned(10)
@@ -272,7 +275,7 @@ export const recovery: Case[] = [
       await t.fetch(owner, 'q', 1)
       await t.fetch(owner, ['p', 'q'], 4)
       await t.fetch(owner, 'q', 1)
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
 
       const orphaned = await t.store.workers.orphaned(100)
       expect(textsOf(orphaned.filter(({ queue }) => queue === 'q'))).toEqual([texts[2], texts[1], texts[0]])
@@ -289,7 +292,7 @@ export const recovery: Case[] = [
       await t.push('q', ...texts)
       const owner = await t.owner()
       for (let i = 0; i < 3; i++) await t.fetch(owner, 'q', 7)
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       expect(await t.store.workers.orphaned(4)).toHaveLength(4)
       await restoreAll(t.store, 4)
       expect(await t.waiting('q')).toEqual(texts)
@@ -315,7 +318,7 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [a, b, c, d] = await t.fetch(owner, 'q', 4)
       await t.settleAndFetch(owner, { settlements: [done(b)] })
-      await t.store.workers.claim(owner, null)
+      await t.store.workers.claim(owner)
       const answers = await t.store.workers.rescue(
         [
           { owner, queue: 'q', ticket: a.ticket, to: { to: 'dead', text: '{"stalls":3}', score: 9 } },
@@ -342,7 +345,7 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       await t.fetch(owner, 'q', 12)
       const other = await t.another()
-      await other.workers.claim(owner, null)
+      await other.workers.claim(owner)
       const orphaned = await t.store.workers.orphaned(99)
       const answers = await Promise.all(
         [t.store, other].map(async (store) => {
@@ -367,7 +370,7 @@ export const recovery: Case[] = [
       const owner = await t.owner()
       const [first] = await t.fetch(owner, 'q')
       const other = await t.another()
-      expect(await other.workers.claim(owner, null)).toBe(true)
+      expect(await other.workers.claim(owner)).toBe(true)
       const answer = await t.store.workers.settleAndFetch(
         owner,
         requestOf({ settlements: [done(first)], fetch: { queues: ['q'], n: 1 } }),
@@ -394,7 +397,7 @@ export const recovery: Case[] = [
         await ended(t, owner)
         expect(await open.renew(owner, 60)).toBe(true)
         expect(await leaseOf(t, owner)).toMatchObject({ ended: false })
-        await t.store.workers.claim(owner, null)
+        await t.store.workers.claim(owner)
         expect(await open.renew(owner, 60)).toBe(false)
         expect(await open.renew(t.ownerName(), 60)).toBe(false)
       } finally {
@@ -416,7 +419,7 @@ export const recovery: Case[] = [
         const [first] = await t.fetch(owner, queue)
         const [answer] = await Promise.all([
           t.settleAndFetch(owner, { now: NOW, settlements: [done(first)], fetch: { queues: [queue], n: 1 } }),
-          other.workers.claim(owner, null),
+          other.workers.claim(owner),
         ])
         expect(answer.settled).toEqual([answer.fenced ? 'fenced' : 'ok'])
         expect(answer.fetched).toHaveLength(answer.fenced ? 0 : 1)

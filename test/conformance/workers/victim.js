@@ -162,7 +162,7 @@ async function putOff(queue) {
 async function recover() {
   const other = await join()
   await settleAndFetch(other, 3)
-  await call({ what: 'claim' }, () => store.workers.claim(other, null))
+  await call({ what: 'claim' }, () => store.workers.claim(other))
   const orphaned = await store.workers.orphaned(100)
   const items = orphaned.map(({ owner: whose, queue, ticket, text }) => ({
     owner: whose,

@@ -81,7 +81,7 @@ export const wait: Case[] = [
       const [mine] = await t.fetch(worker, 'q')
       const [lost] = await t.fetch(dead, 'q')
       await t.store.jobs.push([{ to: 'schedule', text: t.job(3), score: 1 }], NOW)
-      await t.store.workers.claim(dead, null)
+      await t.store.workers.claim(dead)
       await t.store.tasks.create({
         id: '00000000000000aa',
         name: 'task',

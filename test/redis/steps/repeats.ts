@@ -96,7 +96,7 @@ const REPEATS: Repeat[] = [
     async before(stage) {
       await stage.direct.jobs.push([toQueue('q', job(1))], NOW)
       await (await openOwner(stage)).settleAndFetch({ n: 1 })
-      await stage.direct.workers.claim(OWNER, null)
+      await stage.direct.workers.claim(OWNER)
       return (await stage.direct.workers.orphaned(10))[0]?.ticket
     },
     ask: (store, ticket) =>
@@ -130,7 +130,7 @@ const REPEATS: Repeat[] = [
     name: 'claiming',
     match: script('claim'),
     before: ({ direct }) => direct.workers.join(OWNER, JOIN),
-    ask: (store) => store.workers.claim(OWNER, null),
+    ask: (store) => store.workers.claim(OWNER),
     first: true,
     again: false,
     holds: async ({ direct }) => expect(await direct.workers.leases()).toMatchObject([{ claimed: true }]),

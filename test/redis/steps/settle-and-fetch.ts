@@ -121,7 +121,7 @@ export function settleAndFetch(server: () => RedisServer): void {
       const step = stage.fault(STEP, act)
       await owner.loseAnswer({ settle: [done(came)], n: 1 })
       await step.happened
-      expect(await stage.direct.workers.claim(owner.name, null)).toBe(true)
+      expect(await stage.direct.workers.claim(owner.name)).toBe(true)
       await owner.insist()
       expect(owner.complaints).toEqual(['fenced'])
       const orphaned = await stage.direct.workers.orphaned(10)

@@ -218,7 +218,7 @@ export function waits(server: () => RedisServer): void {
     await stage.store.close()
     expect(await waiting).toEqual([])
     stage.release(step)
-    expect(await stage.direct.workers.claim(owner.name, null)).toBe(true)
+    expect(await stage.direct.workers.claim(owner.name)).toBe(true)
     const orphaned = await stage.direct.workers.orphaned(10)
     expect(orphaned.map(({ text }) => text)).toEqual(texts)
     const items = orphaned.map(({ owner, queue, ticket, text }) => ({

@@ -1,6 +1,6 @@
 /** The leases of owners. */
 
-import { type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
+import { type ClaimCondition, type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { lua } from '../lua.generated.ts'
 import { type Server, StorePart } from '../server/server.ts'
@@ -73,23 +73,24 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     return { stamp: Number(stamp ?? 0), leases: scores ? await this.#leasesOf(scores) : [] }
   }
 
-  /** `ends` as in the contract. `known`: queues that the owner had, in case no key lists them any more. */
-  async claimLease(owner: string, ends: number | null, known: Iterable<string> = []): Promise<boolean> {
+  /** See WorkerStore.claim. `known`: queues that the owner had, in case no key lists them any more. */
+  async claimLease(owner: string, condition?: ClaimCondition, known: Iterable<string> = []): Promise<boolean> {
     // In an outage every lease ends. A process that has just reconnected gives the others time to reconnect as well.
     const grace = ((this.#seconds || DEFAULT_SECONDS) * 1000 * 2) / 3
     const main = await this.server.ready()
-    const isTooEarly = () => ends !== null && main.unbrokenFor < grace
+    const isTooEarly = () => condition !== undefined && main.unbrokenFor < grace
     if (isTooEarly()) return false
     const { host, queues } = await this.recordOf(owner)
     let unlisted: string[] = []
     // Only an owner that is dead or has no lease may have no hash: then its keys name its queues.
-    if (queues.length === 0 && (ends === 0 || ends === null)) {
+    if (queues.length === 0 && typeof condition !== 'object') {
       const found = (await this.#findOwners()).filter((one) => one.owner === owner).map(({ queue }) => queue)
       unlisted = [...new Set([...known, ...found])]
     }
     const all = [this.keys.leases, this.keys.owner(owner), this.keys.machine(machineOf(host))]
     // The connection may have broken meanwhile. `main` does not wait for a new one.
-    return !isTooEarly() && (await main.run(lua.claim, all, [owner, ends ?? '', ...unlisted])) === 1
+    const expected = condition === 'no-lease' ? 0 : (condition?.ends ?? '')
+    return !isTooEarly() && (await main.run(lua.claim, all, [owner, expected, ...unlisted])) === 1
   }
 
   /** Returns whether the owner still has its lease. */

@@ -1,6 +1,13 @@
 /** The owners of this process: their steps, their waits, and the jobs that lost answers have left with them. */
 
-import type { FetchedJob, JoinOptions, SettleAndFetch, SettleAndFetchAnswer, WorkerStore } from '../../contract.ts'
+import type {
+  ClaimCondition,
+  FetchedJob,
+  JoinOptions,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  WorkerStore,
+} from '../../contract.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import type { Connection } from '../server/connection.ts'
@@ -140,7 +147,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     await this.#requeue(owner)
     // The server may still serve a wait whose connection broke. Its job is found only while the owner is listed.
     if (this.#waits.brokeWithin(SERVED_MS)) {
-      await this.claim(name, null)
+      await this.claim(name)
       this.#known.delete(name)
       return false
     }
@@ -150,8 +157,8 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     return gone
   }
 
-  async claim(name: string, ends: number | null): Promise<boolean> {
-    const claimed = await this.#leases.claimLease(name, ends, this.#lastQueues.get(name))
+  async claim(name: string, condition?: ClaimCondition): Promise<boolean> {
+    const claimed = await this.#leases.claimLease(name, condition, this.#lastQueues.get(name))
     this.#lastQueues.delete(name)
     if (claimed) await this.#tasks.interrupt(new Set([name]), Date.now())
     return claimed

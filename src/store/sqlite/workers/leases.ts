@@ -1,6 +1,6 @@
 /** The leases of owners. All times are on the machine's monotonic clock. */
 
-import type { Lease } from '../../contract.ts'
+import type { ClaimCondition, Lease } from '../../contract.ts'
 import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
@@ -31,12 +31,12 @@ export class Leases extends Tables {
     }))
   }
 
-  /** `asked` is when the caller asked for the claim. A claim with `ends` that has waited for the file too long fails. */
-  claim(owner: string, ends: number | null, asked: number): boolean {
+  /** `asked` is when the caller asked for the claim. A claim with a condition that has waited for the file too long fails. */
+  claim(owner: string, condition: ClaimCondition | undefined, asked: number): boolean {
     const row = this.db.first<LeaseRow & { id: number }>(sql.owner.find, owner)
     if (!row || row.claimed) return false
-    if (ends !== null) {
-      if (row.ends !== ends) return false
+    if (condition !== undefined) {
+      if (condition === 'no-lease' || row.ends !== condition.ends) return false
       if (monotonicNow() - asked > (row.seconds * 1000) / 6) return false
     }
     this.db.run(sql.owner.claim, monotonicNow(), row.id)

@@ -84,10 +84,10 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   /** The tables refer to each other, so there is nothing to tidy. */
   readonly tidy: WorkerStore['tidy'] = async () => []
 
-  readonly claim: WorkerStore['claim'] = (owner, ends) => {
+  readonly claim: WorkerStore['claim'] = (owner, condition) => {
     const asked = monotonicNow()
     return this.file.write((db) => {
-      const claimed = db.get(Leases).claim(owner, ends, asked)
+      const claimed = db.get(Leases).claim(owner, condition, asked)
       if (claimed) withLedgers(db, Date.now(), (ledgers) => db.get(Adding).interrupt(ledgers, owner))
       return claimed
     })
