@@ -1,6 +1,6 @@
 /**
- * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. The job counts
- * as started, because the store records no start of a job outside a task.
+ * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. Every
+ * job counts as started, the row of a task, too: of other jobs the store records no start.
  */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
