@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { AddAnswer, Store, TaskRecord } from '../store/contract.ts'
-import { isGone, thisHost, thisHostText } from '../worker/lease/host.ts'
+import { isProcessGone, thisHost, thisHostText } from '../worker/lease/host.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
 
 const LEASE_SECONDS = 30
@@ -57,5 +57,5 @@ export class Producer {
 export async function isProducerAlive(store: Store, { adding, producer }: TaskRecord): Promise<boolean> {
   if (!adding) return false
   const lease = (await store.workers.leases()).find(({ owner }) => owner === producer)
-  return lease !== undefined && !lease.ended && !lease.claimed && !isGone(lease.host, thisHost())
+  return lease !== undefined && !lease.ended && !lease.claimed && !isProcessGone(lease.host, thisHost())
 }

@@ -36,7 +36,7 @@ export function hostText({ key, pid, started }: Host): string {
 }
 
 /** Returns true only when the process is certainly gone: its pid is free, a zombie's, or another process's. */
-export function isGone(text: string, here: Host | undefined): boolean {
+export function isProcessGone(text: string, here: Host | undefined): boolean {
   if (!here || text === '') return false
   try {
     const [key, process = ''] = text.split('\n')

@@ -13,9 +13,10 @@ import { allAmong, jidsOf } from '../../job/rows.ts'
 import type { Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
+import type { Outcome } from '../plugin.ts'
 import { crashOf, reportCrashedOut } from '../run/crash.ts'
 import { keepOutcome } from '../run/results.ts'
-import { isGone, thisHost } from './host.ts'
+import { isProcessGone, thisHost } from './host.ts'
 
 const PAGE = 100
 /** The number of checks in the time of one lease. */
@@ -35,6 +36,8 @@ const PATIENCE = 4 / 3
 const LOCK_LEASES = 0.3
 /** Milliseconds between two scans of the whole store. */
 const TIDY_MS = 600_000
+/** An orphaned job counts as started, as in crashOf, so a cancelled one counts as cancelled while it ran. */
+const CANCELLED: Outcome = { kind: 'cancelled', begun: true }
 
 /** The newest stamp at one check, and the time of that check in counted milliseconds. */
 interface Observation {
@@ -61,8 +64,8 @@ export class Recovery extends Periodic {
   #tidyAt = performance.now() + TIDY_MS
   /** The longest lease seen so far. */
   #longestMs: number
-  /** The next run does not wait for the turn of this worker to check the processes of its machine. */
-  #mustRescue = true
+  /** The next run checks the processes of this machine, also when it is not the turn of this worker. */
+  #mustCheckProcesses = true
 
   constructor(engine: Engine, leaseSeconds: number, self: () => string) {
     // A worker that can't write does not get the lock, so it claims no lease.
@@ -84,15 +87,15 @@ export class Recovery extends Periodic {
 
   /** Checks the processes of this machine at once, because a caller saw one die. */
   async checkProcesses(): Promise<void> {
-    this.#mustRescue = true
+    this.#mustCheckProcesses = true
     if (!this.isStopping) await this.runNow()
   }
 
   protected override async run(): Promise<void> {
-    const mustRescue = this.#mustRescue
-    this.#mustRescue = false
-    if (mustRescue) await this.rescue()
-    await this.#check(mustRescue)
+    const mustCheckProcesses = this.#mustCheckProcesses
+    this.#mustCheckProcesses = false
+    if (mustCheckProcesses) await this.rescue()
+    await this.#check(mustCheckProcesses)
   }
 
   /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
@@ -102,16 +105,16 @@ export class Recovery extends Periodic {
 
   /** Claims the leases of processes of this machine that are gone, and puts all orphaned jobs back. */
   async rescue(): Promise<void> {
-    await this.#claimGone()
+    await this.#claimDeadProcesses()
     await this.#rescueAll()
   }
 
-  async #check(hasRescued: boolean): Promise<void> {
-    const claimedGone = !hasRescued && this.#skipped++ >= this.#skips && (await this.#claimGone())
+  async #check(hasCheckedProcesses: boolean): Promise<void> {
+    const claimedDead = !hasCheckedProcesses && this.#skipped++ >= this.#skips && (await this.#claimDeadProcesses())
     const isLeader = await this.#lock.acquire()
     const claimedLate = await this.#observe(isLeader)
     if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
-    if ((isLeader && !hasRescued) || claimedGone || claimedLate) await this.#rescueAll()
+    if ((isLeader && !hasCheckedProcesses) || claimedDead || claimedLate) await this.#rescueAll()
   }
 
   async #tidy(): Promise<void> {
@@ -155,7 +158,7 @@ export class Recovery extends Periodic {
   }
 
   /** Claims the leases of dead processes of this machine; returns whether there were any. */
-  async #claimGone(): Promise<boolean> {
+  async #claimDeadProcesses(): Promise<boolean> {
     if (!this.#host) return false
     const { store } = this.#engine
     const owners = await store.workers.ownersOn(this.#host.key)
@@ -163,7 +166,8 @@ export class Recovery extends Periodic {
     this.#skips = Math.floor(owners.length / CHECKING_WORKERS)
     let claimed = false
     for (const { owner, host } of owners) {
-      if (owner !== this.#self() && isGone(host, this.#host) && (await store.workers.claim(owner))) claimed = true
+      if (owner !== this.#self() && isProcessGone(host, this.#host) && (await store.workers.claim(owner)))
+        claimed = true
     }
     return claimed
   }
@@ -200,7 +204,7 @@ export class Recovery extends Periodic {
     )
     return jobs.map(({ one, payload }) => {
       if (!payload || !allAmong(payload, cancelled)) return this.#rescueOf(one, payload)
-      const effects = effectsOf(this.#engine, payload, { kind: 'cancelled', begun: true })
+      const effects = effectsOf(this.#engine, payload, CANCELLED)
       return { owner: one.owner, queue: one.queue, ticket: one.ticket, to: null, effects }
     })
   }
@@ -210,7 +214,7 @@ export class Recovery extends Periodic {
     const payload = readPayload(text)
     if (!payload) return
     const definition = definitionOf(this.#engine, payload, queue)
-    await keepOutcome(this.#engine, payload, definition, { kind: 'cancelled', begun: true })
+    await keepOutcome(this.#engine, payload, definition, CANCELLED)
   }
 
   #rescueOf({ owner, queue, ticket, text }: OrphanedJob, payload: Payload | undefined): Rescue {

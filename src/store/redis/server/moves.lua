@@ -203,6 +203,7 @@ local function apply(item)
   end
   if (item.kind == 'f' or item.kind == 'b') and admitted then
     addName(item.about)
+    -- The right end of the list is the front of the queue.
     redis.call(item.kind == 'f' and 'RPUSH' or 'LPUSH', item.key, item.text)
   end
 end
