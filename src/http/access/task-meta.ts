@@ -1,4 +1,4 @@
-/** The `meta` that an app stores with a task: only operators see it. */
+/** Withholds the `meta` that an app stores with a task: only operators see it. */
 
 import type { TaskStatus } from '../../tasks/task.ts'
 

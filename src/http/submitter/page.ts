@@ -6,7 +6,7 @@
 import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
-import { existingStatus } from '../routes/tasks/queries.ts'
+import { statusWithoutMeta } from '../routes/tasks/queries.ts'
 import { escaped, htmlPage, pageAnswer } from '../server/html-page.ts'
 import type { Call } from '../server/route.ts'
 import { scriptPhrases, type Viewer, viewerOf } from '../server/viewer.ts'
@@ -34,7 +34,7 @@ const NAME = 200
 export async function answerSubmitter(call: Call): Promise<Response> {
   const { hq, path, url } = call
   const viewer = viewerOf(call)
-  const task = await existingStatus(hq, path)
+  const task = await statusWithoutMeta(hq, path)
   const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task, viewer.language)
   const record = await hq.store.tasks.find(task.id)
   const { format, source, export: made } = record ? metaOf(record) : {}

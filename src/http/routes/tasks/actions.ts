@@ -15,7 +15,7 @@ import { integer } from '../../server/parameter.ts'
 import { answer, type Call, del, ok, patch, post, type Route } from '../../server/route.ts'
 import { bodyOf, refuseUnknown } from '../../server/schema.ts'
 import { readingOf } from './import.ts'
-import { existingStatus } from './queries.ts'
+import { statusWithoutMeta } from './queries.ts'
 import { READING } from './task-options.ts'
 import { FILES, openUpload } from './upload.ts'
 
@@ -48,9 +48,9 @@ function actionRoute(
     answers: STATUS,
     ...about,
     async run(call) {
-      const { id } = await existingStatus(call.hq, call.path)
+      const { id } = await statusWithoutMeta(call.hq, call.path)
       await run(call.hq.tasks.get(id), call)
-      return json(answer(await existingStatus(call.hq, call.path)))
+      return json(answer(await statusWithoutMeta(call.hq, call.path)))
     },
   })
 }
@@ -78,7 +78,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
     answers: { 202: answer('TaskRetryAnswer', 'The rows run again, with `undoSeconds` after that delay') },
     async run(call) {
       const { hq, server, path, request, link } = call
-      const { id, job } = await existingStatus(hq, path)
+      const { id, job } = await statusWithoutMeta(hq, path)
       const type = typeOf(request)
       const retried = (rows: Retried) => {
         call.audit({ count: rows.rows })
@@ -113,7 +113,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
     body: { content: { 'application/json': 'TaskRetryUndo' } },
     answers: ok('TaskRetryUndone', 'Reports whether the retry is undone'),
     async run(call) {
-      const { id } = await existingStatus(call.hq, call.path)
+      const { id } = await statusWithoutMeta(call.hq, call.path)
       const { undo } = await bodyOf(call, TaskRetryUndo, 'undo')
       return json({ undone: await call.server.delayedRetries.undo(id, undo) })
     },
@@ -149,11 +149,11 @@ export const TASK_ACTION_ROUTES: Route[] = [
     body: { content: { 'application/json': 'TaskSettings' } },
     answers: STATUS,
     async run({ hq, server, path, request }) {
-      const { id } = await existingStatus(hq, path)
+      const { id } = await statusWithoutMeta(hq, path)
       const settings = await readObject(request, server.limits.bodyBytes)
       refuseUnknown(TaskSettings, settings, 'a task')
       await hq.tasks.get(id).set(settings)
-      return json(await existingStatus(hq, path))
+      return json(await statusWithoutMeta(hq, path))
     },
   }),
   del('/api/v1/tasks/{id}', {
@@ -162,7 +162,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
     summary: 'Deletes a task with its events; a running task is cancelled first',
     answers: { 204: { description: 'The task is deleted' } },
     async run({ hq, path }) {
-      const { id } = await existingStatus(hq, path)
+      const { id } = await statusWithoutMeta(hq, path)
       await hq.tasks.get(id).delete()
       return new Response(null, { status: 204 })
     },

@@ -6,7 +6,7 @@ import { streamed } from '../../../tasks/spreadsheet/write.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
 import { type Call, get, type Route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'
-import { aboutOf, existingStatus } from './queries.ts'
+import { aboutOf, statusWithoutMeta } from './queries.ts'
 
 const TYPES: Record<FileFormat, string> = {
   csv: 'text/csv; charset=utf-8',
@@ -41,7 +41,7 @@ export const FILE_ROUTES: Route[] = [
       const { hq, path, query } = call
       const { format = 'csv', rows = 'rejected' } = query
       const { language: lang } = viewerOf(call)
-      const { id, name } = await existingStatus(hq, path)
+      const { id, name } = await statusWithoutMeta(hq, path)
       const content = await hq.tasks.get(id).report({ format, rows, lang, ...showOf(call) })
       return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
     },
@@ -58,7 +58,7 @@ export const FILE_ROUTES: Route[] = [
     answers: { 200: FILE },
     async run(call) {
       const { hq, server, path, request, query, link } = call
-      const { id, name } = await existingStatus(hq, path)
+      const { id, name } = await statusWithoutMeta(hq, path)
       // A waiting download counts as an open stream.
       const leave = query.wait ? server.streams.enter(link && id) : () => {}
       try {

@@ -13,8 +13,8 @@ import type { TaskStatus } from '../../../tasks/task.ts'
 import { withoutMeta } from '../../access/task-meta.ts'
 import type { Call } from '../../server/route.ts'
 
-/** Returns the status without `meta`, which only operators see. @throws UNKNOWN_TASK */
-export async function existingStatus(hq: Highkiq, { id = '' }: Call['path']): Promise<TaskStatus> {
+/** Returns the status as everyone with the task's link may see it: `meta` is for operators alone. @throws UNKNOWN_TASK */
+export async function statusWithoutMeta(hq: Highkiq, { id = '' }: Call['path']): Promise<TaskStatus> {
   const status = /^[0-9a-f]{16}$/.test(id) ? await hq.tasks.get(id).status() : null
   if (status) return withoutMeta(status)
   throw new HighkiqError('UNKNOWN_TASK', `no task has the id ${id}`)

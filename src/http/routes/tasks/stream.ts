@@ -7,7 +7,7 @@ import { isOver, type TaskStatus } from '../../../tasks/task.ts'
 import { tokenOf } from '../../access/access.ts'
 import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
 import { get, type Route } from '../../server/route.ts'
-import { existingStatus } from './queries.ts'
+import { statusWithoutMeta } from './queries.ts'
 
 export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
   id: 'streamTask',
@@ -23,7 +23,7 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     204: { description: 'The client has received everything, and need not reconnect' },
   },
   async run({ hq, server, request, url, path, link }) {
-    const status = await existingStatus(hq, path)
+    const status = await statusWithoutMeta(hq, path)
     const seen = request.headers.get('last-event-id') ?? ''
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
     const leave = server.streams.enter(link && status.id)

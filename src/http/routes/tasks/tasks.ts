@@ -17,7 +17,7 @@ import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../../server/rou
 import { refuseUnknown } from '../../server/schema.ts'
 import type { ServerContext } from '../../server/server-context.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
-import { aboutOf, eventsOf, existingStatus, reasonsOf, searchEvents } from './queries.ts'
+import { aboutOf, eventsOf, reasonsOf, searchEvents, statusWithoutMeta } from './queries.ts'
 
 const LARGEST_PAGE = 500
 const LOCATION = { location: 'address of its status' }
@@ -147,7 +147,7 @@ export const TASK_ROUTES: Route[] = [
     answers: ok('TaskStatusWithRejected', 'Its status'),
     async run(call) {
       const { hq, path, query } = call
-      const status = await existingStatus(hq, path)
+      const status = await statusWithoutMeta(hq, path)
       const { meta, ...formats } = await aboutOf(hq, status.id)
       const own = meta && !call.link ? { meta: call.server.redaction.value(meta) } : {}
       const shown = { ...status, ...own, ...formats }
@@ -177,7 +177,7 @@ export const TASK_ROUTES: Route[] = [
       if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
         throw invalid('give only one of code, withoutCode and otherCodes')
       }
-      const task = await existingStatus(call.hq, call.path)
+      const task = await statusWithoutMeta(call.hq, call.path)
       const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
       if (search !== undefined) return json(await searchEvents(call, task, page, search))
       const items = await eventsOf(call, task, page)
@@ -192,7 +192,7 @@ export const TASK_ROUTES: Route[] = [
     query: { samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes') },
     answers: ok('TaskReasons', 'The reasons'),
     async run(call) {
-      const task = await existingStatus(call.hq, call.path)
+      const task = await statusWithoutMeta(call.hq, call.path)
       return json({ items: await reasonsOf(call, task, call.query.samples), next: null })
     },
   }),
@@ -205,7 +205,7 @@ export const TASK_ROUTES: Route[] = [
     answers: ok('TaskLink', 'The link'),
     async run({ hq, server, base, path, query, mayChange, audit }) {
       const rights = rightsOf(query, mayChange)
-      const { id } = await existingStatus(hq, path)
+      const { id } = await statusWithoutMeta(hq, path)
       const until = linkEnd('the link', query.expires, hq.now())
       const token = await server.links.taskToken(id, rights, until)
       audit({ rights, ...endOf(until) })
