@@ -29,7 +29,7 @@ export const tasks = {
   'tasks.metaHint': 'name=value',
   'tasks.copyLink': 'Copy link for the submitter',
   'task.metaWhat': 'what the app stored with the task',
-  'task.made': 'sent',
+  'task.sent': 'sent',
   'task.run': 'run {n}',
   'task.copyId': 'Copy the id',
   'task.pause': 'Pause',

@@ -30,7 +30,7 @@ export const tasks: TextsOf<typeof english> = {
   'tasks.metaHint': 'имя=значение',
   'tasks.copyLink': 'Скопировать ссылку для отправителя',
   'task.metaWhat': 'что приложение сохранило с задачей',
-  'task.made': 'отправлена',
+  'task.sent': 'отправлена',
   'task.run': 'проход {n}',
   'task.copyId': 'Скопировать id',
   'task.pause': 'Пауза',

@@ -29,7 +29,7 @@ export const tasks: TextsOf<typeof english> = {
   'tasks.metaHint': '名称=值',
   'tasks.copyLink': '复制提交者的链接',
   'task.metaWhat': '应用随任务保存的数据',
-  'task.made': '提交于',
+  'task.sent': '提交于',
   'task.run': '第 {n} 次运行',
   'task.copyId': '复制 id',
   'task.pause': '暂停',

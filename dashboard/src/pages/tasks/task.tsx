@@ -61,8 +61,8 @@ export default function TaskPage() {
         pill={<Pill like={LIKE[task.state]}>{t(`tasks.state.${task.state}`)}</Pill>}
         facts={[
           <bdi key="job">{task.job}</bdi>,
-          <span key="made">
-            {t('task.made')} <When at={task.createdAt} />
+          <span key="sent">
+            {t('task.sent')} <When at={task.createdAt} />
           </span>,
           t('task.run', { n: task.run }),
           <span key="id" class="mono">
