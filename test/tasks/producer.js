@@ -1,4 +1,4 @@
-// Adds rows to a task until it is killed: submitter.js URL. Says the task's id once its first rows are stored.
+// Adds rows to a task until it is killed: producer.js URL. Prints the task's id once its first rows are stored.
 import { Highkiq } from 'highkiq'
 
 const hq = new Highkiq({ url: process.argv[2] })

@@ -179,19 +179,19 @@ export const tasks: Case[] = [
   {
     name: 'the claim of a producer interrupts only the tasks it was adding to, and their rows run',
     async run(t) {
-      const submitter = await t.owner()
-      const mine = spec(1, { producer: submitter })
-      const ended = spec(2, { producer: submitter })
+      const producer = await t.owner()
+      const mine = spec(1, { producer })
+      const ended = spec(2, { producer })
       const others = spec(3)
       for (const task of [mine, ended, others]) {
         await t.store.tasks.create(task)
         await t.store.tasks.addRows(task.id, task.producer, 0, rows(0, 1), NOW)
       }
-      await t.store.tasks.endAdding(ended.id, submitter, NOW)
-      expect(await t.store.workers.claim(submitter)).toBe(true)
+      await t.store.tasks.endAdding(ended.id, producer, NOW)
+      expect(await t.store.workers.claim(producer)).toBe(true)
       const states = await Promise.all([mine, ended, others].map(async (task) => (await record(t, task)).state))
       expect(states).toEqual(['interrupted', 'running', 'adding'])
-      expect(await t.store.tasks.addRows(mine.id, submitter, 1, rows(1, 1), NOW)).toMatchObject({
+      expect(await t.store.tasks.addRows(mine.id, producer, 1, rows(1, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'ended',
       })

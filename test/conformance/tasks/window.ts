@@ -257,7 +257,7 @@ export const taskWindow: Case[] = [
     },
   },
   {
-    name: 'workers on two connections and a submitter at the same time keep the window and the counts',
+    name: 'workers on two connections and a producer at the same time keep the window and the counts',
     shared: true,
     async run(t) {
       const task = spec(1, { window: 4 })
