@@ -49,7 +49,7 @@ function swap(
   const payload = readPayload(text) as Payload
   if ('queue' in job) {
     const effects = app.effects(payload, { kind: 'changed' })
-    const to = { to: 'same', queue: job.queue, text } as const
+    const to = { to: 'same', text } as const
     return store.search.pull(job.queue, [{ text: job.text, at: job.at, to, effects }], app.now())
   }
   const { set } = job

@@ -31,13 +31,13 @@ export interface ScanPage {
 }
 
 /**
- * Compare-and-swap on a queue: one job with exactly this text, wherever it is in the queue. With `to: 'same'` the job gets
- * another text in its place.
+ * Compare-and-swap on a queue: one job with exactly this text, wherever it is in the queue. It moves to another place, such as
+ * another queue; the row of a task stays a row of that task. With `to: 'same'` it stays in its place and gets another text.
  */
 export interface Pull extends Pick<Move, 'effects'> {
   text: string
   at?: string | undefined
-  to: Move['to'] | { to: 'same'; queue: string; text: string }
+  to: Move['to'] | { to: 'same'; text: string }
 }
 
 export interface Cleared<Item> {
@@ -67,7 +67,7 @@ export interface SearchStore {
    * Drops jobs of a queue, next to be fetched first. Jobs whose text contains one of `needles` stay and are returned,
    * because something else must change with them. If no task has open rows and no lock can be held, the call drops all
    * jobs at once. Otherwise it drops about `limit`, and never more than a bounded number. An empty queue is not listed
-   * any longer.
+   * any longer. It may also drop jobs that are pushed during the call.
    */
   clearQueue(queue: string, needles: readonly string[], limit: number): Promise<Cleared<WaitingJob>>
   /** Drops entries of a set, lowest score first; without needles all at once or a bounded number. */

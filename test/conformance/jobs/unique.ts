@@ -139,7 +139,7 @@ export const uniqueJobs: Case[] = [
       await t.push('q', t.job('x'), t.job('y'), t.job('x'))
       await t.store.unique.suspect([{ key: 'k', holder: 'a' }], 'walk')
       const same = (text: string, by: string, effects: Effect[] = []): Pull => {
-        return { text, to: { to: 'same', queue: 'q', text: by }, effects }
+        return { text, to: { to: 'same', text: by }, effects }
       }
       const pulls = [same(t.job('a'), t.job('b'), [acquire]), same(t.job('x'), 'new'), same(t.job('z'), 'no')]
       expect(await t.store.search.pull('q', pulls, NOW)).toEqual(['ok', 'ok', 'gone'])

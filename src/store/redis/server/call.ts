@@ -89,7 +89,7 @@ export class Call {
     }
     const text = this.#texts.write(to.text)
     if (to.to === 'same') {
-      this.args.push('s', this.key(this.#names.queue(to.queue)), to.queue, text)
+      this.args.push('s', text)
     } else if (to.to === 'queue') {
       this.args.push(to.end === 'front' ? 'f' : 'b', this.key(this.#names.queue(to.queue)), to.queue, text)
     } else {

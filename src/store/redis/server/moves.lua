@@ -3,8 +3,8 @@
 -- An item in ARGV begins with its kind. "-": the job goes nowhere, it is done. "z": then come the number of a set's
 -- key, score, text. "k" (a finished job): the same. "l" (a job that waits for room in its limit): the same, the number of the
 -- key of limited-queues, and its queue. "f" or "b" (front or back of a
--- queue): then come the number of the queue's key, its name, text. "s" (the job stays in its place, with another text): the
--- same. Behind that come the number of its effects, and each effect.
+-- queue): then come the number of the queue's key, its name, text. "s" (the job stays in its place): then comes its other
+-- text. Behind that come the number of its effects, and each effect.
 --
 -- An effect begins with its kind, too. "e" (event): base of its task, index, run, attempt, status (number), at,
 -- startedAt or "", window (keep, leave or enter), code or "", result or "", number of messages, messages. "i"
@@ -61,7 +61,9 @@ end
 
 local function readItem()
   local item = { kind = text() }
-  if item.kind ~= '-' then
+  if item.kind == 's' then
+    item.text = text()
+  elseif item.kind ~= '-' then
     item.key = KEYS[number()]
     item.about = text()
     item.text = text()
@@ -144,12 +146,12 @@ local function isForSet(item) return item.kind == 'z' or item.kind == 'k' or ite
 
 -- Returns why an item cannot be applied, or nothing.
 local function obstacle(item)
-  if item.kind ~= '-' and wrong(item.key, isForSet(item) and 'zset' or 'list') then return unusable(item.key) end
+  if item.key and wrong(item.key, isForSet(item) and 'zset' or 'list') then return unusable(item.key) end
   if isForSet(item) then
     local score = tonumber(item.about)
     if score ~= score or not score then return 'a set can not sort by ' .. item.about end
     if item.limited and wrong(item.limited, 'hash') then return unusable(item.limited) end
-  elseif item.kind ~= '-' and wrong(QUEUES, 'set') then
+  elseif item.key and wrong(QUEUES, 'set') then
     return unusable(QUEUES)
   end
   for _, effect in ipairs(item.effects) do
