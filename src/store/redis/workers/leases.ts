@@ -123,7 +123,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     for (const queue of await this.server.call((client) => client.smembers(this.keys.taskQueues))) {
       const { keys } = this
       const all = [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)]
-      await this.server.run(lua.removeQueueName, all, [queue])
+      await this.server.run(lua.removeTaskQueueName, all, [queue])
     }
     const owners = [...new Set((await this.#findOwners()).map(({ owner }) => owner))]
     if (owners.length === 0) return []
