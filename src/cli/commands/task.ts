@@ -17,9 +17,9 @@ import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { someOf, wholeNumber } from '../usage.ts'
 import { registerActions } from './task-actions.ts'
+import { registerEnds } from './task-end-row.ts'
 import { registerFiles } from './task-file.ts'
 import { registerRetry } from './task-retry.ts'
-import { registerEnds } from './task-row.ts'
 
 const PAGE = 100
 
