@@ -134,6 +134,7 @@ test('a job that ignores the signal is requeued 3 s later, newest last, and its 
   open()
   await until(() => t.errors.length === 2)
   expect(t.errors.map(({ error }) => error.code)).toEqual(['LEASE_LOST', 'LEASE_LOST'])
+  expect(t.errors.map(({ about }) => (about as { jid: string }).jid).toSorted()).toEqual(jids.toSorted())
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 3 })
 })
 

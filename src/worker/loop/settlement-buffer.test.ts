@@ -7,11 +7,13 @@ import { endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 function begin() {
   const codes: unknown[] = []
   const messages: string[] = []
-  const report = (error: HighkiqError) => {
+  const abouts: unknown[] = []
+  const report = (error: HighkiqError, about: unknown) => {
+    abouts.push(about)
     codes.push(error.code)
     messages.push(error.message)
   }
-  return { codes, messages, buffer: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
+  return { codes, messages, abouts, buffer: new SettlementBuffer({ report, now: () => 5000 } as unknown as Engine) }
 }
 
 function done(ticket: string, move: Settlement['move'] = null): Settlement {
@@ -25,7 +27,7 @@ function answer(...settled: SettleAnswer[]): SettleAndFetchAnswer {
 }
 
 test('a job has ended once its own settlement is applied, whatever happens to the others of that call', () => {
-  const { buffer, codes } = begin()
+  const { buffer, codes, abouts } = begin()
   for (const ticket of ['a', 'b', 'c']) buffer.add(done(ticket), [ticket])
   buffer.add(done('d', retry), ['d'])
   const first = buffer.drain()
@@ -33,6 +35,7 @@ test('a job has ended once its own settlement is applied, whatever happens to th
   expect(buffer.applyAnswer(first, mixed)).toBe(false)
   expect(endedJobs(first, mixed)).toEqual(['a'])
   expect(codes).toEqual(['LEASE_LOST'])
+  expect(abouts).toEqual([{ jid: 'c', ticket: 'c' }])
   // The refused settlement is sent again.
   const second = buffer.drain()
   expect(buffer.applyAnswer(second, answer('ok'))).toBe(true)
@@ -89,14 +92,15 @@ test('a retry that the store refuses five times goes to the dead set, and its ro
 })
 
 test('a job on its way to the dead set keeps the code of its error when the store refuses it five times', () => {
-  const { buffer, messages: said } = begin()
+  const { buffer, messages: said, abouts } = begin()
   const dead: Settlement['move'] = { to: 'dead', text: '{}', score: 1 }
   const failed: EventEffect = { ...changed, status: 'error', code: 'TypeError' }
-  buffer.add({ ...done('a', dead), effects: [{ ...failed, messages }] }, ['a'])
+  buffer.add({ ...done('a', dead), effects: [{ ...failed, messages }] }, ['j'])
   for (let n = 1; n <= 5; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
   const [end] = buffer.drain().ended
   expect(end?.settlement).toEqual({ ...done('a', { to: 'dead', text: '{}', score: 5 }), effects: [failed] })
   expect(said).toEqual(['the store refuses to settle a job, without messages and result'])
+  expect(abouts).toEqual([{ jid: 'j', ticket: 'a' }])
 })
 
 test('a withdrawn start is not sent', () => {

@@ -1,6 +1,7 @@
 /** Collects what the next call sends to the store: the attempts that started, and the settlements of those that ended. */
 
 import { HighkiqError } from '../../job/errors.ts'
+import { given } from '../../job/options.ts'
 import type { RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
@@ -109,7 +110,7 @@ export class SettlementBuffer {
     let applied = true
     for (let i = 0; i < ended.length; i++) {
       const { settlement, jids, attempt } = ended[i] as Ended
-      if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket)
+      if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket, jidOf(ended[i] as Ended))
       if (answer.settled[i] === 'error') {
         applied = false
         this.#addRefused(settlement, jids, attempt)
@@ -128,15 +129,15 @@ export class SettlementBuffer {
 
   /** Reports settlements as lost: all of them, or those that `answer` does not confirm. */
   reportLost({ ended }: Drained, answer?: SettleAndFetchAnswer): void {
-    for (const [i, { settlement }] of ended.entries()) {
-      if (answer?.settled[i] !== 'ok') this.reportLostOne(settlement.ticket)
+    for (const [i, one] of ended.entries()) {
+      if (answer?.settled[i] !== 'ok') this.reportLostOne(one.settlement.ticket, jidOf(one))
     }
   }
 
-  reportLostOne(ticket: string): void {
+  reportLostOne(ticket: string, jid: string | undefined): void {
     this.#engine.report(
       new HighkiqError('LEASE_LOST', 'a job ended after it had been given to others: its end was not recorded'),
-      { ticket },
+      given({ jid, ticket }),
     )
   }
 
@@ -154,9 +155,15 @@ export class SettlementBuffer {
     const move = runsAgain ? ': the job goes to the dead set instead of running again' : ''
     const without = isLast ? ', and the state of its row stays as it is' : ', without messages and result'
     const message = `the store refuses to settle a job${move}${without}`
-    this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), { ticket: settlement.ticket })
+    const jid = jidOf({ jids, attempt })
+    this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), given({ jid, ticket: settlement.ticket }))
     this.add(isLast ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now()), jids)
   }
+}
+
+/** Returns the job of a settlement, of several rows the first; undefined for a text that is no job. */
+function jidOf({ jids, attempt }: Pick<Ended, 'jids' | 'attempt'>): string | undefined {
+  return attempt?.payload.jid ?? jids[0]
 }
 
 /** Returns the jobs that ended by settlements which the store has applied. */

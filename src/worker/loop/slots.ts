@@ -351,7 +351,7 @@ export class Slots {
     const { ticket } = settlement
     // The job was requeued, or lost with the lease, while its handler ran.
     if (!this.running.isCurrent(attempt)) {
-      this.#buffer.reportLostOne(ticket)
+      this.#buffer.reportLostOne(ticket, attempt.payload.jid)
       return
     }
     this.running.remove(ticket)
