@@ -9,6 +9,7 @@ import type { Effect, FetchedJob, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { EventLoopRecord } from '../executor.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
+import { requeueOrCrash } from '../run/crash.ts'
 import { mayBeLimited } from '../run/limit.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
@@ -127,10 +128,9 @@ export class Slots {
   drain(): Requeued[] {
     const all = this.#requeues.drain()
     for (const attempt of this.running.all) {
-      const hasBegun = attempt.began > 0
-      if (!hasBegun) this.#buffer.withdrawStart(attempt.fetched.ticket)
-      const kind = hasBegun ? 'interrupted' : 'not-started'
-      all.push({ attempt, settlement: withSlotRelease(attempt, requeue(this.#engine, attempt, { kind })) })
+      const kind = attempt.began > 0 ? 'interrupted' : 'not-started'
+      if (kind === 'not-started') this.#buffer.withdrawStart(attempt.fetched.ticket)
+      all.push({ attempt, settlement: withSlotRelease(attempt, requeueOrCrash(this.#engine, attempt, { kind })) })
     }
     this.#buffer.clearStartCallbacks()
     this.running.clear()

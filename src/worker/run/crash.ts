@@ -7,7 +7,9 @@ import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '..
 import type { Settlement } from '../../store/contract.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
+import type { Attempt } from './attempt.ts'
 import { keepOutcome } from './results.ts'
+import { type RequeueOutcome, requeue, settlement } from './settlements.ts'
 
 const MAX_CRASHES = 3
 /** The error class that is stored with such a job. */
@@ -31,6 +33,23 @@ export function crashOf(engine: Engine, { queue, text }: { queue: string; text: 
   const last = { ...changes, error_class: CRASHED, error_message, failed_at: timeOf(now(), wire) }
   const to = { to: 'dead', text: editPayload(text, last, wire), score: now() / 1000 } as const
   return { to, outcome: { kind: 'crashed-out', crashes } }
+}
+
+/**
+ * Requeues a job. If it ran when the process met a fatal error, it counts a crash, as if the process had died at once: it
+ * goes to the front of its queue, or to the dead set after the last crash.
+ */
+export function requeueOrCrash(
+  engine: Engine,
+  attempt: Attempt,
+  outcome: RequeueOutcome,
+  end?: 'front' | 'back',
+): Settlement {
+  const { fetched, payload, began } = attempt
+  const hasCrashed = outcome.kind !== 'not-started' && began > 0 && began <= (engine.fatalAt?.() ?? 0)
+  if (!hasCrashed) return requeue(engine, attempt, outcome, end)
+  const crash = crashOf(engine, fetched, payload)
+  return settlement(engine, attempt, crash.outcome, crash.to, 0, 0)
 }
 
 /** Calls the app's death handlers and keeps the result of a job that went to the dead set by its last crash. */

@@ -19,11 +19,11 @@ import type { Limit, Settlement } from '../../store/contract.ts'
 import type { Engine, Threads } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 import type { Attempt } from './attempt.ts'
-import { reportCrashedOut } from './crash.ts'
+import { reportCrashedOut, requeueOrCrash } from './crash.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
 import { failuresOf, rowsOf, settleEach, splitIntoRows } from './row-group.ts'
-import { awaitsLimit, dropped, failedForGood, finished, reportEnd, requeue, retry, snoozed } from './settlements.ts'
+import { awaitsLimit, dropped, failedForGood, finished, reportEnd, retry, snoozed } from './settlements.ts'
 
 /** The attempt fails this long after its timeout even if the handler has not returned. */
 const TIMEOUT_GRACE_MS = 1000
@@ -129,13 +129,13 @@ async function settlementOf(engine: Engine, attempt: Attempt, thrown: unknown): 
       break
     }
     case 'release':
-      return requeueAndReport(engine, attempt, { kind: 'released' })
+      return requeueOrReportCrash(engine, attempt, { kind: 'released' })
     case 'over-limit':
       return awaitsLimit(engine, attempt, (error as OverLimit).limit as Limit, { kind: 'released' })
     case 'pause':
-      return requeueAndReport(engine, attempt, { kind: 'paused' }, (error as Pause).end)
+      return requeueOrReportCrash(engine, attempt, { kind: 'paused' }, (error as Pause).end)
   }
-  if (isStopped(attempt, error)) return requeueAndReport(engine, attempt, { kind: 'interrupted' })
+  if (isStopped(attempt, error)) return requeueOrReportCrash(engine, attempt, { kind: 'interrupted' })
   return failure(engine, attempt, error)
 }
 
@@ -222,9 +222,9 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   return failedForGood(engine, attempt, { kind: 'dead', error }, keeps ? verdict.text : undefined, now)
 }
 
-/** Requeues the job. If it crashed too often and goes to the dead set instead, the app's death handlers are called. */
-async function requeueAndReport(...about: Parameters<typeof requeue>): Promise<Settlement> {
-  const settlement = requeue(...about)
+/** Calls the app's death handlers if the job crashed too often and goes to the dead set. */
+async function requeueOrReportCrash(...about: Parameters<typeof requeueOrCrash>): Promise<Settlement> {
+  const settlement = requeueOrCrash(...about)
   await reportCrashedOut(about[0], settlement.queue, settlement.move)
   return settlement
 }

@@ -1,7 +1,8 @@
 /**
  * Makes the settlement of an attempt: where its job goes, what is counted, and what the plugins change in the same step.
- * Each maker also tells the plugins how the attempt ended. Only three others make or change one: row-group.ts joins those
- * of rows, slots.ts adds a start that was not sent yet, and recovery.ts rescues jobs without an attempt.
+ * Each maker also tells the plugins how the attempt ended. Only four others make or change one: crash.ts counts crashes,
+ * row-group.ts joins those of rows, slots.ts adds a start that was not sent yet, and recovery.ts rescues jobs without an
+ * attempt.
  */
 
 import { attemptEnded, editPayload } from '../../job/payload.ts'
@@ -10,7 +11,6 @@ import { type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
 import { waitOf } from '../wait-time.ts'
 import type { Attempt } from './attempt.ts'
-import { crashOf } from './crash.ts'
 import { finishedEntry } from './finished-jobs.ts'
 
 type OutcomeOf<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
@@ -55,23 +55,17 @@ export function failedForGood(
   return settlement(engine, attempt, outcome, { to: 'dead', text, score: at / 1000 }, 1, 1)
 }
 
-/**
- * The job goes back to its queue; it counts as neither processed nor failed, and keeps its retries. A job that ran when
- * the process met a fatal error counts a crash, as if the process had died at once.
- */
+export type RequeueOutcome = OutcomeOf<'interrupted' | 'released' | 'paused' | 'not-started'>
+
+/** The job goes back to its queue; it counts as neither processed nor failed, and keeps its retries. */
 export function requeue(
   engine: Engine,
   attempt: Attempt,
-  outcome: OutcomeOf<'interrupted' | 'released' | 'paused' | 'not-started'>,
+  outcome: RequeueOutcome,
   end: 'front' | 'back' = 'front',
 ): Settlement {
-  const { fetched, payload, began } = attempt
-  const hasStarted = outcome.kind !== 'not-started'
-  if (hasStarted && began > 0 && began <= (engine.fatalAt?.() ?? 0)) {
-    const crash = crashOf(engine, fetched, payload)
-    return settlement(engine, attempt, crash.outcome, crash.to, 0, 0)
-  }
-  const text = hasStarted ? editPayload(fetched.text, attemptEnded(payload)) : fetched.text
+  const { fetched, payload } = attempt
+  const text = outcome.kind === 'not-started' ? fetched.text : editPayload(fetched.text, attemptEnded(payload))
   return settlement(engine, attempt, outcome, { to: 'queue', queue: fetched.queue, text, end }, 0, 0)
 }
 
@@ -146,7 +140,8 @@ export function reportEnd(engine: Engine, attempt: Attempt, outcome: Outcome): v
   for (const plugin of engine.plugins.ended) plugin.ended(payload, outcome, ms, startedAt)
 }
 
-function settlement(
+/** Makes the settlement of an attempt with this outcome. */
+export function settlement(
   engine: Engine,
   attempt: Attempt,
   outcome: Outcome,
