@@ -161,8 +161,9 @@ export class TaskMaintenance extends Maintenance {
       ({ task: { id }, event: { index } }) => !moved.has(id) && !elsewhere.get(id)?.has(index),
     )
     await this.#endRows(store, lost, (task, event) => {
+      // Not the outcome `dead`, whose row has the code of its error: here nothing else is known of the end.
       if (dead.get(task.id)?.has(event.index)) return 'dead'
-      // A row that is not `working` was fetched by a program that does not know tasks.
+      // The store has no start of a row that is not `working`: most likely a program that does not know tasks ran it.
       return event.status === 'working' ? 'lost' : 'ran-elsewhere'
     })
   }
