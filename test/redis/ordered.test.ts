@@ -193,6 +193,14 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
     const held = (await transfers.held()) ?? (await transfers.holdIds('T', 'there', from))
     return held && (await transfers.returnIds(held)) ? '' : 'not returned'
   },
+  async adopt({ store, redis }) {
+    const key = (name: string) => `lowkiq:A:v1:o:morgue:${name}`
+    await redis.zadd(key(`payloads:${extra}`), 1, '"l"')
+    await redis.zadd(key('all_ids_lex'), 0, extra)
+    await redis.zadd(key('all_ids_scored_by_updated_at'), 900, extra)
+    const adopted = await sure(store.leftovers).adoptLowkiq(2, false)
+    return adopted.flatMap(({ left }) => left.map(({ reason }) => reason)).join()
+  },
   async forget({ store }) {
     await store.ordered.define('none', 1)
     await store.ordered.deleteQueue('none')
@@ -200,7 +208,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
 }
 
 /** Operations of which each part is all or nothing. */
-const inParts = new Set(['define', 'settle', 'fetch', 'leave', 'move', 'transfer', 'forget'])
+const inParts = new Set(['define', 'settle', 'fetch', 'leave', 'move', 'transfer', 'adopt', 'forget'])
 
 onRedis('ordered queues', () => {
   let server: RedisServer
