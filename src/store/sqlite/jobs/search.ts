@@ -128,7 +128,10 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     })
 }
 
-/** Searches where the items should be, then a number of jobs from the newest on. Returns false when it is complete. */
+/**
+ * Searches where the items should be, then a number of jobs from the newest on. Returns false when it is complete. Items
+ * without `at` should be among the jobs that are fetched next.
+ */
 function searchStep(db: Database, search: PullSearch): boolean {
   const { queue, items, positions } = search
   const found = db.first<{ id: number; tail: number }>(sql.queue.id, queue)
@@ -140,22 +143,35 @@ function searchStep(db: Database, search: PullSearch): boolean {
       const isThere = Number.isSafeInteger(position) && db.first(sql.queue.isAt, found.id, position, text)
       if (isThere && !positions.includes(position)) positions[i] = position
     }
+    if (items.some(({ at }) => at === undefined)) {
+      const next = db.all<Sized & { position: number }>(sql.queue.positions, found.id, MAX_COMPARED)
+      const last = next[howManyFit(next) - 1]
+      if (last) locate(db, search, [found.id, (next[0] as { position: number }).position, last.position + 1])
+    }
   }
-  const missing = [...items.keys()].filter((i) => positions[i] === undefined)
-  if (missing.length === 0) return false
+  if (!positions.includes(undefined)) return false
   const sizes = db.all<Sized & { position: number }>(sql.queue.newest, found.id, search.from, MAX_COMPARED)
   const last = sizes[howManyFit(sizes) - 1]
   if (!last) return false
+  locate(db, search, [found.id, last.position, search.from])
+  search.from = last.position
+  return true
+}
+
+/** Finds missing items between two positions of a queue, the second one excluded. */
+function locate(
+  db: Database,
+  { items, positions }: PullSearch,
+  range: [queue: number, from: number, to: number],
+): void {
+  const missing = [...items.keys()].filter((i) => positions[i] === undefined)
   const texts = JSON.stringify(missing.map((i) => items[i]?.text))
-  const range = [found.id, last.position, search.from] as const
   for (const { position, text } of db.all<{ position: number; text: string }>(sql.queue.whereIs, ...range, texts)) {
     // Each of several jobs with the same text has its own position.
     if (positions.includes(position)) continue
     const i = missing.findIndex((one) => positions[one] === undefined && items[one]?.text === text)
     if (i >= 0) positions[missing[i] as number] = position
   }
-  search.from = last.position
-  return true
 }
 
 /** Returns false if the job is not at this position (any more). */
