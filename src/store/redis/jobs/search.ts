@@ -137,6 +137,9 @@ export class Search extends StorePart implements SearchStore {
       }
     }
     if (items.some(({ to }) => to?.to === 'schedule' || to?.to === 'retry')) this.server.due.notify()
+    this.#priorities.pushed(
+      items.flatMap(({ to }) => (to?.to === 'queue' && isPriorityName(to.queue) ? [to.queue] : [])),
+    )
     return answers as SwapAnswer[]
   }
 
