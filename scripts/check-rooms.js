@@ -80,7 +80,7 @@ const ROOMS = {
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   unique: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   batches: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
-  transfer: ['job', 'store/contract', 'inspect', 'batches/jids'],
+  transfer: ['job', 'store/contract', 'inspect', 'batches/jids', 'app/port'],
   cancellation: ['job', 'store/contract', 'inspect', 'worker', 'app/port'],
   activejob: ['job', 'client'],
   app: [...PARTS, 'app/port', 'environment', 'store/open', 'activejob', 'log'],

@@ -1,5 +1,7 @@
 import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+import { done, job, NOW, toQueue } from '../conformance/bench.ts'
 import { until } from '../engine/bench.ts'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
@@ -68,4 +70,26 @@ test('stats says that no worker is running while jobs wait, and names the comman
 
   const idle = await runHere(['stats', '--url', 'sqlite::memory:'])
   expect(idle.stdout).not.toContain('no worker')
+})
+
+test('rename moves jobs until none of the queue runs, and says what stays', { timeout: 60_000 }, async ({ folder }) => {
+  const store = openStore(`sqlite:${folder.at('highkiq.db')}`)
+  await store.jobs.push([toQueue('q', job(1)), toQueue('q', job(2)), toQueue('q', job('c', { hk_lock: 'l' }))], NOW)
+  await store.jobs.push([{ to: 'dead', text: job('b', { bid: 'b' }), score: 1 }], NOW)
+  await store.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
+  const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
+  const { fetched } = await store.workers.settleAndFetch('h:1:1', step)
+  const renaming = folder.start(['queues', 'rename', 'q', 'new'])
+  await renaming.says(/waiting for 1 running job/)
+  const settlements = fetched.map((one) => done(one))
+  await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
+  const stays = 'left in q: 1 job of cron entries; let a worker serve q until they have run'
+  const dead = 'left in the dead set, for q: 1 job of tasks and batches'
+  expect(await renaming.ended).toMatchObject({ code: 0, stdout: `moved 1 job from q to new\n${stays}\n${dead}\n` })
+  await store.close()
+  expect(await folder.json('queues', 'rename', 'lwo', 'low')).toMatchObject({ moved: 0, left: { running: 0 } })
+  expect(await folder.run(['queues', 'rename', 'low', 'p3:low'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('name two queues, without a priority'),
+  })
 })

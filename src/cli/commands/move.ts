@@ -164,7 +164,8 @@ function jobsAndTasks(jobs: number, tasks: number): string {
   return plural(jobs, 'job') + (tasks > 0 ? ` and ${plural(tasks, 'task')}` : '')
 }
 
-function waitsFor({ running, tasks, batches, crons, ordered, others }: Omit<Left, 'ended'>): string {
+/** Names the jobs that did not move; '' if there are none. */
+export function waitsFor({ running, tasks, batches, crons, ordered, others }: Omit<Left, 'ended'>): string {
   const parts = [
     running > 0 && plural(running, 'running job'),
     tasks > 0 && `${plural(tasks, 'row')} of tasks`,

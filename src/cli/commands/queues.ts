@@ -1,4 +1,4 @@
-/** `highkiq queues | pause | resume` list, pause and resume queues. */
+/** `highkiq queues | pause | resume` list, pause and resume queues; queue-rename.ts renames one. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -9,6 +9,7 @@ import { type Column, count, duration, print, printJson, printResult, table } fr
 import { served } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError } from '../usage.ts'
+import { registerRename } from './queue-rename.ts'
 
 /** The sizes are compared with those of this time before. */
 const MEASURE_MS = 1000
@@ -49,17 +50,18 @@ function queueReader(): (hq: Highkiq) => Promise<Shown[]> {
 }
 
 export function register(program: Command): void {
-  withShowOptions(program.command('queues'))
+  const command = withShowOptions(program.command('queues'))
     .description(
       'queues with their size, how many of these jobs wait for room in their limits, latency (how long the next job has waited), and whether they grow',
     )
     .addHelpText(
       'after',
-      '\nIt measures for a second whether queues grow or when they will be empty; --watch, for up to a minute.\n\nExamples:\n  highkiq queues\n  highkiq queues --json\n',
+      '\nIt measures for a second whether queues grow or when they will be empty; --watch, for up to a minute.\n\nExamples:\n  highkiq queues\n  highkiq queues --json\n  highkiq queues rename mail letters\n',
     )
     .action((options: ShowOptions) =>
       show(options, { get: queueReader(), text: (queues) => table(COLUMNS, queues, 'no queues') }),
     )
+  registerRename(command)
 }
 
 function actionCommand(program: Command, name: string, description: string): Command {

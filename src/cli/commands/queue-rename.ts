@@ -1,0 +1,71 @@
+/** `highkiq queues rename` moves the jobs of a queue to another queue, while workers run. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { PORT } from '../../app.ts'
+import type { Highkiq } from '../../index.ts'
+import { checkQueueName } from '../../job/definition.ts'
+import { isPriorityName } from '../../job/priority.ts'
+import { NOTHING_LEFT } from '../../transfer/left.ts'
+import { renamePass } from '../../transfer/rename-queue.ts'
+import { setExitCode } from '../io.ts'
+import { type AppOptions, withExistingStore } from '../open-app.ts'
+import { plural, printResult } from '../output.ts'
+import { say } from '../processes.ts'
+import { onInterrupt } from '../terminal.ts'
+import { CliError } from '../usage.ts'
+import { waitsFor } from './move.ts'
+
+/** Milliseconds between two passes. */
+const PASS_MS = 1000
+
+const HELP = `
+First let your app push to the new queue, and start workers that serve both queues. The command waits until no job of the old
+queue runs. Jobs of tasks, batches and cron entries stay. After a crash or Ctrl-C run it again.
+
+Examples:
+  highkiq queues rename mail letters
+`
+
+export function registerRename(queues: Command): void {
+  queues
+    .command('rename')
+    .description('move the jobs of a queue to another queue')
+    .argument('<old>', 'queue that has the jobs')
+    .argument('<new>', 'queue that gets them')
+    .addHelpText('after', HELP)
+    .action((from: string, to: string, _: object, self: Command) => {
+      const options: AppOptions = self.optsWithGlobals()
+      return withExistingStore(options, (hq) => rename(hq, from, to, options))
+    })
+}
+
+async function rename(hq: Highkiq, from: string, to: string, { json }: AppOptions): Promise<void> {
+  checkQueueName(to)
+  if (from === to || isPriorityName(from) || isPriorityName(to)) {
+    throw new CliError(`name two queues, without a priority such as p3:mail (got ${from} and ${to})`, 2)
+  }
+  const { signal, release } = onInterrupt()
+  let moved = 0
+  let left = NOTHING_LEFT
+  try {
+    for (let empty = 0; empty < 2 && !signal.aborted; ) {
+      const before = left.running
+      const pass = await renamePass(hq[PORT], from, to, signal)
+      moved += pass.moved
+      left = pass.left
+      empty = pass.moved + left.running === 0 ? empty + 1 : 0
+      if (left.running > 0 && left.running !== before) say(`waiting for ${plural(left.running, 'running job')}`)
+      if (empty < 2) await sleep(PASS_MS, undefined, { signal }).catch(() => {})
+    }
+    if (signal.aborted) setExitCode(130)
+  } finally {
+    release()
+  }
+  const lines = [`moved ${plural(moved, 'job')} from ${from} to ${to}`]
+  const stays = waitsFor(left)
+  if (stays) lines.push(`left in ${from}: ${stays}; let a worker serve ${from} until they have run`)
+  if (left.ended > 0) lines.push(`left in the dead set, for ${from}: ${plural(left.ended, 'job')} of tasks and batches`)
+  if (moved === 0 && lines.length === 1) lines.push(`no job of ${from} was found that can move: check its name`)
+  printResult(json, { moved, left }, lines.join('\n'))
+}

@@ -1,0 +1,89 @@
+/**
+ * Moves the jobs of a queue to another queue of the same store, while workers run. Each job moves in one step, with its
+ * priority, its order, and its time in a job set. Jobs of tasks, batches and cron entries stay, because their records in the
+ * store name the old queue.
+ */
+
+import type { AppPort } from '../app/port.ts'
+import { changed, effectsOf } from '../inspect/actions.ts'
+import { forAll } from '../inspect/bulk.ts'
+import { limitedSets, pages } from '../inspect/walk.ts'
+import { given } from '../job/options.ts'
+import { editPayload, type Payload, readPayload } from '../job/payload.ts'
+import { baseQueue, priorityName, priorityOf } from '../job/priority.ts'
+import type { Entry, Pull, SetName, Swap } from '../store/contract.ts'
+import { type Left, NOTHING_LEFT, reasonOf } from './left.ts'
+
+/** The number of jobs that one call of the store moves. */
+const PAGE = 100
+
+export interface RenamePass {
+  moved: number
+  /** Jobs that stay. `tasks` are rows, `ended` dead rows and dead jobs of batches. */
+  left: Left
+}
+
+/**
+ * Moves the jobs that may move now, and pauses the new queue if the old one is paused. Two passes in a row that moved
+ * nothing and left no job running have missed none: a job may be on its way between two places while one pass reads them.
+ */
+export async function renamePass(app: AppPort, from: string, to: string, signal?: AbortSignal): Promise<RenamePass> {
+  const { store, now } = app
+  const left = { ...NOTHING_LEFT }
+  let moved = 0
+  const mayMove = (text: string, set?: SetName) => {
+    const reason = stays(text, set)
+    if (reason) left[reason]++
+    return !reason
+  }
+  if ((await store.jobs.pausedQueues()).includes(from)) await store.jobs.pauseQueue(to, true)
+  for (const set of ['schedule', 'retry', 'dead', ...(await limitedSets(store))] as const) {
+    const where = ({ text }: { text: string }) => renamed(text, from, to) !== text && mayMove(text, set)
+    const swapOf = ({ text, score }: Entry): Swap => {
+      const after = renamed(text, from, to)
+      return { text, score, to: { to: set, text: after, score }, ...changed(app, set, after, score) }
+    }
+    const { done, refused } = await forAll(app, set, { where }, swapOf)
+    moved += done
+    left.others += refused
+  }
+  for (let offset = 0; !signal?.aborted; ) {
+    const texts = await store.jobs.peek(from, offset, PAGE)
+    if (texts.length === 0) break
+    const pulls = texts
+      .filter((text) => mayMove(text))
+      .map((text): Pull => {
+        const queue = priorityName(to, priorityOf(readPayload(text)?.queue ?? ''))
+        const after = { to: 'queue', queue, text: renamed(text, from, to), end: 'back' } as const
+        return { text, to: after, ...effectsOf(app, text, { kind: 'changed' }) }
+      })
+    const answers = pulls.length === 0 ? [] : await store.search.pull(from, pulls, now())
+    const pulled = answers.filter((answer) => answer === 'ok').length
+    // Texts that can't be taken must not stop the pass.
+    const stuck = pulled === 0 ? pulls.length : 0
+    moved += pulled
+    left.others += stuck
+    offset += texts.length - pulls.length + stuck
+  }
+  for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) {
+    const comesBack = items.filter(({ queue, text }) => baseQueue(queue) === from || renamed(text, from, to) !== text)
+    left.running += comesBack.filter(({ text }) => !stays(text)).length
+  }
+  return { moved, left }
+}
+
+/** Returns why a job stays in the old queue, or undefined. */
+function stays(text: string, set?: SetName): 'tasks' | 'batches' | 'crons' | 'ended' | undefined {
+  const payload = readPayload(text)
+  if (payload?.hk_task !== undefined) return set === 'dead' ? 'ended' : 'tasks'
+  return reasonOf(payload, set)
+}
+
+/** Returns the text of a job with the new name where `queue` and `retry_queue` name the old queue. */
+function renamed(text: string, from: string, to: string): string {
+  const { queue, retry_queue } = (readPayload(text) ?? {}) as Partial<Payload>
+  const nameOf = (name: string | undefined) =>
+    typeof name === 'string' && baseQueue(name) === from ? priorityName(to, priorityOf(name)) : undefined
+  const changes = given({ queue: nameOf(queue), retry_queue: nameOf(retry_queue) }) as Partial<Payload>
+  return Object.keys(changes).length > 0 ? editPayload(text, changes) : text
+}

@@ -1,0 +1,119 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { PORT } from '#dist/app.js'
+import { renamePass } from '#dist/transfer/rename-queue.js'
+import { runHere } from '../cli/in-process.ts'
+import { job, NOW, retry, sure, toQueue } from '../conformance/bench.ts'
+import type { StoreFactory } from '../conformance/factory.ts'
+import { redis } from '../conformance/redis.ts'
+import { file } from '../conformance/sqlite.ts'
+import { bench, Child, Heard } from '../engine/bench.ts'
+import { onRedis } from '../redis/suite.ts'
+
+const SETS = ['schedule', 'retry', 'dead'] as const
+const renamed = (text: string) => text.replace(/"(queue|retry_queue)":"(p\d:)?q"/g, '"$1":"$2new"')
+
+async function open(factory: StoreFactory) {
+  const made = await factory.create()
+  onTestFinished(() => made.destroy())
+  const t = bench({ url: made.url })
+  const { store } = t.hq
+  const pass = (own = t) => renamePass(own.hq[PORT], 'q', 'new')
+  const texts = (queue: string) => store.jobs.peek(queue, 0, 999)
+  const sets = () => Promise.all(SETS.map((set) => store.jobSets.page(set, { limit: 99 })))
+  return { t, url: made.url, store, pass, texts, sets }
+}
+
+function suite(factory: StoreFactory) {
+  test('waiting jobs keep their order, priority, time and lock, and both of their queues get the new name', async () => {
+    const { store, pass, texts, sets } = await open(factory)
+    const all = Array.from({ length: 250 }, (_, n) => job(n, n % 3 === 0 ? { queue: 'p5:q' } : { retry_queue: 'q' }))
+    const unique = job('u', { hk_unique: 'success:K', jid: 'aa' })
+    const inSets = SETS.map((to, i) => ({ to, text: job(to, { queue: 'other', retry_queue: 'p2:q' }), score: i + 0.5 }))
+    await store.jobs.push([toQueue('new', job(0)), ...inSets], NOW)
+    await store.jobs.push([{ ...toQueue('q', unique), unique: { jid: 'aa', claims: [{ key: 'K' }] } }], NOW)
+    const pushes = all.map((text, n) => toQueue(n % 3 === 0 ? 'p5:q' : 'q', text))
+    await store.jobs.push([...pushes, toQueue('q2', job('q2'))], NOW)
+    await store.jobs.pauseQueue('q', true)
+    const [before, entries] = [(await texts('q')).map(renamed), await sets()]
+    expect(await pass()).toMatchObject({ moved: 254, left: { running: 0, others: 0, tasks: 0 } })
+    expect(await pass()).toMatchObject({ moved: 0 })
+    expect(await texts('new')).toEqual([...before.slice(0, 84), job(0), ...before.slice(84)])
+    expect([await texts('q'), await texts('q2')]).toEqual([[], [job('q2')]])
+    expect(await sets()).toEqual(entries.map((some) => some.map((one) => ({ ...one, text: renamed(one.text) }))))
+    expect((await store.unique.find(['K'], NOW))[0]?.holder).toBe('aa')
+    expect(await store.jobs.pausedQueues()).toEqual(['new', 'q'])
+  })
+
+  test('jobs of tasks, batches and cron entries stay; running ones are counted, and move when they fail', async () => {
+    const { store, pass, texts, sets } = await open(factory)
+    const stays = [{ hk_task: '0123456789abcdef', hk_run: 1 }, { bid: 'b' }, { hk_lock: 'l' }].map((one) =>
+      job('x', one),
+    )
+    await store.jobs.push([toQueue('q', job(1)), ...stays.map((text) => toQueue('q', text))], NOW)
+    await store.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
+    const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
+    const { fetched } = await store.workers.settleAndFetch('h:1:1', step)
+    expect(await pass()).toMatchObject({ moved: 0, left: { running: 1, tasks: 1, batches: 1, crons: 1 } })
+    const settlements = [retry(sure(fetched[0]), 7)]
+    await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
+    expect(await pass()).toMatchObject({ moved: 1, left: { running: 0 } })
+    expect([await texts('q'), await sets()]).toEqual([stays, [[], [{ text: renamed(job(1)), score: 7 }], []]])
+  })
+
+  test('running jobs of another queue are counted while they may come back to the old one', async () => {
+    const { store, pass, sets } = await open(factory)
+    await store.jobs.push([toQueue('other', job(1, { queue: 'other', retry_queue: 'q' }))], NOW)
+    await store.workers.join('h:1:1', { queues: ['other'], seconds: 60, host: 'here' })
+    const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['other'], n: 1 } }
+    const { fetched } = await store.workers.settleAndFetch('h:1:1', step)
+    expect(await pass()).toMatchObject({ moved: 0, left: { running: 1 } })
+    const settlements = [retry(sure(fetched[0]), 7)]
+    await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
+    expect(await pass()).toMatchObject({ moved: 1, left: { running: 0 } })
+    expect((await sets())[1]).toEqual([{ text: job(1, { queue: 'other', retry_queue: 'new' }), score: 7 }])
+  })
+
+  test('after kill -9 during and between its calls, the command moves the rest in the same order', async () => {
+    const { store, url, texts } = await open(factory)
+    const all = Array.from({ length: 900 }, (_, n) => job(n))
+    const retries = Array.from({ length: 250 }, (_, n) => ({ text: job(`r${n}`), score: n }))
+    const items = [
+      ...all.map((text) => toQueue('q', text)),
+      ...retries.map((one) => ({ to: 'retry' as const, ...one })),
+    ]
+    await store.jobs.push(items, NOW)
+    for (const [at, answered] of [
+      [1, true],
+      [2, false],
+      [3, true],
+      [4, false],
+    ] as const) {
+      const victim = new Child(url, { at, answered }, '../transfer/rename-victim.js')
+      expect(await victim.exited).toMatchObject({ signal: 'SIGKILL' })
+      const [before, after] = [await texts('q'), await texts('new')]
+      expect([...after, ...before.map(renamed)]).toEqual(all.map(renamed))
+    }
+    const [moved, waiting] = [(await texts('new')).length, (await texts('q')).length]
+    expect(Math.min(moved, waiting)).toBeGreaterThan(0)
+    expect(await runHere(['queues', 'rename', 'q', 'new', '--url', url])).toMatchObject({ code: 0 })
+    expect([await texts('q'), await texts('new')]).toEqual([[], all.map(renamed)])
+    const entries = await store.jobSets.page('retry', { limit: 999 })
+    expect(entries.toSorted((a, b) => a.score - b.score)).toEqual(
+      retries.map(({ text, score }) => ({ text: renamed(text), score })),
+    )
+  })
+
+  test('while workers serve both queues and two processes rename one, each job runs once', async () => {
+    const { t, pass } = await open(factory)
+    const ran = new Heard<number>()
+    const all = Array.from({ length: 600 }, (_, n) => n)
+    await t.hq.job('J', { queue: 'q' }, async (_, n: number) => ran.say(n)).performBulk(all.map((n) => [n]))
+    await t.work({ queues: ['q', 'new'], concurrency: 3 })
+    await Promise.all([pass(), pass(t.another())])
+    await t.settled()
+    expect(ran.all.toSorted((a, b) => a - b)).toEqual(all)
+  })
+}
+
+describe('on SQLite', () => suite(file))
+onRedis('on Redis', () => suite(redis()))
