@@ -25,6 +25,7 @@ test.each([
   ],
   ['backoff', 'did you mean retryIn, '],
   ['removeOnComplete', 'did you mean keepFinished, '],
+  ['limiter', 'for a whole queue: queues: { mail: { limit } } of new Highkiq()?'],
   ['delay', 'did you mean performIn(seconds, …)'],
   ['repeat', 'did you mean hq.cron?'],
   ['jobId', 'did you mean set({ jid })?'],

@@ -25,7 +25,7 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = {
   lifo: 'priority',
   removeOnComplete: 'keepFinished, where the job is defined',
   removeOnFail: 'dead: false',
-  limiter: 'limit, where the job is defined',
+  limiter: 'limit, where the job is defined, or for a whole queue: queues: { mail: { limit } } of new Highkiq()',
   rateLimit: 'limit, where the job is defined',
   debounce: "unique: { onConflict: 'debounce' }",
   parent: 'hq.flow',
