@@ -82,7 +82,9 @@ async function works(shop: Shop, server: ChildProcess, worker: ChildProcess): Pr
   expect(await (await shop.as('/')).text()).toContain('/imports')
   const upload = (body: string) =>
     shop.as('/imports', { method: 'POST', body, headers: { 'content-type': 'application/octet-stream' } })
-  expect((await upload('')).status).toBe(400)
+  const refused = await upload('')
+  expect([refused.status, refused.headers.get('content-type')]).toEqual([400, expect.not.stringContaining('html')])
+  expect(await refused.text()).toContain('empty')
   const { link } = (await (await upload('sku,price\nB-1,5\nB-2,no\n')).json()) as { link: string }
   expect(link).toMatch(/\/jobs\/tasks\/\w+\?token=/)
   const [, task] = /\/jobs(\/tasks\/\w+)/.exec(link) ?? []
