@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import {
   addToProject,
   checkEmpty,
+  managerIn,
   managerOf,
   readPackage,
   STORES,
@@ -122,11 +123,9 @@ export async function init({ store: wanted, folder }, { stdin, stdout, stderr, e
   const isTerminal = stdin.isTTY && stderr.isTTY
   const store =
     wanted ?? (isTerminal ? await answers({ stdin, stderr }, (ask) => askForStore(ask)) : Object.keys(STORES)[0])
-  const manager = managerOf(env.npm_config_user_agent)
-  const { written, kept, leavesSecret, scripts, otherScripts, missing, missingDev } = addToProject(folder, {
-    store,
-    manager,
-  })
+  const manager = managerIn(folder, env.npm_config_user_agent)
+  const added = addToProject(folder, { store, manager })
+  const { written, kept, scripts, otherScripts, missing, missingDev } = added
   const said = [
     written.length > 0 ? `Wrote ${written.join(', ')}.` : 'Wrote no file.',
     ...(written.includes('jobs.ts') ? [`jobs.ts: jobs are kept in ${shownStore(store)}.`] : []),
@@ -135,10 +134,13 @@ export async function init({ store: wanted, folder }, { stdin, stdout, stderr, e
     ...Object.entries(otherScripts).map(
       ([name, script]) => `package.json: kept its script ${name}; ours is: ${script}`,
     ),
-    ...(kept.includes('tsconfig.json')
+    ...(added.leavesTest
+      ? ['jobs.test.ts: not written, because it needs Vitest, which the script test does not run.']
+      : []),
+    ...(added.leavesTypes
       ? ['tsconfig.json: imports that end with .ts need "allowImportingTsExtensions": true and "noEmit": true.']
       : []),
-    ...(leavesSecret
+    ...(added.leavesSecret
       ? [
           '.env: not written, because .gitignore does not name it. Add it there, and run this again: compose.yaml needs its token.',
         ]

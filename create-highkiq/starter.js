@@ -43,6 +43,8 @@ const SCRIPTS = {
   test: 'vitest run',
   typecheck: 'tsc',
 }
+/** The script `test` that `npm init` writes. It runs no tests, so ours replaces it. */
+const NO_TEST = 'echo "Error: no test specified" && exit 1'
 const DEV_DEPENDENCIES = { '@types/node': '^20.19.43', typescript: '^7.0.2', vitest: '~4.1' }
 
 function dependenciesFor(store) {
@@ -56,6 +58,14 @@ export class StarterError extends Error {}
 export function managerOf(userAgent = '') {
   const [, name, major] = /^(\w+)\/(\d+)/.exec(userAgent) ?? []
   return Object.hasOwn(MANAGERS, name ?? '') && !(name === 'yarn' && Number(major) > 1) ? name : 'npm'
+}
+
+/** Returns the package manager of a project: that of its package.json, else of its lock file, else of the user agent. */
+export function managerIn(folder, userAgent) {
+  const [, named] = /^(\w+)@/.exec(readPackage(folder).about.packageManager ?? '') ?? []
+  if (Object.hasOwn(MANAGERS, named ?? '')) return named
+  const locked = Object.keys(MANAGERS).find((name) => existsSync(join(folder, MANAGERS[name].lockfile)))
+  return locked ?? managerOf(userAgent)
 }
 
 /** @throws StarterError when the folder holds anything but a repository without files */
@@ -94,7 +104,8 @@ export function writeProject(folder, { store, manager, shown = folder }) {
  * Adds what is missing to an existing project: files, and scripts of package.json. It overwrites nothing.
  * @returns `written`, `kept`: names of files; `scripts`: names of those that were added; `otherScripts`: those that run
  * something else, with ours; `missing` and `missingDev`: packages to install; `leavesSecret`: whether `.env` was left
- * out, because git would commit it
+ * out, because git would commit it; `leavesTest`: whether the test was left out, because the project's script `test`
+ * does not run Vitest; `leavesTypes`: whether its tsconfig.json may refuse imports that end with .ts
  * @throws StarterError without a readable package.json
  */
 export function addToProject(folder, { store, manager }) {
@@ -102,12 +113,14 @@ export function addToProject(folder, { store, manager }) {
   const scripts = about.scripts ?? {}
   const [added, others] = [{}, {}]
   for (const [name, script] of Object.entries(SCRIPTS)) {
-    if (scripts[name] === undefined) added[name] = script
+    if (scripts[name] === undefined || scripts[name] === NO_TEST) added[name] = script
     else if (scripts[name] !== script) others[name] = script
   }
+  const leavesTest = others.test !== undefined && !/\bvitest\b/.test(scripts.test)
   const [written, kept] = [[], []]
   let leavesSecret = false
-  for (const [file, text] of Object.entries(filesFor({ name: about.name ?? basename(folder), store, manager }))) {
+  const files = filesFor({ name: about.name ?? basename(folder), store, manager, hasTest: !leavesTest })
+  for (const [file, text] of Object.entries(files)) {
     if (existsSync(join(folder, file))) kept.push(file)
     else if (file === '.env' && !ignoresEnv(folder)) leavesSecret = true
     else (writeNew(join(folder, file), text) ? written : kept).push(file)
@@ -115,19 +128,24 @@ export function addToProject(folder, { store, manager }) {
   if (Object.keys(added).length > 0) replace(path, before, { ...about, scripts: { ...scripts, ...added } })
   const has = { ...about.dependencies, ...about.devDependencies }
   return {
-    ...{ written, kept, leavesSecret, scripts: added, otherScripts: others },
+    ...{ written, kept, leavesSecret, leavesTest, scripts: added, otherScripts: others },
+    leavesTypes: !allowsTsImports(folder),
     missing: Object.keys(dependenciesFor(store)).filter((name) => about.dependencies?.[name] === undefined),
-    missingDev: Object.keys(DEV_DEPENDENCIES).filter((name) => has[name] === undefined),
+    missingDev: Object.keys(DEV_DEPENDENCIES).filter(
+      (name) => has[name] === undefined && !(leavesTest && name === 'vitest'),
+    ),
   }
 }
 
 /** Returns the texts of the files by name. */
-function filesFor({ name, store, manager }) {
+function filesFor({ name, store, manager, hasTest = true }) {
   const { exec, lockfile, dockerInstall } = MANAGERS[manager]
   const values = { name, manager, exec, lockfile, dockerInstall, url: STORES[store], token: newToken() }
+  const parts = [store, ...(hasTest ? ['vitest'] : [])]
+  const files = Object.entries(FILES).filter(([from]) => hasTest || from !== 'jobs.test.ts')
   return Object.fromEntries(
-    Object.entries(FILES).map(([from, file]) => {
-      const text = forStore(textOf(`./template/${from}`), store)
+    files.map(([from, file]) => {
+      const text = withParts(textOf(`./template/${from}`), parts)
       return [file, text.replace(/\{\{(\w+)\}\}/g, (_, key) => values[key])]
     }),
   )
@@ -135,13 +153,13 @@ function filesFor({ name, store, manager }) {
 
 const newToken = () => randomBytes(24).toString('hex')
 
-/** Removes the lines of the other store: those of one store end with its name, as in `volumes: [jobs:/data] #redis`. */
-function forStore(text, store) {
+/** Removes the lines of other parts: those of one part end with its name, as in `volumes: [jobs:/data] #redis`. */
+function withParts(text, parts) {
   return text
     .split('\n')
     .flatMap((line) => {
-      const [, content, only] = /^(.*) #(sqlite|redis)$/.exec(line) ?? [undefined, line, store]
-      return only === store ? [content] : []
+      const [, content, only] = /^(.*) #(sqlite|redis|vitest)$/.exec(line) ?? [undefined, line, parts[0]]
+      return parts.includes(only) ? [content] : []
     })
     .join('\n')
 }
@@ -188,6 +206,15 @@ export function readPackage(folder) {
 function ignoresEnv(folder) {
   const path = join(folder, '.gitignore')
   return existsSync(path) && /^\/?\.env\*?\s*$/m.test(readFileSync(path, 'utf8'))
+}
+
+/** Returns whether the tsconfig.json of this folder itself allows imports that end with .ts, outside of comments. */
+function allowsTsImports(folder) {
+  const path = join(folder, 'tsconfig.json')
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return ['allowImportingTsExtensions', 'noEmit'].every((option) =>
+    new RegExp(`^(?:(?!/[/*]).)*"${option}"\\s*:\\s*true`, 'm').test(text),
+  )
 }
 
 /** Makes a name for a package of the name of a folder. A package can't have the name of one that it needs. */

@@ -1,8 +1,8 @@
 /** `highkiq init` in existing projects. */
 
 import { existsSync, readFileSync } from 'node:fs'
-import { expect } from 'vitest'
-import { type Folder, test } from './command.ts'
+import { expect, onTestFinished } from 'vitest'
+import { Folder, test } from './command.ts'
 
 const read = (folder: Folder, file: string) => readFileSync(folder.at(file), 'utf8')
 const npm = { npm_config_user_agent: 'npm/11.0.0' }
@@ -25,6 +25,7 @@ test('init adds files and scripts to a project, and names the packages to instal
 
   const files = ['package.json', 'jobs.ts', '.env'].map((file) => read(folder, file))
   const again = await folder.run(['init'], npm)
+  expect(again.stdout).not.toContain('allowImportingTsExtensions')
   expect(again.stdout).toMatch(/^Wrote no file\.\nKept jobs\.ts, .*: nothing is overwritten\.\n/)
   expect(['package.json', 'jobs.ts', '.env'].map((file) => read(folder, file))).toEqual(files)
 })
@@ -49,7 +50,11 @@ test('init overwrites nothing: files and scripts of the project stay, and it say
   expect(stdout).not.toContain('script worker')
   expect(stdout).toContain('"allowImportingTsExtensions": true')
   expect(stdout).not.toContain('pnpm add highkiq')
-  expect(stdout).toContain('pnpm add -D @types/node typescript vitest')
+  expect(stdout).toContain('pnpm add -D @types/node typescript\n')
+  // Its own script would run a test for Vitest, and fail.
+  expect(stdout).toContain('jobs.test.ts: not written, because it needs Vitest')
+  expect(existsSync(folder.at('jobs.test.ts'))).toBe(false)
+  expect(read(folder, 'README.md')).not.toMatch(/run test|jobs\.test\.ts|#vitest/)
   expect(JSON.parse(read(folder, 'package.json'))).toEqual({
     ...about,
     scripts: { ...about.scripts, web: 'node --import tsx web.ts', typecheck: 'tsc' },
@@ -61,6 +66,40 @@ test('init overwrites nothing: files and scripts of the project stay, and it say
   expect(existsSync(folder.at('.env'))).toBe(false)
   folder.write({ '.gitignore': 'dist\n.env\n' })
   expect((await folder.run(['init', '--store', 'redis'], npm)).stdout).toMatch(/^Wrote \.env\.\n/)
+})
+
+test('init writes its test when the script test is the one of npm init, or runs Vitest', async ({ folder }) => {
+  const write = (script: string) => folder.write({ 'package.json': JSON.stringify({ scripts: { test: script } }) })
+  const script = () => JSON.parse(read(folder, 'package.json')).scripts.test
+  write('vitest run --coverage')
+  expect((await folder.run(['init'], npm)).stdout).toContain('jobs.test.ts, ')
+  expect(read(folder, 'README.md')).toContain('tests of the jobs: `npm run test` |\n')
+  expect(script()).toBe('vitest run --coverage')
+  write('echo "Error: no test specified" && exit 1')
+  expect((await folder.run(['init'], npm)).stdout).toContain('package.json: added the script test: vitest run')
+  expect(script()).toBe('vitest run')
+})
+
+test.each([
+  [{ packageManager: 'pnpm@10.1.0+sha512.ab' }, 'yarn.lock', 'pnpm', 'pnpm-lock.yaml'],
+  [{}, 'pnpm-lock.yaml', 'pnpm', 'pnpm-lock.yaml'],
+  [{}, 'yarn.lock', 'yarn', 'yarn.lock'],
+  [{}, 'bun.lock', 'bun', 'bun.lock'],
+  [{ packageManager: 'other@1.0.0' }, 'other.lock', 'npm', 'package-lock.json'],
+])('init follows the package manager of a project with %j and %s', async (about, file, manager, lockfile) => {
+  const folder = new Folder()
+  onTestFinished(() => folder.remove())
+  folder.write({ 'package.json': JSON.stringify(about), [file]: '' })
+  expect((await folder.run(['init'], npm)).stdout).toContain(`${manager} add highkiq `)
+  expect(read(folder, 'Dockerfile')).toContain(`COPY package.json ${lockfile} ./`)
+})
+
+test('init advises on a tsconfig.json that has the options only in comments', async ({ folder }) => {
+  folder.write({
+    'package.json': '{}',
+    'tsconfig.json': '{\n  // "noEmit": true,\n  "allowImportingTsExtensions": true\n}\n',
+  })
+  expect((await folder.run(['init'], npm)).stdout).toContain('"noEmit": true.')
 })
 
 test('init refuses what it can not use, and changes nothing', async ({ folder }) => {

@@ -15,7 +15,8 @@ const STORES = ['sqlite', 'redis']
 
 const DETAILS = `
 It writes jobs.ts, web.ts, jobs.test.ts, tsconfig.json, a Dockerfile, compose.yaml and what they need, and adds the
-scripts web, worker, test and typecheck to package.json. It overwrites nothing: run it as often as you like.
+scripts web, worker, test and typecheck to package.json. It overwrites nothing: run it as often as you like. If the
+project has a script test that does not run Vitest, it writes no jobs.test.ts.
 
 Examples:
   highkiq init
