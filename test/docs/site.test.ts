@@ -87,6 +87,17 @@ test.each([
   ['logger', 'logging'],
   ['bulk insert', 'rows-per-job'],
   ['Jest', 'testing'],
+  ['dedupe', 'unique'],
+  ['DLQ', 'retries'],
+  ['dead letter queue', 'retries'],
+  ['autoscale', 'scaling'],
+  ['repeatable', 'cron'],
+  ['webpack', 'nextjs'],
+  ['monorepo', 'frameworks'],
+  ['exponential backoff', 'retries'],
+  ['graceful shutdown', 'workers'],
+  ['graceful shutdown', 'deployment'],
+  ['job stuck', 'troubleshooting'],
 ])('a search for %s finds the page %s', async (words, page) => {
   expect(await found(words, 'root')).toContain(page)
 })
