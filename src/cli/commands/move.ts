@@ -28,7 +28,8 @@ interface MoveOptions {
 }
 
 const HELP = `
-First let your app push to the new store, and start workers there. Keep the workers of the old store.
+First let your app push to the new store, and start workers there. Keep the workers of the old store. Programs that push to
+an ordered queue are an exception: they push to the old store until the queue has moved.
 Jobs move page by page, each once, and tasks as a whole, with their rows, events and results. A running job stays until it has
 ended; so do jobs of batches. The command waits until workers of the old store have run them. An ordered queue moves while it is
 paused in the old store. Kept results and metrics do not move.
