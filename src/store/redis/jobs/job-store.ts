@@ -25,6 +25,8 @@ import type { PriorityQueues } from './priority-queues.ts'
 
 /** The most jobs that one script stores. */
 const MAX_SCRIPT_JOBS = 100
+/** Redis stores the jobs of a command while the next one is on its way, and the texts of short commands cost less. */
+const MAX_COMMAND_JOBS = 250
 /** So many jobs with events are pushed by a command, because a script takes half a microsecond a job to pass their texts on. */
 const MIN_COMMAND_JOBS = 50
 
@@ -153,13 +155,13 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         const all: Promise<unknown>[] = []
         if (queues.size > 0) all.push(client.sadd(this.keys.queues, ...queues))
         for (const { command, key, items: listed } of lists.values()) {
-          for (const some of chunksOf(listed, ({ text }) => text.length)) {
+          for (const some of chunksOf(listed, ({ text }) => text.length, MAX_COMMAND_JOBS)) {
             sent.push(some)
             all.push(client[command](key, ...some.map(({ text }) => text)))
           }
         }
         for (const [key, entries] of sets) {
-          for (const some of chunksOf(entries, ({ text }) => text.length)) {
+          for (const some of chunksOf(entries, ({ text }) => text.length, MAX_COMMAND_JOBS)) {
             sent.push(some)
             all.push(client.zadd(key, ...some.flatMap(({ score, text }) => [score, text])))
           }
