@@ -604,6 +604,21 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.metrics.totals()) ? '' : 'nothing'),
   },
   {
+    // A list that cannot be read does not hide the others.
+    name: 'queues',
+    unnamed: true,
+    run: async (w) => ((await w.store.jobs.queues()).some(({ size }) => size > 0) ? '' : 'all are empty'),
+  },
+  {
+    name: 'running',
+    unnamed: true,
+    async run(w) {
+      const record = { identity: 'here:1:b', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }
+      await w.store.workers.heartbeat(record, 60, [{ slot: 'x', queue: 'q', text: job(1), startedAt: NOW }])
+      return (await w.store.workers.running()).length > 0 ? '' : 'nothing runs'
+    },
+  },
+  {
     name: 'define: a new cron entry',
     async run(w) {
       await w.store.crons.define('fresh', { old: null, text: 'fresh', tick: NOW }, 60)

@@ -17,7 +17,7 @@ import {
   recordsIn,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { chunksOf } from '../server/chunks.ts'
+import { chunksOf, pairs } from '../server/chunks.ts'
 import { storedInSteps } from '../server/confirmed-push.ts'
 import { type Argument, maybeDone } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
@@ -29,6 +29,9 @@ const MAX_SCRIPT_JOBS = 100
 const MAX_COMMAND_JOBS = 250
 /** So many jobs with events are pushed by a command, because a script takes half a microsecond a job to pass their texts on. */
 const MIN_COMMAND_JOBS = 50
+
+/** The most lists that one script reads, so that others need not wait long for it. */
+const MAX_LISTS = 500
 
 /** Whether the store may refuse the item. */
 function isChecked({ unique, maxLength }: PushItem): boolean {
@@ -92,18 +95,29 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     if (only) await this.#priorities.readIfOld()
     const names = only ?? (await this.#priorities.read())
     const lists = names.map((name) => this.#priorities.listsOf([name]))
-    const answers = await this.server.readable((pipeline) => {
-      pipeline.hgetall(this.keys.limitedQueues)
-      for (const list of lists.flat()) pipeline.llen(this.keys.queue(list)).lindex(this.keys.queue(list), -1)
-    })
-    const limited = (answers[0] ?? {}) as unknown as Record<string, string>
-    let at = 1
+    const [[limitedQueues], heads] = await Promise.all([
+      this.server.readable((pipeline) => pipeline.hgetall(this.keys.limitedQueues)),
+      this.#headsOf(lists.flat()),
+    ])
+    const limited = (limitedQueues ?? {}) as unknown as Record<string, string>
+    let read = 0
     return names.map((name, i) => {
-      const of = (lists[i] as readonly string[]).map(() => ({ size: answers[at++], next: answers[at++] }))
-      const size = of.reduce((sum, one) => sum + ((one.size ?? 0) as number), 0)
-      const [next = null, ...others] = of.flatMap((one) => (typeof one.next === 'string' ? [one.next] : []))
+      const first = read
+      read += (lists[i] as readonly string[]).length
+      const of = heads.slice(first, read)
+      const size = of.reduce((sum, [length]) => sum + length, 0)
+      const [next = null, ...others] = of.flatMap(([, text]) => (text === null ? [] : [text]))
       return { name, size, limited: Number(limited[name] ?? 0), next, ...(others.length > 0 ? { others } : {}) }
     })
+  }
+
+  /** Returns the length and the next job of each list. */
+  async #headsOf(lists: readonly string[]): Promise<[length: number, next: string | null][]> {
+    const keys = lists.map((list) => this.keys.queue(list))
+    const answers = await Promise.all(
+      [...chunksOf(keys, () => 0, MAX_LISTS)].map((some) => this.server.run(lua.readQueues, some, [])),
+    )
+    return answers.flatMap((answer) => pairs<number, string | null>(answer as unknown[]))
   }
 
   /** Reads from the tail of the list: the job there runs next. */

@@ -2,11 +2,15 @@
 
 import { memberText } from '../../../job/json.ts'
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
+import { chunksOf, pairs } from '../server/chunks.ts'
 import { eviction, infoOf } from '../server/diagnosis.ts'
 import { StorePart } from '../server/server.ts'
 
 /** A signal that its process does not read is dropped after this time. */
 const SIGNAL_SECONDS = 60
+/** The most hashes that one script reads, so that others need not wait long for it. */
+const MAX_HASHES = 500
 /** Of all processes one a minute removes the names of dead processes, as in Sidekiq. */
 const CLEANUP_SECONDS = 60
 
@@ -34,12 +38,10 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
 
   async processes(): Promise<ProcessRecord[]> {
     const identities = await this.#identities()
-    const answers = await this.server.readable((pipeline) => {
-      for (const identity of identities) pipeline.hgetall(this.keys.process(identity))
-    })
+    const answers = await this.#hashes(identities.map((identity) => this.keys.process(identity)))
     const gone: string[] = []
     const records = identities.flatMap((identity, i) => {
-      const fields = (answers[i] ?? {}) as unknown as Record<string, string>
+      const fields = answers[i] ?? {}
       if (fields.info) return [recordOf(identity, fields)]
       gone.push(identity)
       return []
@@ -62,19 +64,24 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
 
   async running(): Promise<(RunningJob & { identity: string })[]> {
     const identities = await this.#identities()
-    const answers = await this.server.readable((pipeline) => {
-      for (const identity of identities) {
-        pipeline.hgetall(this.keys.running(identity)).hgetall(this.keys.otherRunning(identity))
-      }
-    })
+    const answers = await this.#hashes(
+      identities.flatMap((identity) => [this.keys.running(identity), this.keys.otherRunning(identity)]),
+    )
     return identities.flatMap((identity, i) =>
       answers.slice(i * 2, i * 2 + 2).flatMap((fields) =>
-        Object.entries((fields ?? {}) as unknown as Record<string, string>).flatMap(([slot, value]) => {
+        Object.entries(fields).flatMap(([slot, value]) => {
           const job = runningOf(slot, value)
           return job ? { identity, ...job } : []
         }),
       ),
     )
+  }
+
+  async #hashes(keys: readonly string[]): Promise<Record<string, string>[]> {
+    const answers = await Promise.all(
+      [...chunksOf(keys, () => 0, MAX_HASHES)].map((some) => this.server.run(lua.readHashes, some, [])),
+    )
+    return (answers as unknown[][][]).flat().map((fields) => Object.fromEntries(pairs(fields)))
   }
 
   async leader(): Promise<string | null> {
