@@ -49,7 +49,7 @@ export type { Found, JobState } from './inspect/find.ts'
 export type { LimitInfo } from './inspect/limits.ts'
 export type { Search as JobSearch } from './inspect/pattern.ts'
 export type { CapsuleInfo, Process, ProcessSet, ProcessTotals } from './inspect/process.ts'
-export type { Queue, QueuedJob, QueueSummary } from './inspect/queue.ts'
+export type { Queue, QueuedJob, QueuePageOptions, QueueSummary } from './inspect/queue.ts'
 export type { JobRecord } from './inspect/record.ts'
 export type { ResultOptions } from './inspect/result.ts'
 export type { Running, RunningSet } from './inspect/running.ts'
@@ -111,10 +111,12 @@ export type {
   JobMetrics,
   Metrics,
   Percentiles,
+  QueueMetrics,
   Step,
   TopJob,
   TopJobs,
   TopOptions,
+  Waits,
 } from './metrics/metrics.ts'
 export type { OrderedBatchInfo, OrderedContext, OrderedEntry } from './ordered/context.ts'
 export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions, OrderedRetryIn } from './ordered/definition.ts'

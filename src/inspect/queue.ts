@@ -9,7 +9,7 @@ import { type Search, searchOf } from './pattern.ts'
 import { processesOf, serves } from './process.ts'
 import { JobRecord, latencyOf } from './record.ts'
 import { JobSet } from './set.ts'
-import { findByJid, limitedSets, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
+import { findByJid, limitedSets, PAGE_OPTIONS, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
 const BATCH = 100
 
@@ -22,6 +22,11 @@ export interface QueueSummary {
   /** How long its next job has waited, in seconds; of the next jobs of its priorities, the longest. */
   latency: number
   paused: boolean
+}
+
+export interface QueuePageOptions extends PageOptions {
+  /** Begins with the job that is fetched next; default: with the newest one. */
+  oldestFirst?: boolean
 }
 
 /** A job that waits in its queue. */
@@ -131,22 +136,23 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   /**
-   * Resolves with a page of the jobs whose text matches, newest first; for patterns see `JobSet.scan`. A call scans a
-   * bounded number of jobs, so a page may be empty before the end.
+   * Resolves with a page of the jobs whose text matches, by default newest first; for patterns see `JobSet.scan`. A call
+   * scans a bounded number of jobs, so a page may be empty before the end.
    */
-  scan(pattern: string, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
+  scan(pattern: string, options: QueuePageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
     return this.#page('queue.scan', searchOf(pattern), options)
   }
 
   /**
-   * Resolves with a page of the jobs that a search matches, newest first. It scans a bounded number, as `scan` does.
+   * Resolves with a page of the jobs that a search matches, by default newest first. It scans a bounded number, as `scan`
+   * does.
    */
-  search(search: Search, options: PageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
+  search(search: Search, options: QueuePageOptions = {}): Promise<Page<QueuedJob> & { scanned: number }> {
     return this.#page('queue.search', search, options)
   }
 
-  /** Resolves with a page of its jobs, newest first. Concurrent pushes and fetches cause no gaps. */
-  page(options: PageOptions = {}): Promise<Page<QueuedJob>> {
+  /** Resolves with a page of its jobs, by default newest first. Concurrent pushes and fetches cause no gaps. */
+  page(options: QueuePageOptions = {}): Promise<Page<QueuedJob>> {
     return this.#page('queue.page', searchOf(''), options)
   }
 
@@ -217,9 +223,16 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   readonly #job = (item: WaitingJob): QueuedJob => new QueuedJob(this.#app, this.name, item)
 
-  #page(where: string, search: Search, options: PageOptions): Promise<Page<QueuedJob> & { scanned: number }> {
-    const read = (needle: string, page: ScanPage) => this.#app.store.search.scanQueue(this.name, needle, page)
-    return scanFor(where, search, options, read, this.#job)
+  async #page(
+    where: string,
+    search: Search,
+    options: QueuePageOptions,
+  ): Promise<Page<QueuedJob> & { scanned: number }> {
+    checkOptions(where, options, { ...PAGE_OPTIONS, oldestFirst: 'flag' })
+    const { oldestFirst, ...rest } = options
+    const read = (needle: string, page: ScanPage) =>
+      this.#app.store.search.scanQueue(this.name, needle, { ...page, oldestFirst })
+    return scanFor(where, search, rest, read, this.#job)
   }
 
   readonly #scan = (needle: string, after?: string): Promise<Scan<WaitingJob>> =>

@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { checkOptions, type OptionRule } from '../job/options.ts'
-import { HISTOGRAM_BUCKETS, type JobSums } from '../store/contract.ts'
+import { HISTOGRAM_BUCKETS, type JobSums, type WaitSums } from '../store/contract.ts'
 import { LABELS, percentile } from './collector.ts'
 
 const MINUTE = 60_000
@@ -84,6 +84,20 @@ export interface JobMetrics extends JobFigures {
   deploys: DeployMark[]
 }
 
+/** How long the jobs that ran had waited in their queue. */
+export interface Waits extends Percentiles {
+  /** The number of runs that ended, whose waits these are. */
+  runs: number
+}
+
+/** The waits in one queue; percentiles are in seconds, and null without a run. Processes of Sidekiq report no waits. */
+export interface QueueMetrics extends Waits {
+  from: Date
+  to: Date
+  /** The minutes in which a run ended, oldest first. */
+  minutes: (Waits & { at: Date })[]
+}
+
 /** The run times in seconds below which 50, 95 and 99 percent of the successful runs stayed; see JobMetrics. */
 export type Percentiles = Pick<JobMetrics, 'p50' | 'p95' | 'p99'>
 
@@ -141,6 +155,22 @@ export class Metrics {
   }
 
   /**
+   * Resolves with how long jobs waited in one queue, minute by minute; without minutes for an unknown queue.
+   * @throws INVALID_OPTION
+   */
+  async queue(name: string, options: { minutes?: number } = {}): Promise<QueueMetrics> {
+    checkOptions('metrics.queue', { name, ...options }, { name: 'text', ...MINUTES })
+    const { minutes = 60 } = options
+    const times = timesBefore(this.#app.now(), 1, minutes)
+    const waits = await this.#app.store.metrics.waits(times, name)
+    return {
+      ...windowOf(times, 1),
+      ...waitsOf(waits),
+      minutes: waits.map((one) => ({ at: new Date(one.at), ...waitsOf([one]) })).sort(byTime),
+    }
+  }
+
+  /**
    * Resolves with the run times of these classes in the last minutes (at most 480, default 60), including the current
    * one.
    * @throws INVALID_OPTION
@@ -186,6 +216,11 @@ function percentilesOf(counts: readonly number[]): Percentiles {
   return { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95), p99: percentile(counts, 0.99) }
 }
 
+function waitsOf(waits: readonly WaitSums[]): Waits {
+  const counts = total(waits.map(({ histogram }) => ({ counts: histogram })))
+  return { runs: counts.reduce((sum, count) => sum + count, 0), ...percentilesOf(counts) }
+}
+
 /** Returns the starts of the last spans, this one included, newest first. */
 function timesBefore(now: number, span: 1 | 10, n: number): number[] {
   const step = span * MINUTE
@@ -218,7 +253,7 @@ function stepOf({ at, processed, failed, ms }: JobSums): Step {
   return { at: new Date(at), processed, failed, seconds: ms / 1000 }
 }
 
-function byTime(a: Step, b: Step): number {
+function byTime(a: Pick<Step, 'at'>, b: Pick<Step, 'at'>): number {
   return a.at.getTime() - b.at.getTime()
 }
 

@@ -52,6 +52,7 @@ test('each method with options refuses an unknown one and a wrong value, by name
     ['morgue.list', (options) => ordered.morgue.list(options), { by: 5, desc: 5, after: 5, limit: 0 }],
     ['metrics.top', (options) => hq.metrics.top(options), { minutes: 0 }],
     ['metrics.job', (options) => hq.metrics.job('J', options), { minutes: 0 }],
+    ['metrics.queue', (options) => hq.metrics.queue('mail', options), { minutes: 0 }],
     ['metrics.percentiles', (options) => hq.metrics.percentiles(['J'], options), { minutes: 0 }],
     ['metrics.deploys', (options) => hq.metrics.deploys(options), { days: 0 }],
     ['tasks.list', (options) => hq.tasks.list(options), { state: 5, job: 5, meta: 5, limit: 0 }],

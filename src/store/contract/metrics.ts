@@ -87,8 +87,11 @@ export interface MetricStore {
   sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
   /** Returns the histograms of a class, for those of the minutes that have one. */
   histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]>
-  /** Returns how long jobs waited, of all queues, for those of the minutes in which some started; the counts have no limit. */
-  waits(minutes: readonly number[]): Promise<WaitSums[]>
+  /**
+   * Returns how long jobs waited, of all queues or of one, for those of the minutes in which some started; the counts have
+   * no limit.
+   */
+  waits(minutes: readonly number[], queue?: string): Promise<WaitSums[]>
   /**
    * Stores a deploy for 90 days. False: the minute has a deploy already, or the same label was recorded within the last
    * minute, as happens when many processes start at once.

@@ -26,6 +26,8 @@ export interface ScanPage {
    * have left the queue since.
    */
   at?: string | undefined
+  /** For queues, without `at`: the search begins at the job that is fetched next, instead of the newest one. */
+  oldestFirst?: boolean | undefined
   /** The number of hits wanted. A scan of a set may return more. */
   limit: number
 }
@@ -50,9 +52,10 @@ export interface Cleared<Item> {
 
 export interface SearchStore {
   /**
-   * Returns a page of the jobs of a queue whose text contains `needle` (empty: all jobs), newest first. A call compares a
-   * bounded number of jobs, so a page may be empty and still have a `next`. Jobs that are fetched or pushed meanwhile
-   * make the search skip nothing, but it may return a job twice.
+   * Returns a page of the jobs of a queue whose text contains `needle` (empty: all jobs), newest first; or with
+   * `oldestFirst` in the order in which they are fetched. A call compares a bounded number of jobs, so a page may be empty
+   * and still have a `next`. Jobs that are fetched or pushed meanwhile make the search skip nothing, but it may return a
+   * job twice. With `oldestFirst` it does not return jobs that are put to the front of what it has passed.
    */
   scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<WaitingJob>>
   /** Searches a set, in any order. An entry that stays in the set during the whole search is found at least once. */

@@ -66,6 +66,11 @@ export const metrics: Case[] = [
         { at: NOW, queue: 'default', ms: 5, histogram: buckets({ 0: 1, 25: 70_000 }) },
         { at: NOW + MINUTE, queue: 'default', ms: 0, histogram: buckets({ 0: 1 }) },
       ])
+      const minutes = [NOW, NOW + MINUTE, NOW + 2 * MINUTE]
+      expect(await t.store.metrics.waits(minutes, 'a|b')).toEqual(found.filter(({ queue }) => queue === 'a|b'))
+      expect(await t.store.metrics.waits(minutes, 'default')).toEqual(found.filter(({ queue }) => queue === 'default'))
+      expect(await t.store.metrics.waits(minutes, 'b')).toEqual([])
+      expect(await t.store.metrics.waits([], 'default')).toEqual([])
       expect(await t.store.metrics.waits([])).toEqual([])
       // A batch without waits has none.
       await t.store.metrics.record({ source: 'a', number: 4, at: NOW + 2 * MINUTE, jobs: [counts('A', 1)] })

@@ -66,6 +66,50 @@ export const search: Case[] = [
     },
   },
   {
+    name: 'with oldestFirst scanQueue finds the jobs in the order in which they are fetched',
+    async run(t) {
+      const texts = Array.from({ length: 25 }, (_, n) => t.job(n, { color: n % 2 ? 'red' : 'blue' }))
+      await t.push('q', ...texts)
+      const red = texts.filter((text) => text.includes('red'))
+      for (const limit of [1, 5, 12, 100]) {
+        const { hits, scanned, pages } = await wholeQueue(t, '"color":"red"', limit, { oldestFirst: true })
+        expect(hits).toEqual(red)
+        expect(scanned).toBe(25)
+        expect(Math.max(...pages)).toBeLessThanOrEqual(limit)
+      }
+      expect((await wholeQueue(t, '', 7, { oldestFirst: true })).hits).toEqual(texts)
+      const none = await t.store.search.scanQueue('none', '', { oldestFirst: true, limit: 5 })
+      expect(none).toEqual({ items: [], next: null, scanned: 0 })
+      // What a search has found can be named to `pull`.
+      const { items } = await t.store.search.scanQueue('q', '', { oldestFirst: true, limit: 3 })
+      const pulls = items.map((item) => ({ ...item, to: null }))
+      expect(await t.store.search.pull('q', pulls, NOW)).toEqual(['ok', 'ok', 'ok'])
+      expect(await t.waiting('q')).toEqual(texts.slice(3))
+    },
+  },
+  {
+    name: 'with oldestFirst pushes, fetches and requeues during a search make it skip nothing',
+    async run(t) {
+      const texts = Array.from({ length: 120 }, (_, n) => t.job(n))
+      await t.push('q', ...texts)
+      const owner = await t.owner()
+      const met = new Set<string>()
+      const gone = new Set<string>()
+      let after: string | undefined
+      for (let n = 0; ; n++) {
+        const page = await t.store.search.scanQueue('q', '', { after, oldestFirst: true, limit: 4 })
+        for (const { text } of page.items) met.add(text)
+        if (page.next === null) break
+        after = page.next
+        if (n < 40) await t.push('q', t.job(`new ${n}`))
+        if (n % 3 === 0) await t.store.jobs.push([toQueue('q', t.job(`back ${n}`), 'front')], NOW)
+        for (const { text } of await t.fetch(owner, 'q', t.dice(3))) gone.add(text)
+      }
+      const still = texts.filter((text) => !gone.has(text))
+      expect(still.filter((text) => !met.has(text))).toEqual([])
+    },
+  },
+  {
     name: 'a search that begins at a job finds it soon, whatever was pushed, fetched and requeued meanwhile',
     async run(t) {
       const texts = Array.from({ length: 3000 }, (_, n) => t.job(n))
@@ -189,11 +233,11 @@ export const search: Case[] = [
   },
 ]
 
-async function wholeQueue(t: Bench, needle: string, limit: number) {
+async function wholeQueue(t: Bench, needle: string, limit: number, order: { oldestFirst?: boolean } = {}) {
   const found: { hits: string[]; scanned: number; pages: number[] } = { hits: [], scanned: 0, pages: [] }
   let after: string | undefined
   do {
-    const page = await t.store.search.scanQueue('q', needle, { after, limit })
+    const page = await t.store.search.scanQueue('q', needle, { after, limit, ...order })
     found.hits.push(...textsOf(page.items))
     found.pages.push(page.items.length)
     found.scanned += page.scanned

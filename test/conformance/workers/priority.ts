@@ -66,14 +66,16 @@ export const priority: Case[] = [
         expect(argsOf(page.map((text) => ({ text })))).toEqual(names.slice(offset, offset + 2))
       }
       for (const limit of [1, 2, 3, 10]) {
-        const found: string[] = []
-        let after: string | undefined
-        do {
-          const { items, next } = await t.store.search.scanQueue('q', '', { after, limit })
-          found.push(...argsOf(items))
-          after = next ?? undefined
-        } while (after !== undefined)
-        expect(found).toEqual(names.toReversed())
+        for (const oldestFirst of [false, true]) {
+          const found: string[] = []
+          let after: string | undefined
+          do {
+            const { items, next } = await t.store.search.scanQueue('q', '', { after, oldestFirst, limit })
+            found.push(...argsOf(items))
+            after = next ?? undefined
+          } while (after !== undefined)
+          expect(found).toEqual(oldestFirst ? names : names.toReversed())
+        }
       }
     },
   },

@@ -76,12 +76,22 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     return [...found].map(([at, counts]) => ({ at, counts }))
   }
 
-  async waits(minutes: readonly number[]): Promise<WaitSums[]> {
+  async waits(minutes: readonly number[], queue?: string): Promise<WaitSums[]> {
     const { metrics } = this.keys
+    const fields =
+      queue === undefined ? [] : ['ms', ...Array(HISTOGRAM_BUCKETS).keys()].map((what) => `${what}|${queue}`)
     const answers = await this.server.all((pipeline) => {
-      for (const at of minutes) pipeline.hgetall(metrics.waits(at))
+      for (const at of minutes) {
+        if (queue === undefined) pipeline.hgetall(metrics.waits(at))
+        else pipeline.hmget(metrics.waits(at), ...fields)
+      }
     })
-    return minutes.flatMap((at, i) => waitsOf(at, answers[i] as unknown as Record<string, string>))
+    return minutes.flatMap((at, i) => {
+      const answer = answers[i] as unknown as Record<string, string> | (string | null)[]
+      if (!Array.isArray(answer)) return waitsOf(at, answer)
+      const found = fields.flatMap((field, k) => (typeof answer[k] === 'string' ? [[field, answer[k]]] : []))
+      return waitsOf(at, Object.fromEntries(found))
+    })
   }
 
   async recordDeploy({ at, label }: Deploy): Promise<boolean> {

@@ -50,32 +50,44 @@ export class Search extends StorePart implements SearchStore {
     this.#finished = new FinishedJobs(server)
   }
 
-  /** Searches priority 0 first, because newer jobs come first. Cursors and hints of other lists begin with the priority. */
-  async scanQueue(queue: string, needle: string, { at, after, limit }: ScanPage): Promise<Scan<WaitingJob>> {
-    const lists = (await this.#priorities.current(queue)).toReversed()
-    const [priority, cursor] = splitCursor(after ?? at ?? '')
-    let number = Math.max(lists.indexOf(priorityName(queue, priority)), 0)
-    const page = cursor === '' ? { limit } : after === undefined ? { at: cursor, limit } : { after: cursor, limit }
-    let scan = await this.#scanList(lists[number] as string, needle, page)
+  /**
+   * Searches priority 0 first, because newer jobs come first; the highest one first when the oldest do. Cursors and hints of
+   * other lists begin with the priority. When the oldest jobs come first, so do cursors of priority 0: they are behind the
+   * others.
+   */
+  async scanQueue(
+    queue: string,
+    needle: string,
+    { at, after, oldestFirst = false, limit }: ScanPage,
+  ): Promise<Scan<WaitingJob>> {
+    const fetched = await this.#priorities.current(queue)
+    const lists = oldestFirst ? fetched : fetched.toReversed()
+    const prefix = (list: string) => prefixOf(list) || (oldestFirst ? 'p0;' : '')
+    const start = after ?? at
+    const [priority, cursor] = splitCursor(start ?? '')
+    let number = start === undefined ? 0 : Math.max(lists.indexOf(priorityName(queue, priority)), 0)
+    const place = cursor === '' ? {} : after === undefined ? { at: cursor } : { after: cursor }
+    let scan = await this.#scanList(lists[number] as string, needle, { ...place, oldestFirst, limit })
     // A list that ends the page early is followed by the next one.
     while (scan.next === null && number + 1 < lists.length && scan.items.length < limit && scan.scanned < MAX_TEXTS) {
-      const rest = await this.#scanList(lists[++number] as string, needle, { limit: limit - scan.items.length })
+      const page = { oldestFirst, limit: limit - scan.items.length }
+      const rest = await this.#scanList(lists[++number] as string, needle, page)
       scan = { ...rest, items: [...scan.items, ...rest.items], scanned: scan.scanned + rest.scanned }
     }
-    if (scan.next === null && number + 1 < lists.length) return { ...scan, next: prefixOf(lists[number + 1] as string) }
+    if (scan.next === null && number + 1 < lists.length) return { ...scan, next: prefix(lists[number + 1] as string) }
     if (scan.next === null) return scan
-    return { ...scan, next: prefixOf(lists[number] as string) + scan.next }
+    return { ...scan, next: prefix(lists[number] as string) + scan.next }
   }
 
   async #scanList(
     name: string,
     needle: string,
-    { at, after = startOf(at), limit }: ScanPage,
+    { at, after = startOf(at), oldestFirst = false, limit }: ScanPage,
   ): Promise<Scan<WaitingJob>> {
     const { keys, texts } = this.server
     const [left = '', length = '', sha = ''] = after.split(':')
     const wanted = Math.min(Math.max(limit, 1), MAX_TEXTS)
-    const args = [needle, wanted, MAX_TEXTS, MAX_BYTES, left, length, sha]
+    const args = [needle, oldestFirst ? 1 : 0, wanted, MAX_TEXTS, MAX_BYTES, left, length, sha]
     const answer = await this.server.runForBytes(lua.scanQueue, [keys.queue(name)], args)
     const [nowLeft, nextLength, nextSha, scanned, ...hits] = answer
     const items = pairs<Buffer, Buffer>(hits).map(([at, text]) => ({
@@ -215,7 +227,7 @@ function prefixOf(list: string): string {
 
 /** Returns the priority that a cursor or a hint belongs to, and the rest of it. */
 function splitCursor(cursor: string): [priority: number, rest: string] {
-  const [, priority, rest] = /^p([1-9]);(.*)$/.exec(cursor) ?? []
+  const [, priority, rest] = /^p([0-9]);(.*)$/.exec(cursor) ?? []
   return priority === undefined ? [0, cursor] : [Number(priority), rest as string]
 }
 

@@ -22,6 +22,10 @@ INSERT OR REPLACE INTO hk_wait_time (at, queue, ms, histogram) VALUES (?, ?, ?, 
 SELECT at, queue, ms, histogram FROM hk_wait_time
 WHERE at IN (SELECT value FROM json_each(?)) ORDER BY at, queue;
 
+-- waitsOfQueue: returns the waits of minutes in one queue.
+SELECT at, queue, ms, histogram FROM hk_wait_time
+WHERE at IN (SELECT value FROM json_each(?)) AND queue = ? ORDER BY at;
+
 -- deleteOldWaits: deletes old waits.
 DELETE FROM hk_wait_time WHERE at < ?;
 

@@ -88,12 +88,15 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
       return [...found].map(([at, counts]) => ({ at, counts }))
     })
 
-  readonly waits: MetricStore['waits'] = (minutes) =>
-    this.file.read((db) =>
-      db
-        .all<WaitRow>(sql.metrics.waits, JSON.stringify(minutes))
-        .map((row) => ({ ...row, histogram: JSON.parse(row.histogram) as number[] })),
-    )
+  readonly waits: MetricStore['waits'] = (minutes, queue) =>
+    this.file.read((db) => {
+      const times = JSON.stringify(minutes)
+      const rows =
+        queue === undefined
+          ? db.all<WaitRow>(sql.metrics.waits, times)
+          : db.all<WaitRow>(sql.metrics.waitsOfQueue, times, queue.toWellFormed())
+      return rows.map((row) => ({ ...row, histogram: JSON.parse(row.histogram) as number[] }))
+    })
 
   #addWait(db: Database, at: number, { queue, ms, histogram }: WaitCounts): void {
     const name = queue.toWellFormed()

@@ -13,6 +13,9 @@ import { applyEach, move } from './moves.ts'
 /** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
 const MAX_COMPARED = 2000
 
+/** A position before those of all jobs, also of those with priorities. */
+const BEFORE_ALL = Number.MIN_SAFE_INTEGER
+
 /** The state of a search for jobs to pull. */
 interface PullSearch {
   queue: string
@@ -25,18 +28,20 @@ interface PullSearch {
 
 export class SqliteSearchStore extends SqliteArea implements SearchStore {
   /** The cursor is the position of the last compared job. The position of a job never changes. */
-  readonly scanQueue: SearchStore['scanQueue'] = (name, needle, { after, at, limit }) =>
+  readonly scanQueue: SearchStore['scanQueue'] = (name, needle, { after, at, oldestFirst = false, limit }) =>
     this.file.read((db) => {
       const found = db.first<{ id: number; tail: number }>(sql.queue.id, name)
       if (!found) return { items: [], next: null, scanned: 0 }
-      const first = at === undefined ? found.tail + 1 : Number(at) + 1
-      const from = after === undefined ? first : Number(after)
-      const sizes = db.all<Sized & { position: number }>(sql.queue.newest, found.id, from, MAX_COMPARED)
+      const newest = at === undefined ? found.tail + 1 : Number(at) + 1
+      const from = after === undefined ? (oldestFirst ? BEFORE_ALL : newest) : Number(after)
+      const order = oldestFirst ? sql.queue.oldest : sql.queue.newest
+      const sizes = db.all<Sized & { position: number }>(order, found.id, from, MAX_COMPARED)
       const compared = sizes.slice(0, howManyFit(sizes))
       const last = compared.at(-1)
       if (!last) return { items: [], next: null, scanned: 0 }
-      const range = [found.id, last.position, from] as const
-      const hits = db.all<{ position: number; text: string }>(sql.queue.search, ...range, needle, limit)
+      const [least, most] = oldestFirst ? [from, last.position] : [last.position, from]
+      const search = oldestFirst ? sql.queue.searchOldest : sql.queue.search
+      const hits = db.all<{ position: number; text: string }>(search, found.id, least, most, needle, limit)
       const items = hits.map(({ position, text }) => ({ at: String(position), text }))
       const lastHit = hits.at(-1)
       const isFull = hits.length === limit && lastHit !== undefined

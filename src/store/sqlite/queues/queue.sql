@@ -67,6 +67,14 @@ SELECT id, tail FROM hk_queue WHERE name = ?;
 -- newest: returns positions and sizes of the jobs before a position, newest first.
 SELECT position, octet_length(text) AS bytes FROM hk_ready WHERE queue = ? AND position < ? ORDER BY position DESC LIMIT ?;
 
+-- oldest: returns positions and sizes of the jobs after a position, in the order in which they are fetched.
+SELECT position, octet_length(text) AS bytes FROM hk_ready WHERE queue = ? AND position > ? ORDER BY position LIMIT ?;
+
+-- searchOldest: returns jobs between two positions (the first one excluded) that contain a text, in the order in which they
+-- are fetched.
+SELECT position, text FROM hk_ready
+WHERE queue = ? AND position > ? AND position <= ? AND instr(text, ?) > 0 ORDER BY position LIMIT ?;
+
 -- search: returns jobs between two positions (the second one excluded) that contain a text, newest first.
 SELECT position, text FROM hk_ready
 WHERE queue = ? AND position >= ? AND position < ? AND instr(text, ?) > 0 ORDER BY position DESC LIMIT ?;
