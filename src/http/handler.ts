@@ -131,6 +131,10 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     const mayChange = !server.readOnly && link !== 'read'
     const call = { hq, server, base, request, url, path, query, peer, link, mayChange, audit, deferAudit }
     const answer = await route.run(call)
+    if (changes) {
+      server.liveLists.forget()
+      server.queueInsight.forget()
+    }
     if (answer.status < 400) entry.succeed()
     // Hono drops the body of an answer to HEAD, and would leave a stream open.
     if (request.method === 'HEAD') await answer.body?.cancel()

@@ -17,6 +17,7 @@ import { ORDERED_ROUTES } from './routes/ordered.ts'
 import { PROCESS_ROUTES } from './routes/processes.ts'
 import { PROMETHEUS_ROUTE } from './routes/prometheus.ts'
 import { QUEUE_ROUTES } from './routes/queues.ts'
+import { RUNNING_ROUTE } from './routes/running.ts'
 import { STATS_ROUTES } from './routes/stats.ts'
 import { TASK_ACTION_ROUTES } from './routes/tasks/actions.ts'
 import { FILE_ROUTES } from './routes/tasks/download.ts'
@@ -62,6 +63,7 @@ export const ROUTES: readonly Route[] = [
   LIMITS_ROUTE,
   ...JOB_EDIT_ROUTES,
   ...PROCESS_ROUTES,
+  RUNNING_ROUTE,
   ...BATCH_ROUTES,
   ...CRON_ROUTES,
   ...UNIQUE_LOCK_ROUTES,

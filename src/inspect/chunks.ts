@@ -22,7 +22,7 @@ export class ScanBudget {
     this.#end = performance.now() + ms
   }
 
-  add({ text }: Entry): void {
+  add({ text }: Pick<Entry, 'text'>): void {
     this.entries++
     this.#characters += text.length
   }

@@ -178,13 +178,24 @@ export function serves({ queues, capsules }: Pick<Serving, 'queues' | 'capsules'
   return queues.includes(queue) || Object.values(capsules).some(({ weights }) => Object.hasOwn(weights, queue))
 }
 
+/** Returns the queues that a process serves. */
+export function servedBy({ queues, capsules }: Pick<Serving, 'queues' | 'capsules'>): Set<string> {
+  return new Set([...queues, ...Object.values(capsules).flatMap(({ weights }) => Object.keys(weights))])
+}
+
+/** Returns the queues from which these processes fetch jobs. A quiet process fetches none. */
+export function fetchedQueues(processes: readonly Omit<Serving, 'definedQueues'>[]): Set<string> {
+  return new Set(processes.flatMap((process) => (process.isQuiet ? [] : [...servedBy(process)])))
+}
+
 /**
  * Returns the queues that the jobs of these processes' apps name and none of the processes serves. A quiet process
  * serves none.
  */
 export function unservedQueues(processes: readonly Serving[]): string[] {
   const defined = new Set(processes.flatMap(({ definedQueues }) => definedQueues))
-  return [...defined].filter((queue) => !processes.some((process) => !process.isQuiet && serves(process, queue)))
+  const served = fetchedQueues(processes)
+  return [...defined].filter((queue) => !served.has(queue))
 }
 
 /** Returns how many jobs of a queue a process can run at the same time. */

@@ -95,6 +95,74 @@ test('running jobs are listed, longest first, with their progress', async () => 
   doors.open()
 })
 
+test('running jobs are filtered by text, class, queue, tag, process and age, and read page by page', async () => {
+  const t = api()
+  const now = t.clock.now()
+  const running = Array.from({ length: 12 }, (_, n) => {
+    const queue = n % 2 ? 'mail' : 'images'
+    const job = {
+      class: n % 3 ? 'Send' : 'Resize',
+      args: [`customer ${n}`],
+      queue,
+      jid: `jid-${n}`,
+      tags: [`t${n % 4}`],
+    }
+    return { slot: `s${n}`, queue, text: JSON.stringify(job), startedAt: now - n * 60_000 }
+  })
+  const record = { info: '{}', concurrency: 9, busy: 6, beat: now, quiet: false, rss: 1 }
+  for (const [i, identity] of ['a:1:a', 'b:2:b'].entries()) {
+    const own = running.filter((_, n) => n % 2 === i)
+    await t.hq.store.workers.heartbeat({ ...record, identity }, 60, own)
+  }
+  const found = async (query: string) => {
+    const { body, status, text } = await t.call('GET', `/api/v1/running?${query}`)
+    expect(status, text).toBe(200)
+    expect(body.total).toBe(12)
+    return body
+  }
+  const jids = (body: { items: { jid: string }[] }) => body.items.map(({ jid }) => Number(jid.slice(4)))
+  const matching = async (query: string) => {
+    const body = await found(query)
+    expect(body.matching).toBe(body.items.length)
+    return jids(body)
+  }
+  const longestFirst = [11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
+  expect(await matching('')).toEqual(longestFirst)
+  expect(await matching('class=Resize')).toEqual([9, 6, 3, 0])
+  expect(await matching('queue=mail')).toEqual([11, 9, 7, 5, 3, 1])
+  expect(await matching('tag=t2')).toEqual([10, 6, 2])
+  expect(await matching('process=a:1:a')).toEqual([10, 8, 6, 4, 2, 0])
+  expect(await matching('search=customer 11')).toEqual([11])
+  expect(await matching('seconds=540')).toEqual([11, 10, 9])
+  expect(await matching('seconds=540&queue=mail&class=Resize')).toEqual([9])
+  expect(await matching('class=Nothing')).toEqual([])
+
+  const pages: number[] = []
+  let cursor = ''
+  do {
+    const body = await found(`limit=5${cursor && `&cursor=${cursor}`}`)
+    expect(body.matching).toBe(12)
+    pages.push(...jids(body))
+    cursor = body.next ?? ''
+  } while (cursor !== '')
+  expect(pages).toEqual(longestFirst)
+
+  // Jobs that end meanwhile do not move the others to another page.
+  const first = await found('limit=5')
+  await t.hq.store.workers.heartbeat({ ...record, identity: 'b:2:b' }, 60, [])
+  const { body } = await t.call('GET', `/api/v1/running?limit=5&cursor=${first.next}`)
+  expect(jids(body)).toEqual([6, 4, 2, 0])
+
+  const { next } = (await t.call('GET', '/api/v1/running?limit=2')).body
+  for (const [path, wrong] of [
+    ['/api/v1/running', 'cursor=odd'],
+    ['/api/v1/running', 'seconds=-1'],
+    ['/api/v1/queues/none/jobs', `class=A&order=odd&cursor=${next}`],
+  ]) {
+    expect((await t.call('GET', `${path}?${wrong}`)).status, wrong).toBe(400)
+  }
+})
+
 test('cron entries are listed, run, paused and resumed', async () => {
   const t = api()
   const Nightly = t.hq.job('Nightly', async (_ctx, _what: string) => {})

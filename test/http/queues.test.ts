@@ -101,6 +101,82 @@ test('the jobs of a queue are listed newest first, searched, shown, and deleted 
   }
 })
 
+test('the queues with the oldest or with the most jobs are listed first', async () => {
+  const t = api()
+  const old = { enqueued_at: Date.now() - 600_000 }
+  await push(t, [textOf(1), textOf(2), textOf(3)], 'large')
+  await push(t, [textOf(4, old)], 'old')
+  await push(t, [textOf(5)], 'small')
+  const names = async (query: string) =>
+    (await t.call('GET', `/api/v1/queues${query}`)).body.items.map(({ name }: { name: string }) => name)
+  expect(await names('')).toEqual(['large', 'old', 'small'])
+  expect(await names('?by=size')).toEqual(['large', 'old', 'small'])
+  expect((await names('?by=latency'))[0]).toBe('old')
+  expect(await names('?by=latency&limit=1')).toEqual(['old'])
+  expect((await t.call('GET', '/api/v1/queues?by=odd')).status).toBe(400)
+})
+
+test('the jobs of a queue are listed oldest first, while others are pushed and fetched', async () => {
+  const t = api()
+  await push(
+    t,
+    Array.from({ length: 30 }, (_, n) => textOf(n)),
+  )
+  const path = '/api/v1/queues/default/jobs?order=oldest'
+  expect(jids(await walked(t, `${path}&limit=7`))).toEqual(Array.from({ length: 30 }, (_, n) => `jid-${n}`))
+  const first = (await t.call('GET', `${path}&limit=10`)).body
+  await push(t, [textOf(30)])
+  for (const n of [0, 1, 2]) await t.call('DELETE', `/api/v1/queues/default/jobs/jid-${n}`)
+  const next = (await t.call('GET', `${path}&limit=3&cursor=${encodeURIComponent(first.next)}`)).body
+  expect(jids(next.items)).toEqual(['jid-10', 'jid-11', 'jid-12'])
+  const key = encodeURIComponent(next.items[0].key)
+  expect((await t.call('GET', `/api/v1/queues/default/jobs/jid-10?key=${key}`)).body.args).toEqual([10])
+})
+
+test('the classes in a queue are counted, with the time of the next job of each', async () => {
+  const t = api()
+  const at = Date.now() - 600_000
+  const texts = Array.from({ length: 30 }, (_, n) =>
+    textOf(n, { class: n % 3 ? 'Mail' : 'Image', enqueued_at: at + n * 1000 }),
+  )
+  await push(t, texts)
+  const path = '/api/v1/queues/default/classes'
+  expect((await t.call('GET', path)).body).toEqual({
+    items: [
+      { class: 'Mail', count: 20, since: new Date(at + 1000).toISOString() },
+      { class: 'Image', count: 10, since: new Date(at).toISOString() },
+    ],
+    scanned: 30,
+    complete: true,
+  })
+  await t.call('POST', '/api/v1/queues/default/clear')
+  expect((await t.call('GET', path)).body).toEqual({ items: [], scanned: 0, complete: true })
+})
+
+test('the waits in a queue are told minute by minute', async () => {
+  const t = api()
+  const minute = 60_000
+  const now = t.clock.now()
+  const at = now - (now % minute)
+  const histogram = (bucket: number, count: number) => Array.from({ length: 26 }, (_, i) => (i === bucket ? count : 0))
+  const record = (number: number, time: number, queue: string, counts: number[]) =>
+    t.hq.store.metrics.record({ source: 'a', number, at: time, jobs: [], waits: [{ queue, ms: 1, histogram: counts }] })
+  await record(1, at - minute, 'mail', histogram(0, 10))
+  await record(2, at - minute, 'other', histogram(0, 99))
+  await record(3, at - 5 * minute, 'mail', histogram(20, 30))
+  await record(4, at - 70 * minute, 'mail', histogram(0, 5))
+  const { body } = await t.call('GET', '/api/v1/queues/mail/waits')
+  expect(body.runs).toBe(40)
+  expect(Date.parse(body.to) - Date.parse(body.from)).toBe(60 * minute)
+  expect(body.minutes.map(({ at, runs }: { at: string; runs: number }) => [Date.parse(at), runs])).toEqual([
+    [at - 5 * minute, 30],
+    [at - minute, 10],
+  ])
+  expect(body.minutes[0].p50).toBeGreaterThan(body.minutes[1].p99)
+  expect((await t.call('GET', '/api/v1/queues/none/waits')).body).toMatchObject({ runs: 0, p50: null, minutes: [] })
+  expect((await t.call('GET', '/api/v1/queues/mail/waits?minutes=481')).status).toBe(400)
+})
+
 test('a queue is paused, resumed and cleared', async () => {
   const t = api()
   await push(t, [textOf(1), textOf(2)], 'b/ü')

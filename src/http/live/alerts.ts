@@ -2,7 +2,7 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
-import { serves, unservedQueues } from '../../inspect/process.ts'
+import { fetchedQueues, unservedQueues } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import { QueueTrends } from '../../inspect/queue-trend.ts'
 import { all } from '../../job/json.ts'
@@ -96,16 +96,15 @@ export function alertFinder(hq: Highkiq, redaction: Redaction) {
 
 /** Returns alerts for queues without a process, and a function that tells whether a queue is served. */
 function queuesWithout(live: Process[], queues: QueueSummary[]): [Alert[], (queue: string) => boolean] {
-  const taking = live.filter(({ isQuiet }) => !isQuiet)
+  const served = fetchedQueues(live)
   const waiting = queues.filter(({ size, paused }) => size > 0 && !paused)
-  const served = (queue: string) => taking.some((process) => serves(process, queue))
-  const isPaused = (queue: string) => queues.some(({ name, paused }) => name === queue && paused)
-  const isServed = (queue: string) => served(queue) && !isPaused(queue)
+  const stopped = new Set(queues.flatMap(({ name, paused }) => (paused ? [name] : [])))
+  const isServed = (queue: string) => served.has(queue) && !stopped.has(queue)
   if (live.length === 0) {
     const sum = waiting.reduce((total, { size }) => total + size, 0)
     return [sum > 0 ? [{ kind: 'no-process', level: 'error', waiting: sum }] : [], isServed]
   }
-  const unserved = waiting.filter(({ name }) => !served(name)).sort((a, b) => b.size - a.size)
+  const unserved = waiting.filter(({ name }) => !served.has(name)).sort((a, b) => b.size - a.size)
   const unservedAlerts = unserved.slice(0, MOST).map(({ name, size }): Alert => {
     return { kind: 'queue-unserved', level: 'error', queue: name, size }
   })

@@ -1,11 +1,14 @@
 /**
  * Returns a function that computes a value once for all callers, and reuses it for `ms` milliseconds. A failure rejects
- * for the callers that wait, and is not reused.
+ * for the callers that wait, and is not reused. After `forget` the next call computes anew.
  */
-export function cached<T>(ms: number, make: () => Promise<T>): () => Promise<T> {
+export function cached<T>(ms: number, make: () => Promise<T>): (() => Promise<T>) & { forget(): void } {
   let at = Number.NEGATIVE_INFINITY
   let last: Promise<T> | undefined
-  return () => {
+  const forget = () => {
+    last = undefined
+  }
+  const get = () => {
     if (last && performance.now() - at < ms) return last
     const made = make()
     at = performance.now()
@@ -15,4 +18,17 @@ export function cached<T>(ms: number, make: () => Promise<T>): () => Promise<T> 
     })
     return made
   }
+  return Object.assign(get, { forget })
+}
+
+/** Returns a function that does the same with a value for each key, and keeps those of at most `most` keys. */
+export function cachedBy<T>(ms: number, most: number, make: (key: string) => Promise<T>) {
+  const known = new Map<string, () => Promise<T>>()
+  const get = (key: string): Promise<T> => {
+    const value = known.get(key) ?? cached(ms, () => make(key))
+    if (known.size >= most && !known.has(key)) known.clear()
+    known.set(key, value)
+    return value()
+  }
+  return Object.assign(get, { forget: () => known.clear() })
 }

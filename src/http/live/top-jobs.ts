@@ -3,7 +3,7 @@
 import type { Highkiq } from '../../app.ts'
 import type { Percentiles, TopJob, TopJobs } from '../../index.ts'
 import { MOST_PERCENTILES } from '../schemas/building-blocks.ts'
-import { cached } from './cached.ts'
+import { cachedBy } from './cached.ts'
 
 /** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480
@@ -22,14 +22,8 @@ type Top = Omit<TopJobs, 'jobs'> & { jobs: (TopJob & Percentiles)[] }
 
 /** Returns a function that finds the classes, and computes each query once for all clients. */
 export function topJobs(hq: Highkiq): (wanted: Wanted) => Promise<Top> {
-  const known = new Map<string, () => Promise<Top>>()
-  return (wanted) => {
-    const key = JSON.stringify(wanted)
-    const find = known.get(key) ?? cached(REUSED_MS, () => compute(hq, wanted))
-    if (known.size >= MOST_KEPT && !known.has(key)) known.clear()
-    known.set(key, find)
-    return find()
-  }
+  const find = cachedBy(REUSED_MS, MOST_KEPT, (key) => compute(hq, JSON.parse(key)))
+  return (wanted) => find(JSON.stringify(wanted))
 }
 
 async function compute(hq: Highkiq, { minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {

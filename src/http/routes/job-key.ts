@@ -24,7 +24,11 @@ export async function positionOf(server: ServerContext, sealed: string | undefin
   if (sealed === undefined) return null
   const position = (await server.seal()).open(sealed)
   if (position !== undefined) return position
-  throw invalid('the parameter cursor must be the `next` of the previous page: start again without it', {
+  throw wrongCursor()
+}
+
+export function wrongCursor(): HighkiqError {
+  return invalid('the parameter cursor must be the `next` of the previous page: start again without it', {
     parameter: 'cursor',
   })
 }

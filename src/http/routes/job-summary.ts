@@ -5,6 +5,7 @@ import type { JobRecord } from '../../inspect/record.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
+import { dateOf, timeOf } from '../schemas/times.ts'
 
 /** The most characters of a text in a list. */
 const LONGEST = 300
@@ -14,8 +15,6 @@ const LONGEST_WHOLE = 65_536
 /** The most characters of one member when the whole is longer than that. */
 const LONGEST_MEMBER = 2000
 const STANDARD_RETRIES = 25
-const FIRST_MS = Date.parse('0001-01-01T00:00:00.000Z')
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 export function cut(value: string, longest = LONGEST): string {
   return value.length <= longest ? value : `${value.slice(0, longest - 1).toWellFormed()}…`
@@ -100,17 +99,6 @@ function restOf(redaction: Redaction, { payload }: JobRecord, longest: number): 
       return [cut(name), written.length > LONGEST_MEMBER ? cut(written, LONGEST_MEMBER) : value]
     }),
   )
-}
-
-/** Returns a date with a year of four digits, as ISO 8601 requires: a score may be any number. */
-export function dateOf(seconds: number): Date {
-  return new Date(Math.max(FIRST_MS, Math.min(LAST_MS, seconds * 1000 || 0)))
-}
-
-export function timeOf(date: Date): Date
-export function timeOf(date: Date | null): Date | null
-export function timeOf(date: Date | null): Date | null {
-  return date && dateOf(date.getTime() / 1000)
 }
 
 /** Returns the beginning of a value as JSON, without writing all of a large value. */

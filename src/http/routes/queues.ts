@@ -1,62 +1,32 @@
 /** Routes of queues and the jobs in them. */
 
-import type { Highkiq, Process, Queue } from '../../index.ts'
+import type { Process, Queue } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { searchOf } from '../../inspect/pattern.ts'
-import { serves, slotsFor } from '../../inspect/process.ts'
 import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
-import { all } from '../../job/json.ts'
-import { baseQueue } from '../../job/priority.ts'
+import { servedQueues } from '../live/served-queues.ts'
+import { MOST_MINUTES } from '../live/top-jobs.ts'
+import { timeOf } from '../schemas/times.ts'
 import { json } from '../server/answer.ts'
-import { flag, integer } from '../server/parameter.ts'
+import { flag, integer, oneOf } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
 import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
 import { cut, detailOf, summaryOf } from './job-summary.ts'
 
 const PATH = '/api/v1/queues/{name}'
-const TASK_PAGE = 200
-/** The most tasks that are read, newest first: tasks with a backlog are rarely older than these. */
-const MOST_TASKS = 5000
 
 /** Returns all queues, or one, which may be empty. */
 async function shownQueues({ hq, server }: Pick<Call, 'hq' | 'server'>, name?: string) {
   const trends = server.liveStats.trends()
-  const [queues, processes, backlogs] = await Promise.all([
-    name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one]),
-    all(hq.processes()),
-    backlogByQueue(hq),
-  ])
-  return queues.map((queue) => {
-    const serving = processes.filter((process) => serves(process, queue.name))
-    return {
-      ...queue,
-      backlog: backlogs.get(queue.name) ?? 0,
-      ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
-      slots: serving.reduce((sum, process) => sum + slotsFor(process, queue.name), 0),
-      servedBy: serving.map(identityOf),
-      trend: trends.of(queue.name),
-    }
-  })
-}
-
-/** Returns the number of rows that wait inside tasks, by the queue that they are for. */
-async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
-  const backlogs = new Map<string, number>()
-  let { backlog: left } = await hq.store.metrics.totals()
-  let before: { createdAt: number; id: string } | undefined
-  for (let read = 0; left > 0 && read < MOST_TASKS; read += TASK_PAGE) {
-    const tasks = await hq.store.tasks.page({ ...(before ? { before } : {}), limit: TASK_PAGE })
-    for (const task of tasks) {
-      if (task.backlog <= 0) continue
-      const queue = baseQueue(task.queue)
-      backlogs.set(queue, (backlogs.get(queue) ?? 0) + task.backlog)
-      left -= task.backlog
-    }
-    before = tasks.at(-1)
-    if (tasks.length < TASK_PAGE) break
-  }
-  return backlogs
+  const summaries =
+    name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one])
+  return (await servedQueues(hq, summaries)).map(({ serving, ...queue }) => ({
+    ...queue,
+    ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
+    servedBy: serving.map(identityOf),
+    trend: trends.of(queue.name),
+  }))
 }
 
 async function queueSummaryOf(queue: Queue): Promise<QueueSummary> {
@@ -94,9 +64,18 @@ async function one(call: Call): Promise<Response> {
 export const QUEUE_ROUTES: Route[] = [
   get('/api/v1/queues', {
     id: 'listQueues',
-    summary: 'Lists all queues by name',
-    answers: ok('QueueList', 'All of them'),
-    run: async (call) => json({ items: await shownQueues(call), next: null }),
+    summary: 'Lists all queues by name, or those that are first by size or latency',
+    query: {
+      by: oneOf(['name', 'size', 'latency'], 'the order; sizes and latencies begin with the highest'),
+      limit: integer(1, undefined, undefined, 'the most queues'),
+    },
+    answers: ok('QueueList', 'The queues'),
+    async run(call) {
+      const { by = 'name', limit } = call.query
+      const queues = await shownQueues(call)
+      if (by !== 'name') queues.sort((a, b) => b[by] - a[by] || b.size - a.size)
+      return json({ items: queues.slice(0, limit), next: null })
+    },
   }),
   get(PATH, {
     id: 'getQueue',
@@ -104,15 +83,38 @@ export const QUEUE_ROUTES: Route[] = [
     answers: ONE,
     run: one,
   }),
+  get(`${PATH}/classes`, {
+    id: 'listQueueClasses',
+    summary: 'Counts the jobs in a queue by class: of its next 5,000 jobs, at most ten seconds old',
+    answers: ok('QueueClasses', 'The classes, most frequent first'),
+    async run({ server, path }) {
+      const { items, ...rest } = await server.queueInsight.classes(path.name ?? '')
+      const shown = items.map(({ class: name, count, since }) => ({ class: cut(name), count, since: timeOf(since) }))
+      return json({ items: shown, ...rest })
+    },
+  }),
+  get(`${PATH}/waits`, {
+    id: 'getQueueWaits',
+    summary: 'Returns how long the jobs that ran had waited in the queue, minute by minute',
+    query: { minutes: integer(1, MOST_MINUTES, 60, 'minutes up to now') },
+    answers: ok('QueueWaits', 'The waits'),
+    run: async ({ server, path, query }) => json(await server.queueInsight.waits(path.name ?? '', query.minutes)),
+  }),
   get(`${PATH}/jobs`, {
     id: 'listQueueJobs',
-    summary: 'Lists the jobs in a queue, newest first',
-    query: { search: FILTER.search, class: FILTER.class, cursor, limit: integer(1, 500, 50, 'items on one page') },
+    summary: 'Lists the jobs in a queue, newest or oldest first',
+    query: {
+      search: FILTER.search,
+      class: FILTER.class,
+      order: oneOf(['newest', 'oldest'], 'which come first: the newest (default), or those that are fetched next'),
+      cursor,
+      limit: integer(1, 500, 50, 'items on one page'),
+    },
     answers: ok('JobSummaryList', 'A page. A filtered page may have no items although `next` is set.'),
-    async run({ hq, server, path, query: { cursor, limit, ...filter } }) {
+    async run({ hq, server, path, query: { cursor, limit, order, ...filter } }) {
       const seal = await server.seal()
       const search = filterOf(filter, server.redaction.text) ?? searchOf('')
-      const options = { after: await positionOf(server, cursor), limit }
+      const options = { after: await positionOf(server, cursor), oldestFirst: order === 'oldest', limit }
       const { items, next, scanned } = await hq.queue(path.name ?? '').search(search, options)
       return json({
         items: items.map((job) => summaryOf(server.redaction, job, keyOfQueued(seal, job))),

@@ -6,11 +6,13 @@ import type { LiveStats } from '../live/live-stats.ts'
 import { STEP_MS } from '../live/stats-history.ts'
 import { RANGES } from '../schemas/building-blocks.ts'
 import { errorBody, json } from '../server/answer.ts'
-import { integer, oneOf } from '../server/parameter.ts'
+import { integer, oneOf, text } from '../server/parameter.ts'
 import { get, ok, type Route } from '../server/route.ts'
 
 /** The store keeps five years. */
 const MOST_DAYS = 1825
+
+const since = text('the `version` of the last answer; the whole list comes without it, or when it is too old')
 
 export const STATS_ROUTES: Route[] = [
   get('/api/v1/stats', {
@@ -24,6 +26,20 @@ export const STATS_ROUTES: Route[] = [
     summary: 'Returns the live stats of the dashboard, at most two seconds old: figures, rates and alerts',
     answers: ok('LiveStats', 'The live stats'),
     run: async ({ server }) => json(await server.liveStats.latest()),
+  }),
+  get('/api/v1/live-queues', {
+    id: 'getLiveQueues',
+    summary: 'Lists all queues in short, or only those that have changed since a version; about a second old at most',
+    query: { since },
+    answers: ok('LiveQueueList', 'The queues that have changed'),
+    run: async ({ server, query }) => json(await server.liveLists.queues(query.since)),
+  }),
+  get('/api/v1/live-processes', {
+    id: 'getLiveProcesses',
+    summary: 'Lists all processes, or only those that have changed since a version; about a second old at most',
+    query: { since },
+    answers: ok('LiveProcessList', 'The processes that have changed'),
+    run: async ({ server, query }) => json(await server.liveLists.processes(query.since)),
   }),
   get('/api/v1/live', {
     id: 'streamLiveStats',

@@ -135,7 +135,11 @@ export const Running = s.object({
   startedAt: s.time,
   progress: s.orNull(s.object({ done: s.number, total: s.optional(s.number), note: s.optional(s.text) })),
 })
-export const RunningList = s.pageOf(Running)
+export const RunningList = s.object({
+  ...s.pageOf(Running).entries,
+  matching: s.described(s.count, 'how many running jobs match the filter'),
+  total: s.described(s.count, 'all running jobs'),
+})
 
 // Job sets -----------------------------------------------------------------------------------------------------
 
@@ -213,6 +217,17 @@ export const Queue = s.object({
   ),
 })
 export const QueueList = s.pageOf(Queue)
+export const QueueClasses = s.object({
+  items: s.list(
+    s.object({
+      class: short,
+      count: s.count,
+      since: s.described(s.orNull(s.time), 'when the one of them that is fetched first entered the queue'),
+    }),
+  ),
+  scanned: s.described(s.count, 'the jobs that were counted, those that are fetched next'),
+  complete: s.described(s.boolean, 'true when all jobs were counted'),
+})
 export const Cleared = s.object({ done: s.count })
 
 export const Process = s.object({
@@ -237,6 +252,35 @@ export const Process = s.object({
   beat: s.described(s.time, 'time of its last heartbeat'),
   state: s.oneOf(['live', 'quiet', 'silent']),
 })
+const { definedQueues: _, ...shortProcess } = Process.entries
+
+/** A list as it has changed since a version. */
+const changesOf = <S extends v.GenericSchema>(item: S) =>
+  s.object({
+    version: s.described(s.text, 'for the parameter `since` of the next request'),
+    whole: s.described(s.boolean, 'true: `items` is the whole list and replaces the one that the client has'),
+    items: s.described(s.list(item), 'those that are new or have changed'),
+    removed: s.described(s.list(s.text), 'the names or identities of those that are gone'),
+  })
+
+export const LiveQueue = s.object({
+  name: s.text,
+  size: s.described(s.count, 'its jobs that wait, with the limited ones'),
+  limited: s.described(s.count, 'how many of them wait for room in their limits'),
+  backlog: s.described(s.count, 'rows in the backlogs of tasks for this queue'),
+  waitingSince: s.described(s.orNull(s.time), 'since when its oldest job has waited; null when none waits'),
+  paused: s.boolean,
+  slots: s.described(s.count, 'the most jobs that its processes run at the same time'),
+  processes: s.described(s.count, 'the processes that serve it'),
+})
+export const LiveQueueList = changesOf(LiveQueue)
+export const LiveProcess = s.object({
+  ...shortProcess,
+  queues: s.described(s.list(s.text), 'the first 20 of its queues'),
+  moreQueues: s.described(s.count, 'how many queues it has beside these'),
+})
+export const LiveProcessList = changesOf(LiveProcess)
+
 export const ProcessSettings = s.object({
   concurrency: s.must(s.positive, 'a whole number above 0'),
   capsule: s.optional(s.must(s.text, 'a string')),

@@ -130,6 +130,16 @@ export const TopJobs = s.object({
   ),
 })
 
+const wait = s.described(s.orNull(s.amount), 'seconds; null without a run')
+const waits = { runs: s.described(s.count, 'runs that ended'), p50: wait, p95: wait, p99: wait }
+
+export const QueueWaits = s.object({
+  from: s.time,
+  to: s.time,
+  ...waits,
+  minutes: s.described(s.list(s.object({ at: s.time, ...waits })), 'the minutes in which a run ended, oldest first'),
+})
+
 export const JobMetrics = s.object({
   ...runs,
   ...window,

@@ -11,7 +11,9 @@ import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
 import { cached } from '../live/cached.ts'
 import { jobCounters } from '../live/job-counters.ts'
+import { liveLists } from '../live/live-lists.ts'
 import { liveStatsFeed } from '../live/live-stats.ts'
+import { queueInsight } from '../live/queue-insight.ts'
 import { taskPoller } from '../live/task-poller.ts'
 import { throughputs } from '../live/throughput.ts'
 import { topJobs } from '../live/top-jobs.ts'
@@ -130,6 +132,8 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     dashboard: new Dashboard(options.dashboard),
     delayedRetries: delayedRetries(hq),
     liveStats,
+    liveLists: liveLists(hq),
+    queueInsight: queueInsight(hq, redaction),
     throughputs: throughputs(hq, liveStats),
     topJobs: topJobs(hq),
     jobCounters: jobCounters(hq),

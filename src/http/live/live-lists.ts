@@ -1,0 +1,76 @@
+/** The lists of queues and of processes for the dashboard: read once for all clients, and sent as changes. */
+
+import type { Highkiq } from '../../app.ts'
+import { summariesOf } from '../../inspect/queue.ts'
+import { all } from '../../job/json.ts'
+import { dateOf } from '../schemas/times.ts'
+import type { Made } from '../schemas.ts'
+import { cached } from './cached.ts'
+import { ChangeLog, type Changes } from './change-log.ts'
+import { processOf } from './process-fields.ts'
+import { type ServedQueue, servedQueues } from './served-queues.ts'
+
+type LiveQueue = Made<'LiveQueue'>
+type LiveProcess = Made<'LiveProcess'>
+
+/** How long a list is reused: less than the time between two requests of one page. */
+const REUSED_MS = 900
+/** The most queues of a process that are sent. */
+const MOST_QUEUES = 20
+
+export function liveLists(hq: Highkiq) {
+  const queues = liveList(
+    async () => {
+      const now = hq.now()
+      return (await servedQueues(hq, summariesOf(hq.store, now))).map((queue) => liveQueueOf(queue, now))
+    },
+    ({ name }) => name,
+  )
+  const processes = liveList(
+    async () => {
+      const now = hq.now()
+      return (await all(hq.processes())).map((process): LiveProcess => {
+        const { definedQueues: _, queues, ...rest } = processOf(process, now)
+        return { ...rest, queues: queues.slice(0, MOST_QUEUES), moreQueues: Math.max(queues.length - MOST_QUEUES, 0) }
+      })
+    },
+    ({ identity }) => identity,
+  )
+  return {
+    queues: queues.since,
+    processes: processes.since,
+    /** Forgets what was read, because this server has changed something. */
+    forget() {
+      queues.forget()
+      processes.forget()
+    },
+  }
+}
+
+function liveList<Item>(read: () => Promise<Item[]>, keyOf: (item: Item) => string) {
+  const log = new ChangeLog(keyOf)
+  let asked = 0
+  let noted = 0
+  const refresh = cached(REUSED_MS, async () => {
+    const number = ++asked
+    const items = await read()
+    // A read that began earlier may end later.
+    if (number < noted) return
+    noted = number
+    log.update(items)
+  })
+  return {
+    async since(version: string | undefined): Promise<Changes<Item>> {
+      await refresh()
+      return log.since(version)
+    },
+    forget: refresh.forget,
+  }
+}
+
+/** A time instead of a latency: it is the same as long as the queue has the same next job. */
+function liveQueueOf({ name, size, limited, backlog, paused, slots, latency, serving }: ServedQueue, now: number) {
+  const waitingSince = latency > 0 ? dateOf(Math.round(now - latency * 1000) / 1000) : null
+  const live: LiveQueue = { name, size, limited, backlog, waitingSince, paused, slots, processes: serving.length }
+  return live
+}

@@ -1,0 +1,29 @@
+/** What is in a queue, and how long its jobs waited: computed once for all clients. */
+
+import type { Highkiq } from '../../app.ts'
+import { classesIn } from '../../inspect/queue-classes.ts'
+import type { Redaction } from '../access/redact.ts'
+import { cachedBy } from './cached.ts'
+
+/** How long the waits are reused: processes flush their metrics every ten seconds. */
+const WAITS_MS = 5000
+/** How long the classes are reused: thousands of jobs are read for them. */
+const CLASSES_MS = 10_000
+const CLASSES = { most: 5000, ms: 100 }
+const MOST_KEPT = 50
+
+export function queueInsight(hq: Highkiq, redaction: Redaction) {
+  const classes = cachedBy(CLASSES_MS, MOST_KEPT, (name) =>
+    classesIn(hq.queue(name), CLASSES, (job) => redaction.record(job).displayClass),
+  )
+  const waits = cachedBy(WAITS_MS, MOST_KEPT, (key) => {
+    const [name, minutes] = JSON.parse(key) as [string, number]
+    return hq.metrics.queue(name, { minutes })
+  })
+  return {
+    classes,
+    waits: (name: string, minutes: number) => waits(JSON.stringify([name, minutes])),
+    /** Forgets the classes, because this server has changed something. */
+    forget: classes.forget,
+  }
+}
