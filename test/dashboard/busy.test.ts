@@ -127,6 +127,73 @@ inBrowser('busy', (open) => {
     expect(await page.evaluate(`${names}.map((one) => getComputedStyle(one).overflow)`)).toEqual(['visible'])
   })
 
+  test('one of many running jobs is found by filters and cancelled; of many processes the silent ones come first', async () => {
+    const { page } = await open('/busy', {
+      before: async ({ hq, clock }) => {
+        const now = clock.now()
+        for (let n = 0; n < 60; n++) {
+          const running = Array.from({ length: 10 }, (_, i) => {
+            const id = n * 10 + i
+            const job = {
+              class: id % 100 ? 'Send' : 'Export',
+              args: [id],
+              queue: 'mail',
+              jid: `jid-${id}`,
+              tags: [`t${n}`],
+            }
+            return { slot: `s${i}`, queue: 'mail', text: JSON.stringify(job), startedAt: now - id * 1000 }
+          })
+          const identity = `web-${String(n).padStart(2, '0')}:1:a`
+          const info = JSON.stringify({ queues: ['mail'], labels: [`rack-${n % 5}`], tag: 'shop', version: '8' })
+          const record = { identity, info, concurrency: 10, busy: 10, quiet: false, rss: 1 }
+          await hq.store.workers.heartbeat({ ...record, beat: n === 59 ? now - 40_000 : now }, 600, running)
+        }
+      },
+    })
+    const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
+    const running = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
+    await expect.poll(() => processes.count()).toBe(50)
+    expect(await processes.first().textContent()).toContain('web-59:1:a')
+    await processes.first().getByText('rack-4').waitFor()
+    await page.getByRole('button', { name: 'Show all 60 processes' }).click()
+    await expect.poll(() => processes.count()).toBe(60)
+    await page.getByLabel('Process, label or queue').fill('rack-3')
+    await expect.poll(() => processes.count()).toBe(12)
+
+    // The longest come first, a hundred on a page.
+    await page.getByText('1–100 of 600').waitFor()
+    expect(await running.first().textContent()).toContain('jid-599')
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByText('101–200 of 600').waitFor()
+    await page.getByRole('button', { name: 'Previous page' }).click()
+
+    await page.getByRole('button', { name: 'class', exact: true }).click()
+    await page.getByLabel('class', { exact: true }).fill('Export')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => running.count()).toBe(6)
+    await page.getByRole('button', { name: 'running for' }).click()
+    await page.getByLabel('running for').fill('soon')
+    await page.keyboard.press('Enter')
+    expect(await running.count()).toBe(6)
+    await page.getByLabel('running for').fill('8m')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => running.count()).toBe(1)
+    expect(new URL(page.url()).searchParams.get('seconds')).toBe('480')
+    await running.getByText('t50').waitFor()
+    await running.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the job' }).click()
+    await page.getByText('jid-500 is asked to stop').waitFor()
+
+    // The load of a process leads to its jobs.
+    await page.getByLabel('Process, label or queue').fill('web-07')
+    await expect.poll(() => processes.count()).toBe(1)
+    await processes.getByRole('link', { name: '10' }).click()
+    await page.getByText('1–10 of 10').waitFor()
+    expect(await running.first().textContent()).toContain('jid-79')
+    await page.getByRole('button', { name: 'Remove the filter process' }).click()
+    await page.getByText('1–100 of 600').waitFor()
+  })
+
   test('hostile names are shown as text, and every action can be reached, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">\u202e\u0007'
     const doors = gate()

@@ -113,6 +113,92 @@ inBrowser('queues', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
   })
 
+  test('of many queues the page loads those that have changed, and shows them page by page', async () => {
+    const names = Array.from({ length: 250 }, (_, n) => `q${String(n).padStart(3, '0')}`)
+    const { hq, page } = await open('/nowhere', {
+      before: async ({ hq }) => {
+        for (const queue of names) await hq.push({ class: 'A', args: [], queue })
+      },
+    })
+    const sent: { since: string | null; names: string[]; removed: string[] }[] = []
+    page.on('response', async (response) => {
+      const url = new URL(response.url())
+      if (!url.pathname.endsWith('/live-queues')) return
+      const { items, removed } = (await response.json()) as { items: { name: string }[]; removed: string[] }
+      sent.push({ since: url.searchParams.get('since'), names: items.map(({ name }) => name), removed })
+    })
+    await page.goto(page.url().replace('/nowhere', '/queues'))
+    await page.getByRole('heading', { level: 1, name: 'Queues 250' }).waitFor()
+    const rows = page.getByRole('table', { name: 'Queues' }).locator('tbody tr')
+    await expect.poll(() => rows.count()).toBe(100)
+    expect(sent[0]).toEqual({ since: null, names, removed: [] })
+
+    // A queue grows, and another one disappears.
+    await hq.push({ class: 'A', args: [], queue: 'q007' })
+    await rows.filter({ hasText: 'q007' }).getByText('2', { exact: true }).waitFor()
+    await hq.queue('q008').clear()
+    await page.getByRole('heading', { level: 1, name: 'Queues 249' }).waitFor()
+    const later = sent.slice(1)
+    expect(later.every(({ since }) => since !== null)).toBe(true)
+    expect(new Set(later.flatMap((one) => one.names))).toEqual(new Set(['q007']))
+    expect(later.flatMap((one) => one.removed)).toEqual(['q008'])
+
+    // The address has the page. A search finds queues of every page.
+    await page.getByText('1–100 of 249').waitFor()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByText('101–200 of 249').waitFor()
+    expect(await rows.first().textContent()).toContain('q101')
+    await page.reload()
+    await page.getByText('101–200 of 249').waitFor()
+    await page.getByLabel('Queue name').fill('q24')
+    await expect.poll(() => rows.count()).toBe(10)
+    await page.getByLabel('Queue name').fill('')
+    await page.getByRole('button', { name: 'Size' }).click()
+    await expect.poll(() => rows.first().textContent()).toContain('q007')
+  })
+
+  test('the page of a queue says what is in it, since when, who serves it and what takes long', async () => {
+    const { page } = await open('/queues', {
+      before: async ({ hq, clock }) => {
+        await hq.pushBulk({ class: 'Resize', args: Array.from({ length: 30 }, (_, n) => [n]), queue: 'images' })
+        await hq.pushBulk({ class: 'Scan', args: [['a'], ['b']], queue: 'images' })
+        const now = clock.now()
+        const job = { class: 'Resize', args: ['huge.tiff'], queue: 'images', jid: 'long' }
+        const info = { hostname: 'web', queues: ['images'], capsules: {}, highkiq: '0.2.0' }
+        const record = { identity: 'web:1:a', concurrency: 5, busy: 1, beat: now, quiet: false, rss: 1 }
+        const running = [{ slot: 'a', queue: 'images', text: JSON.stringify(job), startedAt: now - 600_000 }]
+        await hq.store.workers.heartbeat({ ...record, info: JSON.stringify(info) }, 60, running)
+        const histogram = Array.from({ length: 26 }, (_, bucket) => (bucket === 20 ? 50 : 0))
+        const waits = [{ queue: 'images', ms: 50_000, histogram }]
+        await hq.store.metrics.record({ source: 'a', number: 1, at: now - 120_000, jobs: [], waits })
+      },
+    })
+    await page.getByRole('link', { name: 'images' }).click()
+    const classes = page.getByRole('table', { name: 'What is in it' }).locator('tbody tr')
+    await expect
+      .poll(() => classes.allTextContents())
+      .toEqual([expect.stringMatching(/^Resize30/), expect.stringMatching(/^Scan2/)])
+    await page.getByRole('table', { name: 'Served by' }).getByText('web:1:a').waitFor()
+    await page.getByRole('table', { name: 'Served by' }).getByRole('button', { name: 'Slots…' }).waitFor()
+    await page.getByRole('table', { name: 'Runs longest' }).getByText('huge.tiff').waitFor()
+    await page.getByRole('img', { name: /^Seconds that jobs had waited/ }).waitFor()
+    // 50 runs in five minutes.
+    await page.getByText('10 a minute').waitFor()
+
+    const jobs = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')
+    await expect.poll(() => jobs.first().textContent()).toContain('Scan')
+    await page.getByRole('link', { name: 'Oldest first' }).click()
+    await expect.poll(() => jobs.first().textContent()).toContain('Resize [0]')
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await expect.poll(() => jobs.first().textContent()).toContain('Resize [25]')
+    await classes.getByRole('link', { name: 'Scan' }).click()
+    await expect.poll(() => jobs.count()).toBe(2)
+    expect(new URL(page.url()).search).toBe('?order=oldest&class=Scan')
+    await page.getByRole('link', { name: '1 runs' }).click()
+    await page.getByRole('table', { name: 'Running now' }).getByText('huge.tiff').waitFor()
+    expect(new URL(page.url()).search).toBe('?queue=images')
+  })
+
   test('a queue says when it will be empty, or by how much it grows', async () => {
     const push = (n: number) => ({ class: 'Bulk', args: Array.from({ length: n }, () => []), queue: 'bulk' })
     const { hq, page } = await open('/queues/bulk', { before: ({ hq }) => hq.pushBulk(push(300)) })

@@ -24,6 +24,10 @@ export type TopJobs = Json<'TopJobs'>
 export type JobMetrics = Json<'JobMetrics'>
 
 export type Queue = Json<'Queue'>
+export type QueueClasses = Json<'QueueClasses'>
+export type QueueWaits = Json<'QueueWaits'>
+export type LiveQueue = Json<'LiveQueue'>
+export type LiveProcess = Json<'LiveProcess'>
 export type Process = Json<'Process'>
 export type Batch = Json<'Batch'>
 export type Limit = Json<'LimitInfo'>
@@ -31,6 +35,7 @@ export type BatchMember = Json<'BatchMember'>
 export type UniqueLock = Json<'UniqueLock'>
 export type CronEntry = Json<'CronEntry'>
 export type RunningJob = Json<'Running'>
+export type RunningJobs = Json<'RunningList'>
 
 export type FoundJob = Json<'Job'>
 export type JobState = FoundJob['state']

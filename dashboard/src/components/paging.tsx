@@ -4,6 +4,15 @@ import { t } from '../i18n/index.ts'
 import { useQuery } from '../live/use-query.ts'
 import { Icon } from './icon.tsx'
 
+/** Returns one page of a list that is here as a whole. The address holds the position of its first item as the cursor. */
+export function pageOf<Item>(all: readonly Item[], cursor: string | undefined, size: number) {
+  // Items may have gone since the address was made.
+  const last = Math.max(Math.ceil(all.length / size) - 1, 0) * size
+  const from = Math.min(Math.max(Number(cursor ?? 0) || 0, 0), last)
+  const to = from + size
+  return { items: all.slice(from, to), from, next: to < all.length ? String(to) : null }
+}
+
 interface PagingProps {
   /** The `next` of the answer. */
   next: string | null

@@ -71,6 +71,11 @@ export function duration(seconds: number): string {
   return parts.join(' ')
 }
 
+/** Returns the seconds from a time to another one, both of the server; 0 without the first. */
+export function secondsSince(at: string | null, now: string | undefined): number {
+  return at === null ? 0 : Math.max((new Date(now ?? Date.now()).getTime() - Date.parse(at)) / 1000, 0)
+}
+
 /** in 48 s; 2 min ago; now. Shows one unit. */
 export function relative(at: string | Date, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000

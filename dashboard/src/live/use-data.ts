@@ -16,16 +16,24 @@ export interface Data<Answer> {
 const REST = 10
 const LONGEST_REST_MS = 15_000
 
+interface DataOptions<Answer> {
+  /** False to load the data once for each address. Default: true. */
+  live?: boolean
+  /** Loads the data in place of one request. */
+  load?: (path: string, query: Query) => Promise<Answer>
+}
+
 export function useData<Answer>(
   path: string | null,
   query: Query = {},
-  options: { live?: boolean } = {},
+  options: DataOptions<Answer> = {},
 ): Data<Answer> {
-  const { live = true } = options
+  const { live = true, load: fetched = ask<Answer> } = options
   const key = path === null ? null : JSON.stringify([path, query])
   const [state, setState] = useState<{ key: string | null; data?: Answer; error?: ApiError }>({ key: null })
-  const run = useRef({ key, asked: 0, shown: 0, open: 0, took: 0, notBefore: 0 })
+  const run = useRef({ key, fetched, asked: 0, shown: 0, open: 0, took: 0, notBefore: 0 })
   run.current.key = key
+  run.current.fetched = fetched
 
   const load = useCallback(async () => {
     const wanted = run.current.key
@@ -41,7 +49,7 @@ export function useData<Answer>(
     }
     run.current.open++
     try {
-      const data = await ask<Answer>(at, how)
+      const data = await run.current.fetched(at, how)
       if (isNewest()) setState({ key: wanted, data })
     } catch (error) {
       if (isNewest()) setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))

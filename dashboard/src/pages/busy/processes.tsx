@@ -1,8 +1,8 @@
 /** The worker processes of Highkiq and Sidekiq, and the signals that they can receive. */
 
 import { tell } from '../../api/client.ts'
-import type { Process } from '../../api/types.ts'
-import { encoded } from '../../base.ts'
+import type { LiveProcess } from '../../api/types.ts'
+import { at, encoded, queryValue } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { OfSlots } from '../../components/slots.tsx'
 import { Pill } from '../../components/status.tsx'
@@ -15,8 +15,37 @@ import { about } from '../../live/live-stats.ts'
 
 const LIKE = { live: 'finished', quiet: 'enqueued', silent: 'error' } as const
 
-export function Processes({ all, reload }: { all: Process[]; reload(): Promise<void> }) {
-  return <Table label={t('busy.processes')} rows={all} columns={columns(reload)} keyOf={({ identity }) => identity} />
+/** A process of either list: the one of changes cuts the queues. */
+type Process = Omit<LiveProcess, 'moreQueues'> & { moreQueues?: number }
+
+interface ProcessesProps {
+  all: readonly Process[]
+  reload(): Promise<void>
+}
+
+const identityOf = ({ identity }: Process) => identity
+
+export function Processes({ all, reload }: ProcessesProps) {
+  return <Table label={t('busy.processes')} rows={all} columns={columns(reload)} keyOf={identityOf} />
+}
+
+/** The processes that serve a queue, with their load and their slots. */
+export function ServingProcesses({ all, reload }: ProcessesProps) {
+  const slots: Column<Process> = {
+    name: 'slots',
+    title: <span class="vh">{t('acts')}</span>,
+    class: 'num',
+    cell: (process) => <SlotsButton process={process} reload={reload} />,
+  }
+  const shown = columns(reload).filter(({ name }) => name === 'process' || name === 'busy')
+  return (
+    <Table
+      label={t('queues.servedBy')}
+      rows={all}
+      columns={about.value?.readOnly === false ? [...shown, slots] : shown}
+      keyOf={identityOf}
+    />
+  )
 }
 
 function columns(reload: () => Promise<void>): Column<Process>[] {
@@ -31,14 +60,16 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
             <bdi class="whole mono">{identity}</bdi>
             <Pill like={LIKE[state]}>{t(`busy.state.${state}`)}</Pill>
             {leader && <span class="tag">{t('busy.leader')}</span>}
-            {[tag, ...labels].filter(Boolean).map((label) => (
-              <span key={label} class="tag hide-m">
+          </span>
+          <span class="row wraps sub">
+            <span>
+              {ours ? 'Highkiq' : 'Sidekiq'} <bdi>{version}</bdi>
+            </span>
+            {[tag, ...labels].filter(Boolean).map((label, i) => (
+              <span key={i} class="tag cut">
                 <bdi>{label}</bdi>
               </span>
             ))}
-          </span>
-          <span class="sub cut">
-            {ours ? 'Highkiq' : 'Sidekiq'} <bdi>{version}</bdi>
           </span>
         </>
       ),
@@ -47,19 +78,24 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
       name: 'queues',
       title: t('nav.queues'),
       class: 'hide-m field-cell',
-      cell: ({ queues }) => (
-        <bdi class="cut block" title={queues.join(', ')}>
-          {queues.join(', ')}
-        </bdi>
+      cell: ({ queues, moreQueues = 0 }) => (
+        <>
+          <bdi class="cut block" title={queues.join(', ')}>
+            {queues.join(', ')}
+          </bdi>
+          {moreQueues > 0 && <span class="sub">{t('busy.moreQueues', { n: moreQueues })}</span>}
+        </>
       ),
     },
     {
       name: 'busy',
       title: t('busy.load'),
       class: 'num',
-      cell: ({ busy, concurrency, orderedConcurrency }) => (
+      cell: ({ identity, busy, concurrency, orderedConcurrency }) => (
         <>
-          <b class="b">{number(busy)}</b>{' '}
+          <b class="b">
+            {busy > 0 ? <a href={at(`/busy?process=${queryValue(identity)}`)}>{number(busy)}</a> : number(busy)}
+          </b>{' '}
           <span class="dim">
             <OfSlots {...{ concurrency, orderedConcurrency }} />
           </span>
@@ -87,8 +123,13 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
   ]
 }
 
-function ProcessActs({ process, reload }: { process: Process; reload(): Promise<void> }) {
-  const { identity, quiet, embedded, busy, ours, capsules } = process
+interface ProcessProps {
+  process: Process
+  reload(): Promise<void>
+}
+
+function ProcessActs({ process, reload }: ProcessProps) {
+  const { identity, quiet, embedded, busy } = process
   if (embedded) return <span class="dim">{t('busy.embedded')}</span>
   const send = async (act: 'quiet' | 'stop' | 'trace') => {
     await doing(tell('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
@@ -103,6 +144,25 @@ function ProcessActs({ process, reload }: { process: Process; reload(): Promise<
     })
     if (yes) await send('stop')
   }
+  return (
+    <span class="acts-cell">
+      <SlotsButton process={process} reload={reload} />
+      <button type="button" class="btn s" disabled={quiet} onClick={() => void send('quiet')}>
+        {t('busy.quiet')}
+      </button>
+      <button type="button" class="btn s" onClick={() => void send('trace')}>
+        {t('busy.trace')}
+      </button>
+      <button type="button" class="btn s risk" onClick={() => void stop()}>
+        {t('busy.stopAsk')}
+      </button>
+    </span>
+  )
+}
+
+/** Changes the slots of a process of Highkiq; others can't. */
+function SlotsButton({ process: { identity, ours, embedded, capsules }, reload }: ProcessProps) {
+  if (!ours || embedded) return null
   const resize = async () => {
     const slots = new Map(capsules.map(({ name, concurrency }) => [name, concurrency]))
     const yes = await confirm({
@@ -122,22 +182,9 @@ function ProcessActs({ process, reload }: { process: Process; reload(): Promise<
     await reload()
   }
   return (
-    <span class="acts-cell">
-      {ours && (
-        <button type="button" class="btn s" onClick={() => void resize()}>
-          {t('busy.resizeAsk')}
-        </button>
-      )}
-      <button type="button" class="btn s" disabled={quiet} onClick={() => void send('quiet')}>
-        {t('busy.quiet')}
-      </button>
-      <button type="button" class="btn s" onClick={() => void send('trace')}>
-        {t('busy.trace')}
-      </button>
-      <button type="button" class="btn s risk" onClick={() => void stop()}>
-        {t('busy.stopAsk')}
-      </button>
-    </span>
+    <button type="button" class="btn s" onClick={() => void resize()}>
+      {t('busy.resizeAsk')}
+    </button>
   )
 }
 

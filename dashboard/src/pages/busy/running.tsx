@@ -7,9 +7,9 @@ import { confirm } from '../../components/confirm.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { doing } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
-import { duration } from '../../format/time.ts'
+import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { about, beat } from '../../live/live-stats.ts'
+import { about, liveStats } from '../../live/live-stats.ts'
 import { visible } from '../job/json.tsx'
 
 export function RunningJobs({ all, reload }: { all: RunningJob[]; reload(): Promise<void> }) {
@@ -37,8 +37,15 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
               <bdi>{visible(job.preview)}</bdi>
             </code>
           </a>
-          <span class="sub cut">
-            <code>{visible(job.jid)}</code> · <bdi>{visible(job.queue)}</bdi>
+          <span class="row wraps sub">
+            <span class="cut">
+              <code>{visible(job.jid)}</code> · <bdi>{visible(job.queue)}</bdi>
+            </span>
+            {job.tags.map((tag, i) => (
+              <span key={i} class="tag cut">
+                <bdi>{visible(tag)}</bdi>
+              </span>
+            ))}
           </span>
           {job.progress && (
             <span class="only-s">
@@ -59,10 +66,7 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
       name: 'elapsed',
       title: t('busy.elapsed'),
       class: 'num',
-      cell: ({ startedAt }) => {
-        void beat.value
-        return duration(Math.max((Date.now() - Date.parse(startedAt)) / 1000, 0))
-      },
+      cell: ({ startedAt }) => duration(secondsSince(startedAt, liveStats.value?.at)),
     },
     ...(about.value?.readOnly === false
       ? [

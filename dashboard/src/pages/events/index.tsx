@@ -1,7 +1,7 @@
 /** The page of the events of jobs, in all processes, as they come. */
 
 import { useState } from 'preact/hooks'
-import type { EventStatus, JobEvent, JobEventKind, Page, Queue } from '../../api/types.ts'
+import type { EventStatus, JobEvent, JobEventKind } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -14,7 +14,7 @@ import { number } from '../../format/number.ts'
 import { exact } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { useJobEvents } from '../../live/job-events.ts'
-import { useData } from '../../live/use-data.ts'
+import { useQueueNames } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 
@@ -36,7 +36,7 @@ export default function Events() {
   const kind = KINDS.find((one) => one === query.kind)
   const filter = { kinds: kind, jobs: query.class, queues: query.queue }
   const { events, since, error } = useJobEvents(filter, KINDS, isPaused)
-  const queues = useData<Page<Queue>>('/queues')
+  const queues = useQueueNames()
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
@@ -68,11 +68,7 @@ export default function Events() {
           </label>
           <Chip name="queue" label={t('sets.filter.queue')} />
           <Chip name="class" label={t('sets.filter.class')} />
-          <AddChip
-            name="queue"
-            label={t('sets.filter.queue')}
-            known={queues.data?.items.map(({ name }) => name) ?? []}
-          />
+          <AddChip name="queue" label={t('sets.filter.queue')} known={queues} />
           <AddChip name="class" label={t('sets.filter.class')} known={[...new Set(events.map(({ job }) => job))]} />
         </div>
         {error && <ErrorNote error={error} />}

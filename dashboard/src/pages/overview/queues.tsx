@@ -6,23 +6,25 @@ import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
+import { liveStats } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { visible } from '../job/json.tsx'
 
 const SHOWN = 6
 
 export function QueuesPanel() {
-  const { data, error, reload } = useData<Page<Queue>>('/queues')
-  const slowest = [...(data?.items ?? [])].sort((a, b) => b.latency - a.latency || b.size - a.size).slice(0, SHOWN)
+  const { data, error, reload } = useData<Page<Queue>>('/queues', { by: 'latency', limit: SHOWN })
+  const slowest = data?.items ?? []
+  const all = liveStats.value?.queues ?? slowest.length
   const most = Math.max(1, ...slowest.map(({ latency }) => latency))
   return (
     <section class="panel list">
       <header>
         <h2>{t('overview.queues')}</h2>
         <span class="aside">
-          {data && data.items.length > 0 && (
+          {slowest.length > 0 && (
             <a class="link" href={at('/queues')}>
-              {t('overview.queues.all', { n: data.items.length })}
+              {t('overview.queues.all', { n: all })}
             </a>
           )}
         </span>

@@ -1,7 +1,7 @@
 /** Pauses, resumes and clears a queue. */
 
 import { tell } from '../../api/client.ts'
-import type { Queue } from '../../api/types.ts'
+import type { LiveQueue } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -9,7 +9,7 @@ import { doing } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 interface QueueActsProps {
-  queue: Queue
+  queue: Pick<LiveQueue, 'name' | 'size' | 'paused'>
   reload(): Promise<void>
   isSmall?: boolean
 }

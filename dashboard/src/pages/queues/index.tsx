@@ -1,18 +1,19 @@
 /** All queues: their sizes, latencies and processes. */
 
 import { useLocation } from 'preact-iso'
-import type { Page, Queue } from '../../api/types.ts'
+import type { LiveQueue } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
-import { Search } from '../../components/search.tsx'
+import { Paging, pageOf } from '../../components/paging.tsx'
+import { FROM_THE_START, Search } from '../../components/search.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { number } from '../../format/number.ts'
-import { duration } from '../../format/time.ts'
+import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about, liveStats } from '../../live/live-stats.ts'
-import { useData } from '../../live/use-data.ts'
+import { useQueues } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 import { QueueActs } from './actions.tsx'
@@ -20,19 +21,23 @@ import { QueueActs } from './actions.tsx'
 const SORTINGS = ['name', 'size', 'latency'] as const
 type Sorting = (typeof SORTINGS)[number]
 
+const SHOWN = 100
+
 export default function Queues() {
   const { route } = useLocation()
   const [query, change] = useQuery()
-  const { data, error, reload } = useData<Page<Queue>>('/queues')
+  const { data, error, reload } = useQueues()
   const by = SORTINGS.find((one) => one === query.by) ?? 'name'
   const wanted = (query.search ?? '').toLowerCase()
-  const rows = (data?.items ?? []).filter(({ name }) => name.toLowerCase().includes(wanted)).sort(order(by))
   const { value: now } = liveStats
+  const waited = ({ waitingSince }: LiveQueue) => secondsSince(waitingSince, now?.at)
+  const found = (data ?? []).filter(({ name }) => name.toLowerCase().includes(wanted)).sort(order(by, waited))
+  const { items: rows, from, next } = pageOf(found, query.cursor, SHOWN)
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
         title={t('nav.queues')}
-        {...(data ? { count: number(data.items.length) } : {})}
+        {...(data ? { count: number(data.length) } : {})}
         facts={[
           now && t('queues.waiting', { n: now.stats.enqueued }),
           now && now.stats.backlog > 0 && t('queues.backlogOfTasks', { n: now.stats.backlog }),
@@ -53,27 +58,34 @@ export default function Queues() {
           <Table
             label={t('nav.queues')}
             rows={rows}
-            columns={columnsOf(rows, by, (by) => change({ by }), reload)}
+            columns={columnsOf(
+              { by, setBy: (by) => change({ by, ...FROM_THE_START }) },
+              { of: waited, most: Math.max(1, ...found.map(waited)) },
+              reload,
+            )}
             keyOf={({ name }) => name}
             onOpen={({ name }) => route(at(`/queues/${encoded(name)}`))}
           />
+        )}
+        {found.length > SHOWN && (
+          <Paging next={next}>{t('sets.shown', { from: from + 1, to: from + rows.length, n: found.length })}</Paging>
         )}
       </section>
     </main>
   )
 }
 
-function order(by: Sorting): (a: Queue, b: Queue) => number {
-  return by === 'name' ? (a, b) => (a.name < b.name ? -1 : 1) : (a, b) => b[by] - a[by]
+function order(by: Sorting, waited: (queue: LiveQueue) => number): (a: LiveQueue, b: LiveQueue) => number {
+  if (by === 'name') return (a, b) => (a.name < b.name ? -1 : 1)
+  return by === 'size' ? (a, b) => b.size - a.size : (a, b) => waited(b) - waited(a)
 }
 
 function columnsOf(
-  rows: readonly Queue[],
-  by: Sorting,
-  setBy: (by: Sorting) => void,
+  { by, setBy }: { by: Sorting; setBy(by: Sorting): void },
+  /** How long the oldest job of a queue has waited, and the longest such time of all queues. */
+  waited: { of(queue: LiveQueue): number; most: number },
   reload: () => Promise<void>,
-): Column<Queue>[] {
-  const oldest = Math.max(1, ...rows.map(({ latency }) => latency))
+): Column<LiveQueue>[] {
   const sorted = (name: Sorting) => ({
     onSort: () => setBy(name),
     sort: by !== name ? undefined : name === 'name' ? ('ascending' as const) : ('descending' as const),
@@ -84,13 +96,13 @@ function columnsOf(
       title: t('queues.name'),
       class: 'max',
       ...sorted('name'),
-      cell: ({ name, paused, servedBy, size }) => (
+      cell: ({ name, paused, processes, size }) => (
         <span class="row">
           <a class="cut" href={at(`/queues/${encoded(name)}`)}>
             <bdi>{visible(name)}</bdi>
           </a>
           {paused && <Pill like="failed">{t('queues.paused')}</Pill>}
-          {servedBy.length === 0 && size > 0 && <Pill like="error">{t('queues.unserved')}</Pill>}
+          {processes === 0 && size > 0 && <Pill like="error">{t('queues.unserved')}</Pill>}
         </span>
       ),
     },
@@ -106,10 +118,10 @@ function columnsOf(
       title: t('queues.oldest'),
       class: 'oldest',
       ...sorted('latency'),
-      cell: ({ latency }) => (
+      cell: (queue) => (
         <>
-          {duration(latency)}
-          <span class="meter" style={{ '--v': (latency / oldest) * 100 }}>
+          {duration(waited.of(queue))}
+          <span class="meter" style={{ '--v': (waited.of(queue) / waited.most) * 100 }}>
             <i />
           </span>
         </>
@@ -123,7 +135,7 @@ function columnsOf(
             title: <span class="vh">{t('acts')}</span>,
             // On a phone these figures are on the page of the queue.
             class: 'num hide-s',
-            cell: (queue: Queue) => <QueueActs queue={queue} reload={reload} isSmall />,
+            cell: (queue: LiveQueue) => <QueueActs queue={queue} reload={reload} isSmall />,
           },
         ]
       : []),

@@ -1,31 +1,37 @@
-/** One queue with its jobs, newest first. */
+/** One queue: what is in it, since when, who serves it, what takes long, and its jobs. */
 
 import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
-import type { Acted, JobDetail, JobSummary, Queue, Searched } from '../../api/types.ts'
-import { at, encoded, nameOf } from '../../base.ts'
+import type { Acted, JobDetail, JobSummary, Queue, QueueWaits, Searched } from '../../api/types.ts'
+import { encoded, nameOf } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
-import { Search } from '../../components/search.tsx'
+import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { EmptyTiles, Tile, Tiles } from '../../components/tile.tsx'
+import { EmptyTiles } from '../../components/tile.tsx'
 import { When } from '../../components/time.tsx'
 import { doing } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
-import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { useQuery } from '../../live/use-query.ts'
+import { type Change, useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 import { type Row, rowsOf } from '../job-sets/rows.tsx'
 import { QueueActs } from './actions.tsx'
+import { ClassesPanel } from './classes.tsx'
+import { Figures } from './figures.tsx'
 import { pathOf, QueuedDrawer } from './queued.tsx'
+import { RunningPanel } from './running.tsx'
+import { ServingPanel } from './serving.tsx'
+import { WaitsPanel } from './waits.tsx'
+
+const ORDERS = ['newest', 'oldest'] as const
 
 export default function QueuePage() {
   const name = nameOf(useRoute().params.name ?? '')
@@ -33,7 +39,11 @@ export default function QueuePage() {
   const { data: queue, error, reload } = useData<Queue>(path)
   const [query, change, link] = useQuery()
   const { search, cursor } = query
-  const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, { search, cursor, limit: 25 })
+  const order = ORDERS.find((one) => one === query.order) ?? 'newest'
+  const filter = { search, class: query.class }
+  const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, { ...filter, order, cursor, limit: 25 })
+  const waits = useData<QueueWaits>(`${path}/waits`)
+  const isNarrow = Boolean(search || query.class)
   const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
@@ -65,17 +75,43 @@ export default function QueuePage() {
         {queue && about.value?.readOnly === false && <QueueActs queue={queue} reload={again} />}
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
-      {queue && <Figures queue={queue} />}
-      {!queue && !error && <EmptyTiles columns={4} />}
+      {queue && <Figures queue={queue} waits={waits.data} />}
+      {!queue && !error && <EmptyTiles columns={5} />}
+      <div class="grid g11">
+        <ClassesPanel queue={name} />
+        <WaitsPanel waits={waits} />
+      </div>
+      <div class="grid g11">
+        <ServingPanel queue={name} />
+        <RunningPanel queue={name} />
+      </div>
       <section class="panel list section">
         <div class="tools">
           <Search label={t('queues.searchJobs')} placeholder={t('queues.searchJobs')} />
+          <Chip name="class" label={t('sets.filter.class')} />
+          <AddChip
+            name="class"
+            label={t('sets.filter.class')}
+            known={[...new Set(rows.map(({ job }) => visible(job.class)))]}
+          />
+          <span class="grow" />
+          <nav class="seg" aria-label={t('queues.order')}>
+            {ORDERS.map((one) => (
+              <a
+                key={one}
+                href={link({ order: one === 'newest' ? null : one, ...FROM_THE_START })}
+                {...(one === order ? { 'aria-current': 'true' as const } : {})}
+              >
+                {t(`queues.order.${one}`)}
+              </a>
+            ))}
+          </nav>
         </div>
         {jobs.error && <ErrorNote error={jobs.error} onRetry={jobs.reload} />}
         {!jobs.data && !jobs.error && <Skeleton />}
         {jobs.data && rows.length === 0 && (
-          <Empty icon="queues" title={search ? t('nothingMatches') : t('queues.empty')}>
-            {search ? t('searched', { n: jobs.data.scanned }) : t('queues.emptyWhat')}
+          <Empty icon="queues" title={isNarrow ? t('nothingMatches') : t('queues.empty')}>
+            {isNarrow ? t('searched', { n: jobs.data.scanned }) : t('queues.emptyWhat')}
           </Empty>
         )}
         {rows.length > 0 && (
@@ -94,41 +130,7 @@ export default function QueuePage() {
   )
 }
 
-function Figures({ queue }: { queue: Queue }) {
-  const { size, limited, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
-  return (
-    <Tiles columns={4}>
-      <Tile label={t('queues.size')} value={number(size)}>
-        {limited > 0 && <span>{t('queues.limited', { n: limited })} </span>}
-        {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('overview.noBacklog')}
-      </Tile>
-      <Tile label={t('queues.oldest')} value={duration(latency)}>
-        {trendText(trend)}
-      </Tile>
-      <Tile label={t('queues.slots')} value={number(slots)}>
-        {t('overview.facts.processes', { n: servedBy.length })}
-      </Tile>
-      <Tile
-        label={t('queues.servedBy')}
-        value={servedBy.length === 0 ? '–' : number(servedBy.length)}
-        href={at('/busy')}
-      >
-        <bdi>
-          {paused && ignoredBy.length > 0 ? t('queues.ignored', { who: ignoredBy.join(', ') }) : servedBy.join(', ')}
-        </bdi>
-      </Tile>
-    </Tiles>
-  )
-}
-
-function trendText(trend: Queue['trend']): string {
-  if (trend === null || trend.perMinute === 0) return ''
-  const { perMinute, emptyIn } = trend
-  if (emptyIn === null) return t('queues.grows', { n: number(perMinute) })
-  return emptyIn > 0 ? t('queues.emptyIn', { time: duration(emptyIn) }) : ''
-}
-
-function columns(link: (what: { job: string }) => string): Column<Row<JobSummary>>[] {
+function columns(link: (what: Change) => string): Column<Row<JobSummary>>[] {
   return [
     {
       name: 'job',

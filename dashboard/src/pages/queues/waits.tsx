@@ -1,0 +1,50 @@
+/** How long jobs had waited when they ran, minute by minute, over the last hour. */
+
+import type { QueueWaits } from '../../api/types.ts'
+import { Chart } from '../../components/chart.tsx'
+import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { clock } from '../../format/time.ts'
+import { t } from '../../i18n/index.ts'
+import type { Data } from '../../live/use-data.ts'
+
+export function WaitsPanel({ waits: { data, error, reload } }: { waits: Data<QueueWaits> }) {
+  return (
+    <section class="panel total">
+      <header>
+        <h2>{t('queues.waits')}</h2>
+        <span class="aside">
+          <span class="lg failed">p95</span>
+          <span class="lg working">p50</span>
+        </span>
+      </header>
+      <div class="body">
+        {error && <ErrorNote error={error} onRetry={reload} />}
+        {!data && !error && <Skeleton />}
+        {data?.runs === 0 && (
+          <Empty icon="metrics" title={t('queues.waitedNone')}>
+            {t('queues.waitsNoneWhat')}
+          </Empty>
+        )}
+        {data && data.runs > 0 && <WaitsChart data={data} />}
+      </div>
+    </section>
+  )
+}
+
+function WaitsChart({ data: { from, to, minutes } }: { data: QueueWaits }) {
+  const times: Date[] = []
+  for (let at = Date.parse(from); at < Date.parse(to); at += 60_000) times.push(new Date(at))
+  const by = new Map(minutes.map((minute) => [Date.parse(minute.at), minute]))
+  const of = (what: 'p50' | 'p95') => times.map((at) => by.get(at.getTime())?.[what] ?? null)
+  return (
+    <Chart
+      label={t('queues.waitsChart', { from: clock(from), to: clock(to) })}
+      times={times}
+      height={200}
+      series={[
+        { label: 'p95', like: 'failed', kind: 'area', values: of('p95') },
+        { label: 'p50', like: 'working', kind: 'area', values: of('p50') },
+      ]}
+    />
+  )
+}
