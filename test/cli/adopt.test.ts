@@ -273,6 +273,24 @@ onRedis('adopt', () => {
     expect(doctor.stdout).not.toContain('Lowkiq')
   })
 
+  test('a fetched id that is not UTF-8 stays and is named, and the others move', { timeout: 60_000 }, async ({
+    folder,
+  }) => {
+    const server = await emptyServer()
+    const root = 'lowkiq:A:v1:Odd'
+    const odd = Buffer.from([0xff, 0x61])
+    const fetched = (id: string | Buffer): (string | Buffer)[][] => [
+      ['HSET', `${root}:processing:ids_with_perform_in:0`, id, '1000'],
+      ['ZADD', Buffer.concat([Buffer.from(`${root}:processing:payloads:`), Buffer.from(id)]), '1', '{"v":1}'],
+    ]
+    await ask(server.port, ...fetched(odd), ...fetched('fine'))
+    expect(await folder.run(['adopt', 'lowkiq', '--url', server.url(), '--yes'])).toMatchObject({
+      code: 1,
+      stdout: 'Odd: moved 1 waiting id and 0 dead ids, and 1 id stays\n',
+      stderr: 'highkiq: Odd: \ufffda stays: its id is empty or not valid UTF-8\n',
+    })
+  })
+
   test('what can not be adopted is refused or named', { timeout: 60_000 }, async ({ folder }) => {
     const server = await emptyServer()
     const sqlite = await folder.run(['adopt', 'lowkiq', '--url', 'sqlite::memory:', '--yes'])

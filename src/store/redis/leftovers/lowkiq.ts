@@ -107,7 +107,7 @@ export class LowkiqQueues implements Partial<LeftoverStore> {
         try {
           const read = await this.#read(queue, section, one)
           if (!dry && !(await this.#move(queue, section, shards, read))) {
-            throw new Error('it changed meanwhile: a process of Lowkiq still runs')
+            throw new Error('it changed meanwhile: a process of Lowkiq still runs. Stop it, then run this again')
           }
           adoption[isDead ? 'dead' : 'waiting']++
           if (dry) passed++
@@ -120,14 +120,12 @@ export class LowkiqQueues implements Partial<LeftoverStore> {
     }
   }
 
-  /** Returns ids with their times, behind those that were passed. */
+  /** Returns ids with their times, after those that were passed. */
   async #page(queue: string, { ids, isHash }: Section, passed: number): Promise<{ id: Buffer; time: string }[]> {
     const key = this.#key(queue, ids)
     const flat = isHash
       ? // A shard has fetched at most one batch.
-        Object.entries(await this.#server.call((client) => client.hgetall(key)))
-          .flatMap(([id, time]) => [Buffer.from(id), Buffer.from(time)])
-          .slice(2 * passed)
+        ((await this.#server.call((client) => client.callBuffer('HGETALL', key))) as Buffer[]).slice(2 * passed)
       : await this.#server.call((client) =>
           client.zrangeBuffer(key, String(passed), String(passed + PAGE - 1), 'WITHSCORES'),
         )
@@ -140,7 +138,7 @@ export class LowkiqQueues implements Partial<LeftoverStore> {
   /** @throws INVALID_ARGS for what an ordered queue can't have */
   async #read(queue: string, section: Section, { id, time }: { id: Buffer; time: string }): Promise<LowkiqId> {
     const name = id.toString()
-    if (name === '' || !Buffer.from(name).equals(id)) throw new Error('its id is empty, or no text in UTF-8')
+    if (name === '' || !Buffer.from(name).equals(id)) throw new Error('its id is empty or not valid UTF-8')
     const { payloads, retries, errors, isHash } = section
     const [flat, retryCount, error] = await this.#server.call((client) =>
       Promise.all([
