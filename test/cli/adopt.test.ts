@@ -204,7 +204,7 @@ onRedis('adopt', () => {
         payloads: [[{ v: 1 }, 1]],
       }),
       fetched: expect.objectContaining({
-        performIn: 1001,
+        performIn: 1000,
         retryCount: 2,
         payloads: [
           [{ v: 1 }, 1],
@@ -288,6 +288,39 @@ onRedis('adopt', () => {
       code: 1,
       stdout: 'Odd: moved 1 waiting id and 0 dead ids, and 1 id stays\n',
       stderr: 'highkiq: Odd: \ufffda stays: its id is empty or not valid UTF-8\n',
+    })
+  })
+
+  test('an id that both have keeps the state of Highkiq, and a waiting one the earlier time', {
+    timeout: 60_000,
+  }, async ({ folder }) => {
+    const server = await emptyServer()
+    const [url, root] = [server.url(), 'lowkiq:A:v1:Both']
+    const store = openStore(url)
+    const here = (id: string) => ({ id, payload: '"here"', score: 1, performIn: 1000 })
+    await store.ordered.push('Both', 2, [here('waits'), here('dead')], 1_000_000)
+    await store.ordered.act('Both', 'kill', ['dead'], { error: 'newer', now: 2_000_000 })
+    await store.close()
+    await stringsOf(
+      server.port,
+      ['ZADD', `${root}:all_ids_lex`, '0', 'waits'],
+      ['ZADD', `${root}:all_ids_scored_by_perfrom_in`, '5000', 'waits'],
+      ['ZADD', `${root}:all_ids_scored_by_retry_count`, '3', 'waits'],
+      ['ZADD', `${root}:payloads:waits`, '2', '"there"'],
+      ['HSET', `${root}:errors`, 'waits', 'older'],
+      ['ZADD', `${root}:morgue:all_ids_lex`, '0', 'dead'],
+      ['ZADD', `${root}:morgue:all_ids_scored_by_updated_at`, '1500', 'dead'],
+      ['ZADD', `${root}:morgue:payloads:dead`, '2', '"there"'],
+      ['HSET', `${root}:morgue:errors`, 'dead', 'older'],
+    )
+    expect(await folder.run(['adopt', 'lowkiq', '--url', url, '--yes'])).toMatchObject({ code: 0, stderr: '' })
+    const payloads = [
+      ['here', 1],
+      ['there', 2],
+    ]
+    expect(await stateOf(url, 'Both')).toEqual({
+      waiting: { waits: expect.objectContaining({ performIn: 1000, retryCount: -1, error: null, payloads }) },
+      dead: [{ id: 'dead', updatedAt: 2000, error: 'newer', deaths: 1, payloads }],
     })
   })
 

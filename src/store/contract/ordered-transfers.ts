@@ -18,7 +18,7 @@ export interface OrderedTransferStore {
   ): Promise<TransferPage | null>
   /**
    * Stores the ids of a page, as `put` does, merged with those of the store: a waiting id keeps its state and the earlier
-   * performIn. A new queue is defined with `shards`.
+   * performIn, a dead one its error, the newer time and the larger number of deaths. A new queue is defined with `shards`.
    */
   putIds(page: PageName, queue: string, shards: number, ids: readonly MovedId[]): Promise<PageOutcome>
   /** Ends a page that the source holds, and puts its ids back, merged. False: the store does not hold this page. */

@@ -103,6 +103,16 @@ export const orderedTransfers: Case[] = [
         ['"a2"', 2],
       ])
       expect(waiting).toMatchObject({ performIn: sure(before.waiting[0]).performIn, retryCount: -1 })
+      const dead = sure(await transfers.holdIds('T', 'there', some(['c'], true)))
+      await ordered.push('o', 3, [push('c', 'c2')], NOW)
+      await ordered.act('o', 'kill', ['c'], { error: 'newer', now: NOW + 5000 })
+      await transfers.returnIds(dead)
+      expect((await ordered.find('o', 'c')).dead).toMatchObject({
+        error: 'newer',
+        updatedAt: (NOW + 5000) / 1000,
+        deaths: 1,
+        payloads: [{}, {}],
+      })
     },
   },
   {

@@ -1,4 +1,5 @@
--- Moves an id of Lowkiq to an ordered queue or to its morgue, unless it has changed since it was read.
+-- Moves an id of Lowkiq to an ordered queue or to its morgue, unless it has changed since it was read. The state of an id that
+-- the queue has already counts.
 --
 -- KEYS  as in ordered-open.lua. Lowkiq's keys are arguments, because the id is a part of their names.
 -- ARGV  begin as there, with the shards of the id; then come id, "dead" or "", retryCount, performIn or the time of its
@@ -19,16 +20,11 @@ for i = 1, n do
 end
 
 if n > 0 and isDead then
-  addToMorgue(id, flat, err, seconds)
+  mergeDead(id, flat, seconds, 1, err)
 elseif n > 0 then
-  local record = redis.call('HGET', IDS, id)
   local state = newState()
-  if record then
-    state = readState((splitRecord(record)))
-  else
-    state.retryCount, state.error = retryCount, err
-  end
-  merge(id, flat, state, seconds)
+  state.retryCount, state.error = retryCount, err
+  mergeWaiting(id, flat, state, seconds)
   for shard in pairs(DUE) do notifyShard(shard) end
 end
 redis.call('UNLINK', source)

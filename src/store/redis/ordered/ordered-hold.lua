@@ -14,11 +14,6 @@ if redis.call('EXISTS', jobs) == 1 then return { 'held' } end
 for i = position + 1, #ARGV do refuse(wrongId(ARGV[i])) end
 removeNothing('HDEL', page)
 
-local function performInOf(id)
-  local home, old = homesOf(id)
-  return redis.call('ZSCORE', DUE[home], id) or old and redis.call('ZSCORE', DUE[old], id) or '0'
-end
-
 -- Returns the lowest payloads for which there is room, and whether these are all.
 local function take(key)
   local flat = lowestOf(key, room)
@@ -32,7 +27,7 @@ local function holdWaiting(id)
   if not record or redis.call('HEXISTS', FLIGHTS, id) == 1 then return end
   local line, body = splitRecord(record)
   local state = readState(line)
-  local head = { id, performInOf(id), tostring(state.retryCount), tostring(state.crashes), tostring(state.suspect), state.error }
+  local head = { id, performInOf(id) or '0', tostring(state.retryCount), tostring(state.crashes), tostring(state.suspect), state.error }
   local flat, isAll
   if body ~= '' then
     flat, isAll = { splitPayload(body) }, true

@@ -7,7 +7,8 @@
 -- Returns "stored" or "void"; or 1, or 0 when this page is not held.
 -- include: arguments ordered-open ordered-notify ordered-state ordered-opened transfer-page transfer-outcome
 
-local isPut, name, number_ = text() == 'put', text(), number()
+local isPut, name = text() == 'put', text()
+local kept, pageNumber = isPut and number(), not isPut and number()
 local last = KEYS[#KEYS]
 if isPut then
   refuse(wrong(last, 'zset'))
@@ -16,7 +17,7 @@ if isPut then
 else
   local page = KEYS[#KEYS - 1]
   refuse(wrong(page, 'hash') or wrong(last, 'list'))
-  if redis.call('EXISTS', last) == 0 or not isPage(page, name, number_) then return 0 end
+  if redis.call('EXISTS', last) == 0 or not isPage(page, name, pageNumber) then return 0 end
 end
 local ids = {}
 for i = 1, number() do
@@ -27,32 +28,18 @@ for i = 1, number() do
 end
 removeNothing('HDEL', QUEUE)
 
-local function mergeDead(texts)
-  local id, at, deaths, err = unpack(texts, 1, 4)
-  local known = string.match(redis.call('HGET', MORGUE_ABOUT, id) or '0 ', '^%d+')
-  addPayloads(MORGUE_PAYLOADS .. id, 'NX', { unpack(texts, 5) })
-  redis.call('HSET', MORGUE_ABOUT, id, string.format('%d ', math.max(known, deaths)) .. err)
-  redis.call('ZADD', MORGUE, 'GT', at, id)
-  redis.call('ZADD', MORGUE_NAMES, 0, id)
-end
-
-local function mergeWaiting(texts)
+local function mergeTexts(isDead, texts)
+  if isDead then
+    local id, at, deaths, err = unpack(texts, 1, 4)
+    return mergeDead(id, { unpack(texts, 5) }, at, deaths, err)
+  end
   local id, performIn, retryCount, crashes, suspect, err = unpack(texts, 1, 6)
   local state = { retryCount = tonumber(retryCount), crashes = tonumber(crashes), suspect = tonumber(suspect), error = err }
-  local record = redis.call('HGET', IDS, id)
-  if record then
-    state = readState((splitRecord(record)))
-    local home, old = homesOf(id)
-    local there = redis.call('ZSCORE', BEHIND, id) or redis.call('ZSCORE', DUE[home], id) or old and redis.call('ZSCORE', DUE[old], id)
-    if there and tonumber(there) < tonumber(performIn) then performIn = there end
-  end
-  merge(id, { unpack(texts, 7) }, state, performIn)
+  mergeWaiting(id, { unpack(texts, 7) }, state, performIn)
 end
 
-for _, one in ipairs(ids) do
-  if one.isDead then mergeDead(one.texts) else mergeWaiting(one.texts) end
-end
+for _, one in ipairs(ids) do mergeTexts(one.isDead, one.texts) end
 for shard in pairs(DUE) do notifyShard(shard) end
-if isPut then return rememberOutcome(last, name, 'stored', number_) end
+if isPut then return rememberOutcome(last, name, 'stored', kept) end
 redis.call('DEL', last)
 return 1

@@ -132,6 +132,33 @@ local function merge(id, flat, state, performIn)
   addWaiting(id, performIn, state.retryCount)
 end
 
+-- Returns when a waiting id is due.
+local function performInOf(id)
+  local home, old = homesOf(id)
+  return redis.call('ZSCORE', BEHIND, id) or redis.call('ZSCORE', DUE[home], id) or old and redis.call('ZSCORE', DUE[old], id)
+end
+
+-- Adds payloads to an id. One that waits already keeps its state, and the earlier performIn.
+local function mergeWaiting(id, flat, state, performIn)
+  local record = redis.call('HGET', IDS, id)
+  if record then
+    state = readState((splitRecord(record)))
+    local there = performInOf(id)
+    if there and tonumber(there) < tonumber(performIn) then performIn = there end
+  end
+  merge(id, flat, state, performIn)
+end
+
+-- Adds payloads with their entry to the morgue. An id that is there keeps its error, the newer time and the larger number of
+-- deaths.
+local function mergeDead(id, flat, at, deaths, err)
+  local known, reason = string.match(redis.call('HGET', MORGUE_ABOUT, id) or '', '^(%d+) (.*)$')
+  addPayloads(MORGUE_PAYLOADS .. id, 'NX', flat)
+  redis.call('HSET', MORGUE_ABOUT, id, string.format('%d ', math.max(known or 0, deaths)) .. (reason or err))
+  redis.call('ZADD', MORGUE, 'GT', at, id)
+  redis.call('ZADD', MORGUE_NAMES, 0, id)
+end
+
 -- Deletes a waiting id. Returns false when it does not wait.
 local function deleteWaiting(id)
   if redis.call('HDEL', IDS, id) == 0 then return false end
