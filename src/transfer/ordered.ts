@@ -2,7 +2,7 @@
  * Moves the ids of ordered queues, page by page (page.ts): waiting ids with their payloads and state, and dead ids.
  *
  * An id must not run in both stores at the same time. So a queue moves only while nothing fetches from it in the source: it is
- * paused there, or no worker serves it. An id in flight stays until it has settled. What is pushed to the source meanwhile
+ * paused there, or no worker serves it, which `holdIds` checks in each step. An id in flight stays until it has settled. What is pushed to the source meanwhile
  * moves with the next pass.
  */
 

@@ -181,7 +181,9 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
     for (const by of ['id', 'updatedAt'] as const) await store.ordered.morgue('o', by, page)
     await store.ordered.find('o', w2)
   },
-  async transfer({ store: { transfers } }) {
+  async transfer({ store: { ordered, transfers } }) {
+    // No id moves while a worker may fetch it.
+    await ordered.pause('o', true)
     const payloads: [string, number][] = [['"moved"', 1]]
     const state = { performIn: 1100, retryCount: 0, error: 'x', crashes: 0, suspect: false }
     const ids = [

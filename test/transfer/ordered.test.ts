@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { OrderedPush } from '#dist/store/contract.js'
 import { StoreMover } from '#dist/transfer/mover.js'
 import { NOW } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
@@ -6,7 +7,7 @@ import { redis } from '../conformance/redis.ts'
 import { file } from '../conformance/sqlite.ts'
 import { fillOrdered, idsOf } from '../conformance/transfers/ordered.ts'
 import { onRedis } from '../redis/suite.ts'
-import { failing, moveAll, open } from './stores.ts'
+import { failing, moveAll, open, overtaken } from './stores.ts'
 
 const NOTHING = { waiting: [], dead: [] }
 
@@ -46,6 +47,28 @@ function suite(from: StoreFactory, to: StoreFactory) {
     await source.ordered.pause('o', true)
     expect(await mover.pass()).toMatchObject({ moved: 3, left: { ordered: 0, ended: 0 }, served: [] })
     expect(await target.ordered.assignments('o')).toMatchObject({ shards: 3, paused: false })
+  })
+
+  test('ids of an ordered queue stay when it is resumed between two pages', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const { ordered } = source
+    const push = (n: number): OrderedPush => ({ id: `id${n}`, payload: `${n}`, score: 1, performIn: 1 })
+    for (const first of [0, 100])
+      await ordered.push(
+        'o',
+        3,
+        Array.from({ length: 75 }, (_, n) => push(first + n)),
+        NOW,
+      )
+    await source.workers.join('h:1:1', { queues: ['o'], seconds: 60, host: 'here' })
+    await ordered.join('o', 'h:1:1')
+    await ordered.pause('o', true)
+    // It is resumed when the first page is stored, before the next one is taken.
+    const resumed = overtaken(source, 'endPage', () => ordered.pause('o', false))
+    const mover = new StoreMover({ source: resumed, target, now: () => NOW })
+    await mover.begin()
+    expect(await mover.pass()).toMatchObject({ moved: 100, left: { ordered: 50 }, served: ['o'] })
+    expect((await target.ordered.waiting('o', 'id', { limit: 999, payloads: 1 })).length).toBe(100)
   })
 }
 

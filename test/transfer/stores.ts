@@ -51,6 +51,25 @@ export function failing(store: Store, count: { calls: number; at: number; isDone
   return new Proxy(store, { get: (of, name) => replaced[name as string] ?? of[name as keyof Store] })
 }
 
+/** Returns the store as a process sees it which another one overtakes: `work` is done just before the first call of `step`. */
+export function overtaken(store: Store, step: keyof Store['transfers'], work: () => Promise<unknown>): Store {
+  let isDone = false
+  const transfers = new Proxy(store.transfers, {
+    get: (of, name) => {
+      const real = of[name as keyof typeof of] as unknown as (...args: unknown[]) => Promise<unknown>
+      if (name !== step) return real
+      return async (...args: unknown[]) => {
+        if (!isDone) {
+          isDone = true
+          await work()
+        }
+        return real.apply(of, args)
+      }
+    },
+  })
+  return new Proxy(store, { get: (of, name) => (name === 'transfers' ? transfers : of[name as keyof Store]) })
+}
+
 export async function moveAll(source: Store, target: Store): Promise<StoreMover> {
   const mover = new StoreMover({ source, target, now: () => NOW })
   await mover.begin()

@@ -128,12 +128,34 @@ export const orderedTransfers: Case[] = [
       const fetch = [{ shard: 0, token, n: 1 }]
       await ordered.settleAndFetch('o', owner, { now: NOW, settlements: [], fetch, maxPayloads: 9 })
       await ordered.push('o', 1, [push('a', 'later')], NOW)
+      await ordered.pause('o', true)
       const page = sure(await transfers.holdIds('T', 'there', some(['a', 'b'])))
       const { ids } = sure(page.ordered)
       expect(ids.map(({ id }) => id)).toEqual(['b'])
       expect(await target.transfers.put(page, [], NOW)).toBe('void')
       expect(await target.transfers.putIds(page, 'o', 1, ids)).toBe('void')
       expect(await target.ordered.waiting('o', 'id', { limit: 9, payloads: 9 })).toEqual([])
+    },
+  },
+  {
+    name: 'no id of a queue from which a worker may fetch is taken',
+    async run(t) {
+      await fillOrdered(t.store)
+      const before = await idsOf(t.store)
+      const { transfers, ordered } = t.store
+      const owner = await t.owner({ queues: ['o'] })
+      await ordered.join('o', owner)
+      for (const from of [some(['a', 'b']), some(['c'], true)]) {
+        expect(await transfers.holdIds('T', 'there', from)).toBe(null)
+      }
+      expect(await idsOf(t.store)).toEqual(before)
+      await ordered.pause('o', true)
+      const page = sure(await transfers.holdIds('T', 'there', some(['a'])))
+      await transfers.endPage(page, [], NOW)
+      await ordered.pause('o', false)
+      expect(await transfers.holdIds('T', 'there', some(['b']))).toBe(null)
+      await ordered.leave('o', owner, NOW)
+      expect(sure(await transfers.holdIds('T', 'there', some(['b']))).ordered?.ids).toHaveLength(1)
     },
   },
   {
