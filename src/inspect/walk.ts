@@ -4,9 +4,8 @@ import { checkOptions, type OptionKind } from '../job/options.ts'
 import {
   type Entry,
   type LimitedSet,
-  MOVING_ORIGINS,
-  type MovingOrigin,
   type MovingSet,
+  movingSets,
   type Scan,
   type ScanPage,
   type SetName,
@@ -105,11 +104,6 @@ export async function scanFor<Item extends { text: string }, Job>(
 export async function limitedSets(store: Store): Promise<LimitedSet[]> {
   const limits = await store.limits.list()
   return limits.flatMap(({ name, waiting }): LimitedSet[] => (waiting > 0 ? [`limited:${name}`] : []))
-}
-
-/** Where the jobs of a task wait that goes to another store, by where each was before. */
-export function movingSets(task: string, origins: readonly MovingOrigin[] = MOVING_ORIGINS): MovingSet[] {
-  return origins.map((origin): MovingSet => `moving:${origin}:${task}`)
 }
 
 /** Returns all sets of jobs that go to another store with their tasks. */

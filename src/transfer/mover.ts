@@ -12,7 +12,7 @@ import { readPayload } from '../job/payload.ts'
 import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
 import { countRest, type Left, NOTHING_LEFT, reasonOf, taskIds, taskOf } from './left.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
-import { movePage, rearrangePage, undoPage } from './page.ts'
+import { movePage, rearrangePage, tasksOf, undoPage } from './page.ts'
 import { TaskMover } from './tasks.ts'
 import { someOf, textsOf, walkJobs } from './walk.ts'
 
@@ -151,14 +151,14 @@ export class StoreMover {
     return jobs === null && tasks === null ? null : { jobs: jobs ?? 0, tasks: tasks ?? 0 }
   }
 
-  /** Lets tasks run again that this mover has frozen and not moved. Call it last. */
+  /** Lets all tasks run again that have not moved. Another mover that still runs freezes them again. Call it last. */
   async release(): Promise<void> {
     await this.#tasks.undo()
   }
 
   async #undoPage(page: TransferPage): Promise<number> {
     if (await this.#isOwn(page)) {
-      await rearrangePage(this.#source, page, this.#now())
+      await this.#rearrange(page)
       return 0
     }
     const { target } = this.#options
@@ -209,10 +209,14 @@ export class StoreMover {
 
   /** @throws STORE_UNUSABLE if the page is meant for another store */
   async #finish(page: TransferPage): Promise<void> {
-    if (await this.#isOwn(page)) return rearrangePage(this.#source, page, this.#now())
+    if (await this.#isOwn(page)) return this.#rearrange(page)
     await this.#checkTarget(page.target, `${sizeOf(page)} jobs`)
     this.#moved += await movePage(this.#source, this.#target, page, this.#now())
     this.#options.onMoved?.(this.moved)
+  }
+
+  async #rearrange(page: TransferPage): Promise<void> {
+    await rearrangePage(this.#source, page, await this.#tasks.freezeAgain(tasksOf(page)), this.#now())
   }
 
   /** Whether the jobs of a page stay in the source, as jobs of tasks. */

@@ -149,10 +149,23 @@ function enteringOf(from: Destination, { to }: Destination, at: number): EventEf
   })
 }
 
-/** Ends a page of jobs of tasks: each goes to the set of its task, or from there to where it was. */
-export async function rearrangePage(source: Store, page: TransferPage, now: number): Promise<void> {
+/** Returns the tasks to whose sets the jobs of a page go. */
+export function tasksOf({ jobs }: TransferPage): Set<string> {
+  return new Set(jobs.flatMap(({ to, text }) => (to.startsWith('moving:') ? [] : (taskOf(readPayload(text)) ?? []))))
+}
+
+/**
+ * Ends a page of jobs of tasks: each goes to the set of its task, if that is in `moving`, or back to where it was. If such a task
+ * was released meanwhile, the page stays, and the next caller of `hold` gets it.
+ */
+export async function rearrangePage(
+  source: Store,
+  page: TransferPage,
+  moving: ReadonlySet<string>,
+  now: number,
+): Promise<void> {
   const moves = page.jobs.map((from, i): Move => {
-    const isBack = from.to.startsWith('moving:')
+    const isBack = from.to.startsWith('moving:') || !moving.has(taskOf(readPayload(from.text)) ?? '')
     const to = isBack ? destinationOf(from, 'front') : movingOf(from, page.number * TRANSFER_PAGE + i)
     return { to, effects: [...(isBack ? enteringOf(from, to, now) : []), ...keptLocksOf(from)] }
   })

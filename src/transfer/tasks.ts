@@ -22,15 +22,24 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { movingSets } from '../inspect/walk.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
-import type { Entry, MovingOrigin, MovingTask, Store, TaskRecord, TransferSource } from '../store/contract.ts'
+import {
+  type Entry,
+  type MovingOrigin,
+  type MovingTask,
+  movingSets,
+  type Store,
+  type TaskRecord,
+  type TransferSource,
+} from '../store/contract.ts'
 import { taskIds, taskOf } from './left.ts'
 import { walkSet } from './walk.ts'
 
 const READ = 1000
 const DELETED_AT_ONCE = 1000
+/** If another mover fills the sets of a task so often meanwhile, that mover releases the task. */
+const RELEASE_TRIES = 3
 
 export interface TaskMoverOptions {
   source: Store
@@ -82,6 +91,23 @@ export class TaskMover {
     if ((await this.#source.tasks.find(task)) === null) return 'plain'
     this.#staying.add(task)
     return 'stay'
+  }
+
+  /**
+   * Freezes tasks whose jobs a page has, because another mover may have released them since. Returns those whose sets get these
+   * jobs; the jobs of the others go back.
+   */
+  async freezeAgain(ids: ReadonlySet<string>): Promise<Set<string>> {
+    const moving = new Set<string>()
+    for (const id of ids) if (await this.#freeze(id)) moving.add(id)
+    if (moving.size === ids.size) return moving
+    for (const { id, sealed } of await this.#source.transfers.movingTasks()) if (sealed) moving.add(id)
+    for (const id of ids) {
+      if (moving.has(id)) continue
+      this.#frozen.delete(id)
+      this.#staying.add(id)
+    }
+    return moving
   }
 
   /** Moves the tasks that are sealed or can be sealed now. */
@@ -186,7 +212,7 @@ export class TaskMover {
       cursor = answer.cursor
     }
     await this.#emptySets(id, 'target')
-    if (!(await this.#areSetsEmpty(id))) return
+    if (!(await this.#areSetsEmpty(id)) || (await transfers.held()) !== null) return
     if (await transfers.dropTask(id, transfer)) {
       this.tasks++
       this.rows += backlog
@@ -210,7 +236,7 @@ export class TaskMover {
     for (const set of movingSets(id)) {
       if ((await this.#source.jobSets.size(set)) > 0) return false
     }
-    return (await this.#source.transfers.held()) === null
+    return true
   }
 
   /** Returns whether the task runs again in the source. */
@@ -228,9 +254,12 @@ export class TaskMover {
   }
 
   async #release(id: string): Promise<boolean> {
-    await this.#emptySets(id, 'source')
     this.#frozen.delete(id)
-    return this.#source.transfers.unfreeze(id, this.#options.now())
+    for (let tries = 0; tries < RELEASE_TRIES; tries++) {
+      await this.#emptySets(id, 'source')
+      if (await this.#source.transfers.unfreeze(id, this.#options.now())) return true
+    }
+    return false
   }
 }
 

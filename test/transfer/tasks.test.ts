@@ -9,7 +9,7 @@ import { change, jidOf, PRODUCER, rows, single, spec, taskId } from '../conforma
 import { mixedTask, OPEN_ROWS, runAll, snapshot } from '../conformance/transfers/mixed-task.ts'
 import { bench } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
-import { failing, moveAll, open } from './stores.ts'
+import { failing, moveAll, open, overtaken } from './stores.ts'
 
 const OPEN_JIDS = OPEN_ROWS.map((index) => jidOf(taskId(1), index))
 
@@ -90,6 +90,25 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(movers.reduce((sum, { movedTasks }) => sum + movedTasks, 0)).toBe(1)
     expect(await restOf(source)).toEqual(NOTHING)
     await expectMoved(target, before)
+  })
+
+  test('a mover that ends strands no job of a task that another mover is moving', async () => {
+    for (const step of ['freeze', 'hold', 'endPage', 'seal', 'readTask'] as const) {
+      const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+      await mixedTask(source, 1)
+      const before = await snapshot(source, taskId(1))
+      const ending = new StoreMover({ source, target, now: () => NOW })
+      const store = overtaken(source, step, () => ending.release())
+      const mover = new StoreMover({ source: store, target, now: () => NOW })
+      await mover.begin()
+      await mover.pass()
+      await mover.release()
+      const { moving, page } = await restOf(source)
+      expect({ moving, page }, step).toEqual({ moving: [], page: null })
+      const where = (await source.tasks.find(taskId(1))) ? source : target
+      expect(await snapshot(where, taskId(1)), step).toEqual(before)
+      expect(await runAll(where, 1), step).toEqual(OPEN_JIDS)
+    }
   })
 
   test('an undo brings a sealed task back to its store, and each row runs once there', async () => {

@@ -22,6 +22,11 @@ export type MovingSet = `moving:${MovingOrigin}:${string}`
 export const MOVING_ORIGINS = ['schedule', 'retry', 'queue', 'dead'] as const
 export type MovingOrigin = (typeof MOVING_ORIGINS)[number]
 
+/** Returns the sets in which the jobs of a frozen task wait, by where each was before. */
+export function movingSets(task: string, origins: readonly MovingOrigin[] = MOVING_ORIGINS): MovingSet[] {
+  return origins.map((origin): MovingSet => `moving:${origin}:${task}`)
+}
+
 /** Where a job goes. */
 export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }

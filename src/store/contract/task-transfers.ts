@@ -106,7 +106,10 @@ export interface TaskTransferStore {
   taskIds(page: { after?: string | undefined; limit: number }): Promise<{ ids: string[]; next: string | null }>
   /** Freezes a task: no more rows enter its queue. */
   freeze(id: string, now: number): Promise<FreezeAnswer>
-  /** Ends the freezing of a task that is not sealed. False: it is not frozen. A task that was deleted is forgotten. */
+  /**
+   * Ends the freezing of a task that is not sealed. False: it is not frozen, or a set of it has jobs. A task that was deleted is
+   * forgotten.
+   */
   unfreeze(id: string, now: number): Promise<boolean>
   /** Returns all frozen and sealed tasks. A frozen task may have been deleted meanwhile. */
   movingTasks(): Promise<MovingTask[]>

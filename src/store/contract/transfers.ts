@@ -42,6 +42,12 @@ export type TransferItem = PushItem & { cancelled?: string }
 /** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
 export type PageOutcome = 'stored' | 'void'
 
+/** Returns the tasks whose sets get jobs. */
+export function movingTasksOf(moves: readonly Move[]): string[] {
+  const sets = moves.map(({ to }) => to?.to.split(':') ?? [])
+  return [...new Set(sets.flatMap(([kind, , task]) => (kind === 'moving' && task !== undefined ? [task] : [])))]
+}
+
 export interface PageTransferStore {
   /**
    * Takes jobs out of their queue or set and holds them as the next page: all of it or nothing. `transfer` is another random
@@ -58,8 +64,9 @@ export interface PageTransferStore {
    */
   put(page: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome>
   /**
-   * Ends a page that the source holds: its jobs are dropped, and `moves` are applied, all of it or nothing. False: the
-   * store does not hold this page (any more), and nothing changed.
+   * Ends a page that the source holds: its jobs are dropped, and `moves` are applied, all of it or nothing. False, and nothing
+   * changed: the store does not hold this page (any more), or a job would go to a set of a task that is neither frozen nor
+   * sealed.
    */
   endPage(page: PageName, moves: readonly Move[], now: number): Promise<boolean>
 }

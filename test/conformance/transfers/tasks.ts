@@ -108,6 +108,30 @@ export const taskTransfers: Case[] = [
     },
   },
   {
+    name: 'a task stays frozen while its sets have jobs, and they get none when it is not frozen',
+    async run(t) {
+      const { transfers } = t.store
+      const { id } = await taskWith(t, 1, 2)
+      const hold = async () => {
+        const texts = await t.waiting('q')
+        const page = sure(await transfers.hold('T', 'here', { queue: 'q', offset: 0, texts }))
+        const set = `moving:queue:${id}` as const
+        return { page, set, moves: page.jobs.map(({ text }, score) => ({ to: { to: set, text, score } })) }
+      }
+      const { page, moves, set } = await hold()
+      expect(await transfers.endPage(page, moves, NOW)).toBe(false)
+      expect(await transfers.held()).toEqual(page)
+      expect(await transfers.freeze(id, NOW)).toBe('ok')
+      expect(await transfers.endPage(page, moves, NOW)).toBe(true)
+      expect(await transfers.unfreeze(id, NOW)).toBe(false)
+      expect(await transfers.movingTasks()).toEqual([{ id, sealed: null }])
+      const entries = await t.store.jobSets.page(set, { limit: 9 })
+      const back = sure(await transfers.hold('U', 'here', { set, entries }))
+      await transfers.endPage(back, [], NOW)
+      expect(await transfers.unfreeze(id, NOW)).toBe(true)
+    },
+  },
+  {
     name: 'seal refuses a task that is not frozen, has a row in its window, a producer, or other counts',
     async run(t) {
       const { transfers, tasks } = t.store

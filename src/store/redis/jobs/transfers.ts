@@ -4,6 +4,7 @@ import { isPriorityName, queueOfJob } from '../../../job/priority.ts'
 import {
   type Destination,
   type Move,
+  movingTasksOf,
   type PageName,
   type PageOutcome,
   type PageTransferStore,
@@ -74,8 +75,10 @@ export class Transfers extends StorePart implements PageTransferStore {
   }
 
   async endPage({ transfer, number }: PageName, moves: readonly Move[], now: number): Promise<boolean> {
-    const ended = await this.server.runCall(lua.transferEnd, now, this.#held, moves, (call) => {
-      call.add(transfer, number, moves.length)
+    const tasks = movingTasksOf(moves)
+    const keys = [...this.#held, this.keys.movingTasks]
+    const ended = await this.server.runCall(lua.transferEnd, now, keys, moves, (call) => {
+      call.add(transfer, number, tasks.length, ...tasks, moves.length)
       for (const { to, effects } of moves) call.item(to, effects)
     })
     this.#moved(moves.flatMap(({ to }) => to ?? []))

@@ -9,6 +9,7 @@ import {
   isRejected,
   type MovedRow,
   type MovingTask,
+  movingSets,
   type PageOutcome,
   TASK_PART_LENGTH,
   TASK_PART_ROWS,
@@ -72,9 +73,11 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
 
   async unfreeze(id: string, now: number): Promise<boolean> {
     const { movingTasks } = this.keys
-    const answer = await this.server.runOnTask(id, lua.taskFreeze, [now, id, ''], movingTasks)
+    const sets = movingSets(id).map((set) => this.keys.set(set))
+    const answer = await this.server.runOnTask(id, lua.taskFreeze, [now, id, ''], movingTasks, ...sets)
     if (answer !== undefined) return answer === 'ok'
-    // The task was deleted.
+    // The task was deleted, so that no mover freezes it again.
+    if ((await this.server.call((client) => client.exists(...sets))) > 0) return false
     if ((await this.server.call((client) => client.hget(movingTasks, id))) !== '') return false
     return (await this.server.call((client) => client.hdel(movingTasks, id))) === 1
   }

@@ -3,6 +3,7 @@
 import { baseQueue } from '../../../job/priority.ts'
 import {
   type Destination,
+  movingTasksOf,
   type PageName,
   type PageOutcome,
   type PageTransferStore,
@@ -56,6 +57,7 @@ export abstract class SqliteTransferStore extends SqliteArea implements PageTran
 
   readonly endPage: PageTransferStore['endPage'] = ({ transfer, number }, moves, now) =>
     this.file.write((db) => {
+      if (movingTasksOf(moves).some((task) => !db.first(sql.moving.isMoving, task))) return false
       if (db.run(sql.transfer.endPage, transfer, number) === 0) return false
       withLedgers(db, now, (ledgers) => {
         for (const { to, effects } of moves) move(db, ledgers, to, effects)

@@ -10,6 +10,12 @@ SELECT id, transfer, target FROM hk_moving_task WHERE cursor IS NULL ORDER BY id
 -- find: returns a task that goes to another store or comes from one.
 SELECT transfer, target, cursor FROM hk_moving_task WHERE id = ?;
 
+-- isMoving: returns a row if a task goes to another store.
+SELECT 1 FROM hk_moving_task WHERE id = ? AND cursor IS NULL;
+
+-- hasJobs: returns a row if one of the sets of a task has jobs; ?1 is a JSON array of their names.
+SELECT 1 FROM hk_job_set WHERE name IN (SELECT value FROM json_each(?1)) AND size > 0;
+
 -- seal: stores the name of a task.
 UPDATE hk_moving_task SET transfer = ?2, target = ?3 WHERE id = ?1;
 

@@ -7,8 +7,8 @@ import {
   type EventStatus,
   type MaxFailures,
   type Message,
-  MOVING_ORIGINS,
   type MovedRow,
+  movingSets,
   type PageOutcome,
   type TaskPart,
   type TaskProgress,
@@ -66,7 +66,7 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
 
   readonly unfreeze: TaskTransferStore['unfreeze'] = (id, now) =>
     this.file.write((db) => {
-      if (db.run(sql.moving.unfreeze, id) === 0) return false
+      if (db.first(sql.moving.hasJobs, setsOf(id)) || db.run(sql.moving.unfreeze, id) === 0) return false
       db.run(sql.moving.mark, id, 0)
       refill(db, id, now)
       dropSets(db, id)
@@ -156,7 +156,12 @@ function refill(db: Database, id: string, now: number): void {
 }
 
 function dropSets(db: Database, id: string): void {
-  db.run(sql.moving.dropSets, JSON.stringify(MOVING_ORIGINS.map((place) => `moving:${place}:${id}`)))
+  db.run(sql.moving.dropSets, setsOf(id))
+}
+
+/** Returns the names of the sets of a task as a JSON array. */
+function setsOf(id: string): string {
+  return JSON.stringify(movingSets(id))
 }
 
 /** A task is a page without a number. */
