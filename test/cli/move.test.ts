@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { job, NOW, toQueue } from '../conformance/bench.ts'
+import { PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { test } from './command.ts'
 
 const ARGS = ['move', '--from', 'sqlite:old.db', '--to', 'sqlite:new.db']
@@ -60,6 +61,21 @@ test('a dry run counts, a move waits for what stays, and --once does not wait', 
     code: 0,
     stdout: 'nothing to undo: no move of this store was interrupted\n',
   })
+})
+
+test('a move that fails says why, and tasks run in the old store again', { timeout: 60_000 }, async ({ folder }) => {
+  const [old, copy] = ['old.db', 'new.db'].map((name) => openStore(`sqlite:${folder.at(name)}`))
+  for (const store of [old, copy]) {
+    await store?.tasks.create(spec(1, { window: 1, template: `{"class":"RowJob","queue":"q","hk_task":"${taskId(1)}"}` }))
+    await store?.tasks.addRows(taskId(1), PRODUCER, 0, rows(0, 2), NOW)
+    await store?.tasks.endAdding(taskId(1), PRODUCER, NOW)
+  }
+  const { code, stderr } = await folder.run([...ARGS, '--once'])
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/the new store has a task \w+ already.*: delete that task there, .* or undo the move \(--undo\)/)
+  expect(await old?.transfers.movingTasks()).toEqual([])
+  expect(await old?.tasks.find(taskId(1))).toMatchObject({ state: 'running', inWindow: 1, backlog: 1 })
+  await Promise.all([old?.close(), copy?.close()])
 })
 
 test('a move refuses wrong stores, and says what is right', { timeout: 60_000 }, async ({ folder }) => {

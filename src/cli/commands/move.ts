@@ -81,8 +81,6 @@ async function move(options: MoveOptions): Promise<void> {
     else if (dryRun) report(options, await mover.count(), 'would move')
     else {
       const moved = await moveAll(mover, options, signal, progress)
-      // What could not move yet runs in the old store again.
-      await mover.release()
       report(options, moved, 'moved')
       if (target) await warnOfUnserved(target, to)
     }
@@ -96,7 +94,10 @@ async function move(options: MoveOptions): Promise<void> {
 /** `left` is null when Ctrl-C ended the first pass, which has not counted everything. */
 type Moved = Omit<Pass, 'left' | 'served'> & { left: Left | null }
 
-/** Passes until the source is empty twice in a row. A job may be on its way between two sets while one pass reads them. */
+/**
+ * Passes until the source is empty twice in a row. A job may be on its way between two sets while one pass reads them. What has
+ * not moved at the end runs in the old store again, also after an error.
+ */
 async function moveAll(
   mover: StoreMover,
   { once, from }: MoveOptions,
@@ -123,14 +124,27 @@ async function moveAll(
       if (once || empty === 2) break
     } catch (thrown) {
       // A store that was never reached may be named wrongly.
-      if (!isUnavailable(thrown) || once || !reached) throw thrown
+      if (!isUnavailable(thrown) || once || !reached) {
+        if (reached) await releaseTasks(mover).catch(() => {})
+        throw thrown
+      }
       // A step may be done although its answer is lost, so the mover looks for the page first.
       begun = false
       io().stderr.write(`highkiq: ${(thrown as Error).message}; trying again\n`)
     }
     await sleep(PASS_MS, undefined, { signal }).catch(() => {})
   }
+  await releaseTasks(mover)
   return { moved: mover.moved, tasks: mover.movedTasks, left }
+}
+
+async function releaseTasks(mover: StoreMover): Promise<void> {
+  try {
+    await mover.release()
+  } catch (thrown) {
+    say('jobs and tasks may be between the stores, where they do not run: run this command again, or add --undo')
+    throw thrown
+  }
 }
 
 function isUnavailable(thrown: unknown): boolean {
