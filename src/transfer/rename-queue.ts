@@ -6,7 +6,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { changed, effectsOf } from '../inspect/actions.ts'
-import { forAll } from '../inspect/bulk.ts'
+import { type BulkResult, forAll } from '../inspect/bulk.ts'
 import { limitedSets, pages } from '../inspect/walk.ts'
 import { given } from '../job/options.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
@@ -23,8 +23,16 @@ export interface RenamePass {
   left: Left
 }
 
+/** Pauses the new queue if the old one is paused. Returns whether it was not paused before. */
+export async function pauseLike({ store }: AppPort, from: string, to: string): Promise<boolean> {
+  const paused = await store.jobs.pausedQueues()
+  if (!paused.includes(from) || paused.includes(to)) return false
+  await store.jobs.pauseQueue(to, true)
+  return true
+}
+
 /**
- * Moves the jobs that may move now, and pauses the new queue if the old one is paused. Two passes in a row that moved
+ * Moves the jobs that may move now, until `signal` ends the pass after a batch. Two passes in a row that moved
  * nothing and left no job running have missed none: a job may be on its way between two places while one pass reads them.
  */
 export async function renamePass(app: AppPort, from: string, to: string, signal?: AbortSignal): Promise<RenamePass> {
@@ -36,14 +44,18 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
     if (reason) left[reason]++
     return !reason
   }
-  if ((await store.jobs.pausedQueues()).includes(from)) await store.jobs.pauseQueue(to, true)
   for (const set of ['schedule', 'retry', 'dead', ...(await limitedSets(store))] as const) {
     const where = ({ text }: { text: string }) => renamed(text, from, to) !== text && mayMove(text, set)
     const swapOf = ({ text, score }: Entry): Swap => {
       const after = renamed(text, from, to)
       return { text, score, to: { to: set, text: after, score }, ...changed(app, set, after, score) }
     }
-    const { done, refused } = await forAll(app, set, { where }, swapOf)
+    if (signal?.aborted) break
+    let { done, refused } = { done: 0, refused: 0 }
+    const onProgress = (sofar: BulkResult) => ({ done, refused } = sofar)
+    await forAll(app, set, { where, onProgress, ...(signal ? { signal } : {}) }, swapOf).catch((thrown) => {
+      if (!signal?.aborted) throw thrown
+    })
     moved += done
     left.others += refused
   }

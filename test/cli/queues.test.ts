@@ -79,7 +79,9 @@ test('rename moves jobs until none of the queue runs, and says what stays', { ti
   await store.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
   const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
   const { fetched } = await store.workers.settleAndFetch('h:1:1', step)
+  await store.jobs.pauseQueue('q', true)
   const renaming = folder.start(['queues', 'rename', 'q', 'new'])
+  await renaming.says(/new is paused now, as q is; to resume: highkiq resume new/)
   await renaming.says(/waiting for 1 running job/)
   const settlements = fetched.map((one) => done(one))
   await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
@@ -91,5 +93,9 @@ test('rename moves jobs until none of the queue runs, and says what stays', { ti
   expect(await folder.run(['queues', 'rename', 'low', 'p3:low'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('name two queues, without a priority'),
+  })
+  expect(await folder.run(['queues', 'rename', 'low', 'high', '--watch'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("rename can't be combined with --watch"),
   })
 })

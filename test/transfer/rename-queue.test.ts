@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { PORT } from '#dist/app.js'
-import { renamePass } from '#dist/transfer/rename-queue.js'
+import { pauseLike, renamePass } from '#dist/transfer/rename-queue.js'
 import { runHere } from '../cli/in-process.ts'
 import { job, NOW, retry, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
@@ -33,7 +33,6 @@ function suite(factory: StoreFactory) {
     await store.jobs.push([{ ...toQueue('q', unique), unique: { jid: 'aa', claims: [{ key: 'K' }] } }], NOW)
     const pushes = all.map((text, n) => toQueue(n % 3 === 0 ? 'p5:q' : 'q', text))
     await store.jobs.push([...pushes, toQueue('q2', job('q2'))], NOW)
-    await store.jobs.pauseQueue('q', true)
     const [before, entries] = [(await texts('q')).map(renamed), await sets()]
     expect(await pass()).toMatchObject({ moved: 254, left: { running: 0, others: 0, tasks: 0 } })
     expect(await pass()).toMatchObject({ moved: 0 })
@@ -41,7 +40,33 @@ function suite(factory: StoreFactory) {
     expect([await texts('q'), await texts('q2')]).toEqual([[], [job('q2')]])
     expect(await sets()).toEqual(entries.map((some) => some.map((one) => ({ ...one, text: renamed(one.text) }))))
     expect((await store.unique.find(['K'], NOW))[0]?.holder).toBe('aa')
+  })
+
+  test('a pass that is ended in the middle of a set stops there, and says what it has moved', async () => {
+    const { t, store, texts } = await open(factory)
+    const retries = Array.from({ length: 250 }, (_, n) => ({ to: 'retry' as const, text: job(n), score: n }))
+    await store.jobs.push([toQueue('q', job('q')), ...retries], NOW)
+    const ending = new AbortController()
+    const swap = store.jobSets.swap.bind(store.jobSets)
+    store.jobSets.swap = (...args) => {
+      ending.abort()
+      return swap(...args)
+    }
+    expect(await renamePass(t.hq[PORT], 'q', 'new', ending.signal)).toMatchObject({ moved: 100 })
+    expect([await store.jobSets.size('retry'), await texts('q')]).toEqual([250, [job('q')]])
+    const moved = (await store.jobSets.page('retry', { limit: 999 })).filter(({ text }) => text.includes('"new"'))
+    expect(moved).toHaveLength(100)
+  })
+
+  test('the new queue is paused once if the old one is, so that a person can resume it', async () => {
+    const { t, store, pass } = await open(factory)
+    expect(await pauseLike(t.hq[PORT], 'q', 'new')).toBe(false)
+    await store.jobs.pauseQueue('q', true)
+    expect(await pauseLike(t.hq[PORT], 'q', 'new')).toBe(true)
     expect(await store.jobs.pausedQueues()).toEqual(['new', 'q'])
+    await store.jobs.pauseQueue('new', false)
+    await pass()
+    expect(await store.jobs.pausedQueues()).toEqual(['q'])
   })
 
   test('jobs of tasks, batches and cron entries stay; running ones are counted, and move when they fail', async () => {

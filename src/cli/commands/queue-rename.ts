@@ -7,11 +7,12 @@ import type { Highkiq } from '../../index.ts'
 import { checkQueueName } from '../../job/definition.ts'
 import { isPriorityName } from '../../job/priority.ts'
 import { NOTHING_LEFT } from '../../transfer/left.ts'
-import { renamePass } from '../../transfer/rename-queue.ts'
+import { pauseLike, renamePass } from '../../transfer/rename-queue.ts'
 import { setExitCode } from '../io.ts'
-import { type AppOptions, withExistingStore } from '../open-app.ts'
+import { sameApp, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
 import { say } from '../processes.ts'
+import type { ShowOptions } from '../show.ts'
 import { onInterrupt } from '../terminal.ts'
 import { CliError } from '../usage.ts'
 import { waitsFor } from './move.ts'
@@ -20,8 +21,9 @@ import { waitsFor } from './move.ts'
 const PASS_MS = 1000
 
 const HELP = `
-First let your app push to the new queue, and start workers that serve both queues. The command waits until no job of the old
-queue runs. Jobs of tasks, batches and cron entries stay. After a crash or Ctrl-C run it again.
+First let your app push to the new queue, and start workers that serve both queues. If the old queue is paused, the new one
+gets paused, too. The command waits until no job of the old queue runs. Jobs of tasks, batches and cron entries stay. After a
+crash or Ctrl-C run it again.
 
 Examples:
   highkiq queues rename mail letters
@@ -35,13 +37,14 @@ export function registerRename(queues: Command): void {
     .argument('<new>', 'queue that gets them')
     .addHelpText('after', HELP)
     .action((from: string, to: string, _: object, self: Command) => {
-      const options: AppOptions = self.optsWithGlobals()
+      const options: ShowOptions = self.optsWithGlobals()
       return withExistingStore(options, (hq) => rename(hq, from, to, options))
     })
 }
 
-async function rename(hq: Highkiq, from: string, to: string, { json }: AppOptions): Promise<void> {
+async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...app }: ShowOptions): Promise<void> {
   checkQueueName(to)
+  if (watch) throw new CliError("rename can't be combined with --watch: it waits until the jobs have moved", 2)
   if (from === to || isPriorityName(from) || isPriorityName(to)) {
     throw new CliError(`name two queues, without a priority such as p3:mail (got ${from} and ${to})`, 2)
   }
@@ -49,6 +52,9 @@ async function rename(hq: Highkiq, from: string, to: string, { json }: AppOption
   let moved = 0
   let left = NOTHING_LEFT
   try {
+    if (await pauseLike(hq[PORT], from, to)) {
+      say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${to}${sameApp(app)}`)
+    }
     for (let empty = 0; empty < 2 && !signal.aborted; ) {
       const before = left.running
       const pass = await renamePass(hq[PORT], from, to, signal)
