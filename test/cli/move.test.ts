@@ -66,13 +66,17 @@ test('a dry run counts, a move waits for what stays, and --once does not wait', 
 test('a move that fails says why, and tasks run in the old store again', { timeout: 60_000 }, async ({ folder }) => {
   const [old, copy] = ['old.db', 'new.db'].map((name) => openStore(`sqlite:${folder.at(name)}`))
   for (const store of [old, copy]) {
-    await store?.tasks.create(spec(1, { window: 1, template: `{"class":"RowJob","queue":"q","hk_task":"${taskId(1)}"}` }))
+    await store?.tasks.create(
+      spec(1, { window: 1, template: `{"class":"RowJob","queue":"q","hk_task":"${taskId(1)}"}` }),
+    )
     await store?.tasks.addRows(taskId(1), PRODUCER, 0, rows(0, 2), NOW)
     await store?.tasks.endAdding(taskId(1), PRODUCER, NOW)
   }
   const { code, stderr } = await folder.run([...ARGS, '--once'])
   expect(code).toBe(1)
-  expect(stderr).toMatch(/the new store has a task \w+ already.*: delete that task there, .* or undo the move \(--undo\)/)
+  expect(stderr).toMatch(
+    /the new store has a task \w+ already.*: delete that task there, .* or undo the move \(--undo\)/,
+  )
   expect(await old?.transfers.movingTasks()).toEqual([])
   expect(await old?.tasks.find(taskId(1))).toMatchObject({ state: 'running', inWindow: 1, backlog: 1 })
   await Promise.all([old?.close(), copy?.close()])
@@ -98,5 +102,10 @@ test('a move refuses wrong stores, and says what is right', { timeout: 60_000 },
   expect(both).toMatchObject({
     code: 2,
     stderr: "highkiq: --undo can't be combined with --once or --dry-run: give it alone\n",
+  })
+  const counted = await folder.run([...ARGS, '--dry-run', '--once'])
+  expect(counted).toMatchObject({
+    code: 2,
+    stderr: "highkiq: --dry-run can't be combined with --once: it only counts, so it never waits\n",
   })
 })

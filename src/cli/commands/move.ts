@@ -65,6 +65,8 @@ async function move(options: MoveOptions): Promise<void> {
     throw new CliError('--to is missing: give the URL of the new store, such as --to redis://localhost:6379', 2)
   if (undo && (dryRun || options.once))
     throw new CliError("--undo can't be combined with --once or --dry-run: give it alone", 2)
+  if (dryRun && options.once)
+    throw new CliError("--dry-run can't be combined with --once: it only counts, so it never waits", 2)
   const source = new Highkiq({ url: from })
   const target = to === undefined ? null : new Highkiq({ url: to })
   const { signal, release } = onInterrupt()
