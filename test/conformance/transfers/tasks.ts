@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { PageOutcome, Store, TaskPart } from '#dist/store/contract.js'
+import type { FetchedJob, PageOutcome, Store, TaskPart } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, sure, toQueue } from '../bench.ts'
 import {
   begin,
@@ -8,6 +8,7 @@ import {
   finish,
   jidOf,
   PRODUCER,
+  payloadOf,
   postpone,
   record,
   rows,
@@ -270,6 +271,35 @@ export const taskTransfers: Case[] = [
     },
   },
   {
+    name: 'rows that came back keep their order in the other store, also in several parts',
+    shared: true,
+    async run(t) {
+      const target = await emptyTarget(t)
+      const window = 600
+      const { id } = await taskWith(t, 1, 0, { open: true, window, template: '{"class":"RowJob","queue":"q"}' })
+      for (let from = 0; from <= window; from += 100) {
+        await t.store.tasks.addRows(id, PRODUCER, from, rows(from, 100), NOW)
+      }
+      await t.store.tasks.endAdding(id, PRODUCER, NOW)
+      const owner = await t.owner()
+      const taken: FetchedJob[] = []
+      while (taken.length < window) taken.push(...(await t.fetch(owner, 'q', 100)))
+      expect(await t.store.transfers.freeze(id, NOW)).toBe('ok')
+      await t.settleAndFetch(owner, { settlements: taken.map((one) => postpone(one, NOW)) })
+      for (const one of taken) {
+        const to = { to: 'queue', queue: 'q', text: one.text, end: 'back' } as const
+        const enter = change(one, { status: 'enqueued', window: 'enter' })
+        await t.store.jobSets.swap('retry', [{ text: one.text, score: NOW, to, effects: [enter] }], NOW)
+      }
+      await seal(t.store, id)
+      const parts = await partsOf(t.store, id)
+      expect(parts.filter(({ part }) => part.backlog.length > 0).length).toBeGreaterThan(1)
+      expect(await put(target, id, parts)).toBe('stored')
+      const jids = (await target.jobs.peek('q', 0, 999)).map((text) => payloadOf({ text }).jid)
+      expect(jids).toEqual(taken.toReversed().map((one) => payloadOf(one).jid))
+    },
+  },
+  {
     name: 'a task that is void is never stored, and one of another name begins again',
     shared: true,
     async run(t) {
@@ -281,6 +311,7 @@ export const taskTransfers: Case[] = [
       await put(target, id, parts.slice(0, 2))
       expect(await target.transfers.voidTask(id, 'T', NOW)).toBe('void')
       expect(await put(target, id, parts)).toBe('void')
+      expect((await target.transfers.taskIds({ limit: 9 })).ids).toEqual([])
       expect(await target.transfers.voidTask(id, 'never', NOW)).toBe('void')
       expect(await put(target, id, parts.slice(0, 2), 'U')).toMatchObject({ cursor: sure(parts[2]).cursor })
       expect(await target.transfers.putTask(id, 'V', '', sure(parts[0]).part, NOW)).toEqual({
@@ -290,6 +321,9 @@ export const taskTransfers: Case[] = [
       expect(await target.transfers.voidTask(id, 'V', NOW)).toBe('stored')
       expect(await expectExact({ store: target }, task)).toMatchObject({ total: 3, backlog: 3 })
       await expect(put(target, id, parts, 'W')).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+      while (!(await target.tasks.delete(id, 1000)));
+      expect(await put(target, id, parts, 'V')).toBe('stored')
+      expect((await target.transfers.taskIds({ limit: 9 })).ids).toEqual([])
     },
   },
   {

@@ -46,10 +46,10 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     transfers: `${prefix}hk:transfer:pages`,
     /** Hash: task that goes to another store → its name and the target on two lines, or nothing while it is only frozen. */
     movingTasks: `${prefix}hk:transfer:tasks`,
-    /** The header of a task that is sealed, or not complete yet; the deadlines of its deferred rows. */
-    movingTask(queue: string, id: string): [header: string, deferrals: string] {
+    /** The header of a task that is sealed, or not complete yet; the deadlines of its deferred rows; its rows that came back. */
+    movingTask(queue: string, id: string): [header: string, deferrals: string, returned: string] {
       const header = `${tagged(queue, `task:${id}`)}:moving`
-      return [header, `${header}:deferred`]
+      return [header, `${header}:deferred`, `${header}:returned`]
     },
     /** Sorted sets of batches: all by their creation; those with open members by their progress; the others by their end. */
     batches: `${prefix}hk:batches`,

@@ -134,10 +134,14 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     part: TaskPart,
     now: number,
   ): Promise<PageOutcome | { cursor: string }> {
-    if (part.task && !(await this.#tasks.announce(part.task.spec))) throw taskTaken(id)
+    if (part.task) {
+      const known = await this.#outcomeOf(transfer)
+      if (known) return known
+      if (!(await this.#tasks.announce(part.task.spec))) throw taskTaken(id)
+    }
     const found = await this.server.findTask(id)
     // Another mover has ended this task meanwhile.
-    if (!found) return { cursor: '' }
+    if (!found) return (await this.#outcomeOf(transfer)) ?? { cursor: '' }
     const { queue, keys } = found
     const { deferred, taskQueues, transfers } = this.keys
     const hidden = this.keys.movingTask(queue, id)
@@ -167,6 +171,12 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     ]
     if (had === 1) await this.#tasks.delete(id)
     return outcome
+  }
+
+  /** Returns what became of a task, as transfer-outcome.lua does: a late first part must write no entries for it. */
+  async #outcomeOf(transfer: string): Promise<PageOutcome | undefined> {
+    const known = await this.server.call((client) => client.zscore(this.keys.transfers, `${transfer}:0`))
+    return known === null ? undefined : Number(known) % 2 === 0 ? 'stored' : 'void'
   }
 
   async #sealed(id: string, transfer: string): Promise<Sealed | undefined> {
@@ -243,12 +253,12 @@ function argumentsOf(
   first: readonly string[],
   { createdAt, total }: typeof NO_ROWS,
 ): Argument[] {
-  const back = backlog.filter(({ text }) => text === null)
-  const front = backlog.filter(({ text }) => text !== null).toReversed()
+  const retried = backlog.filter(({ text }) => text === null)
+  const returned = backlog.filter(({ text }) => text !== null)
   const lists: (string | number)[][] = [
     [...first, ...rows.flatMap(writeFields)],
-    [...rows.filter(({ location }) => location === 'new').map(newEntry), ...back.map((one) => ownEntry(one, total))],
-    front.map((one) => ownEntry(one, total)),
+    [...rows.filter(({ location }) => location === 'new').map(newEntry), ...retried.map((one) => ownEntry(one, total))],
+    returned.map((one) => ownEntry(one, total)),
     rows.flatMap(({ index, deferral }) => (deferral?.ends ? [deferral.ends, taskJid(id, index)] : [])),
   ]
   const rejected = rows.filter(({ status }) => isRejected(status))
