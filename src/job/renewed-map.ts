@@ -41,13 +41,13 @@ export class RenewedMap<K, V> {
     this.#added = 0
   }
 
-  /** The keys, the oldest first. An iteration does not see entries that are added to it. */
-  keys(): MapIterator<K> {
-    return this.#entries.keys()
+  /** Returns the keys as they are now, the oldest first. */
+  keys(): K[] {
+    return [...this.#entries.keys()]
   }
 
-  /** The values, the oldest first. An iteration does not see entries that are added to it. */
-  values(): MapIterator<V> {
-    return this.#entries.values()
+  /** Returns the values as they are now, the oldest first. */
+  values(): V[] {
+    return [...this.#entries.values()]
   }
 }

@@ -12,7 +12,7 @@ export class RunningAttempts {
   }
 
   get all(): Attempt[] {
-    return [...this.#byTicket.values()]
+    return this.#byTicket.values()
   }
 
   /** Gives an attempt the slot of its ticket, in place of another attempt at the same job. */
