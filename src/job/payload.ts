@@ -214,6 +214,14 @@ export function completeCallback(callback: {
   return completed(template, `"args":["${task}",${run}],"jid":"${jid}"`, now)
 }
 
+const CALLBACK = /^[0-9a-f]{16}f[ef][0-9a-f]{6}$/
+
+/** Returns the task whose callback a job is; undefined: it is none. */
+export function taskOfCallback({ jid, args }: Payload): string | undefined {
+  const task = typeof jid === 'string' && CALLBACK.test(jid) ? jid.slice(0, 16) : undefined
+  return task !== undefined && args?.[0] === task ? task : undefined
+}
+
 /** Returns the text of a job for `completeBatchJob`, which adds the time of its push. */
 export function batchJobText(text: string, wire: Wire): string {
   const bare = editMembers(text, { enqueued_at: undefined })

@@ -10,11 +10,12 @@ import { randomUUID } from 'node:crypto'
 import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
-import { countRest, type Left, NOTHING_LEFT, reasonOf, taskIds, taskOf } from './left.ts'
+import { reasonOf, taskOf } from './left.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
 import { movePage, rearrangePage, tasksOf, undoPage } from './page.ts'
+import { countRest, NOTHING_LEFT, type RestCounts } from './rest.ts'
 import { TaskMover } from './tasks.ts'
-import { someOf, textsOf, walkJobs } from './walk.ts'
+import { entriesAt, taskIds, textsOf, walkJobs } from './walk.ts'
 
 const STORE_ID = 'store-id'
 
@@ -27,7 +28,7 @@ export interface Pass {
   /** Jobs, and rows that had no job. */
   moved: number
   tasks: number
-  left: Left
+  left: RestCounts
   /** Ordered queues that a worker serves: they move once they are paused. */
   served: string[]
 }
@@ -101,7 +102,7 @@ export class StoreMover {
   /** Moves what may move now. */
   async pass(): Promise<Pass> {
     const before = { moved: this.moved, tasks: this.movedTasks }
-    const left: Left = { ...NOTHING_LEFT }
+    const left: RestCounts = { ...NOTHING_LEFT }
     await this.#tasks.freeze()
     await walkJobs(this.#source, (page) => this.#movePage(page, left), { isEnding: () => this.#isEnding })
     await this.#tasks.move()
@@ -117,7 +118,7 @@ export class StoreMover {
 
   /** Counts what `begin` and passes would move, and changes nothing. */
   async count(): Promise<Pass> {
-    const left: Left = { ...NOTHING_LEFT }
+    const left: RestCounts = { ...NOTHING_LEFT }
     const { transfers, tasks, jobSets } = this.#source
     // To read finished jobs would store them in another form.
     let moved = sizeOf(await transfers.held()) + (await jobSets.size('finished'))
@@ -139,7 +140,7 @@ export class StoreMover {
       found.add(id)
       moved += task.backlog
     }
-    left.tasks = 0
+    left.rows = left.tasks = 0
     return { moved, tasks: found.size, left, served: await servedQueues(this.#source) }
   }
 
@@ -167,7 +168,7 @@ export class StoreMover {
   }
 
   /** Moves the jobs of a page that may move. Returns how many are still where they were. */
-  async #movePage(page: TransferSource, left: Left): Promise<number> {
+  async #movePage(page: TransferSource, left: RestCounts): Promise<number> {
     const texts = textsOf(page)
     const set = 'set' in page ? page.set : undefined
     const places = { target: [] as number[], source: [] as number[] }
@@ -176,9 +177,9 @@ export class StoreMover {
       const reason = reasonOf(payload, set)
       const task = taskOf(payload, set)
       if (payload && task !== undefined) {
-        const claim = await this.#tasks.claim(payload, task)
-        if (claim === 'take') places.source.push(i)
-        if (claim === 'plain') places.target.push(i)
+        const place = await this.#tasks.placeOf(payload, task)
+        if (place === 'collect') places.source.push(i)
+        if (place === 'move') places.target.push(i)
       } else if (reason) left[reason]++
       else places.target.push(i)
     }
@@ -186,7 +187,7 @@ export class StoreMover {
     for (const to of ['target', 'source'] as const) {
       if (places[to].length === 0) continue
       // What cannot be taken must not stop the pass.
-      if (await this.#hold(someOf(page, places[to]), to)) kept -= places[to].length
+      if (await this.#hold(entriesAt(page, places[to]), to)) kept -= places[to].length
       else left.others += places[to].length
     }
     return kept

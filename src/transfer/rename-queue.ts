@@ -12,15 +12,16 @@ import { given } from '../job/options.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue, priorityName, priorityOf } from '../job/priority.ts'
 import type { Entry, Pull, SetName, Swap } from '../store/contract.ts'
-import { type Left, NOTHING_LEFT, reasonOf } from './left.ts'
+import { reasonOf } from './left.ts'
+import { NOTHING_LEFT, type RestCounts } from './rest.ts'
 
 /** The number of jobs that one call of the store moves. */
 const PAGE = 100
 
 export interface RenamePass {
   moved: number
-  /** Jobs that stay. `tasks` are rows, `ended` dead rows and dead jobs of batches. */
-  left: Left
+  /** Jobs that stay. `ended` are dead rows and dead jobs of batches. */
+  left: RestCounts
 }
 
 /** Pauses the new queue if the old one is paused. Returns whether it was not paused before. */
@@ -85,9 +86,9 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
 }
 
 /** Returns why a job stays in the old queue, or undefined. */
-function stays(text: string, set?: SetName): 'tasks' | 'batches' | 'crons' | 'ended' | undefined {
+function stays(text: string, set?: SetName): 'rows' | 'batches' | 'crons' | 'ended' | undefined {
   const payload = readPayload(text)
-  if (payload?.hk_task !== undefined) return set === 'dead' ? 'ended' : 'tasks'
+  if (payload?.hk_task !== undefined) return set === 'dead' ? 'ended' : 'rows'
   return reasonOf(payload, set)
 }
 

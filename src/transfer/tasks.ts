@@ -17,11 +17,12 @@
  * To undo a task is `voidTask` (target). If the target has the task, steps 5 and 6 follow. If not, the target never stores it
  * under this name: `unseal` makes it a frozen task again, its jobs go back to their places, and `unfreeze` lets it run.
  *
- * Between steps 3 and 4 the task is found in neither store: whoever adds rows to it or ends a deferred row gets UNKNOWN_TASK or
+ * Between steps 3 and 4 the task is found in neither store. A program that adds rows or ends a deferred row gets UNKNOWN_TASK or
  * NOT_FOUND, and nothing is lost without an error.
  */
 
 import { randomUUID } from 'node:crypto'
+import { pages } from '../inspect/walk.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import {
@@ -33,8 +34,8 @@ import {
   type TaskRecord,
   type TransferSource,
 } from '../store/contract.ts'
-import { taskIds, taskOf } from './left.ts'
-import { walkSet } from './walk.ts'
+import { taskOf } from './left.ts'
+import { taskIds, walkSet } from './walk.ts'
 
 const READ = 1000
 const DELETED_AT_ONCE = 1000
@@ -53,8 +54,8 @@ export interface TaskMoverOptions {
   checkTarget: (sealed?: string) => Promise<string>
 }
 
-/** `take`: the job goes to the set of its task. `stay`: it stays where it is. `plain`: it moves like a job without a task. */
-export type Claim = 'take' | 'stay' | 'plain'
+/** `collect`: the job goes to the set of its task. `leave`: it stays where it is. `move`: it moves like a job without a task. */
+export type Place = 'collect' | 'leave' | 'move'
 
 export class TaskMover {
   readonly #options: TaskMoverOptions
@@ -84,13 +85,13 @@ export class TaskMover {
   }
 
   /** Returns what a pass does with a job of a task. A single tracked job is frozen here, because it may be that of a cron entry. */
-  async claim(payload: Payload, task: string): Promise<Claim> {
-    if (this.#frozen.has(task)) return 'take'
-    if (this.#staying.has(task)) return 'stay'
-    if (payload.hk_lock === undefined && (await this.#freeze(task))) return 'take'
-    if ((await this.#source.tasks.find(task)) === null) return 'plain'
+  async placeOf(payload: Payload, task: string): Promise<Place> {
+    if (this.#frozen.has(task)) return 'collect'
+    if (this.#staying.has(task)) return 'leave'
+    if (payload.hk_lock === undefined && (await this.#freeze(task))) return 'collect'
+    if ((await this.#source.tasks.find(task)) === null) return 'move'
     this.#staying.add(task)
-    return 'stay'
+    return 'leave'
   }
 
   /**
@@ -149,7 +150,7 @@ export class TaskMover {
     }
     if (!task || task.inWindow > 0) return null
     const { counts, backlog, deferred } = task
-    // If a count changes behind this line, the task is not sealed.
+    // If a count changes after this line, the task is not sealed.
     if ((await this.#openRowsWithJobs(id)) !== counts.enqueued + counts.working - backlog - deferred) return null
     const sealed = { transfer: randomUUID(), target: await this.#options.checkTarget() }
     return (await transfers.seal(id, sealed.transfer, sealed.target, counts)) ? sealed : null
@@ -190,7 +191,7 @@ export class TaskMover {
     }
   }
 
-  /** Stores a sealed task in the target, its jobs behind it, and drops it. */
+  /** Stores a sealed task in the target, then its jobs, and drops it. */
   async #send(id: string, { transfer, target: about }: NonNullable<MovingTask['sealed']>): Promise<void> {
     const { now, isEnding, checkTarget } = this.#options
     const { transfers } = this.#source
@@ -217,7 +218,7 @@ export class TaskMover {
       this.tasks++
       this.rows += backlog
     }
-    // Maintenance does it, too, if this process dies.
+    // If this process dies, maintenance deletes the rest.
     while (!(await this.#source.tasks.delete(id, DELETED_AT_ONCE)));
   }
 
@@ -276,10 +277,8 @@ function rowsOf(payload: Payload | undefined): [index: number, run: number][] {
 /** Returns the tasks of the jobs that are with a worker. */
 async function runningTasks({ workers }: Store): Promise<Set<string>> {
   const tasks = new Set<string>()
-  for (let after: string | null | undefined; after !== null; ) {
-    const page = await workers.fetched({ after: after ?? undefined, limit: READ })
-    for (const { text } of page.items) tasks.add(taskOf(readPayload(text)) ?? '')
-    after = page.next
+  for await (const { items } of pages((after) => workers.fetched({ after, limit: READ }))) {
+    for (const { text } of items) tasks.add(taskOf(readPayload(text)) ?? '')
   }
   return tasks
 }

@@ -1,10 +1,12 @@
-/** Reads the jobs of a store a page at a time: those in queues and in sets. */
+/** Reads the jobs of a store a page at a time, those in queues and in sets, and the ids of its tasks. */
 
-import { limitedSets } from '../inspect/walk.ts'
+import { limitedSets, pages } from '../inspect/walk.ts'
 import { type Entry, type SetName, type Store, TRANSFER_PAGE, type TransferSource } from '../store/contract.ts'
 
 /** About the most characters of texts in a page. */
 const PAGE_LENGTH = 1_000_000
+/** The number of task ids that are read at once. */
+const READ = 1000
 
 /**
  * Calls `visit` with each page, until `isEnding`; finished jobs come last. `visit` returns how many jobs of the page are still
@@ -54,10 +56,20 @@ export function textsOf(page: TransferSource): readonly string[] {
   return 'set' in page ? page.entries.map(({ text }) => text) : page.texts
 }
 
-/** Returns some of the jobs of a page, by their positions. */
-export function someOf(page: TransferSource, places: readonly number[]): TransferSource {
+/** Returns the jobs of a page at some positions. */
+export function entriesAt(page: TransferSource, places: readonly number[]): TransferSource {
   if ('set' in page) return { set: page.set, entries: places.map((i) => page.entries[i] as Entry) }
   return { ...page, texts: places.map((i) => page.texts[i] as string) }
+}
+
+/** Yields the ids of all tasks. */
+export async function* taskIds({ transfers }: Store): AsyncGenerator<string> {
+  for await (const { items } of pages(async (after) => {
+    const { ids, next } = await transfers.taskIds({ after, limit: READ })
+    return { items: ids, next }
+  })) {
+    yield* items
+  }
 }
 
 /** Returns the number of texts that make one page, at least one. */

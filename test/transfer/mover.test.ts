@@ -233,7 +233,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     )
     await source.jobs.push([{ to: 'dead', text: sure(kept[0]), score: 1 }], NOW)
     const mover = new StoreMover({ source, target, now: () => NOW })
-    const left = { running: 0, tasks: 0, batches: 3, crons: 1, ordered: 0, others: 0, ended: 1 }
+    const left = { running: 0, rows: 0, tasks: 0, batches: 3, crons: 1, ordered: 0, others: 0, ended: 1 }
     expect(await mover.count()).toEqual({ moved: 1, tasks: 0, left, served: [] })
     await mover.begin()
     const pass = await mover.pass()

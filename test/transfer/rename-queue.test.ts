@@ -34,7 +34,7 @@ function suite(factory: StoreFactory) {
     const pushes = all.map((text, n) => toQueue(n % 3 === 0 ? 'p5:q' : 'q', text))
     await store.jobs.push([...pushes, toQueue('q2', job('q2'))], NOW)
     const [before, entries] = [(await texts('q')).map(renamed), await sets()]
-    expect(await pass()).toMatchObject({ moved: 254, left: { running: 0, others: 0, tasks: 0 } })
+    expect(await pass()).toMatchObject({ moved: 254, left: { running: 0, others: 0, rows: 0 } })
     expect(await pass()).toMatchObject({ moved: 0 })
     expect(await texts('new')).toEqual([...before.slice(0, 84), job(0), ...before.slice(84)])
     expect([await texts('q'), await texts('q2')]).toEqual([[], [job('q2')]])
@@ -78,7 +78,7 @@ function suite(factory: StoreFactory) {
     await store.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
     const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
     const { fetched } = await store.workers.settleAndFetch('h:1:1', step)
-    expect(await pass()).toMatchObject({ moved: 0, left: { running: 1, tasks: 1, batches: 1, crons: 1 } })
+    expect(await pass()).toMatchObject({ moved: 0, left: { running: 1, rows: 1, batches: 1, crons: 1 } })
     const settlements = [retry(sure(fetched[0]), 7)]
     await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
     expect(await pass()).toMatchObject({ moved: 1, left: { running: 0 } })

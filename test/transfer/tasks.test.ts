@@ -144,7 +144,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     const { fetched } = await workers.settleAndFetch('h:1:1', requestOf({ fetch }))
     const mover = new StoreMover({ source, target, now: () => NOW })
     await mover.begin()
-    expect(await mover.pass()).toMatchObject({ moved: 0, tasks: 0, left: { running: 1, tasks: 3 } })
+    expect(await mover.pass()).toMatchObject({ moved: 0, tasks: 0, left: { running: 1, rows: 3, tasks: 0 } })
     expect(await source.transfers.movingTasks()).toMatchObject([{ sealed: null }])
     const ended = fetched.map((one) => done(one, { effects: [change(one)] }))
     await workers.settleAndFetch('h:1:1', requestOf({ settlements: ended }))
@@ -152,7 +152,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     await mover.release()
     expect(await source.transfers.movingTasks()).toEqual([])
     expect((await tasks.find(taskId(1)))?.inWindow).toBe(1)
-    expect(await mover.pass()).toMatchObject({ moved: 2, tasks: 1, left: { tasks: 0 } })
+    expect(await mover.pass()).toMatchObject({ moved: 2, tasks: 1, left: { rows: 0, tasks: 0 } })
     expect(await target.tasks.find(taskId(1))).toMatchObject({ counts: { finished: 1, enqueued: 2 } })
   })
 
@@ -163,10 +163,19 @@ function suite(from: StoreFactory, to: StoreFactory) {
     await source.tasks.pushTracked([plain, { ...locked, item: toQueue('q', text) }], NOW)
     const mover = new StoreMover({ source, target, now: () => NOW })
     await mover.begin()
-    expect(await mover.pass()).toMatchObject({ moved: 1, tasks: 1, left: { crons: 0, tasks: 1 } })
+    expect(await mover.pass()).toMatchObject({ moved: 1, tasks: 1, left: { crons: 0, rows: 1, tasks: 0 } })
     expect(await source.jobs.peek('q', 0, 9)).toEqual([text])
     expect(await target.jobs.peek('q', 0, 9)).toEqual([plain.text])
     expect(await target.tasks.event(jidOf(taskId(1), 0))).toMatchObject({ status: 'enqueued', location: 'window' })
+  })
+
+  test('a task without open rows that cannot move yet counts as a task, and not as a row', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    // Its producer may still add rows.
+    await source.tasks.create(spec(1))
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    await mover.begin()
+    expect(await mover.pass()).toMatchObject({ moved: 0, tasks: 0, left: { rows: 0, tasks: 1 } })
   })
 
   test('jobs of a task that was deleted move without it', async () => {

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { Highkiq, HighkiqError } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
-import type { Left } from '../../transfer/left.ts'
 import { isDone, type Pass, StoreMover } from '../../transfer/mover.ts'
+import type { RestCounts } from '../../transfer/rest.ts'
 import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, checkStoreExists } from '../open-app.ts'
 import { count, plural, printResult } from '../output.ts'
@@ -94,7 +94,7 @@ async function move(options: MoveOptions): Promise<void> {
 }
 
 /** `left` is null when Ctrl-C ended the first pass, which has not counted everything. */
-type Moved = Omit<Pass, 'left' | 'served'> & { left: Left | null }
+type Moved = Omit<Pass, 'left' | 'served'> & { left: RestCounts | null }
 
 /**
  * Passes until the source is empty twice in a row. A job may be on its way between two sets while one pass reads them. What has
@@ -106,7 +106,7 @@ async function moveAll(
   signal: AbortSignal,
   progress: Progress,
 ): Promise<Moved> {
-  let left: Left | null = null
+  let left: RestCounts | null = null
   let reached = false
   const told = new Set<string>()
   for (let begun = false, empty = 0; !signal.aborted; ) {
@@ -182,10 +182,11 @@ function jobsAndTasks(jobs: number, tasks: number): string {
 }
 
 /** Names the jobs that did not move; '' if there are none. */
-export function waitsFor({ running, tasks, batches, crons, ordered, others }: Omit<Left, 'ended'>): string {
+export function waitsFor({ running, rows, tasks, batches, crons, ordered, others }: RestCounts): string {
   const parts = [
     running > 0 && plural(running, 'running job'),
-    tasks > 0 && `${plural(tasks, 'row')} of tasks`,
+    rows > 0 && `${plural(rows, 'row')} of tasks`,
+    tasks > 0 && plural(tasks, 'task'),
     batches > 0 && `${plural(batches, 'job')} of batches`,
     crons > 0 && `${plural(crons, 'job')} of cron entries`,
     ordered > 0 && `${plural(ordered, 'id')} of ordered queues`,
@@ -199,7 +200,7 @@ class Progress {
   #last = ''
   #at = Number.NEGATIVE_INFINITY
 
-  show(moved: number, left?: Left): void {
+  show(moved: number, left?: RestCounts): void {
     const waits = left ? waitsFor(left) : ''
     const line = `${count(moved)} moved${waits ? ` · the old store still has ${waits}` : ''}`
     if (line === this.#last || performance.now() - this.#at < PROGRESS_MS) return
