@@ -1,6 +1,6 @@
 /**
  * Moves the jobs and tasks of a store to another one, while workers run on both sides. page.ts moves one page of jobs, tasks.ts
- * a task.
+ * a task, ordered.ts an ordered queue.
  *
  * A job stays in the source as long as something there must change with it: its batch, or the lock of a cron entry. Workers of
  * the source run these jobs; a running job stays until it has settled.
@@ -11,8 +11,9 @@ import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
 import { reasonOf, taskOf } from './left.ts'
+import { rearrangePage, tasksOf } from './moving-jobs.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
-import { movePage, rearrangePage, tasksOf, undoPage } from './page.ts'
+import { movePage, undoPage } from './page.ts'
 import { countRest, NOTHING_LEFT, type RestCounts } from './rest.ts'
 import { TaskMover } from './tasks.ts'
 import { entriesAt, taskIds, textsOf, walkJobs } from './walk.ts'

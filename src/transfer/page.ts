@@ -12,25 +12,24 @@
  * To undo a page is to put it without jobs. If the target has stored it before, the page is dropped as in step 3. If not, the
  * target never stores it, and step 3 moves its jobs back to where they were.
  *
- * A page whose target is its own source has jobs of tasks: step 3 moves them to the sets of their tasks, or back (tasks.ts).
+ * A page whose target is its own source has jobs of tasks: step 3 moves them to the sets of their tasks, or back
+ * (moving-jobs.ts).
  */
 
 import { type Payload, readPayload } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import { type JobLock, readUnique } from '../job/unique.ts'
-import {
-  type Destination,
-  type Effect,
-  type EventEffect,
-  type IterationRecord,
-  type Move,
-  type SetName,
-  type Store,
-  TRANSFER_PAGE,
-  type TransferItem,
-  type TransferPage,
+import type {
+  Destination,
+  Effect,
+  EventEffect,
+  IterationRecord,
+  Move,
+  SetName,
+  Store,
+  TransferItem,
+  TransferPage,
 } from '../store/contract.ts'
-import { taskOf } from './left.ts'
 
 /** A job of a page with its locks, its iteration and its cancellation. */
 interface JobState {
@@ -129,7 +128,7 @@ async function itemsOf(source: Store, jobs: readonly JobState[], now: number): P
 }
 
 /** A job that waits for room in a limit asks for it again: another store, and also this one meanwhile, has other used slots. */
-function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
+export function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
   if (to.to === 'queue') return { ...to, end }
   const { text, score } = to
   const [kind, place] = to.to.split(':')
@@ -139,7 +138,7 @@ function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
 }
 
 /** Returns the effects of a job that goes from the set of its task to a queue: its row enters the window of the task. */
-function enteringOf(from: Destination, { to }: Destination, at: number): EventEffect[] {
+export function enteringOf(from: Destination, { to }: Destination, at: number): EventEffect[] {
   const payload = to === 'queue' && from.to.startsWith('moving:') ? readPayload(from.text) : undefined
   if (payload?.hk_task === undefined) return []
   const { hk_run: run = 1, hk_attempt: attempt = 0 } = payload
@@ -147,39 +146,6 @@ function enteringOf(from: Destination, { to }: Destination, at: number): EventEf
     const window = row > 0 ? 'keep' : 'enter'
     return { kind: 'event', jid, run, attempt, at, status: 'enqueued', window }
   })
-}
-
-/** Returns the tasks to whose sets the jobs of a page go. */
-export function tasksOf({ jobs }: TransferPage): Set<string> {
-  return new Set(jobs.flatMap(({ to, text }) => (to.startsWith('moving:') ? [] : (taskOf(readPayload(text)) ?? []))))
-}
-
-/**
- * Ends a page of jobs of tasks: each goes to the set of its task, if that is in `moving`, or back to where it was. If such a task
- * was released meanwhile, the page stays, and the next caller of `hold` gets it.
- */
-export async function rearrangePage(
-  source: Store,
-  page: TransferPage,
-  moving: ReadonlySet<string>,
-  now: number,
-): Promise<void> {
-  const moves = page.jobs.map((from, i): Move => {
-    const isBack = from.to.startsWith('moving:') || !moving.has(taskOf(readPayload(from.text)) ?? '')
-    const to = isBack ? destinationOf(from, 'front') : movingOf(from, page.number * TRANSFER_PAGE + i)
-    return { to, effects: [...(isBack ? enteringOf(from, to, now) : []), ...keptLocksOf(from)] }
-  })
-  // Each goes to the front of its queue.
-  await source.transfers.endPage(page, moves.toReversed(), now)
-}
-
-function movingOf(from: Destination, order: number): Destination {
-  const { text } = from
-  const task = taskOf(readPayload(text))
-  if (from.to === 'retry' || from.to === 'schedule' || from.to === 'dead') {
-    return { to: `moving:${from.to}:${task}`, score: from.score, text }
-  }
-  return { to: `moving:queue:${task}`, score: order, text }
 }
 
 /** Returns what changes in the source when a job has left it. */
@@ -203,7 +169,8 @@ function backFrom({ jobs }: TransferPage): Move[] {
   })
 }
 
-function keptLocksOf(from: Destination): Effect[] {
+/** Returns the effects by which the locks of a job are kept that moves against the order of a walk. */
+export function keptLocksOf(from: Destination): Effect[] {
   const payload = readPayload(from.text)
   const due = from.to === 'schedule' ? { due: from.score } : {}
   return (payload?.jid ? readUnique(payload) : []).map(

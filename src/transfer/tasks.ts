@@ -3,7 +3,7 @@
  *
  * 1. `freeze` (source): no more rows of the task enter its queue. Running jobs end as they do; a handler may still add rows,
  *    which stay in the backlog.
- * 2. Its jobs in queues and job sets go to the sets `moving:…` of the task, page by page (page.ts), where nothing runs them.
+ * 2. Its jobs in queues and job sets go to the sets `moving:…` of the task, page by page (moving-jobs.ts), where nothing runs them.
  * 3. `seal` (source), once every open row is in the backlog, parked, or has its job in these sets: the task gets a name, is not
  *    found any more, and does not change any more.
  * 4. `putTask` (target), part by part, each under the name of the task: the target knows which part is next, and stores each
