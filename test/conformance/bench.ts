@@ -42,6 +42,8 @@ export interface Bench {
   another(url?: string): Promise<Store>
   /** The URL of one more, empty store. */
   emptyStore(): Promise<string>
+  /** Opens one more, empty store. */
+  anotherEmpty(): Promise<Store>
   /** Returns what the store has beside leases, read without the store; nothing for a store in memory. */
   contents(): Promise<string[]>
   disturb(): Promise<void>
@@ -97,11 +99,12 @@ export async function withBench(
       seed: SEED,
       random,
       dice: (n) => Math.floor(random() * n),
-      emptyStore,
       another(where = url) {
         if (!factory.shared) throw new Error('the case needs a second connection and does not say so')
         return open(where)
       },
+      emptyStore,
+      anotherEmpty: async () => open(await emptyStore()),
       contents: async () => (await created[0]?.contents?.()) ?? [],
       disturb: async () => created[0]?.disturb?.(),
       job,

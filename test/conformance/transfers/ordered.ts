@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { ORDERED_STEP, type OrderedPush, type Store } from '#dist/store/contract.js'
-import { type Bench, type Case, NOW, sure } from '../bench.ts'
+import { type Case, NOW, sure } from '../bench.ts'
 
 const SECONDS = NOW / 1000
 
@@ -47,10 +47,6 @@ export async function idsOf({ ordered }: Store, queue = 'o') {
   return { waiting, dead }
 }
 
-async function emptyTarget(t: Bench): Promise<Store> {
-  return t.another(await t.emptyStore())
-}
-
 const some = (ids: string[], dead = false) => ({ queue: 'o', ids, dead })
 
 /** Ids of ordered queues that go to another store. */
@@ -59,7 +55,7 @@ export const orderedTransfers: Case[] = [
     name: 'ids are the same in the other store: payloads, scores, state, and the morgue',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       await fillOrdered(t.store)
       const before = await idsOf(t.store)
       const { transfers } = t.store
@@ -119,7 +115,7 @@ export const orderedTransfers: Case[] = [
     name: 'an id in flight is not taken, and a page that is void is not stored',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       const { transfers, ordered } = t.store
       await ordered.push('o', 1, [push('a', 'a'), push('b', 'b')], NOW)
       const owner = await t.owner({ queues: ['o'] })

@@ -42,10 +42,6 @@ async function put(store: Store, id: string, parts: Awaited<ReturnType<typeof pa
   return outcome
 }
 
-async function emptyTarget(t: Bench): Promise<Store> {
-  return t.another(await t.emptyStore())
-}
-
 /** A task of three rows that wait in its backlog. */
 async function paused(t: Bench, number = 1, count = 3) {
   const task = await taskWith(t, number, 0, { open: true })
@@ -200,7 +196,7 @@ export const taskTransfers: Case[] = [
     name: 'a task is the same in the other store: rows, events, results, files, backlog, and it runs to its end there',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       const id = await mixedTask(t.store, 1)
       const { transfers } = t.store
       expect(await transfers.freeze(id, NOW)).toBe('ok')
@@ -253,7 +249,7 @@ export const taskTransfers: Case[] = [
     name: 'parts come in their order, each once; another part than the next one changes nothing',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       const task = await paused(t, 1, 250)
       await seal(t.store, task.id)
       const parts = await partsOf(t.store, task.id)
@@ -274,7 +270,7 @@ export const taskTransfers: Case[] = [
     name: 'rows that came back keep their order in the other store, also in several parts',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       const window = 600
       const { id } = await taskWith(t, 1, 0, { open: true, window, template: '{"class":"RowJob","queue":"q"}' })
       for (let from = 0; from <= window; from += 100) {
@@ -303,7 +299,7 @@ export const taskTransfers: Case[] = [
     name: 'a task that is void is never stored, and one of another name begins again',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       const task = await paused(t)
       const { id } = task
       await seal(t.store, id)
@@ -330,7 +326,7 @@ export const taskTransfers: Case[] = [
     name: 'a task can come back to a store that it has left',
     shared: true,
     async run(t) {
-      const target = await emptyTarget(t)
+      const target = await t.anotherEmpty()
       const task = await paused(t)
       const { id } = task
       const before = await snapshot(t.store, id)
