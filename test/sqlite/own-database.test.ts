@@ -127,7 +127,10 @@ test.each([
   const path = newPath()
   if (bytes) writeFileSync(path, bytes)
   await beside(path, (db) => db.exec('CREATE TABLE note (text)'))
-  const names = () => beside(path, (db) => db.prepare('SELECT name FROM sqlite_schema ORDER BY 1').all())
+  const state = () =>
+    beside(path, (db) =>
+      ['SELECT name FROM sqlite_schema ORDER BY 1', 'PRAGMA journal_mode'].map((sql) => db.prepare(sql).all()),
+    )
   for (const [create, drop, name] of [
     ['CREATE TABLE hk_task (title)', 'DROP TABLE hk_task', 'hk_task'],
     ['CREATE VIEW hk_lock AS SELECT 1', 'DROP VIEW hk_lock', 'hk_lock'],
@@ -135,12 +138,12 @@ test.each([
     ['CREATE TABLE hk_open_task (title)', 'DROP TABLE hk_open_task', 'hk_open_task'],
   ] as const) {
     await beside(path, (db) => db.exec(create))
-    const before = await names()
+    const before = await state()
     expect(await refusalOf(path)).toMatchObject({
       code: 'STORE_UNUSABLE',
       message: expect.stringContaining(`shop.db has ${name} of another program, and names that begin with hk_ are`),
     })
-    expect(await names()).toEqual(before)
+    expect(await state()).toEqual(before)
     await beside(path, (db) => db.exec(drop))
   }
   expect(await bench({ url: `sqlite:${path}` }).hq.stats()).toMatchObject({ enqueued: bytes ? 116 : 0 })

@@ -248,7 +248,6 @@ export class Database {
     const version = versionIn(this.#first)
     const error = this.#tooNew(version) ?? this.#otherEncoding()
     if (error) throw error
-    this.exec('PRAGMA journal_mode = WAL')
     this.exec(`PRAGMA synchronous = ${options.synchronous}`)
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')
@@ -257,6 +256,8 @@ export class Database {
     this.exec('PRAGMA wal_autocheckpoint = 0')
     this.exec(`PRAGMA journal_size_limit = ${KEPT_LOG_BYTES}`)
     if (version < SCHEMA_VERSION) this.#migrate()
+    // Last, so that a file of another program which is refused stays as it is.
+    this.exec('PRAGMA journal_mode = WAL')
   }
 
   /** Returns an error if the file does not store text as UTF-8, in which jobs are cut out of the bytes of many. */
