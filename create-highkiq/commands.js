@@ -100,7 +100,7 @@ async function createProject(named, wanted, { stdin, stdout, stderr, env, folder
   const manager = managerOf(env.npm_config_user_agent)
   const files = writeProject(resolve(folder, name), { store, manager, shown: name })
   const steps = [
-    ...(resolve(folder, name) === folder ? [] : [`cd ${name}`]),
+    ...(resolve(folder, name) === folder ? [] : [`cd ${quoted(name)}`]),
     `${manager} install`,
     ...(store === 'redis' ? ['docker compose up -d redis    # unless a Redis runs on port 6379'] : []),
     `${manager} run worker            # and in another terminal: ${manager} run web`,
@@ -135,7 +135,9 @@ export async function init({ store: wanted, folder }, { stdin, stdout, stderr, e
       ([name, script]) => `package.json: kept its script ${name}; ours is: ${script}`,
     ),
     ...(added.leavesTest
-      ? ['jobs.test.ts: not written, because it needs Vitest, which the script test does not run.']
+      ? [
+          'jobs.test.ts: not written, because it needs Vitest, which the script test does not run. To get it, make that script "vitest run", and run this again.',
+        ]
       : []),
     ...(added.leavesTypes
       ? ['tsconfig.json: imports that end with .ts need "allowImportingTsExtensions": true and "noEmit": true.']
@@ -153,6 +155,9 @@ export async function init({ store: wanted, folder }, { stdin, stdout, stderr, e
   ]
   stdout.write(`${said.join('\n')}\n\nNext:\n${steps.map((step) => `  ${step}\n`).join('')}`)
 }
+
+/** Returns a word as the shells of all systems take it. */
+const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `"${word.replace(/["$`]/g, '\\$&')}"`)
 
 const shownStore = (store) => (store === 'redis' ? `Redis (${STORES.redis})` : 'the SQLite file highkiq.db')
 

@@ -80,6 +80,7 @@ test('a new project has all files, of the store and the package manager', async 
   expect(code).toBe(0)
   expect(stdout).toContain('the SQLite file highkiq.db')
   expect(stdout).toContain('npm run worker')
+  expect(stdout).toContain('  cd "My Shop"\n')
   expect(readdirSync(join(folder, 'My Shop')).sort()).toEqual(FILES)
   expect(JSON.parse(read(folder, 'My Shop/package.json'))).toMatchObject({
     name: 'my-shop',
