@@ -8,6 +8,7 @@ import { type Duration, seconds } from '../job/duration.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { count as figure } from '../job/plural.ts'
+import { DEFAULT_SHARDS } from '../store/contract.ts'
 import type { OrderedContext } from './context.ts'
 
 /**
@@ -94,7 +95,7 @@ export type Settled = Required<Omit<OrderedOptions, Optional>> & Pick<OrderedOpt
 type Optional = 'retryIn' | 'queueName' | 'onExhausted' | 'prepare' | 'reshard'
 
 const DEFAULTS = {
-  shards: 5,
+  shards: DEFAULT_SHARDS,
   batchSize: 1,
   maxRetries: 25,
   maxCrashes: 3,

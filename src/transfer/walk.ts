@@ -1,7 +1,14 @@
 /** Reads the jobs of a store a page at a time, those in queues and in sets, and the ids of its tasks. */
 
 import { limitedSets, pages } from '../inspect/walk.ts'
-import { type Entry, type SetName, type Store, TRANSFER_PAGE, type TransferSource } from '../store/contract.ts'
+import {
+  countWithin,
+  type Entry,
+  type SetName,
+  type Store,
+  TRANSFER_PAGE,
+  type TransferSource,
+} from '../store/contract.ts'
 
 /** About the most characters of texts in a page. */
 const PAGE_LENGTH = 1_000_000
@@ -32,7 +39,7 @@ async function walkQueue(
   for (let offset = 0; !isEnding(); ) {
     const read = await store.jobs.peek(queue, offset, TRANSFER_PAGE)
     if (read.length === 0) return
-    offset += await visit({ queue, offset, texts: read.slice(0, pageLength(read)) })
+    offset += await visit({ queue, offset, texts: read.slice(0, countWithin(lengthsOf(read), PAGE_LENGTH)) })
   }
 }
 
@@ -44,7 +51,7 @@ export async function walkSet(
 ): Promise<void> {
   for (let after: Entry | undefined; !isEnding(); ) {
     const read = await store.jobSets.page(set, { ...(after ? { after } : {}), limit: TRANSFER_PAGE })
-    const entries = read.slice(0, pageLength(read.map(({ text }) => text)))
+    const entries = read.slice(0, countWithin(lengthsOf(read.map(({ text }) => text)), PAGE_LENGTH))
     after = entries.at(-1)
     if (!after) return
     await visit({ set, entries })
@@ -72,12 +79,6 @@ export async function* taskIds({ transfers }: Store): AsyncGenerator<string> {
   }
 }
 
-/** Returns the number of texts that make one page, at least one. */
-function pageLength(texts: readonly string[]): number {
-  let length = 0
-  const end = texts.findIndex((text, i) => {
-    length += text.length
-    return i > 0 && length > PAGE_LENGTH
-  })
-  return end === -1 ? texts.length : end
+function lengthsOf(texts: readonly string[]): number[] {
+  return texts.map(({ length }) => length)
 }

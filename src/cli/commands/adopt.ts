@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import type { Highkiq } from '../../index.ts'
-import type { GoList, LeftoverStore, LowkiqAdoption } from '../../store/contract.ts'
+import { DEFAULT_SHARDS, type GoList, type LeftoverStore, type LowkiqAdoption } from '../../store/contract.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
@@ -10,8 +10,6 @@ import { say } from '../processes.ts'
 import { confirm } from '../terminal.ts'
 import { CliError } from '../usage.ts'
 
-/** As many shards as an ordered queue has by default. */
-const SHARDS = 5
 /** At most this many ids that stay are named. */
 const NAMED = 10
 
@@ -44,7 +42,7 @@ Examples:
 export function register(program: Command): void {
   const adopt = program.command('adopt').description('move what go-workers or Lowkiq have left in Redis')
   withOptions(adopt.command('go-workers').description('move fetched jobs of Go processes back to their queues'))
-    .option('--force', 'also while a client waits for jobs as a Go process does')
+    .option('--force', 'proceed although a client waits with BRPOPLPUSH')
     .addHelpText('after', GO_HELP)
     .action((options: AdoptOptions) => withLeftovers(options, (leftovers) => adoptGo(leftovers, options)))
   withOptions(adopt.command('lowkiq').description('move the queues of Lowkiq to ordered queues'))
@@ -55,7 +53,7 @@ export function register(program: Command): void {
 function withOptions(command: Command): Command {
   return withAppOptions(command)
     .option('--dry-run', 'count what would move, and change nothing')
-    .option('--yes', 'do not ask whether all of its processes have ended')
+    .option('--yes', 'confirm that all its processes have ended')
     .option('--json', 'as JSON')
 }
 
@@ -94,7 +92,7 @@ async function adoptGo(leftovers: LeftoverStore, options: AdoptOptions): Promise
 async function adoptLowkiq(leftovers: LeftoverStore, options: AdoptOptions): Promise<void> {
   const { dryRun, json } = options
   await confirmEnded('Lowkiq', options)
-  const all = await leftovers.adoptLowkiq(SHARDS, dryRun === true)
+  const all = await leftovers.adoptLowkiq(DEFAULT_SHARDS, dryRun === true)
   const queues = all.filter(({ waiting, dead, left }) => waiting + dead + left.length > 0)
   printResult(
     json,

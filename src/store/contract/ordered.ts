@@ -8,6 +8,8 @@
 
 import { crc32 } from 'node:zlib'
 
+/** The number of shards of a queue if nothing else is said. */
+export const DEFAULT_SHARDS = 5
 /** The most ids that one call may push or act on. */
 export const ORDERED_PAGE = 100
 /** The most ids that one call moves while a queue is resharded. */

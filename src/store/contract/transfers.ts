@@ -42,6 +42,16 @@ export type TransferItem = PushItem & { cancelled?: string }
 /** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
 export type PageOutcome = 'stored' | 'void'
 
+/** Returns how many texts of these lengths go together: at least one, and together at most about `most` characters. */
+export function countWithin(lengths: readonly number[], most: number): number {
+  let sum = 0
+  const end = lengths.findIndex((length, i) => {
+    sum += length
+    return i > 0 && sum > most
+  })
+  return end === -1 ? lengths.length : end
+}
+
 /** Returns the tasks whose sets get jobs. */
 export function movingTasksOf(moves: readonly Move[]): string[] {
   const sets = moves.map(({ to }) => to?.to.split(':') ?? [])

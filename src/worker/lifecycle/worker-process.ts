@@ -34,10 +34,10 @@ export abstract class WorkerProcess {
   /** Whether a stop has begun. */
   protected abstract readonly isStopping: boolean
 
-  public abstract start(): Promise<void>
-  public abstract set(options: SlotOptions): Promise<void>
-  public abstract quiet(): Promise<void>
-  public abstract stop(): Promise<void>
+  abstract start(): Promise<void>
+  abstract set(options: SlotOptions): Promise<void>
+  abstract quiet(): Promise<void>
+  abstract stop(): Promise<void>
   /** Resolves when the worker has stopped. */
   protected abstract ended(): Promise<void>
   /** Logs the running jobs. */

@@ -10,11 +10,11 @@ import {
   type TaskSpec,
 } from '../../contract.ts'
 import { STATUS_NUMBER } from '../server/call.ts'
-import { headerOf, readMaxFailures } from './record.ts'
+import { headerOf, LOST_AFTER_MS, readMaxFailures } from './record.ts'
 
 export const RECORD_BYTES = 20
+/** As in closing.lua. */
 const KEEP_MS = 2_592_000_000
-const LOST_AFTER_MS = 3_600_000
 const BACKLOG = 0
 const ELSEWHERE = 2
 /** The row was never queued. */

@@ -11,7 +11,7 @@ import {
 } from '../../contract.ts'
 import type { TaskQueues } from '../server/call.ts'
 
-const LOST_AFTER_MS = 3_600_000
+export const LOST_AFTER_MS = 3_600_000
 
 const text = (value: string) => value
 const isSet = (value: string) => value !== ''

@@ -3,11 +3,11 @@
 import { taskJid } from '../../../job/payload.ts'
 import { taskTaken } from '../../../job/task-taken.ts'
 import {
+  countWithin,
   EVENT_STATUSES,
   type EventStatus,
   type FreezeAnswer,
   isRejected,
-  type MovedRow,
   type MovingTask,
   movingSets,
   type PageOutcome,
@@ -110,11 +110,11 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
   async readTask(id: string, transfer: string, cursor: string): Promise<TaskPart | null> {
     const sealed = await this.#sealed(id, transfer)
     if (!sealed) return null
-    const behind = Number(cursor.slice(1))
+    const after = Number(cursor.slice(1))
     if (cursor === '') return { ...EMPTY, task: readHead(sealed.header), next: 'r0' }
-    if (cursor.startsWith('r')) return this.#rows(sealed, behind)
-    if (cursor.startsWith('b')) return this.#backlog(sealed, behind)
-    return this.#file(sealed, behind)
+    if (cursor.startsWith('r')) return this.#rows(sealed, after)
+    if (cursor.startsWith('b')) return this.#backlog(sealed, after)
+    return this.#file(sealed, after)
   }
 
   async dropTask(id: string, transfer: string): Promise<boolean> {
@@ -189,7 +189,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     return { id, queue, keys: [hidden, ...keys.slice(1)], header }
   }
 
-  /** Reads what the parts behind the first one need; null: there is no incomplete task. */
+  /** Reads what the parts after the first one need; null: there is no incomplete task. */
   async #about(hidden: string): Promise<typeof NO_ROWS | null> {
     const [createdAt, total] = await this.server.call((client) => client.hmget(hidden, 'createdAt', 'total'))
     return createdAt == null ? null : { createdAt: Number(createdAt), total: Number(total) }
@@ -203,15 +203,12 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
       this.#records(keys, first, count),
       this.server.run(lua.taskReadEvents, keys, indexes) as Promise<Reply[]>,
     ])
-    const rows: MovedRow[] = []
-    let length = 0
-    for (const [i, index] of indexes.entries()) {
+    const read = indexes.map((index, i) => {
       const texts = values.slice(i * VALUES_OF_AN_EVENT + 1, (i + 1) * VALUES_OF_AN_EVENT) as (string | null)[]
-      const row = readRow(index, readRecord(bytes, i * RECORD_BYTES, Number(created)), texts)
-      length += (row.args?.length ?? 0) + (row.source?.length ?? 0)
-      if (rows.length > 0 && length > TASK_PART_LENGTH) break
-      rows.push(row)
-    }
+      return readRow(index, readRecord(bytes, i * RECORD_BYTES, Number(created)), texts)
+    })
+    const lengths = read.map(({ args, source }) => (args?.length ?? 0) + (source?.length ?? 0))
+    const rows = read.slice(0, countWithin(lengths, TASK_PART_LENGTH))
     return { ...EMPTY, rows, next: `r${first + rows.length}` }
   }
 
@@ -246,7 +243,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
   }
 }
 
-/** Returns the arguments of task-put.lua behind the header. */
+/** Returns the arguments of task-put.lua after the header. */
 function argumentsOf(
   id: string,
   { rows, backlog, files }: TaskPart,

@@ -38,10 +38,10 @@ export abstract class SqliteTransferStore extends SqliteArea implements PageTran
 
   readonly held: PageTransferStore['held'] = () => this.file.read((db) => heldPage(db) ?? null)
 
-  readonly put: PageTransferStore['put'] = ({ transfer, number }, items, now) =>
+  readonly put: PageTransferStore['put'] = (page, items, now) =>
     this.file.write((db) => {
-      const known = db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, number)
-      if (known) return known.outcome
+      const known = outcomeOf(db, page)
+      if (known) return known
       for (const item of items) {
         const { jid = '', claims = [] } = item.unique ?? {}
         for (const claim of claims) acquireUnique(db, { ...item, unique: { jid, claims: [claim] } }, now)
@@ -49,10 +49,7 @@ export abstract class SqliteTransferStore extends SqliteArea implements PageTran
       for (const { cancelled } of items) if (cancelled !== undefined) cancel(db, cancelled, now)
       const plain = items.map(({ unique: _, cancelled: __, ...item }) => item)
       pushAll(db, plain, now)
-      const outcome = items.length > 0 ? 'stored' : 'void'
-      db.run(sql.transfer.remember, transfer, number, outcome)
-      db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
-      return outcome
+      return remember(db, page, items.length > 0 ? 'stored' : 'void')
     })
 
   readonly endPage: PageTransferStore['endPage'] = ({ transfer, number }, moves, now) =>
@@ -71,6 +68,17 @@ export function heldPage(db: Database): TransferPage | undefined {
   if (!row) return undefined
   const jobs = JSON.parse(row.jobs) as Destination[] | TransferPage['ordered']
   return { ...row, ...(Array.isArray(jobs) ? { jobs } : { jobs: [], ordered: jobs }) }
+}
+
+/** Returns what became of a page; undefined: it is not known. */
+export function outcomeOf(db: Database, { transfer, number }: PageName): PageOutcome | undefined {
+  return db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, number)?.outcome
+}
+
+export function remember(db: Database, { transfer, number }: PageName, outcome: PageOutcome): PageOutcome {
+  db.run(sql.transfer.remember, transfer, number, outcome)
+  db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
+  return outcome
 }
 
 function removeEntries(db: Database, { set, entries }: Extract<TransferSource, { set: unknown }>): Destination[] {

@@ -1,6 +1,6 @@
-/** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and behind which of them to continue. */
+/** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and after which of them to continue. */
 
-import { type MovedRow, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
+import { countWithin, type MovedRow, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { BACKLOG, NEVER_QUEUED, STATUS_NAME } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
@@ -22,26 +22,22 @@ interface DeferralRow {
   ends: number | null
 }
 
-const DEFERRALS = ['begun', 'parked', 'ended'] as const
-const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
+export const DEFERRALS = ['begun', 'parked', 'ended'] as const
+export const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
 
 export function readTaskPart(db: Database, key: number, cursor: string): TaskPart {
   const after = Number(cursor.slice(1))
-  if (cursor.startsWith('r')) return rowsBehind(db, key, after)
-  if (cursor.startsWith('b')) return backlogBehind(db, key, after)
+  if (cursor.startsWith('r')) return rowsAfter(db, key, after)
+  if (cursor.startsWith('b')) return backlogAfter(db, key, after)
   const file = db.first<{ idx: number; bytes: Uint8Array | ArrayBuffer }>(sql.moving.file, key, after)
   if (!file) return EMPTY
   return { ...EMPTY, files: [{ index: file.idx, bytes: new Uint8Array(file.bytes) }], next: `f${file.idx}` }
 }
 
-function rowsBehind(db: Database, key: number, after: number): TaskPart {
+function rowsAfter(db: Database, key: number, after: number): TaskPart {
   const read = db.all<EventRow>(sql.event.page, key, after, TASK_PART_ROWS)
-  let length = 0
-  const end = read.findIndex((row, i) => {
-    length += (row.args?.length ?? 0) + (row.source?.length ?? 0)
-    return i > 0 && length > TASK_PART_LENGTH
-  })
-  const some = end === -1 ? read : read.slice(0, end)
+  const lengths = read.map(({ args, source }) => (args?.length ?? 0) + (source?.length ?? 0))
+  const some = read.slice(0, countWithin(lengths, TASK_PART_LENGTH))
   const last = some.at(-1)
   if (!last) return { ...EMPTY, next: `b${-(2 ** 50)}` }
   return { ...EMPTY, rows: movedRows(db, key, some, last.idx), next: `r${last.idx}` }
@@ -88,7 +84,7 @@ function movedRows(db: Database, key: number, rows: readonly EventRow[], last: n
   })
 }
 
-function backlogBehind(db: Database, key: number, after: number): TaskPart {
+function backlogAfter(db: Database, key: number, after: number): TaskPart {
   const rows = db.all<{ position: number; idx: number; run: number; text: string | null }>(
     sql.moving.backlog,
     key,

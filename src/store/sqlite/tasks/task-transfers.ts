@@ -9,15 +9,14 @@ import {
   type Message,
   type MovedRow,
   movingSets,
-  type PageOutcome,
+  type PageName,
   type TaskPart,
   type TaskProgress,
   type TaskSpec,
   type TaskTransferStore,
-  TRANSFER_PAGES_KEPT,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { SqliteTransferStore } from '../jobs/transfers.ts'
+import { outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
 import { BEHIND } from '../ledgers/backlog.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import {
@@ -33,7 +32,7 @@ import {
   written,
 } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
-import { readTaskPart } from './task-parts.ts'
+import { DEFERRALS, EMPTY, readTaskPart } from './task-parts.ts'
 import { deleteSome, insert } from './task-store.ts'
 
 interface Moving {
@@ -115,7 +114,7 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
 
   readonly putTask: TaskTransferStore['putTask'] = (id, transfer, cursor, part, now) =>
     this.file.write((db) => {
-      const known = outcomeOf(db, transfer)
+      const known = outcomeOf(db, pageOf(transfer))
       if (known) return known
       const moving = db.first<Moving>(sql.moving.find, id)
       const isNew = moving?.transfer !== transfer || moving.cursor === null
@@ -132,22 +131,20 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
       db.run(sql.moving.show, id, 0)
       db.run(sql.moving.touch, id, now)
       refill(db, id, now)
-      return remember(db, transfer, 'stored')
+      return remember(db, pageOf(transfer), 'stored')
     })
 
   readonly voidTask: TaskTransferStore['voidTask'] = (id, transfer) =>
     this.file.write((db) => {
-      const known = outcomeOf(db, transfer)
+      const known = outcomeOf(db, pageOf(transfer))
       if (known) return known
       const moving = db.first<Moving>(sql.moving.find, id)
       if (moving?.transfer === transfer && moving.cursor !== null) deleteParts(db, id)
-      return remember(db, transfer, 'void')
+      return remember(db, pageOf(transfer), 'void')
     })
 }
 
-const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
 const PRODUCER_STATE = { ended: ENDED, broken: BROKEN, replaced: REPLACED } as const
-const DEFERRAL_STATE = ['begun', 'parked', 'ended'] as const
 const LOCATION = { new: NEVER_QUEUED, backlog: BACKLOG, elsewhere: ELSEWHERE } as const
 
 /** Fills the window of a task that may run again, and updates its state. */
@@ -165,14 +162,8 @@ function setsOf(id: string): string {
 }
 
 /** A task is a page without a number. */
-function outcomeOf(db: Database, transfer: string): PageOutcome | undefined {
-  return db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, 0)?.outcome
-}
-
-function remember(db: Database, transfer: string, outcome: PageOutcome): PageOutcome {
-  db.run(sql.transfer.remember, transfer, 0, outcome)
-  db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
-  return outcome
+function pageOf(transfer: string): PageName {
+  return { transfer, number: 0 }
 }
 
 function deleteParts(db: Database, id: string): void {
@@ -297,7 +288,7 @@ function addRows(db: Database, key: number, rows: readonly MovedRow[]): void {
   )
   db.run(sql.moving.addMessages, key, JSON.stringify(messages))
   const deferrals = rows.flatMap(({ index, deferral }) =>
-    deferral ? [[index, deferral.run, deferral.attempt, DEFERRAL_STATE.indexOf(deferral.state), deferral.ends]] : [],
+    deferral ? [[index, deferral.run, deferral.attempt, DEFERRALS.indexOf(deferral.state), deferral.ends]] : [],
   )
   db.run(sql.moving.addDeferrals, key, JSON.stringify(deferrals))
   const adders = rows.flatMap(({ index, added }) => (added === null ? [] : ([[`row:${index}`, added]] as const)))

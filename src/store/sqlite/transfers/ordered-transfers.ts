@@ -5,12 +5,11 @@ import {
   ORDERED_STEP,
   type PageName,
   shardOf,
-  TRANSFER_PAGES_KEPT,
   type TransferPage,
   type TransferStore,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { heldPage } from '../jobs/transfers.ts'
+import { heldPage, outcomeOf, remember } from '../jobs/transfers.ts'
 import type { OpenQueue } from '../ordered/open-queue.ts'
 import { OrderedTables } from '../ordered/tables.ts'
 import { newRow } from '../ordered/waiting.ts'
@@ -31,15 +30,13 @@ export class SqliteOrderedTransferStore extends SqliteTaskTransferStore implemen
       return { transfer, target, jobs: [], ordered, number: (row as PageName).number }
     })
 
-  readonly putIds: TransferStore['putIds'] = ({ transfer, number }, queue, shards, ids) =>
+  readonly putIds: TransferStore['putIds'] = (page, queue, shards, ids) =>
     this.file.write((db) => {
-      const known = db.first<{ outcome: 'stored' | 'void' }>(sql.transfer.outcome, transfer, number)
-      if (known) return known.outcome
+      const known = outcomeOf(db, page)
+      if (known) return known
       merge(db, queue, shards, ids)
-      db.run(sql.transfer.remember, transfer, number, 'stored')
-      db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
       db.checkRoom()
-      return 'stored'
+      return remember(db, page, 'stored')
     })
 
   readonly returnIds: TransferStore['returnIds'] = ({ transfer, number, ordered }: TransferPage) =>
