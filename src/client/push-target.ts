@@ -178,7 +178,8 @@ export abstract class DirectTarget implements PushTarget {
     try {
       refused = await this.put(prepared)
     } catch (thrown) {
-      const failure = withJobIds(thrown, [prepared])
+      const failure = failureOf(thrown, [prepared])
+      // Otherwise the call of the store failed, but this job is stored.
       if (failure !== undefined) throw failure
     }
     const { destination } = prepared
@@ -224,7 +225,7 @@ export abstract class DirectTarget implements PushTarget {
       try {
         refused = await this.putAll(prepared)
       } catch (thrown) {
-        const failure = withJobIds(thrown, prepared, progress)
+        const failure = failureOf(thrown, prepared, progress)
         if (failure !== undefined) throw failure
       }
       progress.sent = jids.length
@@ -306,10 +307,10 @@ export function idsOf(batches: readonly OrderedPushes[]): string[] {
 }
 
 /**
- * Adds the ids of the jobs to a store's PushError, which names payloads only. Returns undefined when all of `prepared` are
- * stored after all. `bulk` is how far a bulk came before these jobs.
+ * Returns the error of a push for an error of the store: a PushError of a store names payloads only, so it gets the ids of the
+ * jobs. undefined: the push has not failed, because all of `prepared` are stored. `bulk` is how far a bulk came before them.
  */
-function withJobIds(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): unknown {
+function failureOf(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): unknown {
   if (!(thrown instanceof PushError)) return thrown
   const { message, maybePushed, parts, cause } = thrown
   const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))

@@ -86,7 +86,7 @@ export class Recovery extends Periodic {
   }
 
   /** Checks the processes of this machine at once, because a caller saw one die. */
-  async checkProcesses(): Promise<void> {
+  async checkProcessesNow(): Promise<void> {
     this.#mustCheckProcesses = true
     if (!this.isStopping) await this.runNow()
   }
@@ -94,8 +94,8 @@ export class Recovery extends Periodic {
   protected override async run(): Promise<void> {
     const mustCheckProcesses = this.#mustCheckProcesses
     this.#mustCheckProcesses = false
-    if (mustCheckProcesses) await this.rescue()
-    await this.#check(mustCheckProcesses)
+    if (mustCheckProcesses) await this.claimAndRescue()
+    await this.#checkLeases(mustCheckProcesses)
   }
 
   /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
@@ -104,17 +104,17 @@ export class Recovery extends Periodic {
   }
 
   /** Claims the leases of processes of this machine that are gone, and puts all orphaned jobs back. */
-  async rescue(): Promise<void> {
+  async claimAndRescue(): Promise<void> {
     await this.#claimDeadProcesses()
-    await this.#rescueAll()
+    await this.#rescueOrphaned()
   }
 
-  async #check(hasCheckedProcesses: boolean): Promise<void> {
+  async #checkLeases(hasCheckedProcesses: boolean): Promise<void> {
     const claimedDead = !hasCheckedProcesses && this.#skipped++ >= this.#skips && (await this.#claimDeadProcesses())
     const isLeader = await this.#lock.acquire()
-    const claimedLate = await this.#observe(isLeader)
+    const claimedLate = await this.#observeRenewals(isLeader)
     if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
-    if ((isLeader && !hasCheckedProcesses) || claimedDead || claimedLate) await this.#rescueAll()
+    if ((isLeader && !hasCheckedProcesses) || claimedDead || claimedLate) await this.#rescueOrphaned()
   }
 
   async #tidy(): Promise<void> {
@@ -127,7 +127,7 @@ export class Recovery extends Periodic {
    * Remembers the newest stamp; the leader also claims the leases that were not renewed in time. Returns whether it claimed
    * any.
    */
-  async #observe(isLeader: boolean): Promise<boolean> {
+  async #observeRenewals(isLeader: boolean): Promise<boolean> {
     const { store } = this.#engine
     const asked = performance.now()
     this.#counted += this.#countedSince(this.#checkedAt, asked)
@@ -172,7 +172,7 @@ export class Recovery extends Periodic {
     return claimed
   }
 
-  async #rescueAll(): Promise<void> {
+  async #rescueOrphaned(): Promise<void> {
     const { store, log, now } = this.#engine
     // Jobs that the store refuses must not block the others.
     const refused = new Set<string>()

@@ -94,7 +94,7 @@ export class Worker extends WorkerProcess {
       onLost: () => {
         for (const executor of this.#executors) executor.onLeaseLost()
       },
-      onRejoined: () => this.#recovery.rescue(),
+      onRejoined: () => this.#recovery.claimAndRescue(),
     })
     this.#threads = new ThreadPool(about.threads, app.report)
     const engine: Engine = {
@@ -221,7 +221,7 @@ export class Worker extends WorkerProcess {
 
   /** Rescues the jobs of dead processes of this machine at once, for instance when a parent process saw one die. */
   async recover(): Promise<void> {
-    if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.checkProcesses()
+    if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.checkProcessesNow()
   }
 
   protected override get isFetching(): boolean {

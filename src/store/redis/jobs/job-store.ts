@@ -27,7 +27,7 @@ import type { PriorityQueues } from './priority-queues.ts'
 const MAX_SCRIPT_JOBS = 100
 /** Redis stores the jobs of a command while the next one is on its way, and the texts of short commands cost less. */
 const MAX_COMMAND_JOBS = 250
-/** So many jobs with events are pushed by a command, because a script takes half a microsecond a job to pass their texts on. */
+/** From this many jobs on, a transaction pushes them: a script takes half a microsecond a job to pass their texts on. */
 const MIN_COMMAND_JOBS = 50
 
 /** The most lists that one script reads, so that others need not wait long for it. */
@@ -164,6 +164,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         wakes ||= item.to !== 'dead'
       }
     }
+    // A job is stored when the server has executed its LPUSH, RPUSH or ZADD; the answers tell.
     const results = await this.server.callAll(
       (client) => {
         const all: Promise<unknown>[] = []

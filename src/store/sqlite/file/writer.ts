@@ -130,7 +130,7 @@ export class Writer {
         })
         return
       }
-      this.#work()
+      this.#runAndCommit()
     }
     this.#next()
   }
@@ -202,7 +202,8 @@ export class Writer {
     for (const { reject } of late) reject(error)
   }
 
-  #work(): void {
+  /** Runs the waiting operations in the open transaction, and commits it. */
+  #runAndCommit(): void {
     const done: Operation[] = []
     const answers: unknown[] = []
     const end = performance.now() + TRANSACTION_MS
