@@ -31,8 +31,9 @@ export abstract class Maintenance extends Periodic {
  * Returns the leader lock of one worker's maintenance. If its holder dies, another worker has it after one lease and a half.
  * Its services share one lock, so that a short lease costs an idle worker no further calls.
  *
- * The lock saves work and protects nothing: for a moment there may be two leaders, for instance one that was frozen, or one of
- * a version in which the lock has another name. Each step is one atomic call of the store, which does nothing a second time.
+ * The lock avoids double work; correctness does not depend on it. For a moment there may be two leaders, for instance one that
+ * was frozen, or one of a version in which the lock has another name. Each step is one atomic call of the store, which does
+ * nothing a second time.
  */
 export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK_SECONDS): LeaderLock {
   const seconds = Math.min(leaseSeconds, LOCK_SECONDS)

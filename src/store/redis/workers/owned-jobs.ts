@@ -69,7 +69,10 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     return orphaned
   }
 
-  /** Returns an owner's jobs in a queue, each to go in front of the one before: arrivals, then others, newest first. */
+  /**
+   * Returns an owner's jobs in a queue, each to go in front of the one before: arrivals, then others, newest first. Arrivals are
+   * moved first, so they end up after the others.
+   */
   async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
     const { keys, texts } = this.server
     const working = keys.working(queue, owner)
