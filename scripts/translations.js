@@ -24,7 +24,7 @@ export function problemsOfTranslations(folder) {
 export const pagesOfTranslation = (folder) =>
   readdirSync(folder).flatMap((name) => (name.endsWith('.md') ? [`${folder}/${name}`] : []))
 
-/** The first difference; those behind it follow from it. */
+/** The first difference; those after it follow from it. */
 function differenceOf(page, english) {
   const [own, theirs] = [page, english].map((path) => partsOf(readFileSync(path, 'utf8')))
   const at = theirs.findIndex(({ kind }, i) => own[i]?.kind !== kind)

@@ -121,8 +121,9 @@ const WALK_PAGE = 500
 
 /**
  * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues, to the page
- * that a move holds, to the sets of tasks that move, and to workers. A walk may miss only a job that moves against this order meanwhile: one that fails, snoozes or is put back. The
- * jobs that wait contain `needle`. Without `queues` it walks through all queues.
+ * that a move holds, to the sets of tasks that move, and to workers. A walk may miss only a job that moves against this order
+ * meanwhile: one that fails, snoozes or is put back. The jobs that wait contain `needle`. Without `queues` it walks through all
+ * queues.
  */
 export async function* jobsInOrder(store: Store, needle: string, queues?: Iterable<string>): AsyncGenerator<JobPage> {
   const paged = <Item>(read: (page: ScanPage) => Promise<Found<Item>>) =>

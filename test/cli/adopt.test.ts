@@ -168,7 +168,8 @@ onRedis('adopt', () => {
     const server = await emptyServer()
     const url = server.url()
     await restoreLowkiq(server)
-    const odd = 'highkiq: Odd::Times: time stays: a payload has a Ruby object of the class Time, which JSON has not\n'
+    const odd =
+      'highkiq: Odd::Times: time stays: a payload has a Ruby object of the class Time, which JSON cannot represent\n'
     const asked = await folder.run(['adopt', 'lowkiq', '--url', url])
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`${FACTS} Lowkiq`) })
     const dry = await folder.run(['adopt', 'lowkiq', '--url', url, '--dry-run'])

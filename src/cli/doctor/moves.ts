@@ -4,7 +4,7 @@ import { sizeOf, targetOf } from '../../transfer/mover.ts'
 import { plural } from '../output.ts'
 import type { Check } from './check.ts'
 
-/** Finds nothing, not even an `ok`, in a store of which a move has taken nothing. */
+/** Returns nothing if no move is interrupted. */
 export const moves: Check = async ({ hq: { store } }) => {
   const [page, tasks] = await Promise.all([store.transfers.held(), store.transfers.movingTasks()])
   if (!page && tasks.length === 0) return []
@@ -12,11 +12,11 @@ export const moves: Check = async ({ hq: { store } }) => {
   const targets = [page?.target, ...tasks.map(({ sealed }) => sealed?.target)]
   const urls = targets.flatMap((target) => (target === undefined ? [] : targetOf(target).url))
   const url = urls.find((one) => one !== store.url) ?? 'URL'
-  const taken = [
+  const held = [
     ...(page ? [plural(sizeOf(page), 'job')] : []),
     ...(tasks.length > 0 ? [plural(tasks.length, 'task')] : []),
   ]
-  const text = `highkiq move has taken ${taken.join(' and ')} for ${url === 'URL' ? 'another store' : url}: they do not run before it goes on`
+  const text = `highkiq move holds ${held.join(' and ')} for ${url === 'URL' ? 'another store' : url}; they run when it continues`
   const advice = `If it no longer runs: highkiq move --from ${store.url} --to ${url} (add --undo to move them back)`
   return [{ severity: 'warning', text, advice }]
 }

@@ -32,7 +32,7 @@ export interface LeftoverStore {
   requeueGoList(list: GoList): Promise<number>
   /**
    * Moves the ids of Lowkiq's queues to ordered queues of the same names, each id with its payloads in one step. An id that
-   * waits in both is merged. A new ordered queue gets so many shards.
+   * the queue has already is merged, and its state there counts. A new ordered queue gets `shards` shards.
    * @param dry only counts
    */
   adoptLowkiq(shards: number, dry: boolean): Promise<LowkiqAdoption[]>

@@ -201,13 +201,16 @@ export interface WorkerStore {
   /**
    * Ends the lease for good: from then on the owner's calls are fenced and its jobs are orphaned. Tasks to which the
    * owner was adding rows become `interrupted`. Without a condition the caller knows that the owner is dead. Returns
-   * false, and changes nothing, if the condition does not hold, the lease was claimed before, or nothing of the owner is
-   * stored.
+   * false, and changes nothing, if
+   * - the condition does not hold,
+   * - the store took so long that the condition may be old,
+   * - the lease was claimed before, or
+   * - nothing of the owner is stored.
    */
   claim(owner: string, condition?: ClaimCondition): Promise<boolean>
   /**
    * Returns jobs of claimed owners, to be moved to the front in this order. Newest first per owner and queue, so that
-   * they keep their order; those that `waitForJobs` fetched may come before the others.
+   * they keep their order. Those that `waitForJobs` fetched may be moved first, so they end up after the others.
    */
   orphaned(limit: number): Promise<OrphanedJob[]>
   /** Moves orphaned jobs. Atomic per job. `gone`: another worker has rescued it, or the owner is not claimed. */

@@ -1,6 +1,6 @@
 /**
  * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. Every
- * job counts as started, the row of a task, too: of other jobs the store records no start.
+ * job counts as started, because the store records starts only of rows.
  */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'

@@ -7,7 +7,7 @@
 --
 -- KEYS  1 is the set of finished jobs, 2 is the packs, 3 is their counter.
 
--- Returns the oldest pack behind that of a number; nothing if there is none.
+-- Returns the oldest pack after that of a number; nothing if there is none.
 local function packAfter(number)
   local entry = redis.call('XRANGE', KEYS[2], string.format('%.0f-0', number + 1), '+', 'COUNT', 1)[1]
   if not entry then return end
@@ -16,7 +16,7 @@ local function packAfter(number)
   return { last = tonumber(last), time = tonumber(time), size = tonumber(fields[2]), scores = fields[4], texts = fields[6] }
 end
 
--- Returns how many jobs there are in `pack`, the oldest one, and in those behind it.
+-- Returns how many jobs there are in `pack`, the oldest one, and in those after it.
 local function packedFrom(pack)
   if not pack then return 0 end
   return math.max(tonumber(redis.call('GET', KEYS[3]) or 0) or 0, pack.last) - pack.last + pack.size
@@ -49,7 +49,7 @@ local function unpackOldest(most)
     last = pack.last
     pack = packAfter(last)
   end
-  -- A server at its memory limit allows what comes behind a removal.
+  -- A server at its memory limit allows what comes after a removal.
   if last > 0 then deletePacks(last) end
   for i = 1, #entries, 1000 do redis.call('ZADD', KEYS[1], unpack(entries, i, math.min(i + 999, #entries))) end
   return pack ~= nil

@@ -5,7 +5,7 @@
 -- Returns 1 if there may be more to remove.
 -- include: arguments finished-packs
 
--- One call removes at most so many packs because of their age.
+-- One call removes at most this many packs because of their age.
 local MAX_OLD_PACKS = 100
 
 expect('zset', 'stream', 'string')

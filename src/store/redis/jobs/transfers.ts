@@ -22,7 +22,7 @@ import { ITERATION_SECONDS } from './cancellations.ts'
 import { scoreOf } from './job-sets.ts'
 import type { PriorityQueues } from './priority-queues.ts'
 
-/** The search for a job covers so many jobs behind where it was. */
+/** The search for a job covers this many jobs after the place where it was. */
 const NEAR = 500
 
 export class Transfers extends StorePart implements PageTransferStore {

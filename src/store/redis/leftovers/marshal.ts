@@ -136,7 +136,8 @@ class MarshalReader {
     const hash: Record<string, unknown> = this.#keep(Object.create(null))
     for (let left = this.#integer(); left > 0; left--) {
       const key = this.read()
-      if (!['string', 'number', 'bigint'].includes(typeof key)) throw refused('a Ruby Hash with a key that is no text')
+      if (!['string', 'number', 'bigint'].includes(typeof key))
+        throw refused('a Ruby Hash with a key that is not a string')
       const name = String(key)
       if (name in hash) throw refused(`a Ruby Hash with two members ${JSON.stringify(name)}`)
       hash[name] = this.read()
@@ -164,5 +165,5 @@ function floatOf(text: string): number {
 }
 
 function refused(what: string): HighkiqError {
-  return new HighkiqError('INVALID_ARGS', `a payload has ${what}, which JSON has not`)
+  return new HighkiqError('INVALID_ARGS', `a payload has ${what}, which JSON cannot represent`)
 }

@@ -62,17 +62,17 @@ local function holdDead(id)
   return { id, at, deaths, err }, flat
 end
 
-local taken = {}
+local held = {}
 for i = position + 1, #ARGV do
   if room <= 0 then break end
   local head, flat = (isDead and holdDead or holdWaiting)(ARGV[i])
   if head then
     room = room - #flat / 2
     for _, part in ipairs(flat) do head[#head + 1] = part end
-    taken[#taken + 1] = cjson.encode(head)
+    held[#held + 1] = cjson.encode(head)
   end
 end
-if #taken == 0 then return {} end
-for _, one in ipairs(taken) do redis.call('RPUSH', jobs, isDead and 'dead-id' or 'id', queue, one) end
+if #held == 0 then return {} end
+for _, one in ipairs(held) do redis.call('RPUSH', jobs, isDead and 'dead-id' or 'id', queue, one) end
 redis.call('HSET', page, 'transfer', transfer, 'target', target)
-return { redis.call('HINCRBY', page, 'number', 1), unpack(taken) }
+return { redis.call('HINCRBY', page, 'number', 1), unpack(held) }

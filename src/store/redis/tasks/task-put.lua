@@ -10,7 +10,7 @@
 --       the header, fields and values; index of the first row or "", records of the rows; four lists, each with its length
 --       first: fields of rows with their values, entries of the backlog, those of rows that came back, deadlines with their
 --       jids; number of rejected rows, of each index, status, code; number of files, of each index and bytes.
--- Returns "stored" or "void"; or "taken" when the id is in use; or "next" and the cursor of the next part.
+-- Returns "stored" or "void"; or "exists" when the id is in use; or "next" and the cursor of the next part.
 -- include: arguments ledger backlog closing transfer-outcome
 
 local NONE = {}
@@ -39,7 +39,7 @@ if cursor ~= expected then return { 'next', expected } end
 removeNothing('HDEL', header)
 local fields = list()
 if isNew then
-  if redis.call('EXISTS', KEYS[1]) == 1 or stored[1] and not stored[2] then return { 'taken' } end
+  if redis.call('EXISTS', KEYS[1]) == 1 or stored[1] and not stored[2] then return { 'exists' } end
   -- What an interrupted move of another name has left.
   redis.call('UNLINK', header, deadlines, returned, files, unpack(KEYS, 2, 6))
   each('HSET', header, fields)

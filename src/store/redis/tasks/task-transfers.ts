@@ -1,7 +1,7 @@
 /** Tasks that go to another store, or come from one. Each change is one script. */
 
 import { taskJid } from '../../../job/payload.ts'
-import { taskTaken } from '../../../job/task-taken.ts'
+import { taskExists } from '../../../job/task-exists.ts'
 import {
   countWithin,
   EVENT_STATUSES,
@@ -137,7 +137,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     if (part.task) {
       const known = await this.#outcomeOf(transfer)
       if (known) return known
-      if (!(await this.#tasks.announce(part.task.spec))) throw taskTaken(id)
+      if (!(await this.#tasks.announce(part.task.spec))) throw taskExists(id)
     }
     const found = await this.server.findTask(id)
     // Another mover has ended this task meanwhile.
@@ -155,7 +155,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     args.push(...argumentsOf(id, stored, head.rows, about ?? NO_ROWS))
     const answer = (await this.server.confirmedByReplicas(() => this.server.run(lua.taskPut, all, args))) as string[]
     const [word, next = ''] = answer
-    if (word === 'taken') throw taskTaken(id)
+    if (word === 'exists') throw taskExists(id)
     return word === 'next' ? { cursor: next } : (word as PageOutcome)
   }
 

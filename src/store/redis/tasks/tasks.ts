@@ -63,7 +63,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
 
   async change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null> {
     const { paused, reason, window, maxFailures, onMaxFailures, name } = change
-    // A pause without a reason removes the one before, so the reason comes behind it.
+    // A pause without a reason removes the one before, so the reason comes after it.
     const fields = {
       paused: paused === undefined ? undefined : paused ? 1 : '',
       reason: reason === undefined ? undefined : writeReason(reason),

@@ -22,7 +22,7 @@ import { sql } from '../sql.generated.ts'
 import { move } from './moves.ts'
 import { pushAll } from './push.ts'
 
-/** The search for a job covers so many jobs on both sides of where it was. */
+/** The search for a job covers this many jobs on both sides of where it was. */
 const NEAR = 500
 
 export abstract class SqliteTransferStore extends SqliteArea implements PageTransferStore {

@@ -1,6 +1,6 @@
 /** Tasks that go to another store, or come from one. Each method is one transaction. */
 
-import { taskTaken } from '../../../job/task-taken.ts'
+import { taskExists } from '../../../job/task-exists.ts'
 import {
   type Callback,
   EVENT_STATUSES,
@@ -235,7 +235,7 @@ function begin(db: Database, id: string, transfer: string, { task, next }: TaskP
   else if (db.first<{ deleted: number }>(sql.moving.isDeleted, id)?.deleted === 1) while (!deleteSome(db, id, MANY));
   const { spec, progress } = task
   const key = insert(db, spec, 'running')
-  if (key === undefined) throw taskTaken(id)
+  if (key === undefined) throw taskExists(id)
   const { paused, mixed, reason, state, producers } = progress
   const broken = producers.filter((one) => one.state === 'broken').length
   const values = {
