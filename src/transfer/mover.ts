@@ -7,10 +7,10 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { reasonOf, taskOf } from '../inspect/tied-jobs.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
-import { reasonOf, taskOf } from './left.ts'
 import { rearrangePage, tasksOf } from './moving-jobs.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
 import { movePage, undoPage } from './page.ts'
@@ -178,9 +178,9 @@ export class StoreMover {
       const reason = reasonOf(payload, set)
       const task = taskOf(payload, set)
       if (payload && task !== undefined) {
-        const place = await this.#tasks.placeOf(payload, task)
-        if (place === 'collect') places.source.push(i)
-        if (place === 'move') places.target.push(i)
+        const action = await this.#tasks.actionOf(payload, task)
+        if (action === 'collect') places.source.push(i)
+        if (action === 'move') places.target.push(i)
       } else if (reason) left[reason]++
       else places.target.push(i)
     }

@@ -1,8 +1,8 @@
 /** Pages of jobs that stay in the source: from a queue or a set to the sets of their tasks, or from there back (tasks.ts). */
 
+import { taskOf } from '../inspect/tied-jobs.ts'
 import { readPayload } from '../job/payload.ts'
 import { type Destination, type Move, type Store, TRANSFER_PAGE, type TransferPage } from '../store/contract.ts'
-import { taskOf } from './left.ts'
 import { destinationOf, enteringOf, keptLocksOf } from './page.ts'
 
 /** Returns the tasks to whose sets the jobs of a page go. */

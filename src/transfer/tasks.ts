@@ -22,6 +22,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { taskOf } from '../inspect/tied-jobs.ts'
 import { pages } from '../inspect/walk.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
@@ -34,7 +35,6 @@ import {
   type TaskRecord,
   type TransferSource,
 } from '../store/contract.ts'
-import { taskOf } from './left.ts'
 import { taskIds, walkSet } from './walk.ts'
 
 const READ = 1000
@@ -55,7 +55,7 @@ export interface TaskMoverOptions {
 }
 
 /** `collect`: the job goes to the set of its task. `leave`: it stays where it is. `move`: it moves like a job without a task. */
-export type Place = 'collect' | 'leave' | 'move'
+export type Action = 'collect' | 'leave' | 'move'
 
 export class TaskMover {
   readonly #options: TaskMoverOptions
@@ -85,7 +85,7 @@ export class TaskMover {
   }
 
   /** Returns what a pass does with a job of a task. A single tracked job is frozen here, because it may be that of a cron entry. */
-  async placeOf(payload: Payload, task: string): Promise<Place> {
+  async actionOf(payload: Payload, task: string): Promise<Action> {
     if (this.#frozen.has(task)) return 'collect'
     if (this.#staying.has(task)) return 'leave'
     if (payload.hk_lock === undefined && (await this.#freeze(task))) return 'collect'

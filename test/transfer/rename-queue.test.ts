@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { PORT } from '#dist/app.js'
-import { pauseLike, renamePass } from '#dist/transfer/rename-queue.js'
+import { pauseLike, renamePass } from '#dist/inspect/rename-queue.js'
 import { runHere } from '../cli/in-process.ts'
 import { job, NOW, retry, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'

@@ -2,7 +2,7 @@
 // `answered` it is killed when this call has ended, else while it is under way.
 import { Highkiq } from 'highkiq'
 import { PORT } from '#dist/app.js'
-import { renamePass } from '#dist/transfer/rename-queue.js'
+import { renamePass } from '#dist/inspect/rename-queue.js'
 
 const [url, options] = process.argv.slice(2)
 const { at, answered } = JSON.parse(options)

@@ -182,7 +182,15 @@ function jobsAndTasks(jobs: number, tasks: number): string {
 }
 
 /** Names the jobs that did not move; '' if there are none. */
-export function waitsFor({ running, rows, tasks, batches, crons, ordered, others }: RestCounts): string {
+export function waitsFor({
+  running = 0,
+  rows = 0,
+  tasks = 0,
+  batches = 0,
+  crons = 0,
+  ordered = 0,
+  others = 0,
+}: Partial<RestCounts>): string {
   const parts = [
     running > 0 && plural(running, 'running job'),
     rows > 0 && `${plural(rows, 'row')} of tasks`,

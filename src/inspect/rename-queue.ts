@@ -5,24 +5,37 @@
  */
 
 import type { AppPort } from '../app/port.ts'
-import { changed, effectsOf } from '../inspect/actions.ts'
-import { type BulkResult, forAll } from '../inspect/bulk.ts'
-import { limitedSets, pages } from '../inspect/walk.ts'
 import { given } from '../job/options.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue, priorityName, priorityOf } from '../job/priority.ts'
 import type { Entry, Pull, SetName, Swap } from '../store/contract.ts'
-import { reasonOf } from './left.ts'
-import { NOTHING_LEFT, type RestCounts } from './rest.ts'
+import { changed, effectsOf } from './actions.ts'
+import { type BulkResult, forAll } from './bulk.ts'
+import { reasonOf } from './tied-jobs.ts'
+import { limitedSets, pages } from './walk.ts'
 
 /** The number of jobs that one call of the store moves. */
 const PAGE = 100
 
 export interface RenamePass {
   moved: number
-  /** Jobs that stay. `ended` are dead rows and dead jobs of batches. */
-  left: RestCounts
+  left: RenameLeft
 }
+
+/** Jobs that stay, by reason. */
+export interface RenameLeft {
+  /** Jobs with a worker, which may come back. */
+  running: number
+  rows: number
+  batches: number
+  crons: number
+  /** Jobs that could not be moved: they moved meanwhile, or their text is not valid UTF-8. */
+  others: number
+  /** Dead rows, and dead jobs of batches. */
+  ended: number
+}
+
+export const NOTHING_LEFT: RenameLeft = { running: 0, rows: 0, batches: 0, crons: 0, others: 0, ended: 0 }
 
 /** Pauses the new queue if the old one is paused. Returns whether it was not paused before. */
 export async function pauseLike({ store }: AppPort, from: string, to: string): Promise<boolean> {

@@ -1,10 +1,10 @@
-/** Which jobs do not move by themselves: something in the source must change with them. */
+/** Which jobs do not move by themselves: records of the store, such as a batch or a task, must change with them. */
 
 import { isBatchJid } from '../batches/jids.ts'
 import { type Payload, taskOfCallback } from '../job/payload.ts'
 import type { SetName } from '../store/contract.ts'
 
-/** Returns why a job must stay in the source, or undefined. */
+/** Returns why a job must stay where it is, or undefined. */
 export function reasonOf(payload: Payload | undefined, set?: SetName): 'batches' | 'crons' | 'ended' | undefined {
   if (!payload || set === 'finished') return undefined
   if (payload.bid !== undefined || payload.hk_children !== undefined || isBatchJid(payload.jid)) {
