@@ -33,14 +33,11 @@ const PROGRAMS = [
   'load/ts-as-module',
 ]
 const commandLine = (start) => new Set([...reachableFrom(start)].filter((name) => name.startsWith('cli/')))
-const http = reachableFrom('http/index')
 const LAYERS = {
   version: new Set(['version.generated']),
   stores: reachableFrom('worker/lease/lease-thread', 'store/redis/workers/renewer', 'store/sqlite/workers/renewer'),
   highkiq: reachableFrom('index'),
-  // A worker does not load the server to reach what both need.
-  'http-and-work': new Set([...reachableFrom('cli/commands/work')].filter((name) => http.has(name))),
-  http,
+  http: reachableFrom('http/index'),
   cli: commandLine('cli/run-command'),
   work: commandLine('cli/commands/work'),
   commands: commandLine('cli/commands'),

@@ -3,8 +3,8 @@
 import { inspect } from 'node:util'
 import { InvalidArgumentError, Option } from 'commander'
 import { FILE_FORMATS, HighkiqError } from '../index.ts'
-import { messageWithFlags } from '../job/hints.ts'
 import { LANGUAGE_CODES } from '../tasks/languages/index.ts'
+import { messageWithFlags } from './hints.ts'
 import { io } from './io.ts'
 
 /** An error of a command, printed as one line, with the details (such as a stack of the app) below it. */

@@ -233,6 +233,32 @@ export function messageOf(thrown: unknown): string {
 }
 
 /**
+ * Words of a program for the hints of errors, by the option of the library. An error whose message names an option has it in its
+ * details, with the value that it needs (`value`) and that part of the message (`hint`). Without words the hint stays.
+ */
+export type HintTexts = Readonly<Record<string, string | ((value: unknown) => string)>>
+
+/** The method of the library that refused an option, at the beginning of a message. */
+const METHOD = /^(?:hq|tasks?|metrics|queue)\.[\w.]+: /
+
+/** Returns the message without the name of a method, and with a program's words for the hints of the error and of its causes. */
+export function messageFor(thrown: unknown, words: HintTexts): string {
+  let message = messageOf(thrown).replace(METHOD, '')
+  const hints = new Map<string, string>()
+  for (const error of causesOf(thrown)) {
+    const {
+      option = '',
+      value,
+      hint,
+    } = (error as { details?: { option?: string; value?: unknown; hint?: string } }).details ?? {}
+    const text = words[option]
+    if (text && hint && !hints.has(hint)) hints.set(hint, typeof text === 'string' ? text : text(value))
+  }
+  for (const [hint, text] of hints) message = message.replace(hint, () => text)
+  return message
+}
+
+/**
  * Returns the class name of an error. A `name` that the error was given comes first, unless it is only the name of a
  * class that its own class extends. Never throws.
  *

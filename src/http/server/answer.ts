@@ -1,8 +1,8 @@
 /** Answers: JSON and errors. */
 
 import { codeOf, HighkiqError, statusOfCode } from '../../job/errors.ts'
-import { messageWithParameters } from '../../job/hints.ts'
 import { stringifyJson } from '../../job/json.ts'
+import { messageWithParameters } from './hints.ts'
 
 /** The Retry-After of temporary refusals, in seconds. */
 const RETRY_AFTER = { 429: '5', 503: '5' } as Record<number, string>
