@@ -42,6 +42,7 @@ export type { CronOptions, Missed, Overlap } from './cron/entry.ts'
 export type { JobEvents, JobEventsOptions } from './events/events.ts'
 export type { JobEvent, JobEventKind } from './events/job-event.ts'
 // Looking and acting
+export type { AllJobs, JobAction, JobHit, JobsFilter, SearchedState, StateCount } from './inspect/all-jobs.ts'
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'
 export type { ErrorGroup, ErrorGroups, GroupingLimits, GroupingOptions } from './inspect/error-groups.ts'

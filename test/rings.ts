@@ -59,7 +59,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
     'test/http': { rest: 'nightly', fast: ['jobs'], none: ['dashboard', 'document-lint', 'grafana', 'mounts', 'page'] },
-    'test/inspect': { rest: 'nightly', fast: ['queues'] },
+    'test/inspect': { rest: 'nightly', fast: ['all-jobs', 'queues'] },
     'test/otel': { rest: 'fast' },
     'test/tasks': { rest: 'nightly', fast: ['life'], none: ['bad-files', 'import'] },
     'test/wire': { rest: 'nightly', fast: ['write'] },

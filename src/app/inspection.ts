@@ -4,6 +4,7 @@ import type { JobReturning } from '../client/job.ts'
 import { JOB } from '../client/job-rule.ts'
 import type { CronInfo } from '../cron/crons.ts'
 import { JobEvents, type JobEventsOptions } from '../events/events.ts'
+import { AllJobs } from '../inspect/all-jobs.ts'
 import { duplicateJob, editJob } from '../inspect/edit.ts'
 import type { SetEntry } from '../inspect/entry.ts'
 import { type Found, findJob } from '../inspect/find.ts'
@@ -38,6 +39,8 @@ export class Inspection {
   readonly batches: Batches
   /** The jobs that ended, by class and time. */
   readonly metrics: Metrics
+  /** The jobs of all states: searched, counted, and acted on. */
+  readonly jobs: AllJobs
   /** Jobs that failed and will run again, by the time they are due. */
   readonly retries: JobSet
   /** Jobs that run later, by the time they are due. */
@@ -54,6 +57,12 @@ export class Inspection {
     this.tasks = new Tasks(app)
     this.batches = new Batches(app)
     this.metrics = new Metrics(app)
+    this.jobs = new AllJobs({
+      app,
+      tasksWith: (meta) => tasksWith(this.tasks, meta),
+      // These jobs need no search: their workers learn of the request.
+      cancel: (jid) => this.cancel(jid, { budget: 0 }),
+    })
     this.retries = new JobSet(app, 'retry')
     this.scheduled = new JobSet(app, 'schedule')
     this.dead = new JobSet(app, 'dead')
@@ -218,4 +227,24 @@ export class Inspection {
   crons(): AsyncGenerator<CronInfo> {
     return this.#app.crons.list()
   }
+}
+
+/** A filter by `meta` finds the rows of at most this many tasks, the newest. */
+const MOST_TASKS = 5000
+
+/** Returns the ids of the tasks whose `meta` has these values. */
+async function tasksWith(tasks: Tasks, meta: Readonly<Record<string, string | number>>): Promise<Set<string>> {
+  const ids = new Set<string>()
+  let cursor: string | null = null
+  for (let read = 0; read < MOST_TASKS; read += 500) {
+    const page: Awaited<ReturnType<Tasks['list']>> = await tasks.list({
+      meta,
+      limit: 500,
+      ...(cursor ? { cursor } : {}),
+    })
+    for (const { id } of page.items) ids.add(id)
+    cursor = page.next
+    if (cursor === null) break
+  }
+  return ids
 }

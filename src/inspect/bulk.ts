@@ -16,7 +16,7 @@ export interface SweepOptions {
   /** Acts only on entries whose text matches; see `JobSet.scan`. */
   matching?: string
   /** Acts only on entries for which this returns true. */
-  where?: (entry: { text: string }) => boolean
+  where?: (entry: { text: string; score: number }) => boolean
   /** Stops between two batches and throws its reason. */
   signal?: AbortSignal
   /** Called after each batch. */
@@ -32,7 +32,7 @@ export interface BulkResult {
 }
 
 /** Refuses unknown options, and a filter that is undefined: both would mean all entries. @throws INVALID_OPTION */
-function check(options: object): void {
+export function checkSweep(options: object): void {
   const known = { matching: null, where: null, signal: 'signal', onProgress: 'function' } as const
   checkOptions('acting on all', options, known)
   if ('where' in options && typeof options.where !== 'function') {
@@ -51,7 +51,7 @@ export async function forAll(
   act: (entry: Entry) => Promise<Swap> | Swap,
   done: (entries: Entry[]) => Promise<void> = async () => {},
 ): Promise<BulkResult> {
-  check(options)
+  checkSweep(options)
   const { signal, onProgress } = options
   const result: BulkResult = { done: 0, refused: 0 }
   const refuse = (error: unknown) => {

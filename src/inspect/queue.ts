@@ -5,6 +5,7 @@ import { checkOptions, checkText } from '../job/options.ts'
 import { queueOfJob } from '../job/priority.ts'
 import type { QueueInfo, Scan, ScanPage, Store, WaitingJob } from '../store/contract.ts'
 import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
+import { type BulkResult, checkSweep, type SweepOptions } from './bulk.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { processesOf, serves } from './process.ts'
 import { JobRecord, latencyOf } from './record.ts'
@@ -27,6 +28,12 @@ export interface QueueSummary {
 export interface QueuePageOptions extends PageOptions {
   /** Begins with the job that is fetched next; default: with the newest one. */
   oldestFirst?: boolean
+}
+
+/** Options of `Queue.deleteAll`. */
+export interface QueueSweepOptions extends Omit<SweepOptions, 'where'> {
+  /** Acts only on jobs for which this returns true. */
+  where?: (job: { text: string }) => boolean
 }
 
 /** A job that waits in its queue. */
@@ -171,6 +178,23 @@ export class Queue implements AsyncIterable<QueuedJob> {
       deleted += await this.#drop(items.filter((item) => this.#job(item).isOf(name)))
     }
     return deleted
+  }
+
+  /**
+   * Deletes all jobs that are in the queue during the whole call, or those of them that match, newest first.
+   * @throws INVALID_OPTION; the signal's reason
+   */
+  async deleteAll(options: QueueSweepOptions = {}): Promise<BulkResult> {
+    checkSweep(options)
+    const { matching = '', where = () => true, signal, onProgress } = options
+    const { needle, matches } = searchOf(matching)
+    const result: BulkResult = { done: 0, refused: 0 }
+    for await (const { items } of pages((after) => this.#scan(needle, after))) {
+      signal?.throwIfAborted()
+      result.done += await this.#drop(items.filter((item) => matches(item.text) && where(item)))
+      onProgress?.({ ...result })
+    }
+    return result
   }
 
   /**

@@ -19,7 +19,7 @@ import { findByJid, PAGE, PAGE_OPTIONS, type Page, type PageOptions, scanFor, wa
 const BATCH = 100
 /** Sorts after every text. */
 const LAST = '\u{10ffff}'
-/** A search scans about this many entries, and takes about this long at most. */
+/** A search scans about this many entries, and by default takes about this long at most. */
 const MOST_SEARCHED = 20_000
 const SEARCH_MS = 150
 /** If many entries share a score, at most about this many are scanned from each end. */
@@ -112,18 +112,18 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /**
    * Resolves with a page of the entries that a search matches (see `filterOf`), in order of their scores. A call scans
-   * a bounded number of entries, so a page may be empty before the end.
+   * a bounded number of entries, and takes about `ms` milliseconds at most, so a page may be empty before the end.
    * @throws INVALID_OPTION
    */
   async search(
     { matches }: Search,
-    options: PageOptions & { desc?: boolean } = {},
+    options: PageOptions & { desc?: boolean; ms?: number } = {},
   ): Promise<Page<SetEntry> & { scanned: number }> {
-    checkOptions('jobSet.search', options, { ...PAGE_OPTIONS, desc: 'flag' })
-    const { after, limit = PAGE, desc = true } = options
+    checkOptions('jobSet.search', options, { ...PAGE_OPTIONS, desc: 'flag', ms: 'amount' })
+    const { after, limit = PAGE, desc = true, ms = SEARCH_MS } = options
     const store = this.#app.store
     const items: SetEntry[] = []
-    const looked = new ScanBudget({ most: MOST_SEARCHED, ms: SEARCH_MS })
+    const looked = new ScanBudget({ most: MOST_SEARCHED, ms })
     let last: Entry | undefined
     for await (const chunk of chunksOf(store, this.name, { after: after ? cursorOf(after) : undefined, desc })) {
       for (const entry of chunk) {

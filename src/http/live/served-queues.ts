@@ -2,6 +2,7 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
+import { tasksWithBacklog } from '../../inspect/backlog.ts'
 import { servedBy, slotsFor } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import { all } from '../../job/json.ts'
@@ -14,10 +15,6 @@ export interface ServedQueue extends QueueSummary {
   slots: number
   serving: Process[]
 }
-
-const TASK_PAGE = 200
-/** The most tasks that are read, newest first: tasks with a backlog are rarely older than these. */
-const MOST_TASKS = 5000
 
 /** Adds to queues who serves them. The cost grows with the number of queues that each process names. */
 export async function servedQueues(hq: Highkiq, queues: Promise<QueueSummary[]>): Promise<ServedQueue[]> {
@@ -40,18 +37,9 @@ export async function servedQueues(hq: Highkiq, queues: Promise<QueueSummary[]>)
 /** Returns the number of rows that wait inside tasks, by the queue that they are for. */
 async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
   const backlogs = new Map<string, number>()
-  let { backlog: left } = await hq.store.metrics.totals()
-  let before: { createdAt: number; id: string } | undefined
-  for (let read = 0; left > 0 && read < MOST_TASKS; read += TASK_PAGE) {
-    const tasks = await hq.store.tasks.page({ ...(before ? { before } : {}), limit: TASK_PAGE })
-    for (const task of tasks) {
-      if (task.backlog <= 0) continue
-      const queue = baseQueue(task.queue)
-      backlogs.set(queue, (backlogs.get(queue) ?? 0) + task.backlog)
-      left -= task.backlog
-    }
-    before = tasks.at(-1)
-    if (tasks.length < TASK_PAGE) break
+  for (const task of await tasksWithBacklog(hq.store)) {
+    const queue = baseQueue(task.queue)
+    backlogs.set(queue, (backlogs.get(queue) ?? 0) + task.backlog)
   }
   return backlogs
 }

@@ -1,0 +1,277 @@
+/** Searches the jobs of all states at once, counts them, and acts on those that match. */
+
+import { invalidOption } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
+import { checkOptions, type OptionKind, shown } from '../job/options.ts'
+import type { BulkResult, SweepOptions } from './bulk.ts'
+import { FILTER_TEXTS, filterOf, type JobFilter } from './filter.ts'
+import {
+  JOB_ACTIONS,
+  type JobAction,
+  type JobHit,
+  type Matcher,
+  SEARCHED_STATES,
+  type SearchedState,
+  type SearchPort,
+  type Source,
+  sourcesOf,
+} from './job-sources.ts'
+import { type Search, searchOf } from './pattern.ts'
+import { JobRecord } from './record.ts'
+import { statsOf } from './stats.ts'
+import { PAGE, PAGE_OPTIONS, type Page, type PageOptions } from './walk.ts'
+
+export { JOB_ACTIONS, type JobAction, type JobHit, SEARCHED_STATES, type SearchedState }
+
+export interface JobsFilter extends JobFilter {
+  /** Default: all. */
+  states?: readonly SearchedState[] | undefined
+  /** Matches the rows of tasks whose `meta` has these values. */
+  meta?: Readonly<Record<string, string | number>> | undefined
+  /** Matches jobs whose time (see `JobHit.at`) is not before this. */
+  from?: Date | undefined
+  /** Matches jobs whose time is before this. */
+  until?: Date | undefined
+}
+
+export interface StateCount {
+  state: SearchedState
+  /** All jobs of the state. */
+  size: number
+  /** The jobs that match, of those that were scanned. */
+  matching: number
+  scanned: number
+  /** Whether all jobs of the state were scanned. */
+  complete: boolean
+}
+
+/** The viewer of a search. */
+export interface SearchView {
+  /** Returns the part of a text that the viewer may see; the filter matches nothing else. */
+  shown?: (text: string) => string
+}
+
+const DATE: OptionKind = [(value) => value instanceof Date && !Number.isNaN(value.getTime()), 'a Date']
+const STATES: OptionKind = [
+  (value) => Array.isArray(value) && value.length > 0 && value.every((one) => SEARCHED_STATES.includes(one)),
+  `a list of ${SEARCHED_STATES.join(', ')}`,
+]
+const TEXT: OptionKind = [(value) => typeof value === 'string', 'a string']
+const FILTER: Readonly<Record<string, OptionKind>> = {
+  ...Object.fromEntries(FILTER_TEXTS.map((name) => [name, TEXT])),
+  args: [isObject, "an object with paths and values, such as { '0.customer': '4711' }"],
+  states: STATES,
+  meta: [isObject, 'an object with names and values'],
+  from: DATE,
+  until: DATE,
+}
+
+/** A search begins to read no further source after this time, and reads one source about as long at most. */
+const SEARCH_MS = 150
+/** A count of all states takes about this long. */
+const COUNT_MS = 250
+/** One read of a count returns about this many jobs. */
+const COUNTED = 500
+
+/**
+ * `hq.jobs`: the jobs of all states.
+ *
+ * @example const { items } = await hq.jobs.search({ states: ['dead'], args: { '0.customer': '4711' } })
+ */
+export class AllJobs {
+  readonly #port: SearchPort
+
+  constructor(port: SearchPort) {
+    this.#port = port
+  }
+
+  /**
+   * Resolves with a page of the jobs that match, state by state: those of a job set by time, those of queues newest
+   * first, running jobs longest first. A call scans a bounded number of jobs, so a page may be empty before the end. A job
+   * that moves meanwhile may be found twice, and one that moves back may be missed.
+   * @throws INVALID_OPTION
+   */
+  async search(
+    filter: JobsFilter = {},
+    options: PageOptions = {},
+    view: SearchView = {},
+  ): Promise<Page<JobHit> & { scanned: number }> {
+    checkOptions('jobs.search', options, PAGE_OPTIONS)
+    const { after = null, limit = PAGE } = options
+    const matcher = await this.#matcherOf('jobs.search', filter, view)
+    const from = after === null ? null : cursorOf(after)
+    const sources = (await sourcesOf(this.#port, matcher)).filter((source) => from === null || !isBefore(source, from))
+    const end = performance.now() + SEARCH_MS
+    const items: JobHit[] = []
+    let scanned = 0
+    for (const [i, source] of sources.entries()) {
+      let next = from && isSame(source, from) ? from.after : null
+      do {
+        const page = await source.read({ after: next, limit: limit - items.length, ms: SEARCH_MS })
+        items.push(...page.items)
+        scanned += page.scanned
+        next = page.next
+        if (items.length < limit && performance.now() < end) continue
+        if (next !== null) return { items, next: cursorAt(source, next), scanned }
+        const following = sources[i + 1]
+        return { items, next: following ? cursorAt(following, null) : null, scanned }
+      } while (next !== null)
+    }
+    return { items, next: null, scanned }
+  }
+
+  /** Counts the jobs of each state that match, among those that it can scan in a quarter of a second. @throws INVALID_OPTION */
+  async count(filter: JobsFilter = {}, view: SearchView = {}): Promise<StateCount[]> {
+    const matcher = await this.#matcherOf('jobs.count', filter, view)
+    const { store, now } = this.#port.app
+    const [stats, succeeded] = await Promise.all([statsOf(store, now()), store.jobSets.size('finished')])
+    const { scheduled, retries: retry, limited, backlog, enqueued: queued, busy: running, dead } = stats
+    const sizes = { scheduled, retry, limited, backlog, queued, running, dead, succeeded }
+    const { states } = matcher
+    const counts: StateCount[] = []
+    const began = performance.now()
+    for (const [i, state] of states.entries()) {
+      const size = sizes[state]
+      // The time that a state does not need goes to those after it.
+      const end = began + (COUNT_MS * (i + 1)) / states.length
+      const count = matcher.isOpen
+        ? { matching: size, scanned: size, complete: true }
+        : await counted(await sourcesOf(this.#port, { ...matcher, states: [state] }), end)
+      counts.push({ state, size, ...count })
+    }
+    return counts
+  }
+
+  /**
+   * Acts on all jobs that match. The filter must name its states, and the action must apply to each of them. `retry` and
+   * `addToQueue` send jobs to their queues, and `retry` lowers their `retry_count` by one. `kill` calls no death handlers.
+   * @throws INVALID_OPTION; the signal's reason
+   */
+  async act(
+    action: JobAction,
+    filter: JobsFilter,
+    options: Pick<SweepOptions, 'signal' | 'onProgress'> = {},
+    view: SearchView = {},
+  ): Promise<BulkResult> {
+    checkOptions(`jobs.act('${action}')`, options, { signal: 'signal', onProgress: 'function' })
+    checkAction(action, filter)
+    const matcher = await this.#matcherOf(`jobs.act('${action}')`, filter, view)
+    const { signal, onProgress } = options
+    const sum: BulkResult = { done: 0, refused: 0 }
+    for (const source of await sourcesOf(this.#port, matcher)) {
+      const added = ({ done, refused, error }: BulkResult): BulkResult => ({
+        ...{ done: sum.done + done, refused: sum.refused + refused },
+        ...(sum.error === undefined && error === undefined ? {} : { error: sum.error ?? error }),
+      })
+      const result = await source.act(action, {
+        ...(signal ? { signal } : {}),
+        onProgress: (sofar) => onProgress?.(added(sofar)),
+      })
+      Object.assign(sum, added(result))
+    }
+    return sum
+  }
+
+  /** @throws INVALID_OPTION */
+  async #matcherOf(where: string, filter: JobsFilter, { shown }: SearchView): Promise<Matcher> {
+    checkOptions(`${where}: the filter`, filter, FILTER)
+    const { states, queue, meta, from, until, ...texts } = filter
+    const tasks = meta && Object.keys(meta).length > 0 ? await this.#port.tasksWith(meta) : undefined
+    const inQueue = filterOf(texts, shown)
+    const search = queue ? filterOf({ ...texts, queue }, shown) : inQueue
+    return {
+      // In the order of the search, and each once.
+      states: SEARCHED_STATES.filter((state) => states === undefined || states.includes(state)),
+      queue: queue === '' ? undefined : queue,
+      search: inTasks(search, tasks),
+      inQueue: inTasks(inQueue, tasks),
+      from: from?.getTime() ?? Number.NEGATIVE_INFINITY,
+      until: until?.getTime() ?? Number.POSITIVE_INFINITY,
+      isOpen: !search && !tasks && !from && !until,
+    }
+  }
+}
+
+/** Counts what all sources have, until a time. */
+async function counted(sources: readonly Source[], end: number): Promise<Omit<StateCount, 'state' | 'size'>> {
+  const count = { matching: 0, scanned: 0, complete: false }
+  for (const source of sources) {
+    let after: string | null = null
+    do {
+      const ms = Math.max(end - performance.now(), 1)
+      const page: Awaited<ReturnType<Source['read']>> = await source.read({ after, limit: COUNTED, ms })
+      count.matching += page.items.length
+      count.scanned += page.scanned
+      after = page.next
+      if (performance.now() >= end && (after !== null || source !== sources.at(-1))) return count
+    } while (after !== null)
+  }
+  return { ...count, complete: true }
+}
+
+/** Adds the condition that a job is a row of one of these tasks. */
+function inTasks(search: Search | undefined, tasks: ReadonlySet<string> | undefined): Search {
+  const { needle, matches } = search ?? searchOf('')
+  if (!tasks) return { needle, matches }
+  const isRow = (text: string) =>
+    text.includes('hk_task') && tasks.has(new JobRecord(text, { now: () => 0 }).payload.hk_task as string)
+  return { needle: needle || 'hk_task', matches: (text) => isRow(text) && matches(text) }
+}
+
+/** Refuses an action without states, or on states to which it does not apply. @throws INVALID_OPTION */
+export function checkAction(action: JobAction, { states, ...filter }: JobsFilter = {}): void {
+  if (!Object.hasOwn(JOB_ACTIONS, action)) {
+    throw invalidOption(
+      `jobs.act: there is no action ${shown(action)}; there are ${Object.keys(JOB_ACTIONS).join(', ')}`,
+    )
+  }
+  checkOptions(`jobs.act('${action}'): the filter`, { states, ...filter }, FILTER)
+  const empty = Object.entries(filter).find(([, value]) => value === undefined || value === '' || isEmpty(value))
+  if (empty) throw invalidOption(`jobs.act: ${empty[0]} must not be empty: leave it out to mean all`)
+  const allowed: readonly SearchedState[] = JOB_ACTIONS[action]
+  const odd = states?.find((state) => !allowed.includes(state))
+  if (states === undefined || states.length === 0 || odd !== undefined) {
+    const got = odd === undefined ? 'none' : shown(odd)
+    throw invalidOption(`${action} applies to jobs of the states ${allowed.join(', ')}: name some of them (got ${got})`)
+  }
+  filterOf(filter)
+}
+
+function isEmpty(value: unknown): boolean {
+  return isObject(value) && !(value instanceof Date) && Object.keys(value).length === 0
+}
+
+// Cursors ------------------------------------------------------------------------------------------------------
+
+interface Cursor extends Pick<Source, 'state' | 'name'> {
+  after: string | null
+}
+
+function cursorAt({ state, name }: Source, after: string | null): string {
+  return JSON.stringify([state, name, after])
+}
+
+/** @throws INVALID_OPTION */
+function cursorOf(text: string): Cursor {
+  let parts: unknown
+  try {
+    parts = JSON.parse(text)
+  } catch {
+    // It is refused below.
+  }
+  const [state, name, after] = Array.isArray(parts) ? parts : []
+  if (SEARCHED_STATES.includes(state) && typeof name === 'string' && (after === null || typeof after === 'string')) {
+    return { state, name, after }
+  }
+  throw invalidOption(`${shown(text)} is not a cursor: pass the next of a page`)
+}
+
+function isSame(source: Source, { state, name }: Cursor): boolean {
+  return source.state === state && source.name === name
+}
+
+/** A source that is gone since the page before is followed by the next one by name. */
+function isBefore(source: Source, { state, name }: Cursor): boolean {
+  if (source.state === state) return source.name < name
+  return SEARCHED_STATES.indexOf(source.state) < SEARCHED_STATES.indexOf(state)
+}
