@@ -17,6 +17,7 @@ import * as imports from './commands/import.ts'
 import * as init from './commands/init.ts'
 import * as job from './commands/job.ts'
 import * as jobSets from './commands/job-sets.ts'
+import * as jobs from './commands/jobs.ts'
 import * as limits from './commands/limits.ts'
 import * as metrics from './commands/metrics.ts'
 import * as move from './commands/move.ts'
@@ -44,6 +45,7 @@ const GROUPS = {
     queues.register,
     limits.register,
     job.register,
+    jobs.register,
     jobSets.register,
     processes.register,
     metrics.register,
