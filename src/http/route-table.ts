@@ -3,6 +3,7 @@
 import { openApiOf } from './openapi.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './pages.ts'
 import { ABOUT_ROUTE } from './routes/about.ts'
+import { ALL_JOBS_ROUTES } from './routes/all-jobs.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
 import { CRON_ROUTES } from './routes/crons.ts'
 import { DEFERRED_ROUTES } from './routes/deferred.ts'
@@ -49,6 +50,7 @@ const OPEN: Route[] = [
 ]
 
 export const ROUTES: readonly Route[] = [
+  ...ALL_JOBS_ROUTES,
   ...JOB_ROUTES,
   EVENTS_ROUTE,
   ...DEFERRED_ROUTES,

@@ -24,6 +24,10 @@ test('a client pushes, reads and lists with the types of the routes', async () =
   const { state, queue }: Schemas['Job'] = await client.get('/api/v1/jobs/{jid}', { path: { jid: pushed.jid } })
   expect([state, queue]).toEqual(['queued', 'low'])
   expect((await client.get('/api/v1/queues/{name}', { path: { name: 'low' } })).size).toBe(1)
+  const found = await client.get('/api/v1/jobs', { query: { state: 'queued,retry', 'args.0.sku': 'a', limit: 5 } })
+  expect(found.items.map(({ state, jid }) => [state, jid])).toEqual([['queued', pushed.jid]])
+  const filter: Schemas['JobsFilter'] = { state: ['queued'], args: { '0.sku': 'b' } }
+  expect(await client.post('/api/v1/jobs/all/delete', { body: filter })).toMatchObject({ done: 0, ended: true })
   // Clients resolve these names in a path, encoded or not. Only programs of Ruby make such queues.
   for (const name of ['..', '~..', 'a/b?c']) {
     expect((await client.get('/api/v1/queues/{name}', { path: { name } })).name).toBe(name)

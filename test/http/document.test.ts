@@ -68,7 +68,11 @@ test('a wrong request is answered with a status and a stable code', async () => 
   expect(await codeOf('POST', '/api/v1/jobs', latin)).toEqual([400, 'INVALID_REQUEST'])
 
   const put = await call('PUT', '/api/v1/jobs', { json: {} })
-  expect([put.status, put.headers.get('allow'), put.body.error.code]).toEqual([405, 'POST', 'METHOD_NOT_ALLOWED'])
+  expect([put.status, put.headers.get('allow'), put.body.error.code]).toEqual([
+    405,
+    'GET, HEAD, POST',
+    'METHOD_NOT_ALLOWED',
+  ])
   const head = await handle(new Request('http://localhost/api/v1/tasks', { method: 'HEAD' }))
   expect([head.status, await head.text()]).toEqual([200, ''])
 })

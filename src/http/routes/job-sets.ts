@@ -1,22 +1,24 @@
 /** Routes of retries, scheduled, dead and finished: lists, and actions on one job, on selected ones, or on all that match. */
 
-import type { Highkiq, JobSet, SetEntry } from '../../index.ts'
-import { filterOf, type JobFilter } from '../../inspect/filter.ts'
+import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
+import { filterOf, type JobFilter as SetFilter } from '../../inspect/filter.ts'
 import { FIRST_EPOCH } from '../../job/duration.ts'
 import { messageOf } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
-import { ForLater, Selected, SelectedForLater } from '../schemas/jobs.ts'
+import { ForLater, JobFilter, Selected, SelectedForLater } from '../schemas/jobs.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
 import { json } from '../server/answer.ts'
-import { flag, integer, text } from '../server/parameter.ts'
+import { flag, integer, membersOf, text } from '../server/parameter.ts'
 import { type Call, capitalized, del, get, ok, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
 import { cursor, entryByKey, entryOf, key, keyOfEntry, type NamedJob, positionOf, SEARCH_MS } from './job-key.ts'
 import { cut, detailOf, entrySummaryOf } from './job-summary.ts'
 import { secondsOf } from './jobs.ts'
-import { type Sweep, sweepRoute } from './sweep.ts'
+import { sweepRoute } from './sweep.ts'
+
+type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
 
 export type JobSetName = 'retries' | 'scheduled' | 'dead' | 'finished'
 
@@ -69,10 +71,14 @@ export const FILTER = {
   search: text(
     'text in the payload; with wildcards the whole payload must match: * any characters, ? one, [a-z] a class',
   ),
+  jid: text('the id of the job'),
   class: text('the class of the job'),
-  error: text('text in `Class: message` of its error; with wildcards all of it must match'),
-  cause: text('the `filter` of an error group, to find exactly its jobs'),
   queue: text('the queue of the job'),
+  tag: text('one of its tags'),
+  error: text('text in `Class: message` of its error; with wildcards all of it must match'),
+  errorClass: text('the class of its error'),
+  cause: text('the `filter` of an error group, to find exactly its jobs'),
+  args: membersOf('a value in its arguments: `args.0.customer=4711`, or `args.*.customer=4711` for any argument'),
 }
 
 /** The limits of one grouping by error. */
@@ -113,8 +119,12 @@ function routesOf(word: JobSetName): Route[] {
               `${path}/all/${name}`,
               `${name}All${noun}`,
               `All matching jobs are ${summary}`,
-              (hq) => setOf(hq, word),
-              all,
+              { name: 'JobFilter', schema: JobFilter },
+              ({ hq, server }, filter) => {
+                const search = filterOf(filter, server.redaction.text)
+                const where = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
+                return (options) => all(setOf(hq, word), { ...where, ...options })
+              },
             ),
           ]
         : [],
@@ -158,7 +168,7 @@ function routesOf(word: JobSetName): Route[] {
 
 const ACTED = ok('Acted', 'The result')
 
-interface PageQuery extends JobFilter {
+interface PageQuery extends SetFilter {
   desc: boolean
   cursor: string | undefined
   limit: number

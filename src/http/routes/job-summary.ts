@@ -1,7 +1,8 @@
 /** Jobs as lists and details show them: redacted, cut, and safe for any content. */
 
-import type { SetEntry } from '../../index.ts'
+import type { JobHit, SetEntry } from '../../index.ts'
 import type { JobRecord } from '../../inspect/record.ts'
+import { Running } from '../../inspect/running.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -38,6 +39,11 @@ export function summaryOf(redaction: Redaction, job: JobRecord, key: string) {
 
 export function entrySummaryOf(redaction: Redaction, entry: SetEntry, key: string) {
   return { ...summaryOf(redaction, entry, key), at: dateOf(entry.score), ...failureOf(redaction.record(entry)) }
+}
+
+export function hitSummaryOf(redaction: Redaction, { state, job, at }: JobHit, key: string) {
+  const process = job instanceof Running ? job.process : null
+  return { state, ...summaryOf(redaction, job, key), ...failureOf(redaction.record(job)), at: timeOf(at), process }
 }
 
 function failureOf(seen: JobRecord, longest = LONGEST) {

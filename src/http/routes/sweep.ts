@@ -1,31 +1,39 @@
-/** Actions on all matching jobs of a set. They stop when the client disconnects. */
+/** Actions on all jobs that match a filter. They stop when the client disconnects. */
 
-import type { BulkResult, Highkiq, JobSet, SweepOptions } from '../../index.ts'
-import { filterOf } from '../../inspect/filter.ts'
+import type { GenericSchema, InferOutput } from 'valibot'
+import type { BulkResult, SweepOptions } from '../../index.ts'
 import { codeOf, messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { JobFilter } from '../schemas/jobs.ts'
+import type { SchemaName } from '../schemas.ts'
 import { errorBody, json } from '../server/answer.ts'
 import { type Call, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 
-export type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>
+/** Stops and reports an action. */
+type Following = Pick<SweepOptions, 'signal' | 'onProgress'>
+
+interface FilterBody<Schema> {
+  name: SchemaName
+  schema: Schema
+  isRequired?: boolean
+}
 
 const NDJSON = 'application/x-ndjson'
 /** The shortest time between two lines of progress. */
 const PROGRESS_MS = 250
 
-export function sweepRoute(
+/** @param actionOf checks the filter and returns the action */
+export function sweepRoute<Schema extends GenericSchema>(
   path: string,
   id: string,
   summary: string,
-  setOf: (hq: Highkiq) => JobSet,
-  sweep: Sweep,
+  { name, schema, isRequired = false }: FilterBody<Schema>,
+  actionOf: (call: Call, filter: InferOutput<Schema>) => (options: Following) => Promise<BulkResult>,
 ): Route {
   return post(path, {
     id,
     summary: `${summary}; closing the connection stops it`,
-    body: { content: { 'application/json': 'JobFilter' }, optional: true },
+    body: { content: { 'application/json': name }, optional: !isRequired },
     answers: {
       200: {
         description: 'The result. As NDJSON: progress from time to time, and a last line with `ended: true`',
@@ -33,23 +41,16 @@ export function sweepRoute(
       },
     },
     async run(call) {
-      const { hq, server, request } = call
+      const { server, request } = call
       // A wrong filter is refused: without it the action would apply to all jobs.
-      const filter = await bodyOf(call, JobFilter, 'a filter')
-      const set = setOf(hq)
-      const search = filterOf(filter, server.redaction.text)
+      const filter = await bodyOf(call, schema, 'a filter')
+      const sweep = actionOf(call, filter)
       call.audit({ count: 0, filter })
-      const options = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
       const leave = server.streams.enter()
-      const isLines = wantsLines(request)
-      if (isLines)
-        return new Response(
-          lines(call, (more) => sweep(set, { ...options, ...more }), leave),
-          { headers },
-        )
+      if (wantsLines(request)) return new Response(lines(call, sweep, leave), { headers })
       try {
         const onProgress = ({ done }: BulkResult) => call.audit({ count: done })
-        return json(sweepingOf(await sweep(set, { ...options, signal: request.signal, onProgress }), true))
+        return json(sweepingOf(await sweep({ signal: request.signal, onProgress }), true))
       } finally {
         leave()
       }
@@ -61,7 +62,7 @@ const headers = { 'content-type': NDJSON, 'x-accel-buffering': 'no', 'cache-cont
 
 function lines(
   { hq, request, audit, deferAudit }: Call,
-  sweep: (more: Pick<SweepOptions, 'signal' | 'onProgress'>) => Promise<BulkResult>,
+  sweep: (options: Following) => Promise<BulkResult>,
   leave: () => void,
 ): ReadableStream<Uint8Array> {
   const gone = new AbortController()
@@ -89,7 +90,7 @@ function lines(
         .catch((thrown) => {
           audit({ incomplete: true })
           if (signal.aborted) return
-          if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'an action on all jobs of a set failed')
+          if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'an action on all jobs that match failed')
           write({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
         })
         .finally(() => {

@@ -14,6 +14,7 @@ export const EXAMPLES: { [Name in SchemaName]?: Made<Name> } = {
   SelectedForLater: { jobs: [{ jid: JID, key: KEY }], in: 3600 },
   ForLater: { at: '2026-08-01T09:00:00Z' },
   JobFilter: { class: 'HardJob', error: 'ECONNRESET' },
+  JobsFilter: { state: ['dead'], class: 'HardJob', args: { '0.customer': '4711' } },
   EditedArgs: { args: [42, 'report'] },
   Duplicated: { jid: JID },
   Acted: { done: 1, refused: 0 },

@@ -176,7 +176,44 @@ export const SelectedForLater = s.rule(s.object({ jobs: selected, ...later }), o
 export const ForLater = s.rule(s.object(later), oneTime, ONE_TIME)
 
 const filled = s.optional(s.must(v.pipe(s.text, v.nonEmpty()), 'a non-empty string: leave it out to select all'))
-export const JobFilter = s.object({ search: filled, class: filled, error: filled, cause: filled, queue: filled })
+const isFilled = (object: object) => Object.keys(object).length > 0
+const values = s.optional(s.must(s.rule(s.anyObject, isFilled, ''), 'an object with values by their names'))
+const filter = {
+  ...{ search: filled, jid: filled, class: filled, queue: filled, tag: filled },
+  ...{ error: filled, errorClass: filled, cause: filled },
+  args: s.described(values, 'values in the arguments by their paths: 0.customer, or *.customer for any argument'),
+}
+export const JobFilter = s.object(filter)
+
+const SEARCHED = ['scheduled', 'retry', 'limited', 'backlog', 'queued', 'running', 'dead', 'succeeded'] as const
+const ofAnyTime = s.optional(s.must(when, 'a time in ISO 8601, or seconds since the epoch'))
+export const JobsFilter = s.object({
+  state: s.must(v.pipe(s.list(s.oneOf(SEARCHED)), v.minLength(1)), `a list of states: ${SEARCHED.join(', ')}`),
+  ...filter,
+  meta: s.described(values, 'rows of tasks with these values in their meta'),
+  from: s.described(ofAnyTime, 'the time of the job (see `at` in the list) is not before this'),
+  until: s.described(ofAnyTime, 'its time is before this'),
+})
+export const JobHit = s.object({
+  state: s.oneOf(SEARCHED),
+  ...summary,
+  key: s.described(s.text, 'identifies exactly this job in requests about its set or queue; empty in other states'),
+  ...failure,
+  at: s.described(s.orNull(s.time), 'when it is due, died or finished, entered its queue or its task, or started'),
+  process: s.described(s.orNull(s.text), 'of a running job: the identity of its process'),
+})
+export const JobHitList = searched(JobHit)
+export const JobCounts = s.object({
+  items: s.list(
+    s.object({
+      state: s.oneOf(SEARCHED),
+      size: s.described(s.count, 'all jobs of the state'),
+      matching: s.described(s.count, 'those of the scanned jobs that match'),
+      scanned: s.count,
+      complete: s.described(s.boolean, 'true when all jobs of the state were scanned'),
+    }),
+  ),
+})
 
 export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
 export const Duplicated = s.object({

@@ -161,6 +161,21 @@ export function moment(description: string): Parameter<number | string | Date | 
   }
 }
 
+/** A point in time: ISO 8601, or seconds since the epoch. */
+export function instant(description: string): Parameter<Date | undefined> {
+  const is = 'a time in ISO 8601, or seconds since the epoch'
+  return {
+    description: `${description}: ${is}`,
+    schema: { type: 'string', examples: ['2026-12-31T23:00:00Z', '1798758000'] },
+    read(value, name) {
+      if (value === null) return undefined
+      const date = new Date(/^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value))
+      if (Number.isNaN(date.getTime())) throw wrong(name, value, is)
+      return date
+    },
+  }
+}
+
 /** Reads JSON. `read` returns undefined for a wrong value. */
 export function jsonText<T>(description: string, read: (value: unknown) => T | undefined): Parameter<T | undefined> {
   return {

@@ -1,0 +1,175 @@
+import type { AuditEntry } from 'highkiq/http'
+import { expect, test } from 'vitest'
+import { type Api, api } from './api.ts'
+
+const jid = (n: number) => n.toString(16).padStart(24, '0')
+
+function textOf(n: number, more: object = {}): string {
+  return JSON.stringify({ class: 'Job', args: [{ customer: n }], queue: 'default', jid: jid(n), retry: true, ...more })
+}
+
+async function fill({ hq }: Api, to: 'retry' | 'schedule' | 'dead', entries: [text: string, score: number][]) {
+  await hq.store.jobs.push(
+    entries.map(([text, score]) => ({ to, text, score })),
+    Date.now(),
+  )
+}
+
+const failed = { class: 'Mail', error_class: 'Refused', error_message: 'no such box', failed_at: 1_700_000_000_000 }
+
+/** A job in each of four states; two of them belong to customer 4711. */
+async function furnish(t: Api): Promise<void> {
+  await fill(t, 'schedule', [[textOf(1), 4e9]])
+  await fill(t, 'retry', [[textOf(4711, { ...failed, tags: ['vip'] }), 3e9]])
+  await t.raw(textOf(3, { queue: 'low', enqueued_at: 1_700_000_000_000 }), 'low')
+  await fill(t, 'dead', [
+    [textOf(5), 1000],
+    [textOf(6, { args: [{ customer: '4711' }] }), 2000],
+  ])
+}
+
+interface Item {
+  jid: string
+  state: string
+  key: string
+  queue: string
+}
+
+async function listed({ call }: Api, query: string): Promise<string[]> {
+  const found: string[] = []
+  for (let cursor = ''; ; ) {
+    const { status, body, text } = await call('GET', `/api/v1/jobs?limit=1&${query}${cursor}`)
+    expect(status, text).toBe(200)
+    found.push(...body.items.map(({ state, jid }: Item) => `${state} ${Number.parseInt(jid, 16)}`))
+    if (body.next === null) return found
+    cursor = `&cursor=${encodeURIComponent(body.next)}`
+  }
+}
+
+test('jobs of all states are listed in one list, and each has a key for the routes of its state', async () => {
+  const t = api()
+  await furnish(t)
+  const { body } = await t.call('GET', '/api/v1/jobs')
+  expect(body.next).toBe(null)
+  expect(body.scanned).toBe(5)
+  expect(body.items).toMatchObject([
+    { state: 'scheduled', jid: jid(1), at: '2096-10-02T07:06:40.000Z', error: null, process: null },
+    { state: 'retry', class: 'Mail', error: { class: 'Refused', message: 'no such box' }, tags: ['vip'] },
+    { state: 'queued', queue: 'low', at: '2023-11-14T22:13:20.000Z' },
+    { state: 'dead', jid: jid(6), at: '1970-01-01T00:33:20.000Z' },
+    { state: 'dead', jid: jid(5) },
+  ])
+  const paths: Record<string, string> = {
+    scheduled: 'scheduled',
+    retry: 'retries',
+    queued: 'queues/low/jobs',
+    dead: 'dead',
+  }
+  for (const { state, jid, key } of body.items as Item[]) {
+    const path = `/api/v1/${paths[state]}/${jid}?key=${encodeURIComponent(key)}`
+    expect((await t.call('GET', path)).body, path).toMatchObject({ jid })
+  }
+})
+
+test('the list is narrowed by state, arguments, tag, error, time and text, page by page', async () => {
+  const t = api()
+  await furnish(t)
+  const all = {
+    '': ['scheduled 1', 'retry 4711', 'queued 3', 'dead 6', 'dead 5'],
+    'state=dead,retry': ['retry 4711', 'dead 6', 'dead 5'],
+    'args.0.customer=4711': ['retry 4711', 'dead 6'],
+    'args.*.customer=4711&state=dead': ['dead 6'],
+    'tag=vip': ['retry 4711'],
+    'errorClass=Refused&class=Mail': ['retry 4711'],
+    'queue=low': ['queued 3'],
+    [`jid=${jid(5)}`]: ['dead 5'],
+    'search=4711': ['retry 4711', 'dead 6'],
+    'from=2023-01-01T00:00:00Z&until=1700000001': ['queued 3'],
+    'search=nothing': [],
+  }
+  for (const [query, found] of Object.entries(all)) expect(await listed(t, query), query).toEqual(found)
+  const wrong = {
+    'state=died': 'the parameter state must be one of scheduled, retry',
+    'from=noon': 'the parameter from must be a time in ISO 8601, or seconds since the epoch (got "noon")',
+    'args.customer=7': 'args: a path must be the position of an argument and names in it',
+    'arg.0=7': 'unknown parameter "arg.0" (known: state',
+    'cursor=x': 'the parameter cursor must be the `next` of the previous page',
+  }
+  for (const [query, message] of Object.entries(wrong)) {
+    const { status, body } = await t.call('GET', `/api/v1/jobs?${query}`)
+    expect([status, body.error.message], query).toEqual([400, expect.stringContaining(message)])
+  }
+  // The lists of sets take the same filter.
+  const { body } = await t.call('GET', '/api/v1/dead?args.0.customer=4711')
+  expect(body.items.map(({ jid }: Item) => Number.parseInt(jid, 16))).toEqual([6])
+})
+
+test('the jobs of each state are counted, all of them and those that match', async () => {
+  const t = api()
+  await furnish(t)
+  const { items } = (await t.call('GET', '/api/v1/jobs/counts?args.0.customer=4711')).body
+  const counts = items.map(({ state, size, matching, complete }: Record<string, unknown>) => [
+    state,
+    size,
+    matching,
+    complete,
+  ])
+  expect(counts).toEqual([
+    ['scheduled', 1, 0, true],
+    ['retry', 1, 1, true],
+    ['limited', 0, 0, true],
+    ['backlog', 0, 0, true],
+    ['queued', 1, 0, true],
+    ['running', 0, 0, true],
+    ['dead', 2, 1, true],
+    ['succeeded', 0, 0, true],
+  ])
+  expect((await t.call('GET', '/api/v1/jobs/counts?state=dead')).body.items).toMatchObject([{ size: 2, matching: 2 }])
+})
+
+test('an action applies to all jobs that match in the named states, and is recorded', async () => {
+  const audit: AuditEntry[] = []
+  const t = api({ audit: (entry) => audit.push(entry) })
+  await furnish(t)
+  const filter = { state: ['retry', 'dead'], args: { '0.customer': 4711 } }
+  const { body } = await t.call('POST', '/api/v1/jobs/all/retry', { json: filter })
+  expect(body).toEqual({ done: 2, refused: 0, ended: true })
+  expect((await t.queue()).map(({ jid }) => Number.parseInt(jid, 16)).sort()).toEqual([4711, 6])
+  expect(audit).toMatchObject([{ action: 'POST /api/v1/jobs/all/retry', count: 2, details: { filter } }])
+  const lines = await t.call('POST', '/api/v1/jobs/all/delete', {
+    json: { state: ['queued'], queue: 'low' },
+    headers: { accept: 'application/x-ndjson' },
+  })
+  expect(JSON.parse(lines.text.trim().split('\n').at(-1) as string)).toEqual({ done: 1, refused: 0, ended: true })
+  const wrong: [path: string, json: object, message: string][] = [
+    ['retry', {}, '`state` must be a list of states'],
+    ['retry', { state: ['scheduled'] }, 'retry applies to jobs of the states retry, dead'],
+    ['delete', { state: ['dead'], class: '' }, '`class` must be a non-empty string'],
+    ['delete', { state: ['dead'], args: {} }, '`args` must be an object with values by their names'],
+    ['delete', { state: ['dead'], clas: 'x' }, 'a filter has no member "clas"'],
+    ['delete', { state: ['dead'], from: 'noon' }, '`from` must be a time in ISO 8601'],
+  ]
+  for (const [action, json, message] of wrong) {
+    for (const accept of ['application/json', 'application/x-ndjson']) {
+      const { status, text } = await t.call('POST', `/api/v1/jobs/all/${action}`, { json, headers: { accept } })
+      expect([status, JSON.parse(text).error.message], JSON.stringify(json)).toEqual([
+        400,
+        expect.stringContaining(message),
+      ])
+    }
+  }
+  expect(await t.hq.dead.size()).toBe(1)
+})
+
+test('hidden members are neither listed nor found', async () => {
+  const t = api({ redact: ['customer'] })
+  await furnish(t)
+  expect(await listed(t, 'args.0.customer=4711')).toEqual([])
+  expect(await listed(t, 'search=4711')).toEqual([])
+  const { body } = await t.call('GET', '/api/v1/jobs?class=Mail')
+  expect(body.items[0].preview).toBe('[{"customer":"[redacted]"}]')
+  const { items } = (await t.call('GET', '/api/v1/jobs/counts?args.0.customer=4711')).body
+  expect(items.every(({ matching }: { matching: number }) => matching === 0)).toBe(true)
+  const { done } = (await t.call('POST', '/api/v1/jobs/all/delete', { json: { state: ['dead'], search: '4711' } })).body
+  expect(done).toBe(0)
+})
