@@ -70,7 +70,7 @@ test('each row, batch and lock ends once when two leaders do the same maintenanc
   const callbacks = (await t.queue('callbacks')).map(({ args }) => args[0] as string)
   expect(callbacks.sort()).toEqual([overdue.id, lost.id, cancelled.id, bid].sort())
 
-  // Two leaders suspect each other's locks anew; the one that is left releases them.
+  // Two leaders mark each other's locks as suspect again; the one that is left releases them.
   for (let round = 0; round < 2; round++) await Promise.all(one.map((each) => each.run()))
   const { locks } = await hq.store.unique.list({ limit: 99 }, clock.now())
   expect(locks.map(({ holder }) => holder)).toEqual([kept])

@@ -51,7 +51,7 @@ export function register(program: Command): void {
     .option('--dry-run', 'count what would move, and change nothing')
     .option(
       '--undo',
-      'move back the jobs that an interrupted move had taken; without --to also those that the other store has',
+      'move back the jobs that an interrupted move holds; without --to also those that the other store has',
     )
     .option('--json', 'as JSON')
     .addHelpText('after', HELP)
