@@ -23,6 +23,7 @@ const Sets = lazy(() => import('./pages/job-sets/index.tsx'))
 const Task = lazy(() => import('./pages/tasks/task.tsx'))
 const Tasks = lazy(() => import('./pages/tasks/index.tsx'))
 const Job = lazy(() => import('./pages/job/index.tsx'))
+const Jobs = lazy(() => import('./pages/jobs/index.tsx'))
 
 export function App() {
   return (
@@ -60,6 +61,7 @@ function Pages() {
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />
       <Route path={at('/dead')} component={Sets} set="dead" />
       <Route path={at('/finished')} component={Sets} set="finished" />
+      <Route path={at('/jobs')} component={Jobs} />
       <Route path={at('/jobs/:jid')} component={Job} />
       <Route default component={Nowhere} />
     </Router>

@@ -41,6 +41,9 @@ export type FoundJob = Json<'Job'>
 export type JobState = FoundJob['state']
 export type JobSummary = Json<'JobSummary'>
 export type JobSetEntry = Json<'JobSetEntry'>
+export type JobHit = Json<'JobHit'>
+export type SearchedState = JobHit['state']
+export type JobCounts = Json<'JobCounts'>
 /** An event of the stream `/events`. */
 export type JobEvent = Omit<RecordedEvent, 'at' | 'due'> & { at: string; due?: string }
 export type JobEventKind = JobEvent['kind']

@@ -1,5 +1,6 @@
 /** English: the language that the others are made from. Each file of its folder has the texts of a page. */
 
+import { allJobs } from './en/all-jobs.ts'
 import { batches } from './en/batches.ts'
 import { busy } from './en/busy.ts'
 import { cron } from './en/cron.ts'
@@ -25,6 +26,7 @@ export const en = {
   ...busy,
   ...sets,
   ...jobs,
+  ...allJobs,
   ...ordered,
   ...limits,
   ...locks,

@@ -1,6 +1,7 @@
 /** Русский */
 
 import type { Texts } from './index.ts'
+import { allJobs } from './ru/all-jobs.ts'
 import { batches } from './ru/batches.ts'
 import { busy } from './ru/busy.ts'
 import { cron } from './ru/cron.ts'
@@ -26,6 +27,7 @@ export const ru: Texts = {
   ...busy,
   ...sets,
   ...jobs,
+  ...allJobs,
   ...ordered,
   ...limits,
   ...locks,

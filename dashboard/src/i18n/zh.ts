@@ -1,6 +1,7 @@
 /** 中文 */
 
 import type { Texts } from './index.ts'
+import { allJobs } from './zh/all-jobs.ts'
 import { batches } from './zh/batches.ts'
 import { busy } from './zh/busy.ts'
 import { cron } from './zh/cron.ts'
@@ -26,6 +27,7 @@ export const zh: Texts = {
   ...busy,
   ...sets,
   ...jobs,
+  ...allJobs,
   ...ordered,
   ...limits,
   ...locks,

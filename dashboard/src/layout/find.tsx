@@ -1,13 +1,15 @@
-/** Ctrl K finds a page, a queue, a task, a class, or a job by its jid. */
+/** Ctrl K finds a page, a queue, a task, a class, or jobs by a jid, a text or an argument, with their number in each state. */
 
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ask } from '../api/client.ts'
-import type { Page, Queue, TaskStatus } from '../api/types.ts'
+import type { JobCounts, Page, Queue, TaskStatus } from '../api/types.ts'
 import { at, encoded, queryValue } from '../base.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
+import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
+import { argumentOf, STATES } from '../pages/jobs/filter.ts'
 import { LINKS } from './links.ts'
 
 const isOpen = signal(false)
@@ -24,6 +26,9 @@ interface Hit {
 }
 
 const MOST_HITS = 12
+/** Jobs are counted when the user has not typed for so long, and has typed so much. */
+const TYPED_MS = 250
+const SHORTEST = 2
 
 export function Finder() {
   return isOpen.value ? <Palette /> : null
@@ -39,7 +44,8 @@ function Palette() {
     dialog.current?.showModal()
     void everything().then(setKnown)
   }, [])
-  const hits = hitsOf(text.trim(), known)
+  const found = useCounts(text.trim())
+  const hits = hitsOf(text.trim(), known, found)
   const close = () => {
     isOpen.value = false
   }
@@ -88,6 +94,52 @@ function Palette() {
   )
 }
 
+/** Counts the jobs with a text; undefined until they are counted. */
+function useCounts(text: string): JobCounts | undefined {
+  const [counted, setCounted] = useState<{ text: string; counts: JobCounts }>()
+  useEffect(() => {
+    if (text.length < SHORTEST) return
+    const stop = new AbortController()
+    const timer = setTimeout(() => {
+      ask<JobCounts>('/jobs/counts', filterFor(text), stop.signal).then(
+        (counts) => setCounted({ text, counts }),
+        // Without counts the jobs can still be searched.
+        () => {},
+      )
+    }, TYPED_MS)
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [text])
+  return counted?.text === text ? counted.counts : undefined
+}
+
+/** Reads `customer = 4711` as an argument, and anything else as a text. */
+function filterFor(text: string): Record<string, string> {
+  return argumentOf(text) ?? { search: text }
+}
+
+/** Returns the jobs of all states, and of each state in which some match. */
+function jobHits(text: string, counts: JobCounts | undefined): Hit[] {
+  const hit = (about: string, filter: Record<string, string>): Hit => {
+    const search = Object.entries(filter).map(([name, value]) => `${queryValue(name)}=${queryValue(value)}`)
+    return { icon: 'search', title: text, about, to: `/jobs?${search.join('&')}` }
+  }
+  const filter = filterFor(text)
+  const isText = 'search' in filter
+  const found = counts?.items.filter(({ matching }) => matching > 0) ?? []
+  // The first one stays where it is when the counts arrive.
+  return [
+    hit(t(isText ? 'find.inJobs' : 'find.argument'), filter),
+    ...found.map(({ state, matching, complete }) => {
+      const n = `${number(matching)}${complete ? '' : '+'}`
+      return hit(t('find.found', { state: t(STATES[state]), n }), { state, ...filter })
+    }),
+    ...(isText ? [] : [hit(t('find.inJobs'), { search: text })]),
+  ]
+}
+
 /** Returns pages at once, and queues and tasks when they have loaded. */
 async function everything(): Promise<Hit[]> {
   const [queues, tasks] = await Promise.all([
@@ -105,7 +157,7 @@ async function everything(): Promise<Hit[]> {
   ]
 }
 
-function hitsOf(text: string, known: readonly Hit[]): Hit[] {
+function hitsOf(text: string, known: readonly Hit[], counts: JobCounts | undefined): Hit[] {
   const links = LINKS.flat().map(({ icon, title, path }) => ({
     icon,
     title: t(title),
@@ -118,11 +170,9 @@ function hitsOf(text: string, known: readonly Hit[]): Hit[] {
       title.toLowerCase().includes(wanted) || (wanted.length >= 4 && to.toLowerCase().includes(wanted)),
   )
   if (text === '') return matching.slice(0, MOST_HITS)
-  const search = queryValue(text)
   const job = { icon: 'search' as const, title: text, about: t('find.job'), to: `/jobs/${encoded(text)}` }
   const others = [
-    { icon: 'retries' as const, title: text, about: t('find.inRetries'), to: `/retries?search=${search}` },
-    { icon: 'dead' as const, title: text, about: t('find.inDead'), to: `/dead?search=${search}` },
+    ...jobHits(text, counts),
     { icon: 'metrics' as const, title: text, about: t('find.class'), to: `/metrics/${encoded(text)}` },
   ]
   const isJid = /^[0-9a-f]{16,}(-\d+)?$/i.test(text)

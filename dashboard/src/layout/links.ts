@@ -24,6 +24,7 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     { path: '/busy', icon: 'busy', title: 'nav.busy', key: 'b', count: ({ stats }) => stats.busy },
   ],
   [
+    { path: '/jobs', icon: 'search', title: 'nav.jobs', key: 'a' },
     {
       path: '/retries',
       icon: 'retries',

@@ -1,9 +1,9 @@
 import { Icon } from '../../components/icon.tsx'
 import { t } from '../../i18n/index.ts'
-import type { ActName, KINDS } from './kinds.ts'
+import type { Act, ActName } from './kinds.ts'
 
 interface ActButtonsProps {
-  acts: (typeof KINDS)['retries']['acts']
+  acts: readonly Act[]
   /** True at the bottom of a drawer: the first action is emphasized, and those that end a job stand apart. */
   isFoot?: boolean
   onAct(name: ActName): void

@@ -50,7 +50,7 @@ function isMeant(set: SetName, jobs: readonly Target[]): Promise<boolean> {
 const MOST_PARTS = 8
 
 /** Counts the jobs by class and queue. */
-function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
+export function partsOf(jobs: readonly Target[]): { name: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const { class: name, queue } of jobs) {
     const part = t('sets.part', { class: name, queue })

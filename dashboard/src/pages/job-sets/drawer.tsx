@@ -1,7 +1,7 @@
 /** One job of a set beside the list. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { JobDetail } from '../../api/types.ts'
+import type { JobDetail, JobSetEntry } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
@@ -15,7 +15,7 @@ interface SetDrawerProps {
   set: SetName
   /** The id of the row. */
   id: string
-  rows: readonly Row[]
+  rows: readonly Row<Pick<JobSetEntry, 'jid' | 'key' | 'class'> & { at: string | null }>[]
   /** Called after each action. */
   onDone(): void
 }
@@ -41,7 +41,7 @@ export function SetDrawer({ set, id, rows, onDone }: SetDrawerProps) {
     // A job that left the set is not requested again.
     setGone(isGone ? path : undefined)
   }, [isUnknown, isGone, path])
-  const go = (to: Row | undefined) => (to ? () => change({ job: to.id }, { replace: true }) : undefined)
+  const go = (to: { id: string } | undefined) => (to ? () => change({ job: to.id }, { replace: true }) : undefined)
   const previous = go(rows[position - 1])
   // When the job has left the list, the next row has moved to its position.
   const next = go(rows[row ? position + 1 : position])
@@ -71,7 +71,7 @@ export function SetDrawer({ set, id, rows, onDone }: SetDrawerProps) {
 }
 
 /** Returns the position of the row in the list; the last known one when the row has left it. */
-function usePosition(rows: readonly Row[], id: string): number {
+function usePosition(rows: readonly { id: string }[], id: string): number {
   const last = useRef(-1)
   const i = rows.findIndex((one) => one.id === id)
   if (i !== -1) last.current = i
@@ -79,7 +79,7 @@ function usePosition(rows: readonly Row[], id: string): number {
 }
 
 /** Returns the summary as first seen with this time: a change of its neighbours may change the form of its key. */
-function useLast<Item extends { at: string }>(summary: Item | undefined, id: string): Item | undefined {
+function useLast<Item extends { at: string | null }>(summary: Item | undefined, id: string): Item | undefined {
   const kept = useRef<{ id: string; summary: Item | undefined }>({ id, summary })
   const { current } = kept
   if (current.id !== id || (summary && current.summary?.at !== summary.at)) kept.current = { id, summary }

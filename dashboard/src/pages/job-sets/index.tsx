@@ -1,6 +1,6 @@
 /** The retries, scheduled, dead and finished jobs: grouped by error, searched, selected, and acted on. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { ErrorGroups, JobSetEntry, Page, Queue, Searched } from '../../api/types.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
@@ -24,9 +24,10 @@ import { Nothing } from './empty.tsx'
 import { filterIn, isFiltered } from './filter.ts'
 import { Groups } from './groups.tsx'
 import { KINDS, type SetName } from './kinds.ts'
+import { MoreFilters } from './more-filters.tsx'
 import { Rows, rowsOf } from './rows.tsx'
-import { Selection } from './selection.tsx'
-import { type Counted, SweepPanel, sweep } from './sweep.tsx'
+import { Selection, useSelection } from './selection.tsx'
+import { type Count, SweepPanel, sweep } from './sweep.tsx'
 
 const LIMIT = 50
 
@@ -54,9 +55,9 @@ function SetPage({ set }: { set: SetName }) {
   const isCounted = isNarrow && ((filter.error ?? filter.cause) !== undefined || !kind.hasErrors)
   const counted = useData<ErrorGroups>(isCounted ? `/${set}/errors` : null, filter, { live: false })
   const matching = isCounted ? counted.data : groups.data
-  const all: Counted = isNarrow
-    ? { set, filter, count: matching?.matching ?? null, isExact: matching?.complete ?? false }
-    : { set, filter, count: size ?? null, isExact: true }
+  const all: Count = isNarrow
+    ? { count: matching?.matching ?? null, isExact: matching?.complete ?? false }
+    : { count: size ?? null, isExact: true }
 
   // The time at which the next job is due, or the last job died or finished.
   const [next] = useData<Page<JobSetEntry>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
@@ -105,21 +106,21 @@ function SetPage({ set }: { set: SetName }) {
           </>
         )}
       </Head>
-      <SweepPanel set={set} />
+      <SweepPanel list={set} />
       <section class="panel list">
         <Tools set={set} isGrouped={isGrouped} groups={groups.data} />
         {isGrouped && groups.data && <Groups groups={groups.data} />}
         {isAllowed && chosen.size > 0 && (
           <Selection
             count={isAll ? all.count : some.length}
-            all={all}
+            all={{ ...all, isNarrow }}
             isAll={isAll}
             canAll={all.count === null || all.count > some.length}
             acts={kind.acts}
             onAll={() => chooseAll()}
             onNone={() => choose(new Set())}
             onAct={async (name) => {
-              if (isAll && name !== 'reschedule') return doAll(name)
+              if (isAll && name !== 'reschedule' && name !== 'cancel') return doAll(name)
               if (await act(set, name, some, reload)) choose(new Set())
               reload()
             }}
@@ -142,22 +143,6 @@ function SetPage({ set }: { set: SetName }) {
       <AskingWhen />
     </Split>
   )
-}
-
-/** Keeps the selected rows, or all matching jobs. Another page of the list starts without a selection. */
-function useSelection(query: string) {
-  const [state, setState] = useState<{ query: string; ids: ReadonlySet<string>; isAll: boolean }>({
-    query,
-    ids: new Set(),
-    isAll: false,
-  })
-  const isCurrent = state.query === query
-  return {
-    chosen: isCurrent ? state.ids : new Set<string>(),
-    isAll: isCurrent && state.isAll,
-    choose: (ids: ReadonlySet<string>) => setState({ query, ids, isAll: false }),
-    chooseAll: () => setState({ ...state, query, isAll: true }),
-  }
 }
 
 /** Keeps the last content until the next has loaded, so that nothing jumps. */
@@ -193,6 +178,7 @@ function Tools({ set, isGrouped, groups }: { set: SetName; isGrouped: boolean; g
       <AddChip name="queue" label={t('sets.filter.queue')} known={queues.data?.items.map(({ name }) => name) ?? []} />
       <AddChip name="class" label={t('sets.filter.class')} known={classes} />
       <span class="grow" />
+      <MoreFilters state={KINDS[set].state} />
       {hasErrors && (
         <button
           type="button"

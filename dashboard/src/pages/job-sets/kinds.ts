@@ -1,13 +1,13 @@
 /** How the job sets differ: their actions and their order. */
 
-import type { JobState } from '../../api/types.ts'
+import type { JobState, SearchedState } from '../../api/types.ts'
 import type { IconName } from '../../components/icon.tsx'
 import type { Word } from '../../i18n/index.ts'
 
 export type SetName = 'retries' | 'scheduled' | 'dead' | 'finished'
-export type ActName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete'
+export type ActName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete' | 'cancel'
 
-interface Act {
+export interface Act {
   name: ActName
   icon?: IconName
   /** The label of its button. */
@@ -23,6 +23,7 @@ const RETRY: Act = { name: 'retry', icon: 'retries', word: 'sets.retry', key: 'r
 const KILL: Act = { name: 'kill', word: 'sets.kill', isForAll: true }
 const DELETE: Act = { name: 'delete', icon: 'trash', word: 'sets.delete', key: 'D', isRisky: true, isForAll: true }
 const ADD: Act = { name: 'addToQueue', icon: 'queues', word: 'sets.addToQueue', key: 'r', isForAll: true }
+const CANCEL: Act = { name: 'cancel', icon: 'x', word: 'sets.cancel', key: 'D', isRisky: true, isForAll: true }
 const LATER: Act = { name: 'reschedule', icon: 'scheduled', word: 'sets.later', isForAll: false }
 
 interface Kind {
@@ -46,6 +47,18 @@ export const KINDS: Record<SetName, Kind> = {
   },
   dead: { state: 'dead', acts: [RETRY, DELETE], desc: true, hasErrors: true },
   finished: { state: 'succeeded', acts: [ADD, DELETE], desc: true, hasErrors: false },
+}
+
+/** The actions on the jobs of each state, the most frequent first. */
+export const ACTS: Record<SearchedState, readonly Act[]> = {
+  scheduled: KINDS.scheduled.acts,
+  retry: KINDS.retries.acts,
+  limited: [DELETE],
+  backlog: [CANCEL],
+  queued: [DELETE],
+  running: [CANCEL],
+  dead: KINDS.dead.acts,
+  succeeded: KINDS.finished.acts,
 }
 
 /** Returns the set that holds the jobs of a state; null for other states. */

@@ -101,7 +101,7 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
   )
 }
 
-function errorOf({ error }: JobSetEntry): string {
+export function errorOf({ error }: Pick<JobSetEntry, 'error'>): string {
   if (error === null) return t('sets.noError')
   const { class: name, message } = error
   if (name === null || message.includes(name)) return visible(message)

@@ -1,19 +1,19 @@
-/** The actions on the selected rows, or on all matching jobs. */
+/** The selected rows, or all matching jobs, and the actions on them. */
 
+import { useState } from 'preact/hooks'
 import { t } from '../../i18n/index.ts'
 import { ActButtons } from './action-buttons.tsx'
-import { isFiltered } from './filter.ts'
-import type { ActName, KINDS } from './kinds.ts'
-import type { Counted } from './sweep.tsx'
+import type { Act, ActName } from './kinds.ts'
+import type { Count } from './sweep.tsx'
 
 interface SelectionProps {
   /** The number of matching jobs; null when it is unknown. */
   count: number | null
-  all: Counted
+  all: Count & { isNarrow: boolean }
   isAll: boolean
   /** True when all shown rows are selected and further jobs match. */
   canAll: boolean
-  acts: (typeof KINDS)['retries']['acts']
+  acts: readonly Act[]
   onAll(): void
   onNone(): void
   onAct(name: ActName): void
@@ -42,7 +42,23 @@ export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAc
   )
 }
 
-function allText({ filter, count, isExact }: Counted): string {
+function allText({ isNarrow, count, isExact }: SelectionProps['all']): string {
   if (count === null || !isExact) return t('sets.selectMatching')
-  return t(isFiltered(filter) ? 'sets.selectAllMatching' : 'sets.selectAll', { n: count })
+  return t(isNarrow ? 'sets.selectAllMatching' : 'sets.selectAll', { n: count })
+}
+
+/** Keeps the selected rows, or all matching jobs. Another page of the list starts without a selection. */
+export function useSelection(query: string) {
+  const [state, setState] = useState<{ query: string; ids: ReadonlySet<string>; isAll: boolean }>({
+    query,
+    ids: new Set(),
+    isAll: false,
+  })
+  const isCurrent = state.query === query
+  return {
+    chosen: isCurrent ? state.ids : new Set<string>(),
+    isAll: isCurrent && state.isAll,
+    choose: (ids: ReadonlySet<string>) => setState({ query, ids, isAll: false }),
+    chooseAll: () => setState({ ...state, query, isAll: true }),
+  }
 }

@@ -17,10 +17,10 @@ import { type Filter, filterText, isFiltered } from './filter.ts'
 import { messagesOf } from './groups.tsx'
 import type { ActName, SetName } from './kinds.ts'
 
-type SweepName = Exclude<ActName, 'reschedule'>
+export type SweepName = Exclude<ActName, 'reschedule'>
 
 interface Running {
-  set: SetName
+  list: string
   name: SweepName
   /** The number of jobs at the start; null when it is unknown. */
   total: number | null
@@ -30,50 +30,66 @@ interface Running {
 
 const running = signal<Running | null>(null)
 
-/** The filter of an action on a set. */
-export interface All {
-  set: SetName
-  filter: Filter
-}
-
 /** The number of matching jobs: exact, or a lower bound; null until it is known. */
-export interface Counted extends All {
+export interface Count {
   count: number | null
   isExact: boolean
+}
+
+/** All jobs that an action applies to. */
+export interface Meant extends Count {
+  /** The list that shows the progress. */
+  list: string
+  /** The path of the action in the API, without its name. */
+  path: string
+  body: object
+  /** Describes the filter for people; empty without one. */
+  said: string
+  /** The question of a deletion, given their number. */
+  deletion(n: number): string
+  /** The jobs by state, for the question. */
+  parts?: { name: string; count: number }[]
   /** The note "12 different messages" of one group that has several. */
   messages?: string
 }
 
-/** Counts the matching jobs for a question that names their number. */
-async function counted({ set, filter }: All): Promise<Counted> {
+/** Counts the matching jobs of a set for a question that names their number. */
+async function meantIn(set: SetName, filter: Filter): Promise<Meant> {
   const { items, matching, complete } = await ask<ErrorGroups>(`/${set}/errors`, filter)
   // For very many jobs the live figure, at most two seconds old, is precise enough.
   const isKnown = set !== 'finished' && !complete && !isFiltered(filter)
   const [group] = items
   return {
-    ...{ set, filter, count: isKnown ? (await refresh()).stats[set] : matching, isExact: complete || isKnown },
+    ...{ list: set, path: `/${set}/all`, body: filter, said: filterText(filter) },
+    ...{ count: isKnown ? (await refresh()).stats[set] : matching, isExact: complete || isKnown },
+    deletion: (n) => t(`sets.delete.${set}`, { n }),
     ...(filter.cause !== undefined && group && group.messages > 1 ? { messages: messagesOf(group) } : {}),
   }
 }
 
-/** Returns true when the action was started and has ended or was stopped. */
-export async function sweep(name: SweepName, meant: All): Promise<boolean> {
+/** Acts on all matching jobs of a set. Returns true when the action was started and has ended or was stopped. */
+export function sweep(name: SweepName, { set, filter }: { set: SetName; filter: Filter }): Promise<boolean> {
+  return sweepAll(name, () => meantIn(set, filter))
+}
+
+/** Asks, and acts on all that are meant. Returns true when the action was started and has ended or was stopped. */
+export async function sweepAll(name: SweepName, count: () => Promise<Meant>): Promise<boolean> {
   if (running.value !== null) {
     say({ text: t('sets.sweep.busy'), isRefusal: true })
     return false
   }
-  const all = await doing(counted(meant))
+  const all = await doing(count())
   if (!all || !(await isMeant(name, all))) return false
   await doing(run(name, all))
   return true
 }
 
-async function run(name: SweepName, { set, filter, count, isExact }: Counted): Promise<void> {
+async function run(name: SweepName, { list, path, body, count, isExact }: Meant): Promise<void> {
   const stop = new AbortController()
   let last: Sweeping = { done: 0, refused: 0, ended: false }
-  running.value = { set, name, total: isExact ? count : null, now: last, stop: () => stop.abort() }
+  running.value = { list, name, total: isExact ? count : null, now: last, stop: () => stop.abort() }
   try {
-    for await (const line of tellOn<Sweeping>(`/${set}/all/${name}`, filter, stop.signal)) {
+    for await (const line of tellOn<Sweeping>(`${path}/${name}`, body, stop.signal)) {
       last = line
       if (running.value) running.value = { ...running.value, now: line }
     }
@@ -87,21 +103,21 @@ async function run(name: SweepName, { set, filter, count, isExact }: Counted): P
   }
 }
 
-function isMeant(name: SweepName, { set, filter, count, isExact, messages }: Counted): Promise<boolean> {
+function isMeant(name: SweepName, { count, isExact, said, parts, messages, deletion }: Meant): Promise<boolean> {
   const what =
     count === null
       ? t(`sets.${name}.matching`)
       : name === 'delete'
-        ? t(`sets.delete.${set}`, { n: count })
+        ? deletion(count)
         : t(`sets.${name}.all`, { n: count })
-  const isRisky = name === 'delete' || name === 'kill'
+  const isRisky = name === 'delete' || name === 'kill' || name === 'cancel'
   return confirm({
     title: t('sets.ask', { what }),
     body: (
       <>
-        {isFiltered(filter) && (
+        {said !== '' && (
           <>
-            {t('sets.which')} <bdi class="b">{filterText(filter)}</bdi>.{' '}
+            {t('sets.which')} <bdi class="b">{said}</bdi>.{' '}
             {messages !== undefined && `${t('sets.holds', { messages })} `}
           </>
         )}
@@ -109,6 +125,7 @@ function isMeant(name: SweepName, { set, filter, count, isExact, messages }: Cou
         {t(`sets.${name}.what`)}
       </>
     ),
+    ...(parts ? { parts } : {}),
     act: what,
     keep: t('confirm.keep'),
     isDangerous: isRisky,
@@ -116,9 +133,9 @@ function isMeant(name: SweepName, { set, filter, count, isExact, messages }: Cou
   })
 }
 
-export function SweepPanel({ set }: { set: SetName }) {
+export function SweepPanel({ list }: { list: string }) {
   const { value: now } = running
-  if (now?.set !== set) return null
+  if (now?.list !== list) return null
   const { done, refused } = now.now
   const rest = now.total === null ? 0 : Math.max(now.total - done - refused, 0)
   return (

@@ -22,6 +22,7 @@ import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { type Change, useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
+import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/rows.tsx'
 import { QueueActs } from './actions.tsx'
 import { ClassesPanel } from './classes.tsx'
@@ -95,6 +96,7 @@ export default function QueuePage() {
             known={[...new Set(rows.map(({ job }) => visible(job.class)))]}
           />
           <span class="grow" />
+          <MoreFilters state="queued" queue={name} />
           <nav class="seg" aria-label={t('queues.order')}>
             {ORDERS.map((one) => (
               <a

@@ -10,11 +10,14 @@ import { useQuery } from '../../live/use-query.ts'
 import { JobDrawer } from '../job/drawer.tsx'
 import type { Row } from '../job-sets/rows.tsx'
 
+/** The part of a summary that the drawer uses. */
+type Summary = Pick<JobSummary, 'jid' | 'key' | 'class'>
+
 interface QueuedDrawerProps {
   queue: string
   /** The id of the row. */
   id: string
-  rows: readonly Row<JobSummary>[]
+  rows: readonly Row<Summary>[]
   onDelete(job: JobDetail): Promise<void>
 }
 
@@ -27,7 +30,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
   // The job is not requested again while it is being deleted.
   const [isDeleting, setDeleting] = useState(false)
   const found = useData<JobDetail>(path, summary ? { key: summary.key } : {}, { live: !isDeleting })
-  const go = (to: Row<JobSummary> | undefined) =>
+  const go = (to: Row<Summary> | undefined) =>
     position !== -1 && to ? () => change({ job: to.id }, { replace: true }) : undefined
   const remove = async (job: JobDetail) => {
     setDeleting(true)
@@ -59,7 +62,7 @@ export function pathOf(queue: string, jid: string): string {
 }
 
 /** Returns the summary as it was when the drawer opened: its key changes as the queue moves on, but stays valid. */
-function useFirst(summary: JobSummary | undefined, id: string): JobSummary | undefined {
+function useFirst(summary: Summary | undefined, id: string): Summary | undefined {
   const kept = useRef({ id, summary })
   if (kept.current.id !== id || !kept.current.summary) kept.current = { id, summary }
   return kept.current.summary

@@ -1,0 +1,108 @@
+/** Actions on selected jobs of several states, and on all that match. */
+
+import { tell } from '../../api/client.ts'
+import type { Acted, JobCounts, JobHit, SearchedState } from '../../api/types.ts'
+import { encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { say } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
+import { act, partsOf, toastOf } from '../job-sets/actions.ts'
+import { ACTS, type Act, type ActName, setOf } from '../job-sets/kinds.ts'
+import { type SweepName, sweepAll } from '../job-sets/sweep.tsx'
+import { pathOf } from '../queues/queued.tsx'
+import { bodyOf, filterText, STATES } from './filter.ts'
+
+/** The list that shows the progress of an action on all that match. */
+export const LIST = 'jobs'
+
+/** Returns the actions that apply to the jobs of all of these states. */
+export function actsOn(states: readonly SearchedState[]): readonly Act[] {
+  const [first, ...others] = new Set(states)
+  if (first === undefined) return []
+  return ACTS[first].filter(({ name }) => others.every((state) => ACTS[state].some((one) => one.name === name)))
+}
+
+/** Acts on jobs state by state; each state is a question of its own. Returns true when something was done. */
+export async function actOnSome(name: ActName, jobs: readonly JobHit[], undone: () => unknown): Promise<boolean> {
+  let isDone = false
+  for (const state of new Set(jobs.map((job) => job.state))) {
+    const some = jobs.filter((job) => job.state === state)
+    const set = setOf(state)
+    if (await (set ? act(set, name, some, undone) : remove(state, some))) isDone = true
+  }
+  return isDone
+}
+
+/** Deletes jobs that wait, or cancels jobs that run and rows in backlogs. */
+async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<boolean> {
+  const isCancelled = ACTS[state].some(({ name }) => name === 'cancel')
+  const n = jobs.length
+  const what = t(isCancelled ? 'sets.cancel.all' : 'jobs.delete', { n })
+  const isMeant = await confirm({
+    title: t('sets.ask', { what }),
+    body: t(isCancelled ? 'sets.cancel.what' : 'sets.delete.what'),
+    parts: partsOf(jobs),
+    act: what,
+    keep: t(isCancelled ? 'task.keepRunning' : 'confirm.keep'),
+    count: n,
+  })
+  if (!isMeant) return false
+  const answers = await Promise.allSettled(jobs.map((job) => request(job)))
+  const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason.message)] : []))
+  const [error] = refusals
+  const acted: Acted = { done: n - refusals.length, refused: refusals.length, ...(error ? { error } : {}) }
+  say(toastOf(isCancelled ? 'cancel' : 'delete', acted))
+  return acted.done > 0
+}
+
+async function request({ state, jid, queue, key }: JobHit): Promise<void> {
+  if (state !== 'queued') return tell('DELETE', `/jobs/${encoded(jid)}`)
+  const { done, error } = await tell<Acted>('DELETE', pathOf(queue, jid), undefined, { key })
+  if (done === 0) throw new Error(error)
+}
+
+/** The jobs that a search is about. */
+export interface Searching {
+  filter: Record<string, string>
+  /** The chosen states; none means all. */
+  states: readonly SearchedState[]
+  counts: JobCounts | undefined
+}
+
+/**
+ * Returns the actions on all that match, with the states to which each applies. Without a chosen state no action sends jobs
+ * that are done to their queues again, and without any filter there are none.
+ */
+export function actsOnAll({ filter, states, counts }: Searching): { act: Act; states: SearchedState[] }[] {
+  if (states.length === 0 && Object.keys(filter).length === 0) return []
+  const all = states.length > 0 ? states : (Object.keys(STATES) as SearchedState[])
+  const filled = all.filter((state) => {
+    const count = counts?.items.find((one) => one.state === state)
+    return count !== undefined && (count.matching > 0 || !count.complete)
+  })
+  const acts = new Map<ActName, { act: Act; states: SearchedState[] }>()
+  for (const state of filled) {
+    for (const one of ACTS[state]) {
+      if (!one.isForAll || (state === 'succeeded' && one.name === 'addToQueue' && states.length === 0)) continue
+      const known = acts.get(one.name)
+      if (known) known.states.push(state)
+      else acts.set(one.name, { act: one, states: [state] })
+    }
+  }
+  return [...acts.values()]
+}
+
+/** Asks, and acts on all jobs of these states that match. */
+export function actOnAll(name: SweepName, states: readonly SearchedState[], { filter, counts }: Searching) {
+  const known = states.flatMap((state) => counts?.items.find((one) => one.state === state) ?? [])
+  return sweepAll(name, async () => ({
+    list: LIST,
+    path: '/jobs/all',
+    body: { state: states, ...bodyOf(filter) },
+    said: filterText(filter),
+    count: known.reduce((sum, { matching }) => sum + matching, 0),
+    isExact: known.every(({ complete }) => complete),
+    deletion: (n) => t('jobs.delete', { n }),
+    parts: known.map(({ state, matching }) => ({ name: t(STATES[state]), count: matching })),
+  }))
+}

@@ -1,0 +1,88 @@
+/** The states with their counts, and the filters as chips. */
+
+import type { JobCounts, Page, Queue, SearchedState } from '../../api/types.ts'
+import { at } from '../../base.ts'
+import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
+import { short } from '../../format/number.ts'
+import { t } from '../../i18n/index.ts'
+import { liveStats } from '../../live/live-stats.ts'
+import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
+import { argumentOf, filterIn, LABELS, labelOf, metaOf, STATES, statesIn, timeOf } from './filter.ts'
+
+/** Each state is a button that narrows the list. Ordered jobs have a page of their own. */
+export function States({ counts }: { counts: JobCounts | undefined }) {
+  const [query, change] = useQuery()
+  const chosen = statesIn(query)
+  const toggle = (state: SearchedState) => {
+    const then = chosen.includes(state) ? chosen.filter((one) => one !== state) : [...chosen, state]
+    change({ state: then.join(','), job: null, ...FROM_THE_START })
+  }
+  const stats = liveStats.value?.stats
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would have a border and a legend
+    <div class="tools first" role="group" aria-label={t('jobs.states')}>
+      {(Object.keys(STATES) as SearchedState[]).map((state) => {
+        const count = counts?.items.find((one) => one.state === state)
+        return (
+          <button
+            key={state}
+            type="button"
+            class="btn s"
+            aria-pressed={chosen.includes(state)}
+            onClick={() => toggle(state)}
+          >
+            {t(STATES[state])} {count && <span class="dim n">{countText(count)}</span>}
+          </button>
+        )
+      })}
+      <span class="grow" />
+      {stats && stats.ordered.total.length > 0 && (
+        <a class="btn s ghost" href={at('/ordered')}>
+          {t('nav.ordered')} <span class="dim n">{short(stats.ordered.total.length)}</span>
+        </a>
+      )}
+    </div>
+  )
+}
+
+/** `12`, or `12+` when not all jobs were searched. */
+export function countText({ matching, complete }: Pick<JobCounts['items'][number], 'matching' | 'complete'>): string {
+  return complete ? short(matching) : `${short(matching)}+`
+}
+
+/** The filters that begin with a field of their own. */
+const ADDED = ['class', 'queue', 'tag', 'errorClass', 'jid'] as const
+
+export function Filters() {
+  const [query] = useQuery()
+  const queues = useData<Page<Queue>>('/queues', {}, { live: false })
+  const known = { queue: queues.data?.items.map(({ name }) => name) ?? [] } as Record<string, string[]>
+  const filter = Object.entries(filterIn(query)).filter(([name]) => name !== 'search')
+  return (
+    <div class="tools">
+      <Search label={t('jobs.search')} placeholder={t('sets.search.hint')} />
+      {filter.map(([name, value]) => {
+        const [label, shown] = labelOf(name, value)
+        return <Chip key={name} name={name} label={label} value={shown} />
+      })}
+      <AddChip name="args" label={t('jobs.filter.args')} hint={t('jobs.hint.args')} changeOf={argumentOf} />
+      {ADDED.map((name) => (
+        <AddChip key={name} name={name} label={t(LABELS[name])} known={known[name] ?? []} />
+      ))}
+      <AddChip name="meta" label={t('jobs.filter.meta')} hint={t('tasks.metaHint')} changeOf={metaOf} />
+      {(['from', 'until'] as const).map((name) => (
+        <AddChip
+          key={name}
+          name={name}
+          label={t(LABELS[name])}
+          hint={t('jobs.hint.time')}
+          changeOf={(text) => {
+            const time = timeOf(text)
+            return time === undefined ? undefined : { [name]: time }
+          }}
+        />
+      ))}
+    </div>
+  )
+}

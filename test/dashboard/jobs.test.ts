@@ -1,0 +1,155 @@
+import type { Highkiq } from 'highkiq'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { gate, until } from '../engine/bench.ts'
+import { barriers } from './barriers.ts'
+import { inBrowser } from './browser.ts'
+
+const SOON = { timeout: 10_000 }
+const rowsOf = (page: Page) => page.locator('tbody tr')
+const row = (page: Page, text: string) => page.locator('tbody tr', { hasText: text })
+const drawer = (page: Page) => page.locator('aside.drawer')
+const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
+const chosen = (page: Page) => page.getByRole('region', { name: 'Selection' })
+const params = (page: Page) => new URL(page.url()).searchParams
+const dialog = (page: Page) => page.getByRole('dialog')
+
+const failure = { error_class: 'Refused', error_message: 'card declined', failed_at: Date.now(), retry_count: 2 }
+const inAnHour = () => new Date(Date.now() + 3_600_000)
+
+/** A job in each of four states; two belong to customer 4711. */
+async function furnish({ hq }: { hq: Highkiq }): Promise<void> {
+  await hq.retries.schedule(inAnHour(), { class: 'Charge', args: [{ customer: 4711 }], tags: ['vip'], ...failure })
+  await hq.dead.schedule(new Date(), { class: 'Mail', args: ['x', { customer: '4711' }], ...failure })
+  await hq.dead.schedule(new Date(), { class: 'Mail', args: ['x', { customer: 8 }], ...failure })
+  await hq.scheduled.schedule(inAnHour(), { class: 'Later', args: [1] })
+  await hq.push({ class: 'Stock', args: [1], queue: 'low' })
+}
+
+async function add(page: Page, filter: string, text: string): Promise<void> {
+  await button(page, filter).click()
+  await page.getByLabel(filter, { exact: true }).fill(text)
+  await page.keyboard.press('Enter')
+}
+
+inBrowser('the jobs of all states', (open) => {
+  test('the failed job of a customer is found with Ctrl K, explained and retried', async () => {
+    const { page, hq } = await open('/', { before: furnish })
+    await page.keyboard.press('Control+k')
+    await dialog(page).getByRole('searchbox').fill('customer = 4711')
+    await dialog(page).getByRole('option', { name: 'Retries: 1' }).waitFor()
+    await dialog(page).getByRole('option', { name: 'Dead: 1' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+    expect(params(page).get('args.*.customer')).toBe('4711')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    await row(page, 'Charge').click()
+    await drawer(page).getByText('card declined').first().waitFor()
+    await page.keyboard.press('r')
+    await page.getByText('1 job went to its queue.').waitFor()
+    expect((await hq.queue('default').page()).items.map((job) => job.class)).toEqual(['Charge'])
+    await expect.poll(() => row(page, 'in its queue').count(), SOON).toBe(1)
+    expect(await barriers(page)).toEqual([])
+  })
+
+  test('states, filters and counts narrow the list, and an action applies to all that match', async () => {
+    const { page, hq } = await open('/jobs', { before: furnish })
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(5)
+    await button(page, /^Dead 2$/).click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    await button(page, /^Retries 1$/).click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    expect(params(page).get('state')).toBe('dead,retry')
+    await add(page, 'argument', '1.customer = 4711')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(1)
+    await button(page, /^Dead 1$/).waitFor()
+    await page.reload()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(1)
+    await button(page, 'Remove the filter args.1.customer').click()
+    await add(page, 'tag', 'vip')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(1)
+    await button(page, 'Remove the filter tag').click()
+    await add(page, 'since', '2h')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    await add(page, 'class', 'NoSuch')
+    await page.getByText('Nothing matches').waitFor()
+    await button(page, 'Remove the filter class').click()
+    await add(page, 'class', 'Mail')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    await button(page, 'Retry all that match…').click()
+    await dialog(page).getByText('Mail').first().waitFor()
+    await dialog(page).getByRole('button', { name: 'Retry 2 jobs' }).click()
+    await page.getByText('2 jobs went to their queues.').waitFor()
+    expect(await hq.dead.size()).toBe(0)
+    expect(await hq.retries.size()).toBe(1)
+  })
+
+  test('selected jobs of several states are deleted, each state with its question', async () => {
+    const { page, hq } = await open('/jobs', { before: furnish })
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(5)
+    for (const name of ['Later', 'Stock']) await row(page, name).getByRole('checkbox').check()
+    await chosen(page).getByText('2 selected').waitFor()
+    await chosen(page).getByRole('button', { name: 'Delete…' }).click()
+    await dialog(page).getByRole('button', { name: 'Delete 1 scheduled job' }).click()
+    await dialog(page).getByRole('button', { name: 'Delete 1 job', exact: true }).click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    expect([await hq.scheduled.size(), await hq.queue('low').size()]).toEqual([0, 0])
+    await row(page, 'Charge').getByRole('checkbox').check()
+    await row(page, 'Mail').first().getByRole('checkbox').check()
+    // Only what applies to both is offered.
+    await chosen(page).getByRole('button', { name: 'Retry now' }).waitFor()
+    expect(await chosen(page).getByRole('button', { name: 'Kill' }).count()).toBe(0)
+  })
+
+  test('one running job among many is found by an argument and cancelled', async () => {
+    const aborted: number[] = []
+    const begun = gate()
+    let n = 0
+    const { page } = await open('/jobs', {
+      before: async ({ hq, work }) => {
+        const Slow = hq.job('Slow', { retry: false }, async (ctx, row: { customer: number }) => {
+          if (++n === 12) begun.open()
+          await new Promise((resume) => ctx.signal.addEventListener('abort', resume, { once: true }))
+          aborted.push(row.customer)
+        })
+        await Slow.performBulk(Array.from({ length: 12 }, (_, i) => [{ customer: 100 + i }]))
+        const worker = await work({ concurrency: 12 })
+        await begun.opened
+        // The worker shows its jobs at once.
+        await worker.quiet()
+        await until(async () => (await hq.jobs.search({ states: ['running'] })).items.length === 12)
+      },
+    })
+    await page.getByLabel('Search all jobs').fill('"customer":107')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(1)
+    await row(page, '107').getByRole('button', { name: 'Cancel…' }).click()
+    await dialog(page).getByRole('button', { name: 'Cancel 1 job' }).click()
+    await page.getByText('1 job was asked to stop.').waitFor()
+    await until(() => aborted.length === 1)
+    expect(aborted).toEqual([107])
+  })
+
+  test('lists of sets and of a queue lead to the page with their filter', async () => {
+    const { page, go } = await open('/dead?class=Mail', { before: furnish })
+    await page.getByRole('link', { name: 'More filters' }).click()
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
+    expect([params(page).get('state'), params(page).get('class')]).toEqual(['dead', 'Mail'])
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    await go('/queues/low')
+    await page.getByRole('link', { name: 'More filters' }).click()
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(1)
+    expect([params(page).get('state'), params(page).get('queue')]).toEqual(['queued', 'low'])
+    await row(page, 'Stock').click()
+    await drawer(page).getByRole('button', { name: 'Delete…' }).click()
+    await dialog(page).getByRole('button', { name: 'Delete 1 job' }).click()
+    await page.getByText('Nothing matches').waitFor()
+  })
+
+  test('without the right to change nothing can be selected', async () => {
+    const { page } = await open('/jobs?state=dead', { before: furnish, http: { readOnly: true } })
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    expect(await page.getByRole('checkbox').count()).toBe(0)
+    expect(await button(page, 'Retry all that match…').count()).toBe(0)
+  })
+})
