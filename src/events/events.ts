@@ -78,8 +78,19 @@ export class JobEvents implements AsyncIterable<JobEvent> {
     return writePosition(this.#position ?? (await this.#begin()))
   }
 
-  /** @throws EVENTS_TRIMMED when the next event is not kept any more, or the store has lost events */
+  /**
+   * Ends when the signal aborts, and when the app closes.
+   * @throws EVENTS_TRIMMED when the next event is not kept any more, or the store has lost events
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<JobEvent, void> {
+    try {
+      yield* this.#follow()
+    } catch (thrown) {
+      if (!hasCode(thrown, 'STORE_CLOSED')) throw thrown
+    }
+  }
+
+  async *#follow(): AsyncGenerator<JobEvent, void> {
     if (this.#signal.aborted) return
     await this.#begin()
     while (!this.#signal.aborted) {

@@ -44,6 +44,23 @@ test('a reader gets all events of a job, in order, with what belongs to each', a
   expect(new Set(events.map(({ id }) => id)).size).toBe(3)
 })
 
+test('a loop ends without an error when its app closes, and so does one that begins afterwards', async () => {
+  const t = bench()
+  await recorded(t)
+  const heard = new Heard<JobEvent>()
+  const events = t.hq.events()
+  await events.position()
+  const loop = (async () => {
+    for await (const event of events) heard.say(event)
+  })()
+  await t.hq.job('J', async () => {}).performAsync()
+  await heard.atLeast(1)
+  await t.hq.close()
+  await loop
+  for await (const event of t.hq.events()) heard.say(event)
+  expect(heard.all.map(({ kind }) => kind)).toEqual(['pushed'])
+})
+
 test('a job of another program without a jid, or with a number for one, has its events', async () => {
   const t = bench()
   await recorded(t)

@@ -58,6 +58,14 @@ test('a stream behind events that are not kept any more sends trouble and ends',
   expect(await next()).toBeUndefined()
 })
 
+test('a stream ends without trouble when the app of its server closes', async () => {
+  const t = api()
+  const next = await opened(t)
+  expect((await next()).event).toBe('ready')
+  await t.hq.close()
+  expect(await next()).toBeUndefined()
+})
+
 test('wrong filters and ids of events are refused', async () => {
   const { call } = api()
   expect((await call('GET', '/api/v1/events?kinds=done')).status).toBe(400)

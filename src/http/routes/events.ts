@@ -10,7 +10,11 @@ import { listOf, text, texts } from '../server/parameter.ts'
 import { get, type Route } from '../server/route.ts'
 
 /** The next text of the stream. `sent` is called once the text is in the buffer of the connection. */
-type Update = { event: JobEvent; sent: () => void } | { position: string; sent: () => void } | { trouble: unknown }
+type Update =
+  | { event: JobEvent; sent: () => void }
+  | { position: string; sent: () => void }
+  | { trouble: unknown }
+  | { isClosed: true }
 
 export const EVENTS_ROUTE: Route = get('/api/v1/events', {
   id: 'streamEvents',
@@ -44,6 +48,7 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
         const position = await events.position()
         await new Promise<void>((sent) => offer({ position, sent }))
         for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
+        offer({ isClosed: true })
       } catch (thrown) {
         offer({ trouble: thrown })
       }
@@ -56,6 +61,7 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
         return () => ending.abort()
       },
       format(update) {
+        if ('isClosed' in update) return { text: '', isLast: true }
         // Without its id, a browser that reconnects begins with new events.
         if ('trouble' in update) {
           return { text: `id:\nevent: trouble\ndata: ${stringifyJson(errorBody(update.trouble))}\n\n`, isLast: true }

@@ -197,6 +197,17 @@ export const push: Case[] = [
     },
   },
   {
+    name: 'a read that is under way when the store closes answers, or rejects with STORE_CLOSED',
+    async run(t) {
+      await t.push('q', t.job(1))
+      const reads = Promise.allSettled([t.store.jobs.peek('q', 0, 9), t.store.metrics.totals()])
+      await t.store.close()
+      for (const one of await reads) {
+        if (one.status === 'rejected') expect(one.reason).toMatchObject({ code: 'STORE_CLOSED' })
+      }
+    },
+  },
+  {
     name: 'a closed store refuses every operation with STORE_CLOSED, and may be closed twice',
     async run(t) {
       await t.push('q', t.job(1))

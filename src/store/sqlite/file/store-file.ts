@@ -57,6 +57,7 @@ export class StoreFile {
     for (;;) {
       const { db } = await this.#opened()
       await nextTurn()
+      if (this.#closed) throw closedError(this.options.path)
       try {
         return work(db)
       } catch (thrown) {
