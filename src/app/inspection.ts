@@ -1,6 +1,6 @@
 import { Batches } from '../batches/batches.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from '../cancellation/cancel.ts'
-import type { JobReturning } from '../client/job.ts'
+import type { Job, JobReturning } from '../client/job.ts'
 import { JOB } from '../client/job-rule.ts'
 import type { CronInfo } from '../cron/crons.ts'
 import { JobEvents, type JobEventsOptions } from '../events/events.ts'
@@ -86,20 +86,22 @@ export class Inspection {
   /**
    * Waits for the result of a job with `keepResult`, or of a task row, and returns it. The store notifies the waiting
    * process of a job's result; the event of a row is read again at growing intervals, up to one second.
-   * @param job gives the type of the result, for a jid that was kept as a string
+   * @param job gives the type of the result, for a jid that was kept as a string; of a job without `keepResult` it does not
+   * wait
    * @param jid the id that a push returned; null (client middleware stopped the push) has no result
    * @throws JOB_FAILED when the job will not run again, NO_RESULT when there is no result in time (default 60 seconds)
    */
   result<Result>(job: JobReturning<Result>, jid: string | null, options?: ResultOptions): Promise<Result>
   result<Result = unknown>(jid: Jid<Result> | string | null, options?: ResultOptions): Promise<Result>
   async result(...args: unknown[]): Promise<unknown> {
-    const [jid, options = {}] = JOB[0](args[0]) ? args.slice(1) : args
-    return resultOf(this.#app, jid as string | null, options as ResultOptions)
+    const job = JOB[0](args[0]) ? (args.shift() as Job) : undefined
+    const [jid, options = {}] = args
+    return resultOf(this.#app, jid as string | null, options as ResultOptions, job?.definition)
   }
 
   /**
    * Returns the events of jobs in all processes, from now on or behind `after`, for `for await`. A recording begins with the
-   * first reader and ends an hour after the last one.
+   * first reader and ends an hour after the last one. The loop ends when the app closes.
    *
    * @example for await (const { kind, jid } of hq.events({ jobs: ['HardJob'], kinds: ['died'] })) { … }
    * @throws INVALID_OPTION; the loop throws EVENTS_TRIMMED when the next event is not kept any more

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
+import type { JobDefinition } from '../job/definition.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText } from '../job/options.ts'
@@ -20,7 +21,7 @@ const FIRST_LOOK_MS = 20
 const LAST_LOOK_MS = 1000
 
 /**
- * Resolves with the result of a job.
+ * Resolves with the result of a job. When `definition`, that of the job, keeps no results, it does not wait for one.
  * @throws JOB_FAILED when the job failed and will not run again, NO_RESULT when there is no result in time,
  * INVALID_OPTION
  */
@@ -28,6 +29,7 @@ export async function resultOf(
   app: Pick<AppPort, 'store' | 'client'>,
   jid: string | null,
   options: ResultOptions,
+  definition?: JobDefinition,
 ): Promise<unknown> {
   if (jid === null) throw new HighkiqError('NO_RESULT', 'client middleware stopped the push: there is no job')
   checkText('hq.result: a jid', jid)
@@ -47,9 +49,16 @@ export async function resultOf(
     await sleep(Math.min(pause, left), undefined, signal ? { signal } : {})
     event = await store.tasks.event(jid)
   }
-  const text = await store.results.find(jid, Math.max(end - performance.now(), 0), signal)
+  const keepsNone = definition !== undefined && definition.options.keepResult === undefined
+  // Another process may have another version of the definition.
+  const text = await store.results.find(jid, keepsNone ? 0 : Math.max(end - performance.now(), 0), signal)
   signal?.throwIfAborted()
   if (text !== null) return readEnd(jid, text)
+  if (keepsNone) {
+    throw new HighkiqError('NO_RESULT', `no result of job ${jid}: ${definition.name} keeps none; ${KEEPS_RESULT}`, {
+      jid,
+    })
+  }
   throw none(jid, timeout, `it has not ended, it is unknown, or its result is not kept (any more): ${KEEPS_RESULT}`)
 }
 

@@ -74,6 +74,22 @@ test('hq.result times out for an unknown job and for a job without keepResult', 
   await expect(hq.result(jid, { signal })).rejects.toMatchObject({ name: 'TimeoutError' })
 })
 
+test('hq.result with a job that has no keepResult rejects at once, unless another process has kept a result', async () => {
+  const t = bench()
+  const J = t.hq.job('J', async () => 5)
+  const jid = String(await J.performAsync())
+  const refused = {
+    code: 'NO_RESULT',
+    message: expect.stringContaining('J keeps none; a job keeps one that says keepResult'),
+  }
+  await promptly(1, expect(t.hq.result(J, jid)).rejects.toMatchObject(refused))
+  const other = t.another()
+  other.hq.job('J', KEPT, async () => 7)
+  await other.work()
+  expect(await other.hq.result(jid)).toBe(7)
+  expect(await t.hq.result(J.set({ queue: 'mail' }), jid)).toBe(7)
+})
+
 test.each<[string, unknown, JobOptions, object]>([
   ['exhausted its retries', new TypeError('broken'), { retry: 0 }, { class: 'TypeError', message: 'broken' }],
   ['is not retried', new Error('broken'), { retry: false }, { class: 'Error', message: 'broken' }],
