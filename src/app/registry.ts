@@ -40,6 +40,11 @@ export class Registry {
     if (definition.options.encrypt && !this.#hasKeys) {
       throw invalidOption(`${name}: encrypt needs keys: new Highkiq({ encryption: { keys: { 1: key }, active: 1 } })`)
     }
+    if (options.keepFinished && definition.options.track) {
+      throw invalidOption(
+        `${name}: keepFinished keeps no job with track, whose task keeps an event with the result (hq.tasks.event(jid)): leave out keepFinished, or say track: false`,
+      )
+    }
     // In place: what was made of the definition before – jobs, cron entries, running workers – has the new one, too.
     if (before) return Object.assign(before, definition)
     this.#jobs.set(name, definition)

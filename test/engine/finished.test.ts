@@ -121,6 +121,17 @@ test('a result that is no JSON or too large is left out, and the job is kept', a
   ])
 })
 
+test('keepFinished of a job with track is refused, but not as a default', () => {
+  const both = { track: true, keepFinished: true }
+  const refused = 'Both: keepFinished keeps no job with track'
+  expect(() => bench().hq.job('Both', both, async () => {})).toThrow(refused)
+  const { hq } = bench({ defaultJobOptions: { track: true } })
+  expect(() => hq.job('Both', { keepFinished: { max: 5 } }, async () => {})).toThrow(refused)
+  hq.job('Untracked', { track: false, keepFinished: true }, async () => {})
+  hq.job('Unkept', { keepFinished: false }, async () => {})
+  bench({ defaultJobOptions: { keepFinished: true } }).hq.job('Tracked', { track: true }, async () => {})
+})
+
 test('wrong values of keepFinished are refused with the name of the option and what is right', () => {
   const define = (keepFinished: unknown) => () =>
     bench().hq.job('Kept', { keepFinished } as { keepFinished: boolean }, async () => {})
