@@ -41,6 +41,8 @@ export interface Pushed {
   jid: string | null
   /** Whether nothing was stored, because another job has the lock. */
   existing: boolean
+  /** The queue for which it was pushed; undefined when middleware stopped it, and in a transaction or a batch. */
+  queue?: string
 }
 
 /** A push that was refused because of a lock, and whose arguments go to the job that has it. */
@@ -185,7 +187,7 @@ export abstract class DirectTarget implements PushTarget {
     const { destination } = prepared
     const refusal = mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
     const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
-    return { jid, existing: jid !== prepared.jid }
+    return { jid, existing: jid !== prepared.jid, queue: prepared.payload.queue }
   }
 
   /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */

@@ -20,7 +20,8 @@ test('the audit records who made each change, the action, and its count', async 
   const jobs = [1, 2, 3].map((n) => ({ class: 'Job', args: [n] }))
   await call('POST', '/api/v1/jobs', { json: jobs })
   const who = 'loopback'
-  expect(told()).toEqual([{ who, action: 'POST /api/v1/jobs', target: {}, count: 3, details: {} }])
+  const push = { who, action: 'POST /api/v1/jobs', details: {} }
+  expect(told()).toEqual([{ ...push, target: { class: 'Job' }, count: 3 }])
   await t.hq.store.jobs.push(
     [1, 2, 3, 4, 5].map((n) => ({ to: 'dead', text: textOf(n), score: n })),
     Date.now(),
@@ -54,6 +55,28 @@ test('the audit records who made each change, the action, and its count', async 
   await call('DELETE', `/api/v1/dead/${jid(9)}`)
   await call('POST', '/api/v1/dead/all/delete', { json: { odd: 1 } })
   expect(told()).toEqual([])
+})
+
+test('the audit records the class, the queue and the jid of a job that is pushed, and the classes of several', async () => {
+  const { call, told, hq } = audited()
+  hq.job('Mail', { queue: 'mail', priority: 3, unique: true }, async () => {})
+  hq.client.use((payload, next) => (payload.class === 'Stopped' ? null : next()))
+  const mail = { class: 'Mail', args: [1] }
+  const push = async (json: unknown, headers: Record<string, string> = {}) =>
+    (await call('POST', '/api/v1/jobs', { json, headers })).body
+  const { jid } = await push(mail, { 'idempotency-key': 'once' })
+  await push(mail)
+  await push({ class: 'Stopped', args: [] })
+  await push([mail, { class: 'Other', args: [] }, { class: 'Other', args: [2] }])
+  const body = ['A', 'B', 'A'].map((name) => JSON.stringify({ class: name, args: [] })).join('\n')
+  await call('POST', '/api/v1/jobs', { body, headers: { 'content-type': 'application/x-ndjson' } })
+  expect(told().map(({ target, count }) => [target, count])).toEqual([
+    [{ class: 'Mail', queue: 'mail', jid }, 1],
+    [{ class: 'Mail', queue: 'mail' }, 0],
+    [{ class: 'Stopped' }, 0],
+    [{ class: 'Mail, Other' }, 2],
+    [{ class: 'A, B' }, 3],
+  ])
 })
 
 test('the audit records an action that ends early, with its count so far', async () => {
@@ -101,11 +124,11 @@ test('the audit records an action that ends early, with its count so far', async
   const pushing = { ...whole, action: 'POST /api/v1/jobs', details: { incomplete: true } }
   const job = { class: 'Job', args: [] }
   expect((await t.call('POST', '/api/v1/jobs', { json: [job, { ...job, retry: 'odd' }, job] })).status).toBe(400)
-  expect(t.told()).toEqual([{ ...pushing, count: 2 }])
+  expect(t.told()).toEqual([{ ...pushing, target: { class: 'Job' }, count: 2 }])
   const headers = { 'content-type': 'application/x-ndjson' }
   const body = [job, job, job, 'no job'].map((one) => JSON.stringify(one)).join('\n\n')
   expect((await t.call('POST', '/api/v1/jobs', { body, headers })).status).toBe(400)
-  expect(t.told()).toEqual([{ ...pushing, count: 3 }])
+  expect(t.told()).toEqual([{ ...pushing, target: { class: 'Job' }, count: 3 }])
 })
 
 test('an audit entry names the login', async () => {

@@ -10,7 +10,7 @@ export interface AuditEntry {
   who: string
   /** The route: `POST /api/v1/retries/{jid}/kill`; or `login`, `login refused`. */
   action: string
-  /** The members of the route's path: `{ jid: '…' }`. */
+  /** The members of the route's path: `{ jid: '…' }`. Of a push the class, and of a single job also its queue and jid. */
   target: Record<string, string>
   /** The number of jobs or rows; null where they are not counted. */
   count: number | null
@@ -21,13 +21,15 @@ export interface AuditEntry {
 /** `true` writes entries to the log of the app; a function receives each entry. */
 export type Audit = boolean | ((entry: AuditEntry) => void)
 
-/** The part of an entry that the route knows: the count, and any further details. */
+/** The part of an entry that the route knows: the count, a target that its path does not name, and any further details. */
 export interface AuditDetails {
   count?: number
+  target?: AuditEntry['target']
   [detail: string]: unknown
 }
 
-const MOST_NAMED = 100
+/** An entry names at most so many jobs or classes. */
+export const MOST_NAMED = 100
 
 export type Auditor = ReturnType<typeof auditorOf>
 
@@ -37,9 +39,10 @@ export function auditorOf(hq: Highkiq, audit: Audit = false) {
     throw invalidOption(`audit must be true, false or a function (got ${typeof audit})`)
   }
   /** Never throws, since the change has been made. */
-  const write = (about: Pick<AuditEntry, 'who' | 'action' | 'target'>, { count, ...details }: AuditDetails): void => {
+  const write = (about: Pick<AuditEntry, 'who' | 'action' | 'target'>, known: AuditDetails): void => {
     if (audit === false) return
-    const entry = { at: new Date(hq.now()), ...about, count: count ?? null, details }
+    const { count = null, target = about.target, ...details } = known
+    const entry = { at: new Date(hq.now()), ...about, target, count, details }
     try {
       if (typeof audit === 'function') audit(entry)
       else hq.log.info({ audit: entry }, `${about.who}: ${about.action}`)

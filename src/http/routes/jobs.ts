@@ -10,6 +10,8 @@ import { codeOf, HighkiqError, hasCode } from '../../job/errors.ts'
 import { isObject, stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
+import { baseQueue } from '../../job/priority.ts'
+import { MOST_NAMED } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
 import { invalid, json } from '../server/answer.ts'
@@ -18,7 +20,7 @@ import { KEY } from '../server/idempotency.ts'
 import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
-import { detailOf } from './job-summary.ts'
+import { cut, detailOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 
 /** The number of lines in one push. */
@@ -107,18 +109,36 @@ function stored({ jids, existing }: Answers): string[] {
   return jids.flatMap((jid, i) => (jid === null || others.has(i) ? [] : jid))
 }
 
+/** Returns a function that takes the jobs of one request in parts, and returns their classes so far for the audit. */
+function classCollector() {
+  const classes = new Set<string>()
+  return (bodies: readonly unknown[]): Record<string, string> => {
+    for (const body of bodies) {
+      if (isObject(body) && typeof body.class === 'string' && classes.size < MOST_NAMED) classes.add(cut(body.class))
+    }
+    return classes.size > 0 ? { class: [...classes].join(', ') } : {}
+  }
+}
+
 /** Pushes one job or an array of jobs. */
 async function pushBody({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
   const body = await readBody(request, limits.bodyBytes)
   const bodies = Array.isArray(body) ? body : [body]
   const isList = bodies === body
+  const target = classCollector()(bodies)
+  audit({ target })
+  let queue: string | undefined
   const push = async (some: unknown[]): Promise<Answers> => {
     if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index' })
-    return answersOf(await Promise.all(some.map((one) => hq[PROGRAM].pushed(pushOf(one)))))
+    const pushed = await Promise.all(some.map((one) => hq[PROGRAM].pushed(pushOf(one))))
+    queue = pushed[0]?.queue
+    return answersOf(pushed)
   }
   const answer = ({ jids, existing }: Answers, status: number) => {
     const isExisting = existing.length > 0
-    audit({ count: stored({ jids, existing }).length })
+    const ids = stored({ jids, existing })
+    const single = isList ? {} : given({ queue: queue && baseQueue(queue), jid: ids[0] })
+    audit({ count: ids.length, target: { ...target, ...single } })
     if (isList) return json({ jids, ...(isExisting ? { existing } : {}) }, status)
     return isExisting ? json({ jid: jids[0], existing: true }, 200) : json({ jid: jids[0] }, status)
   }
@@ -190,9 +210,11 @@ async function pushLines({ hq, request, audit, server: { limits } }: Call): Prom
   }
   const all: Answers = { jids: [], existing: [] }
   const { jids, existing } = all
+  const classesWith = classCollector()
   let bodies: unknown[] = []
   let first = 1
   const flush = async (next: number) => {
+    audit({ target: classesWith(bodies) })
     const done = await pushAll(hq, bodies, { before: all, first, each: 'line' })
     jids.push(...done.jids)
     existing.push(...done.existing)
