@@ -132,6 +132,8 @@ test.each([
       ['SELECT name FROM sqlite_schema ORDER BY 1', 'PRAGMA journal_mode'].map((sql) => db.prepare(sql).all()),
     )
   for (const [create, drop, name] of [
+    ['CREATE TABLE hk_schema (name)', 'DROP TABLE hk_schema', 'hk_schema'],
+    ['CREATE INDEX hk_schema ON note (text)', 'DROP INDEX hk_schema', 'hk_schema'],
     ['CREATE TABLE hk_task (title)', 'DROP TABLE hk_task', 'hk_task'],
     ['CREATE VIEW hk_lock AS SELECT 1', 'DROP VIEW hk_lock', 'hk_lock'],
     ['CREATE INDEX hk_queue ON note (text)', 'DROP INDEX hk_queue', 'hk_queue'],

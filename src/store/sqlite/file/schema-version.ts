@@ -14,7 +14,8 @@ type First = (sql: string) => unknown
 
 /** Returns the version of the schema in a file; 0: Highkiq has no tables there. */
 export function versionIn(first: First): number {
-  if (first("SELECT 1 FROM sqlite_schema WHERE name = 'hk_schema'")) return storedVersion(first)
+  // A table of that name without the column is the user's.
+  if (first("SELECT 1 FROM pragma_table_info('hk_schema') WHERE name = 'version'")) return storedVersion(first)
   const pragma = (name: string) => Object.values(first(`PRAGMA ${name}`) as Record<string, number>)[0] ?? 0
   const version = pragma('user_version')
   return pragma('application_id') === OLD_APPLICATION_ID && version < FIRST_WITH_TABLE ? version : 0
