@@ -6,6 +6,7 @@ import type { PushRequest } from '../client/request.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, type OptionKind } from '../job/options.ts'
+import { OTHER_CRON_NAMES } from '../job/other-names.ts'
 import { isPriority } from '../job/priority.ts'
 import { Schedule } from './schedule.ts'
 
@@ -85,7 +86,7 @@ export function entryOf(
 ): Entry {
   checkName(name)
   const where = `cron ${name}`
-  checkOptions(where, options, OPTIONS)
+  checkOptions(where, options, OPTIONS, OTHER_CRON_NAMES)
   const { args = [], timeZone = 'UTC', queue, priority, missed = 'once', overlap = 'allow' } = options
   const schedule = scheduleOf(where, spec, timeZone)
   if (schedule.next(now()) === null)

@@ -26,6 +26,8 @@ test.each([
   ['backoff', 'did you mean retryIn, '],
   ['removeOnComplete', 'did you mean keepFinished, '],
   ['limiter', 'for a whole queue: queues: { mail: { limit } } of new Highkiq()?'],
+  ['concurrency', 'did you mean limit: { concurrency }, '],
+  ['keepLogs', 'did you mean track: true, '],
   ['delay', 'did you mean performIn(seconds, …)'],
   ['repeat', 'did you mean hq.cron?'],
   ['jobId', 'did you mean set({ jid })?'],

@@ -25,7 +25,10 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = {
   lifo: 'priority',
   removeOnComplete: 'keepFinished, where the job is defined',
   removeOnFail: 'dead: false',
+  keepLogs: 'track: true, where the job is defined: its task keeps the messages of ctx.message(text)',
   limiter: 'limit, where the job is defined, or for a whole queue: queues: { mail: { limit } } of new Highkiq()',
+  concurrency:
+    'limit: { concurrency }, where the job is defined, or concurrency of hq.worker for the slots of a worker',
   rateLimit: 'limit, where the job is defined',
   debounce: "unique: { onConflict: 'debounce' }",
   parent: 'hq.flow',
@@ -90,4 +93,13 @@ export const OTHER_LIMIT_NAMES: Readonly<Record<string, string>> = {
   duration: "per, as in { rate: 100, per: '1m' }",
   interval: "per, as in { rate: 100, per: '1m' }",
   groupKey: 'by, a function of the arguments',
+}
+
+/** Names that other job queues use for an option of a cron entry. */
+export const OTHER_CRON_NAMES: Readonly<Record<string, string>> = {
+  tz: 'timeZone',
+  every: "the spec, as in hq.cron('rates', '@every 90s', FetchRates)",
+  pattern: "the spec, as in hq.cron('nightly', '30 3 * * *', CleanUp)",
+  cron: "the spec, as in hq.cron('nightly', '30 3 * * *', CleanUp)",
+  data: 'args, an array',
 }
