@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { job, NOW, toQueue } from '../conformance/bench.ts'
 import { PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
+import { fillOrdered } from '../conformance/transfers/ordered.ts'
 import { test } from './command.ts'
 
 const ARGS = ['move', '--from', 'sqlite:old.db', '--to', 'sqlite:new.db']
@@ -80,6 +81,20 @@ test('a move that fails says why, and tasks run in the old store again', { timeo
   expect(await old?.transfers.movingTasks()).toEqual([])
   expect(await old?.tasks.find(taskId(1))).toMatchObject({ state: 'running', inWindow: 1, backlog: 1 })
   await Promise.all([old?.close(), copy?.close()])
+})
+
+test('a dry run and a move say how to pause an ordered queue that a worker serves', { timeout: 60_000 }, async ({
+  folder,
+}) => {
+  const store = openStore(`sqlite:${folder.at('old.db')}`)
+  await fillOrdered(store)
+  await store.workers.join('h:1:1', { queues: ['o'], seconds: 60, host: 'here' })
+  expect(await store.ordered.join('o', 'h:1:1')).toBe(true)
+  const advice = 'the ordered queue o moves once it is paused: highkiq ordered pause o --url sqlite:old.db'
+  for (const how of ['--dry-run', '--once']) {
+    expect(await folder.run([...ARGS, how])).toMatchObject({ code: 0, stderr: expect.stringContaining(advice) })
+  }
+  await store.close()
 })
 
 test('a move refuses wrong stores, and says what is right', { timeout: 60_000 }, async ({ folder }) => {

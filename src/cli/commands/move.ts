@@ -80,8 +80,11 @@ async function move(options: MoveOptions): Promise<void> {
       onMoved: (moved) => progress.show(moved),
     })
     if (undo) await undoMove(mover, options)
-    else if (dryRun) report(options, await mover.count(), 'would move')
-    else {
+    else if (dryRun) {
+      const counted = await mover.count()
+      report(options, counted, 'would move')
+      for (const queue of counted.served) adviseToPause(queue, from)
+    } else {
       const moved = await moveAll(mover, options, signal, progress)
       report(options, moved, 'moved')
       if (target) await warnOfUnserved(target, to)
@@ -119,8 +122,7 @@ async function moveAll(
       empty = isDone(pass) ? empty + 1 : 0
       progress.show(mover.moved, left ?? undefined)
       for (const queue of pass.served) {
-        if (!told.has(queue))
-          say(`the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${queue} --url ${from}`)
+        if (!told.has(queue)) adviseToPause(queue, from)
         told.add(queue)
       }
       if (once || empty === 2) break
@@ -147,6 +149,10 @@ async function releaseTasks(mover: StoreMover): Promise<void> {
     say('jobs and tasks may be between the stores, where they do not run: run this command again, or add --undo')
     throw thrown
   }
+}
+
+function adviseToPause(queue: string, from: string): void {
+  say(`the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${queue} --url ${from}`)
 }
 
 function isUnavailable(thrown: unknown): boolean {
