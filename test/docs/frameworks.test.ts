@@ -78,6 +78,12 @@ async function works(shop: Shop, server: ChildProcess, worker: ChildProcess): Pr
   })
   expect([pushed.status, await pushed.json()]).toEqual([202, { jid: expect.any(String) }])
   await saved
+  const malformed = await shop.as('/prices', {
+    method: 'POST',
+    body: '{"sku":',
+    headers: { 'content-type': 'application/json' },
+  })
+  expect([malformed.status, await malformed.text()]).toEqual([400, expect.stringContaining('JSON')])
 
   expect(await (await shop.as('/')).text()).toContain('/imports')
   const upload = (body: string) =>
