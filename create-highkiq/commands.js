@@ -142,6 +142,11 @@ export async function init({ store: wanted, folder }, { stdin, stdout, stderr, e
     ...(added.leavesTypes
       ? ['tsconfig.json: imports that end with .ts need "allowImportingTsExtensions": true and "noEmit": true.']
       : []),
+    ...(added.leavesLinker
+      ? [
+          '.yarnrc.yml: the Dockerfile needs "nodeLinker: node-modules", because containers run node_modules/.bin/highkiq.',
+        ]
+      : []),
     ...(added.leavesSecret
       ? [
           '.env: not written, because .gitignore does not name it. Add it there, and run this again: compose.yaml needs its token.',

@@ -11,17 +11,27 @@ export const { version } = JSON.parse(textOf('./package.json'))
 /** Each store with the URL that a new project uses on the developer's machine. */
 export const STORES = { sqlite: 'sqlite:highkiq.db', redis: 'redis://localhost:6379/0' }
 
-/** Package managers: how to run a program of a package, and how a Dockerfile installs packages from the lock file. */
+/**
+ * Package managers: how to run a program of a package, the names of the lock file, that of new projects first, and how a
+ * Dockerfile installs packages from it.
+ */
 const MANAGERS = {
-  npm: { exec: 'npx', lockfile: 'package-lock.json', dockerInstall: 'npm ci --omit=dev' },
+  npm: { exec: 'npx', lockfiles: ['package-lock.json'], dockerInstall: 'npm ci --omit=dev' },
   pnpm: {
     exec: 'pnpm exec',
-    lockfile: 'pnpm-lock.yaml',
+    lockfiles: ['pnpm-lock.yaml'],
     dockerInstall: 'npm install -g pnpm && pnpm install --prod --frozen-lockfile',
   },
-  yarn: { exec: 'yarn run', lockfile: 'yarn.lock', dockerInstall: 'yarn install --production --frozen-lockfile' },
-  bun: { exec: 'bunx', lockfile: 'bun.lock', dockerInstall: 'npm install -g bun && bun install --production' },
+  yarn: { exec: 'yarn run', lockfiles: ['yarn.lock'], dockerInstall: 'yarn install --production --frozen-lockfile' },
+  bun: {
+    exec: 'bunx',
+    lockfiles: ['bun.lock', 'bun.lockb'],
+    dockerInstall: 'npm install -g bun && bun install --production',
+  },
 }
+/** The settings of Yarn 2 and newer, and the folders beside them that an installation may need. */
+const YARN_SETTINGS = '.yarnrc.yml'
+const YARN_FOLDERS = ['.yarn/releases', '.yarn/plugins', '.yarn/patches']
 
 /** Files by their names in `template`: npm packs no file whose name is `.gitignore`. */
 const FILES = {
@@ -64,8 +74,29 @@ export function managerOf(userAgent = '') {
 export function managerIn(folder, userAgent) {
   const [, named] = /^(\w+)@/.exec(readPackage(folder).about.packageManager ?? '') ?? []
   if (Object.hasOwn(MANAGERS, named ?? '')) return named
-  const locked = Object.keys(MANAGERS).find((name) => existsSync(join(folder, MANAGERS[name].lockfile)))
+  const locked = Object.keys(MANAGERS).find((name) => lockfileIn(folder, name))
   return locked ?? managerOf(userAgent)
+}
+
+const lockfileIn = (folder, manager) => MANAGERS[manager].lockfiles.find((file) => existsSync(join(folder, file)))
+
+/** Whether the package manager of a project is Yarn 2 or newer, which has other options than Yarn 1. */
+function isModernYarn(folder, manager, { packageManager = '' }) {
+  return manager === 'yarn' && (existsSync(join(folder, YARN_SETTINGS)) || /^yarn@(?!1\.)/.test(packageManager))
+}
+
+/** Returns which lock file a Dockerfile copies, how it installs packages, and the parts of the template for that. */
+function installationIn(folder, manager, about) {
+  const { lockfiles, dockerInstall } = MANAGERS[manager]
+  if (!isModernYarn(folder, manager, about)) {
+    return { lockfile: lockfileIn(folder, manager) ?? lockfiles[0], dockerInstall, parts: [] }
+  }
+  const hasFolder = YARN_FOLDERS.some((name) => existsSync(join(folder, name)))
+  return {
+    lockfile: `${lockfiles[0]} ${YARN_SETTINGS}`,
+    dockerInstall: 'corepack enable && yarn install --immutable',
+    parts: hasFolder ? ['yarn'] : [],
+  }
 }
 
 /** @throws StarterError when the folder holds anything but a repository without files */
@@ -91,7 +122,8 @@ export function writeProject(folder, { store, manager, shown = folder }) {
   const name = packageName(basename(folder), { ...dependencies, ...DEV_DEPENDENCIES })
   const about = { name, private: true, type: 'module', engines: { node: '>=20.19' }, scripts: SCRIPTS }
   const packageJson = `${JSON.stringify({ ...about, dependencies, devDependencies: DEV_DEPENDENCIES }, null, 2)}\n`
-  const files = { 'package.json': packageJson, ...filesFor({ name, store, manager }) }
+  const installation = installationIn(folder, manager, about)
+  const files = { 'package.json': packageJson, ...filesFor({ name, store, manager, installation }) }
   for (const [file, text] of Object.entries(files)) {
     if (!writeNew(join(folder, file), text)) {
       throw new StarterError(`${join(shown, file)} appeared meanwhile: is another program writing into this folder?`)
@@ -105,7 +137,8 @@ export function writeProject(folder, { store, manager, shown = folder }) {
  * @returns `written`, `kept`: names of files; `scripts`: names of those that were added; `otherScripts`: those that run
  * something else, with ours; `missing` and `missingDev`: packages to install; `leavesSecret`: whether `.env` was left
  * out, because git would commit it; `leavesTest`: whether the test was left out, because the project's script `test`
- * does not run Vitest; `leavesTypes`: whether its tsconfig.json may refuse imports that end with .ts
+ * does not run Vitest; `leavesTypes`: whether its tsconfig.json may refuse imports that end with .ts; `leavesLinker`:
+ * whether its Yarn makes no folder node_modules
  * @throws StarterError without a readable package.json
  */
 export function addToProject(folder, { store, manager }) {
@@ -119,7 +152,8 @@ export function addToProject(folder, { store, manager }) {
   const leavesTest = others.test !== undefined && !/\bvitest\b/.test(scripts.test)
   const [written, kept] = [[], []]
   let leavesSecret = false
-  const files = filesFor({ name: about.name ?? basename(folder), store, manager, hasTest: !leavesTest })
+  const installation = installationIn(folder, manager, about)
+  const files = filesFor({ name: about.name ?? basename(folder), store, manager, installation, hasTest: !leavesTest })
   for (const [file, text] of Object.entries(files)) {
     if (existsSync(join(folder, file))) kept.push(file)
     else if (file === '.env' && !ignoresEnv(folder)) leavesSecret = true
@@ -130,6 +164,7 @@ export function addToProject(folder, { store, manager }) {
   return {
     ...{ written, kept, leavesSecret, leavesTest, scripts: added, otherScripts: others },
     leavesTypes: !allowsTsImports(folder),
+    leavesLinker: isModernYarn(folder, manager, about) && !linksNodeModules(folder),
     missing: Object.keys(dependenciesFor(store)).filter((name) => about.dependencies?.[name] === undefined),
     missingDev: Object.keys(DEV_DEPENDENCIES).filter(
       (name) => has[name] === undefined && !(leavesTest && name === 'vitest'),
@@ -138,10 +173,11 @@ export function addToProject(folder, { store, manager }) {
 }
 
 /** Returns the texts of the files by name. */
-function filesFor({ name, store, manager, hasTest = true }) {
-  const { exec, lockfile, dockerInstall } = MANAGERS[manager]
+function filesFor({ name, store, manager, installation, hasTest = true }) {
+  const { exec } = MANAGERS[manager]
+  const { lockfile, dockerInstall } = installation
   const values = { name, manager, exec, lockfile, dockerInstall, url: STORES[store], token: newToken() }
-  const parts = [store, ...(hasTest ? ['vitest'] : [])]
+  const parts = [store, ...installation.parts, ...(hasTest ? ['vitest'] : [])]
   const files = Object.entries(FILES).filter(([from]) => hasTest || from !== 'jobs.test.ts')
   return Object.fromEntries(
     files.map(([from, file]) => {
@@ -158,7 +194,7 @@ function withParts(text, parts) {
   return text
     .split('\n')
     .flatMap((line) => {
-      const [, content, only] = /^(.*) #(sqlite|redis|vitest)$/.exec(line) ?? [undefined, line, parts[0]]
+      const [, content, only] = /^(.*) #(sqlite|redis|vitest|yarn)$/.exec(line) ?? [undefined, line, parts[0]]
       return parts.includes(only) ? [content] : []
     })
     .join('\n')
@@ -215,6 +251,12 @@ function allowsTsImports(folder) {
   return ['allowImportingTsExtensions', 'noEmit'].every((option) =>
     new RegExp(`^(?:(?!/[/*]).)*"${option}"\\s*:\\s*true`, 'm').test(text),
   )
+}
+
+/** Returns whether the Yarn of this folder installs packages into node_modules. Without the setting it does not. */
+function linksNodeModules(folder) {
+  const path = join(folder, YARN_SETTINGS)
+  return existsSync(path) && /^nodeLinker:\s*["']?node-modules\b/m.test(readFileSync(path, 'utf8'))
 }
 
 /** Makes a name for a package of the name of a folder. A package can't have the name of one that it needs. */

@@ -1,6 +1,6 @@
 /** `highkiq init` in existing projects. */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { expect, onTestFinished } from 'vitest'
 import { Folder, test } from './command.ts'
 
@@ -85,6 +85,9 @@ test.each([
   [{}, 'pnpm-lock.yaml', 'pnpm', 'pnpm-lock.yaml'],
   [{}, 'yarn.lock', 'yarn', 'yarn.lock'],
   [{}, 'bun.lock', 'bun', 'bun.lock'],
+  [{}, 'bun.lockb', 'bun', 'bun.lockb'],
+  [{ packageManager: 'yarn@1.22.22' }, 'yarn.lock', 'yarn', 'yarn.lock'],
+  [{ packageManager: 'yarn@4.9.1' }, 'yarn.lock', 'yarn', 'yarn.lock .yarnrc.yml'],
   [{ packageManager: 'other@1.0.0' }, 'other.lock', 'npm', 'package-lock.json'],
 ])('init follows the package manager of a project with %j and %s', async (about, file, manager, lockfile) => {
   const folder = new Folder()
@@ -92,6 +95,23 @@ test.each([
   folder.write({ 'package.json': JSON.stringify(about), [file]: '' })
   expect((await folder.run(['init'], npm)).stdout).toContain(`${manager} add highkiq `)
   expect(read(folder, 'Dockerfile')).toContain(`COPY package.json ${lockfile} ./`)
+})
+
+test('init writes a Dockerfile for Yarn 4, which copies its settings and installs into node_modules', async ({
+  folder,
+}) => {
+  folder.write({ 'package.json': '{}', 'yarn.lock': '', '.yarnrc.yml': 'enableTelemetry: false\n' })
+  const { stdout } = await folder.run(['init'], npm)
+  expect(stdout).toContain('.yarnrc.yml: the Dockerfile needs "nodeLinker: node-modules"')
+  const copied = 'COPY package.json yarn.lock .yarnrc.yml ./\n'
+  const installed = 'RUN corepack enable && yarn install --immutable\n'
+  expect(read(folder, 'Dockerfile')).toContain(copied + installed)
+  rmSync(folder.at('Dockerfile'))
+  folder.write({ '.yarnrc.yml': 'nodeLinker: node-modules\n', '.yarn/releases/yarn-4.9.1.cjs': '' })
+  const again = await folder.run(['init'], npm)
+  expect(again.stdout).toMatch(/^Wrote Dockerfile\.\n/)
+  expect(again.stdout).not.toContain('nodeLinker')
+  expect(read(folder, 'Dockerfile')).toContain(`${copied}COPY .yarn .yarn\n${installed}`)
 })
 
 test('init advises on a tsconfig.json that has the options only in comments', async ({ folder }) => {
