@@ -12,6 +12,8 @@ export interface BulkProgress {
   refused: Set<number>
   /** The row that could not be read or is invalid. */
   row?: number | undefined
+  /** The number of all rows; undefined while the end of an iterable is not reached. */
+  total?: number | undefined
 }
 
 /**
@@ -37,13 +39,13 @@ export function bulkFailure(name: string, thrown: unknown, progress: BulkProgres
   return new PushError(message, [], false, { ...cause, ...about })
 }
 
-function describe({ jids, sent, refused, row }: BulkProgress): string {
+function describe({ jids, sent, refused, row, total }: BulkProgress): string {
   const where = row === undefined ? 'this bulk' : `row ${row} of this bulk`
   const stopped = jids.slice(0, sent).filter((jid) => jid === null).length
   if (sent === refused.size + stopped) return `${where}: no row is stored`
-  const rest = `none from row ${sent} on: push those again`
-  if (refused.size + stopped === 0) return `${where}: rows 0 to ${sent - 1} are stored, ${rest}`
+  const rest = sent === total ? '' : `, none from row ${sent} on: push those again`
+  if (refused.size + stopped === 0) return `${where}: rows 0 to ${sent - 1} are stored${rest}`
   const others = stopped === 0 ? 'all' : `client middleware stopped ${stopped}, all others`
   const most = refused.size === 0 ? 'are stored' : `but ${refused.size} are stored (details.rows)`
-  return `${where}: of rows 0 to ${sent - 1} ${others} ${most}, ${rest}`
+  return `${where}: of rows 0 to ${sent - 1} ${others} ${most}${rest}`
 }

@@ -219,6 +219,8 @@ export abstract class DirectTarget implements PushTarget {
     const { jids } = progress
     let batch: PreparedPush[] = []
     let isReading = true
+    let isRead = false
+    const total = () => (isRead ? jids.length : Array.isArray(bulk.rows) ? bulk.rows.length : undefined)
     const flush = async () => {
       isReading = false
       const prepared = batch
@@ -243,7 +245,7 @@ export abstract class DirectTarget implements PushTarget {
           progress.refused.add(row)
         }
       }
-      if (first !== undefined) throw bulkFailure(bulk.name, first, progress)
+      if (first !== undefined) throw bulkFailure(bulk.name, first, { ...progress, total: total() })
       isReading = true
     }
     const add = (prepared: PreparedPush | null): Promise<void> | undefined => {
@@ -255,14 +257,13 @@ export abstract class DirectTarget implements PushTarget {
       const preparing = pipe.prepare(plan.request(args, jids.length), plan.cache)
       return preparing instanceof Promise ? preparing.then(add) : add(preparing)
     }
-    let isRead = false
     try {
       await forEachOf<unknown>(bulk.rows, addRow)
       isRead = true
       plan.end(jids.length)
     } catch (thrown) {
       const row = isRead ? undefined : jids.length
-      throw isReading ? bulkFailure(bulk.name, thrown, { ...progress, row }) : thrown
+      throw isReading ? bulkFailure(bulk.name, thrown, { ...progress, row, total: total() }) : thrown
     }
     if (batch.length > 0) await flush()
     return jids

@@ -192,6 +192,15 @@ test.each([
   expect(await J.performBulk(rest)).toHaveLength(rest.length)
 })
 
+test.each([5, 10])('a bulk whose last batch of %i is refused names no row after its end', async (batchSize) => {
+  const { hq } = counting()
+  const J = hq.job('Once', { unique: { onConflict: 'raise' } }, async (_ctx, _n: unknown) => {})
+  await J.performAsync(14)
+  const thrown = await J.performBulk(rows(15), { batchSize }).catch((failure) => failure)
+  expect(thrown).toMatchObject({ code: 'UNIQUE_CONFLICT', details: { rows: [14], next: 15 } })
+  expect(thrown.message).toMatch(/\(this bulk: of rows 0 to 14 all but 1 are stored \(details\.rows\)\)$/)
+})
+
 test("an error of the caller's own code is the cause of a PushError, once rows of the bulk are stored", async () => {
   const { J, queue } = counting()
   const mine = new TypeError('no such customer')

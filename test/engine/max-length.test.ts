@@ -27,9 +27,7 @@ test('a bulk stores the jobs that fit, and its error names them and the others',
   expect(refused.message).toMatch(
     /^Bulk: not pushed, because queue default has its maxLength of 3 jobs: push again later/,
   )
-  expect(refused.message).toMatch(
-    /\(this bulk: of rows 0 to 4 all but 2 are stored \(details\.rows\), none from row 5 on: push those again\)$/,
-  )
+  expect(refused.message).toMatch(/\(this bulk: of rows 0 to 4 all but 2 are stored \(details\.rows\)\)$/)
   const waiting = await t.queue()
   expect(waiting.map(({ args }) => args)).toEqual([[1], [2], [3]])
   expect(refused.details.pushed).toEqual(waiting.map(({ jid }) => jid))
