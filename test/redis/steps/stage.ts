@@ -118,7 +118,8 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return cjson.encode(found)`
 
-let databases = 0
+/** The last database of each server that has a stage. Files of tests share this module, and have servers of their own. */
+const databases = new WeakMap<RedisServer, number>()
 
 /** Makes a stage that is closed at the end of the test. `impatient`: commands of its store time out soon. */
 export async function openStage(
@@ -126,8 +127,10 @@ export async function openStage(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   { impatient = false } = {},
 ): Promise<Stage> {
+  const database = (databases.get(server) ?? 0) + 1
+  databases.set(server, database)
   const proxy = await startProxy(server)
-  const stage = new Stage(server, proxy, ++databases, impatient ? IMPATIENT_MS / 1000 : undefined)
+  const stage = new Stage(server, proxy, database, impatient ? IMPATIENT_MS / 1000 : undefined)
   onTestFinished(async () => {
     await stage.store.close()
     await stage.direct.close()
