@@ -92,4 +92,15 @@ onRedis('large queues and sets', () => {
     expect(await pull(textOf(4001), '4000')).toEqual(['ok'])
     expect(await redis.llen('queue:q')).toBe(LENGTH - 4000 - 3)
   })
+
+  test('a transfer takes jobs behind 240,000 others without a search from the beginning of the queue', async (context) => {
+    const { redis, store, callsOf } = await stage(context)
+    await redis.eval(FILL, 1, 'queue:q', LENGTH)
+    await redis.sadd('queues', 'q')
+    const texts = Array.from({ length: 100 }, (_, n) => textOf(240_001 + n))
+    const page = await store.transfers.hold('T', 'there', { queue: 'q', offset: 240_000, texts })
+    expect(page?.jobs.map(({ text }) => text)).toEqual(texts)
+    expect(await redis.llen('queue:q')).toBe(LENGTH - 100)
+    expect(await callsOf('lpos')).toBe(0)
+  })
 })

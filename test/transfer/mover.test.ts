@@ -243,6 +243,22 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await target.jobs.peek('q', 0, 9)).toEqual([job(5)])
   })
 
+  test('jobs behind thousands of jobs that stay move, in their order', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const staying = Array.from({ length: 30_000 }, (_, n) => toQueue('q', job(`b${n}`, { bid: 'b' })))
+    const moving = Array.from({ length: 250 }, (_, n) => job(n))
+    await source.jobs.push(staying, NOW)
+    await source.jobs.push(
+      moving.map((text) => toQueue('q', text)),
+      NOW,
+    )
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    await mover.begin()
+    expect(await mover.pass()).toMatchObject({ moved: 250, left: { batches: 30_000, others: 0 } })
+    expect(await target.jobs.peek('q', 0, 999)).toEqual(moving)
+    expect((await source.jobs.queues(['q']))[0]?.size).toBe(30_000)
+  })
+
   test('a page that is held for another store is refused, and so is a store as its own target', async () => {
     const [{ store: source, url }, { store: target }, third] = [await open(from), await open(to), await open(to)]
     await fill(source)

@@ -57,6 +57,42 @@ export const transfers: Case[] = [
     },
   },
   {
+    name: 'hold finds a job far behind the beginning of a queue, also when it has moved up or back since it was read',
+    async run(t) {
+      const texts = Array.from({ length: 1500 }, (_, n) => t.job(n))
+      await t.store.jobs.push(
+        texts.map((text, n) => toQueue(n < 400 ? 'p3:q' : 'q', text)),
+        NOW,
+      )
+      const places = [
+        ...[
+          [390, 0],
+          [391, 391],
+          [392, 800],
+        ],
+        ...[
+          [800, 400],
+          [801, 801],
+          [802, 1200],
+        ],
+        ...[
+          [1490, 1100],
+          [1491, 1491],
+          [1492, 1900],
+        ],
+      ] as [number, number][]
+      for (const [at, offset] of places) {
+        const text = sure(texts[at])
+        const taken = sure(await t.store.transfers.hold('T', 'there', { queue: 'q', offset, texts: [text] }))
+        expect(taken.jobs).toEqual([toQueue(at < 400 ? 'p3:q' : 'q', text, 'front')])
+        await t.store.transfers.endPage(taken, [], NOW)
+      }
+      const left = new Set(texts)
+      for (const [at] of places) left.delete(sure(texts[at]))
+      expect(await t.store.jobs.peek('q', 0, 9999)).toEqual([...left])
+    },
+  },
+  {
     name: 'hold returns null when all jobs are gone, and no page is held then',
     async run(t) {
       await t.push('q', t.job(1))

@@ -1,8 +1,9 @@
 -- Takes jobs out of a queue or a set and holds them as the next page of a transfer, unless a page is held.
 --
 -- KEYS  1 is the page, 2 is its jobs, 3 is limited-queues; then the set, or the lists of the queue.
--- ARGV  are transfer, target, "zset" or "list", most jobs to search at the tail of a list; of each further key its name;
---       number of jobs; of each: text, score, its queue if it waits for room in a limit or "".
+-- ARGV  are transfer, target, "zset" or "list"; the first job of the queue to search (counted from the one that is fetched
+--       next, and below 0 before it), and how many; of each further key its name; number of jobs; of each: text, score, its
+--       queue if it waits for room in a limit or "".
 -- Returns the page that is held (transfer-page.lua).
 -- include: arguments moves transfer-page
 
@@ -10,7 +11,7 @@
 local GONE = 'hk:gone'
 
 local page, jobs = KEYS[1], KEYS[2]
-local transfer, target, kind, reach = text(), text(), text(), number()
+local transfer, target, kind, first, searched = text(), text(), text(), number(), number()
 expect('hash', 'list', 'hash')
 local names = {}
 for i = 4, #KEYS do
@@ -18,6 +19,22 @@ for i = 4, #KEYS do
   refuse(wrong(KEYS[i], kind))
 end
 if redis.call('EXISTS', jobs) == 1 then return heldPage(page, jobs) end
+
+-- Of each list, the indexes of each text in the part to search; the last one is fetched before the others.
+local found = {}
+for i = 4, kind == 'list' and #KEYS or 0 do
+  local length = redis.call('LLEN', KEYS[i])
+  local from, to = math.max(first, 0), math.min(first + searched, length)
+  found[i] = {}
+  if from < to then
+    for n, job in ipairs(redis.call('LRANGE', KEYS[i], length - to, length - from - 1)) do
+      found[i][job] = found[i][job] or {}
+      table.insert(found[i][job], length - to + n - 1)
+    end
+  end
+  -- The next list is behind this one.
+  first = first - length
+end
 
 local taken, gone = {}, {}
 local function add(...)
@@ -36,7 +53,7 @@ for _ = 1, number() do
     end
   else
     for i = 4, #KEYS do
-      local index = redis.call('LPOS', KEYS[i], job, 'RANK', -1, 'MAXLEN', reach)
+      local index = table.remove(found[i][job] or {})
       if index then
         redis.call('LSET', KEYS[i], index, GONE)
         gone[i] = (gone[i] or 0) + 1

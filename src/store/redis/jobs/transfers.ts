@@ -22,8 +22,9 @@ import { ITERATION_SECONDS } from './cancellations.ts'
 import { scoreOf } from './job-sets.ts'
 import type { PriorityQueues } from './priority-queues.ts'
 
-/** The search for a job covers this many jobs after the place where it was. */
+/** The search for a job covers this many jobs on both sides of its place, or of large jobs about this many characters. */
 const NEAR = 500
+const NEAR_LENGTH = 5_000_000
 
 export class Transfers extends StorePart implements PageTransferStore {
   readonly #priorities: PriorityQueues
@@ -39,8 +40,10 @@ export class Transfers extends StorePart implements PageTransferStore {
     const names = isSet ? [from.set] : await this.#priorities.current(from.queue)
     const jobs = isSet ? from.entries : from.texts.map((text) => ({ text, score: 0 }))
     const all = names.map((name) => (isSet ? keys.set(name as SetName) : keys.queue(name)))
-    const reach = isSet ? 0 : from.offset + TRANSFER_PAGE + NEAR
-    const args = [transfer, target, isSet ? 'zset' : 'list', reach, ...names, jobs.length]
+    const length = jobs.reduce((sum, { text }) => sum + text.length, 1) / jobs.length
+    const near = Math.min(NEAR, Math.ceil(NEAR_LENGTH / length))
+    const [first, searched] = isSet ? [0, 0] : [from.offset - near, TRANSFER_PAGE + 2 * near]
+    const args = [transfer, target, isSet ? 'zset' : 'list', first, searched, ...names, jobs.length]
     const isLimited = isSet && from.set.startsWith('limited:')
     for (const { text, score } of jobs) {
       args.push(texts.write(text) as string, score, isLimited ? queueOfJob(text) : '')
