@@ -36,8 +36,9 @@ const ORDINARY = new Set([
   ],
   ...['LogLine', 'LineJobLog', 'stderr-line', 'lineView', 'sentLine', 'Lines', 'pushLines', 'readLines', 'wantsLines'],
   ...['linesFromHeader', 'bareLines', 'linesIn', 'newLine', 'parseLine'],
-  // A sheet of a workbook.
-  ...['sheet', 'sheetPath', 'sheetRows', 'emptySheet', 'SheetRow', 'sheetXml', 'Sheet', 'SheetFormat', 'SheetContent'],
+  // The sheets of a workbook.
+  ...['sheet', 'sheets', 'sheetPath', 'sheetRows', 'emptySheet', 'SheetRow', 'sheetXml', 'Sheet', 'SheetFormat'],
+  ...['SheetContent'],
   // A frame of a stack trace or of SQLite's log; a mark of a deploy, as Sidekiq has it; a lease that is taken over.
   ...['frames', 'Frames', 'frameText', 'largeFrames', 'markDeploy', 'DeployMark', 'takeOver', 'lookUp', '#lookUp'],
 ])

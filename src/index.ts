@@ -140,7 +140,7 @@ export {
 // Tracked tasks
 export type { Columns as ImportColumns } from './tasks/columns.ts'
 export type { EndedRow } from './tasks/deferred.ts'
-export type { DryRun, DryRunProblem } from './tasks/dry-run.ts'
+export type { DryRun, DryRunProblem, ProblemGroup } from './tasks/dry-run.ts'
 export type { CodeFilter, ReasonCount, TaskEvent } from './tasks/event.ts'
 export type { DownloadOptions, ExportFileOptions } from './tasks/export.ts'
 export type { ImportRows } from './tasks/import.ts'

@@ -38,7 +38,7 @@ export const READING: Record<keyof ImportRows, OptionKind> = {
 
 export const READING_NAMES = Object.keys(READING) as (keyof ImportRows)[]
 
-export interface OpenImport extends Pick<OpenFile, 'digest' | 'encoding' | 'close'> {
+export interface OpenImport extends Pick<OpenFile, 'digest' | 'encoding' | 'layout' | 'close'> {
   format: FileFormat
   /** The columns under the file's names; undefined for NDJSON. */
   header: string[] | undefined
@@ -75,11 +75,11 @@ export async function openImport(source: Source, options: ImportRows, now: () =>
   // Loaded on first use, so that an app that only pushes jobs starts faster.
   const { openFile } = await import('./spreadsheet/file.ts')
   const file = await openFile(source, reading, rulesOf(columns))
-  const { format, header, digest, encoding, close } = file
+  const { format, header, digest, encoding, layout, close } = file
   try {
     if (rowKey !== undefined && header && !header.includes(rowKey)) throw noKey(rowKey, header)
     const check = new RowCheck(format, { columns, header, validate, now })
-    return { format, header, digest, encoding, close, rows: rowsOf(file, check) }
+    return { format, header, digest, encoding, layout, close, rows: rowsOf(file, check) }
   } catch (error) {
     await close()
     throw error

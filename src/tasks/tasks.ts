@@ -127,7 +127,7 @@ export class Tasks {
     const reading = { ...given({ validate, columns }), ...given(rest, READING_NAMES) } as ImportRows
     const { store, now } = this.#app
     const file = await openImport(source, reading, now)
-    if (only) return dryRun(file)
+    if (only) return dryRun(file, reading)
     const { header, format, encoding } = file
     const name = typeof source === 'string' ? basename(source) : undefined
     const about = {

@@ -147,13 +147,35 @@ export const TaskReasons = s.object({
 export const DryRun = s.object({
   format: s.oneOf(FILE_FORMATS),
   encoding: s.described(s.orNull(s.text), 'the encoding in which its text is read'),
-  columns: s.orNull(s.list(s.text)),
+  delimiter: s.described(s.orNull(s.text), 'the delimiter of a CSV file'),
+  sheet: s.described(s.orNull(s.text), 'the sheet of a workbook that is read'),
+  sheets: s.described(s.orNull(s.list(s.text)), 'all sheets of a workbook'),
+  columns: s.described(s.orNull(s.list(s.text)), "the file's columns in order"),
+  fields: s.described(s.list(s.text), 'the fields that the schema of the job takes, if it tells them'),
+  mapping: s.described(
+    s.orNull(v.record(v.string(), s.text)),
+    'how the columns became fields; null: each has its own name',
+  ),
+  suggested: s.described(v.record(v.string(), s.text), 'columns whose names are like that of a field, with this field'),
   complete: s.described(s.boolean, 'false when the file ended early, at the last of `problems`'),
   total: s.count,
   valid: s.count,
   invalid: s.count,
   problems: s.list(s.object({ row: s.orNull(s.count), code: s.text, message: s.text })),
-  preview: s.list(s.object({ row: s.count, value: v.unknown() })),
+  groups: s.described(
+    s.list(
+      s.object({ code: s.text, field: s.orNull(s.text), message: s.text, count: s.positive, rows: s.list(s.count) }),
+    ),
+    'all problems of rows, counted by their message, with the first 5 rows; the most frequent first',
+  ),
+  preview: s.described(
+    s.list(s.object({ row: s.count, value: v.unknown() })),
+    'what the handler gets for the first 10 valid rows',
+  ),
+  sample: s.described(
+    s.list(s.object({ row: s.count, values: v.unknown() })),
+    'the first 10 rows as they stand in the file, valid or not',
+  ),
 })
 export const TaskAccepted = s.object({ id, total: s.count })
 export const TaskImported = s.object({ id, total: s.count, encoding: s.optional(s.text), error: s.optional(Problem) })

@@ -18,7 +18,7 @@ export interface CsvReading {
   headerRow?: number
   /** False if a quote is a character like any other. Default true. */
   quote?: boolean
-  /** Called with the encoding of the file. */
+  /** Gets what reading finds. */
   found?: Findings
 }
 
@@ -40,7 +40,8 @@ export async function* csvRecords(
     const text = decoded(source, encoding, found, likely)
     const start = await headerText(text, headerRow, quote)
     const separator = /^\uFEFF?sep=([^"\r\n])\r?\n/i.exec(start)
-    const splitter = new CsvSplitter(delimiter ?? separator?.[1] ?? delimiterOf(start, headerRow, quote), quote)
+    found.delimiter = delimiter ?? separator?.[1] ?? delimiterOf(start, headerRow, quote)
+    const splitter = new CsvSplitter(found.delimiter, quote)
     if (separator) splitter.count = 1
     for await (const piece of joined(separator ? start.slice(separator[0].length) : start, text)) {
       const rows = splitter.split(piece)

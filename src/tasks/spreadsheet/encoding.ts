@@ -6,13 +6,19 @@ import { shown } from '../../job/options.ts'
 import { guessEncoding, type Reading } from './encoding-guess.ts'
 import type { OpenSource } from './source.ts'
 
-/** What decoding found: the encoding, and why the text ended before the file. */
+/** What reading found: the encoding, why the text ended before the file, and which part of the file holds the rows. */
 export interface Findings {
   problem?: 'encoding' | 'nul'
   /** The encoding of the file. */
   encoding?: string
   /** Offset from the start of the file, in UTF-8. */
   byte?: number
+  /** The delimiter of a CSV file. */
+  delimiter?: string
+  /** The sheet of a workbook that is read. */
+  sheet?: string
+  /** All sheets of a workbook, in order. */
+  sheets?: string[]
 }
 
 /** The number of bytes, from the first one above 127 on, that decide the encoding. */

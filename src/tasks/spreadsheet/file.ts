@@ -48,6 +48,8 @@ export interface OpenFile {
   digest(): Promise<string | undefined>
   /** Returns the encoding of the text read so far; undefined for a workbook. */
   encoding(): string | undefined
+  /** Returns which part of the file is read: the delimiter of a CSV file, the sheet of a workbook and all of its sheets. */
+  layout(): Pick<Findings, 'delimiter' | 'sheet' | 'sheets'>
   /** Closes the file if `rows` is not iterated. Harmless afterwards. */
   close(): Promise<void>
 }
@@ -67,7 +69,7 @@ export async function openFile(
   const { format, opened } = await openChecked(source, options)
   const { maxRows = MAX_ROWS, encoding, headerRow, sheet } = options
   const found: Findings = {}
-  const about = { format, digest: () => digestOf(opened), encoding: () => found.encoding }
+  const about = { format, digest: () => digestOf(opened), encoding: () => found.encoding, layout: () => found }
   if (format === 'ndjson') {
     const lines = ndjsonRows(opened, { maxRows, found, likely, ...(encoding === undefined ? {} : { encoding }) })
     // Reads the first lines, so that a file in another format is refused at once.
@@ -75,7 +77,8 @@ export async function openFile(
     const close = async () => void (await lines.return())
     return { ...about, header: undefined, rows: objects(first.done ? [] : first.value, lines), close }
   }
-  const records = format === 'xlsx' ? xlsxRecords(opened, sheet) : csvRecords(opened, { ...options, found, likely })
+  const records =
+    format === 'xlsx' ? xlsxRecords(opened, sheet, found) : csvRecords(opened, { ...options, found, likely })
   const { header, rows, close } = await readTable(records, { maxRows, headerRow, ...columns })
   return { ...about, header, rows: named(rows, header), close }
 }

@@ -7,6 +7,7 @@ import type { Entry } from 'yauzl'
 import { type HighkiqError, invalidFile } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 import { dateStyles } from './date-style.ts'
+import type { Findings } from './encoding.ts'
 import type { TableRow } from './table.ts'
 import { TextTable } from './text-table.ts'
 import { WorksheetScanner } from './worksheet-scan.ts'
@@ -21,8 +22,11 @@ import type { CheckedZip } from './zip-check.ts'
 export async function* sheetRows(
   zip: CheckedZip,
   sheet: string | number | undefined,
+  found: Findings = {},
 ): AsyncGenerator<TableRow[], HighkiqError | undefined, void> {
   const workbook = await findWorkbook(zip, sheet)
+  found.sheet = workbook.name
+  found.sheets = workbook.names
   let isEmpty = true
   const scanner = new WorksheetScanner({
     texts: workbook.texts ? await tableOfTexts(zip, workbook.texts) : [],
@@ -48,7 +52,7 @@ export async function* sheetRows(
 function emptySheet({ name, names }: { name: string; names: string[] }): HighkiqError {
   const hint = 'name another one with sheet'
   const message = `the sheet ${shown(name)} is empty: ${hint} (there are ${names.map(shown).join(', ')})`
-  return invalidFile(message, { option: 'sheet', hint })
+  return invalidFile(message, { option: 'sheet', hint, sheets: names })
 }
 
 /** Finds the parts of the archive that make up one sheet. */

@@ -2,6 +2,7 @@ import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
 import { HighkiqError } from '../../job/errors.ts'
 import { dateText } from './cell-text.ts'
+import type { Findings } from './encoding.ts'
 import type { OpenSource } from './source.ts'
 import { columnLetters, type TableRow } from './table.ts'
 import { sheetRows } from './workbook.ts'
@@ -15,11 +16,12 @@ import { damaged, openZip } from './zip-check.ts'
 export async function* xlsxRecords(
   source: OpenSource,
   sheet: string | number | undefined,
+  found: Findings = {},
 ): AsyncGenerator<TableRow[], void, void> {
   try {
     const zip = await openZip(source.bytes ?? (source.path as string))
     try {
-      const problem = yield* sheetRows(zip, sheet)
+      const problem = yield* sheetRows(zip, sheet, found)
       if (problem) throw problem
     } catch (error) {
       throw damaged(error)
