@@ -2,7 +2,9 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { t } from '../../i18n/index.ts'
+
+/** The endings of the files that the server reads. */
+export const FILE_ENDINGS = '.csv,.tsv,.txt,.xlsx,.xlsm,.ndjson,.jsonl,.json'
 
 export function FileDrop({
   children,

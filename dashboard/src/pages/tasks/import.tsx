@@ -1,4 +1,4 @@
-/** Imports a file: choose the job and the file, check the preview, start. Nothing runs before the start. */
+/** Imports a file: choose the job and the file, map the columns, start. The file is read first; nothing runs before the start. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
@@ -10,112 +10,127 @@ import { say } from '../../components/toast.tsx'
 import { bytes } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
+import { FILE_ENDINGS } from './drop.tsx'
+import { LimitFields, ReadingFields } from './import-fields.tsx'
+import { type ImportForm, importQuery, readingQuery, UNREAD, waysOf, withColumns } from './import-form.ts'
 import { Preview } from './preview.tsx'
 
-type Step = 'choose' | 'reading' | 'preview' | 'sending'
-
-/** The result of a dry run, and the mapping that it used. */
-interface Previewed {
-  found: DryRun
-  columns: Record<string, string>
+/** The result of a dry run, and the query that it answered. */
+interface Found {
+  run: DryRun
+  query: string
 }
 
 export function ImportDialog({ file: dropped, onClose }: { file: File | null; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { route } = useLocation()
   const jobs = about.value?.jobs ?? []
-  const [file, setFile] = useState(dropped)
-  const [job, setJob] = useState(jobs.length === 1 ? (jobs[0]?.name ?? '') : '')
-  /** The headers of the file, as the first dry run found them. */
-  const [headers, setHeaders] = useState<string[]>([])
-  const [columns, setColumns] = useState<Record<string, string>>({})
-  const [headerRow, setHeaderRow] = useState('')
-  const [step, setStep] = useState<Step>('choose')
-  const [preview, setPreview] = useState<Previewed>()
-  const [wrong, setWrong] = useState('')
-  /** The task that has imported this file before. */
-  const [before, setBefore] = useState('')
+  const [form, setForm] = useState<ImportForm>({
+    ...{ file: dropped, job: jobs.length === 1 ? (jobs[0]?.name ?? '') : '', reading: {}, limits: {} },
+    ...UNREAD,
+  })
+  const [found, setFound] = useState<Found>()
+  const [step, setStep] = useState<'reading' | 'sending'>()
+  const [failure, setFailure] = useState<ApiError>()
   const keyOf = useKey()
-  const isOpen = useRef(true)
+  /** The number of the newest dry run; the answers of earlier ones are ignored, and all once the dialog is closed. */
+  const newest = useRef(0)
+
+  /** Reads and checks the file. The columns of a file that was not read before become those of the form. */
+  const read = async (next: ImportForm) => {
+    newest.current++
+    const turn = newest.current
+    setForm(next)
+    setFailure(undefined)
+    if (!next.file || next.job === '') {
+      setStep(undefined)
+      return
+    }
+    setStep('reading')
+    try {
+      const run = await sendFile<DryRun>(IMPORT, { ...readingQuery(next), dryRun: true }, next.file)
+      if (turn !== newest.current) return
+      const isFirst = next.headers.length === 0
+      const known = isFirst ? withColumns(next, run) : next
+      setFound({ run, query: textOf(known) })
+      if (isFirst) setForm((now) => ({ ...withColumns(now, run), columns: { ...known.columns, ...run.suggested } }))
+    } catch (thrown) {
+      if (turn === newest.current) setFailure(asError(thrown))
+    } finally {
+      if (turn === newest.current) setStep(undefined)
+    }
+  }
   useEffect(() => {
     dialog.current?.showModal()
+    void read(form)
     return () => {
-      isOpen.current = false
+      newest.current = Number.NaN
     }
   }, [])
 
-  const send = async (dryRun: boolean, allowDuplicate?: true) => {
-    if (!file || job === '') return
-    setWrong('')
-    setBefore('')
-    setStep(dryRun ? 'reading' : 'sending')
-    const about = {
-      job,
-      name: file.name,
-      columns: mapping(headers, columns),
-      headerRow: headerRow || undefined,
-      allowDuplicate,
-    }
+  const start = async (allowDuplicate?: true) => {
+    if (!form.file) return
+    setFailure(undefined)
+    setStep('sending')
+    const query = { ...importQuery(form), allowDuplicate }
     try {
-      if (dryRun) {
-        const found = await sendFile<DryRun>(IMPORT, { ...about, dryRun }, file)
-        if (headers.length === 0) setHeaders(found.columns ?? [])
-        setPreview({ found, columns })
-        setStep('preview')
-        return
-      }
-      const { id, error } = await sendFile<TaskImported>(IMPORT, about, file, { 'idempotency-key': keyOf(file, about) })
+      const headers = { 'idempotency-key': keyOf(form.file, query) }
+      const { id, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
       // The rows before the error are stored and run; the page of the task shows the rest.
       if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
-      if (!isOpen.current) return
+      if (Number.isNaN(newest.current)) return
       onClose()
       route(at(`/tasks/${id}`))
     } catch (thrown) {
-      if (thrown instanceof ApiError && thrown.code === 'ALREADY_IMPORTED') setBefore(String(thrown.details.task))
-      else setWrong(thrown instanceof Error ? thrown.message : String(thrown))
-      // The last preview stays, so that you can correct its mapping.
-      setStep(dryRun ? 'choose' : 'preview')
+      setFailure(asError(thrown))
+      setStep(undefined)
     }
   }
-  const isBusy = step === 'reading' || step === 'sending'
-  const isPreviewed = preview !== undefined && mapping(headers, preview.columns) === mapping(headers, columns)
+  const isChecked = found?.query === textOf(form)
+  const readWith = (reading: ImportForm['reading']) => void read({ ...form, ...UNREAD, reading })
 
   return (
     <dialog ref={dialog} class="dialog wide" aria-labelledby="import-title" onClose={onClose}>
       <h2 id="import-title">{t('import.title')}</h2>
-      {wrong !== '' && (
-        <div class="err" role="alert">
-          <b>{t('import.wrong')}</b>
-          <p>
-            <bdi>{wrong}</bdi>
-          </p>
-        </div>
-      )}
-      {before !== '' && (
+      {failure?.code === 'ALREADY_IMPORTED' ? (
         <div class="note failed" role="alert">
           <p>
             {t('import.already')}{' '}
-            <a class="link" href={at(`/tasks/${before}`)}>
+            <a class="link" href={at(`/tasks/${String(failure.details.task)}`)}>
               {t('import.alreadyAs')}
             </a>
           </p>
-          <button type="button" class="btn" onClick={() => void send(false, true)}>
+          <button type="button" class="btn" onClick={() => void start(true)}>
             {t('import.again')}
           </button>
         </div>
+      ) : (
+        failure && (
+          <div class="err" role="alert">
+            <b>{t('import.wrong')}</b>
+            <p>
+              <bdi>{failure.message}</bdi>
+            </p>
+            {waysOf(failure.details).map(([name, value]) => (
+              <button
+                type="button"
+                class="btn s"
+                key={value}
+                onClick={() => readWith({ ...form.reading, [name]: value })}
+              >
+                {t(`import.${name}`)}: <bdi>{value}</bdi>
+              </button>
+            ))}
+          </div>
+        )
       )}
       <div class="fields">
         <label class="field">
           {t('import.job')}
           <select
             class="btn"
-            value={job}
-            onChange={(event) => {
-              setJob(event.currentTarget.value)
-              setStep('choose')
-              setPreview(undefined)
-              setBefore('')
-            }}
+            value={form.job}
+            onChange={(event) => void read({ ...form, ...UNREAD, job: event.currentTarget.value })}
           >
             <option value="">{t('import.chooseJob')}</option>
             {jobs.map(({ name }) => (
@@ -127,70 +142,43 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
         </label>
         <label class="btn">
           <Icon name="upload" />
-          {file ? <bdi class="cut">{`${file.name}, ${bytes(file.size)}`}</bdi> : t('import.choose')}
+          {form.file ? <bdi class="cut">{`${form.file.name}, ${bytes(form.file.size)}`}</bdi> : t('import.choose')}
           <input
             type="file"
             class="vh"
-            accept=".csv,.tsv,.txt,.xlsx,.xlsm,.ndjson,.jsonl,.json"
+            accept={FILE_ENDINGS}
             onChange={(event) => {
-              setFile(event.currentTarget.files?.[0] ?? null)
-              setHeaders([])
-              setColumns({})
-              setStep('choose')
-              setPreview(undefined)
-              setBefore('')
-            }}
-          />
-        </label>
-        <label class="field">
-          {t('import.headerRow')}
-          <input
-            class="btn"
-            type="number"
-            min="1"
-            value={headerRow}
-            onInput={(event) => {
-              setHeaderRow(event.currentTarget.value)
-              setHeaders([])
-              setColumns({})
-              setStep('choose')
-              setPreview(undefined)
+              setFound(undefined)
+              void read({ ...form, ...UNREAD, reading: {}, file: event.currentTarget.files?.[0] ?? null })
             }}
           />
         </label>
       </div>
-      {preview && <Preview {...preview} headers={headers} renamed={columns} onRenamed={setColumns} />}
+      {form.file && <ReadingFields form={form} run={found?.run} onReading={readWith} />}
+      {form.file && <LimitFields form={form} onLimits={(limits) => setForm({ ...form, limits })} />}
+      {found && (
+        <Preview run={found.run} columns={form.columns} onColumns={(columns) => setForm({ ...form, columns })} />
+      )}
       <div class="acts">
         <button type="button" class="btn" onClick={onClose}>
           {t('import.leave')}
         </button>
-        {preview ? (
-          <>
-            <button
-              type="button"
-              class={isPreviewed ? 'btn' : 'btn primary'}
-              disabled={isBusy}
-              onClick={() => void send(true)}
-            >
-              {t(step === 'reading' ? 'import.reading' : 'import.previewAgain')}
-            </button>
-            <button
-              type="button"
-              class={isPreviewed ? 'btn primary' : 'btn'}
-              disabled={isBusy || !isPreviewed || preview.found.total === 0}
-              onClick={() => void send(false)}
-            >
-              {step === 'sending' ? t('import.sending') : t('import.start', { n: preview.found.total })}
-            </button>
-          </>
-        ) : (
+        <button
+          type="button"
+          class={isChecked ? 'btn' : 'btn primary'}
+          disabled={!form.file || form.job === '' || step !== undefined}
+          onClick={() => void read(form)}
+        >
+          {t(step === 'reading' ? 'import.reading' : found ? 'import.previewAgain' : 'import.showPreview')}
+        </button>
+        {found && (
           <button
             type="button"
-            class="btn primary"
-            disabled={!file || job === '' || isBusy}
-            onClick={() => void send(true)}
+            class={isChecked ? 'btn primary' : 'btn'}
+            disabled={step !== undefined || !isChecked || found.run.total === 0}
+            onClick={() => void start()}
           >
-            {t(step === 'reading' ? 'import.reading' : 'import.showPreview')}
+            {step === 'sending' ? t('import.sending') : t('import.start', { n: found.run.total })}
           </button>
         )}
       </div>
@@ -198,13 +186,13 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   )
 }
 
-/** Returns the mapping as JSON. Once one column is renamed all are named, since the server leaves out the others. */
-function mapping(headers: readonly string[], columns: Record<string, string>): string | undefined {
-  if (Object.keys(columns).length === 0) return undefined
-  return JSON.stringify(Object.fromEntries(headers.map((header) => [header, columns[header] ?? header])))
-}
-
 const IMPORT = '/tasks/import'
+
+const textOf = (form: ImportForm) => JSON.stringify(readingQuery(form))
+
+function asError(thrown: unknown): ApiError {
+  return thrown instanceof ApiError ? thrown : new ApiError('FAILED', String(thrown), 0)
+}
 
 /** Makes an Idempotency-Key: a double click, or a second try after a lost answer, makes one task. */
 function useKey(): (file: File, about: object) => string {

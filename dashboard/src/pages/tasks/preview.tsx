@@ -1,39 +1,41 @@
-/** The result of a dry run: the first rows, the problems, and the mapping of the columns. */
+/** The result of a dry run: the problems with their counts, and the first rows below what each column becomes. */
 
 import type { DryRun } from '../../api/types.ts'
+import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
+import type { ImportForm } from './import-form.ts'
 
-const SHOWN_PROBLEMS = 5
+type Columns = ImportForm['columns']
 
 interface PreviewProps {
-  found: DryRun
-  headers: readonly string[]
-  /** The mapping with which the rows were read: header of the file → the name that the job gets, where they differ. */
-  columns: Record<string, string>
+  run: DryRun
   /** The mapping as the form shows it now. */
-  renamed: Record<string, string>
-  onRenamed(columns: Record<string, string>): void
+  columns: Columns
+  onColumns(columns: Columns): void
 }
 
-export function Preview({ found, headers, columns, renamed, onRenamed }: PreviewProps) {
+export function Preview({ run, columns, onColumns }: PreviewProps) {
+  const headers = run.columns ?? [...new Set(run.sample.flatMap(({ values }) => Object.keys(Object(values))))]
+  const became = headers.flatMap((header) => (columns[header] === null ? [] : columns[header] || header))
+  const missing = run.fields.filter((field) => !became.includes(field))
   return (
     <>
       <p>
-        {t('import.found', { n: found.total })}{' '}
-        {found.invalid > 0 ? <b>{t('import.invalid', { n: found.invalid })}</b> : t('import.allValid')}
+        {t('import.found', { n: run.total })}{' '}
+        {run.invalid > 0 ? <b>{t('import.invalid', { n: run.invalid })}</b> : t('import.allValid')}
       </p>
-      {found.problems.length > 0 && (
-        <ul>
-          {found.problems.slice(0, SHOWN_PROBLEMS).map(({ row, code, message }, i) => (
-            <li key={i}>
-              {row !== null && <span class="dim">{t('import.row', { n: row })}</span>}
-              <bdi class="cut">{message}</bdi>
-              <code class="n dim">{code}</code>
-            </li>
-          ))}
-        </ul>
+      {!run.complete && (
+        <p>
+          <b>{t('import.incomplete')}</b> <bdi>{run.problems.at(-1)?.message}</bdi>
+        </p>
       )}
-      {headers.length > 0 && <p class="dim">{t('import.rename')}</p>}
+      {run.groups.length > 0 && <Problems groups={run.groups} />}
+      {run.columns && <p class="dim">{t('import.map')}</p>}
+      {run.columns && missing.length > 0 && (
+        <p>
+          {t('import.missing')} <bdi class="b">{missing.join(', ')}</bdi>
+        </p>
+      )}
       {headers.length > 0 && (
         <section class="scroll preview" aria-label={t('import.preview')}>
           <table>
@@ -42,26 +44,25 @@ export function Preview({ found, headers, columns, renamed, onRenamed }: Preview
                 {headers.map((header) => (
                   <th key={header}>
                     <bdi>{header}</bdi>
-                    <input
-                      aria-label={t('import.as', { name: header })}
-                      placeholder={header}
-                      value={renamed[header] ?? ''}
-                      onInput={(event) => {
-                        const { [header]: _, ...others } = renamed
-                        const { value } = event.currentTarget
-                        onRenamed(value === '' ? others : { ...others, [header]: value })
-                      }}
-                    />
+                    {run.columns && (
+                      <Becomes
+                        header={header}
+                        field={columns[header]}
+                        fields={run.fields}
+                        became={became}
+                        onField={(field) => onColumns(changed(columns, header, field))}
+                      />
+                    )}
                   </th>
                 ))}
               </tr>
             </thead>
             <tbody>
-              {found.preview.map(({ row, value }) => (
+              {run.sample.map(({ row, values }) => (
                 <tr key={row}>
                   {headers.map((header) => (
-                    <td key={header} class="nowrap">
-                      <bdi>{cellOf(value, columns[header] ?? header)}</bdi>
+                    <td key={header} class={columns[header] === null ? 'nowrap dim' : 'nowrap'}>
+                      <bdi>{cellOf(values, header)}</bdi>
                     </td>
                   ))}
                 </tr>
@@ -74,11 +75,87 @@ export function Preview({ found, headers, columns, renamed, onRenamed }: Preview
   )
 }
 
+function Problems({ groups }: Pick<DryRun, 'groups'>) {
+  return (
+    <ul class="problems" aria-label={t('import.problems')}>
+      {groups.map(({ code, message, count, rows }, i) => {
+        const numbers = `${rows.map((row) => number(row)).join(', ')}${count > rows.length ? ' …' : ''}`
+        return (
+          <li key={i}>
+            <bdi class="cut" title={message}>
+              {message}
+            </bdi>
+            <span class="dim nowrap">{t('import.rowNumbers', { n: count, rows: numbers })}</span>
+            <code class="dim">{code}</code>
+            <span class="n">{number(count)}</span>
+          </li>
+        )
+      })}
+    </ul>
+  )
+}
+
+/** No column has these names: texts of a file hold no NUL. */
+const LEFT_OUT = '\0left out'
+const OTHER = '\0other'
+
+interface BecomesProps {
+  header: string
+  /** undefined: the column keeps its name; null: it is left out. */
+  field: string | null | undefined
+  /** The fields that the schema takes. */
+  fields: readonly string[]
+  /** The fields that all columns become now. */
+  became: readonly string[]
+  onField(field: string | null | undefined): void
+}
+
+/** Chooses what a column becomes: a field of the schema, another name, or nothing. */
+function Becomes({ header, field, fields, became, onField }: BecomesProps) {
+  const isOther = typeof field === 'string' && !fields.includes(field)
+  const value = field === undefined ? '' : field === null ? LEFT_OUT : isOther ? OTHER : field
+  const pick = (picked: string) =>
+    onField(picked === '' ? undefined : picked === LEFT_OUT ? null : picked === OTHER ? '' : picked)
+  return (
+    <>
+      <select
+        aria-label={t('import.becomes', { name: header })}
+        value={value}
+        onChange={(event) => pick(event.currentTarget.value)}
+      >
+        <option value="">{header}</option>
+        {fields.map(
+          (one) =>
+            one !== header && (
+              <option key={one} value={one} disabled={one !== field && became.includes(one)}>
+                {one}
+              </option>
+            ),
+        )}
+        <option value={OTHER}>{t('import.otherName')}</option>
+        <option value={LEFT_OUT}>{t('import.leaveOut')}</option>
+      </select>
+      {isOther && (
+        <input
+          aria-label={t('import.as', { name: header })}
+          placeholder={header}
+          value={field}
+          onInput={(event) => onField(event.currentTarget.value)}
+        />
+      )}
+    </>
+  )
+}
+
+function changed(columns: Columns, header: string, field: string | null | undefined): Columns {
+  const { [header]: _, ...others } = columns
+  return field === undefined ? others : { ...others, [header]: field }
+}
+
 const LONGEST = 80
 
-function cellOf(first: unknown, name: string): string {
-  const row = (Array.isArray(first) ? first[0] : first) as Record<string, unknown> | null
-  const value = row?.[name]
+function cellOf(values: unknown, name: string): string {
+  const value = Object(values)[name] as unknown
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value)
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
 }

@@ -1,0 +1,142 @@
+import { writeXlsx } from 'hucre/xlsx'
+import * as v from 'valibot'
+import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
+import { inBrowser } from './browser.ts'
+
+const product = v.object({
+  sku: v.pipe(v.string(), v.nonEmpty('is empty')),
+  price: v.number('is no number'),
+  note: v.optional(v.string()),
+})
+
+const workbook = async () =>
+  Buffer.from(
+    await writeXlsx({
+      sheets: [
+        { name: 'Cover', rows: [['The prices of spring']] },
+        {
+          name: 'Prices',
+          rows: [
+            ['Article', 'PRICE', 'Remark', 'Buyer'],
+            ['lamp', 3, 'new', 'ann'],
+            ['rug', 'none', '', 'bob'],
+          ],
+        },
+      ],
+    }),
+  )
+const XLSX = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+inBrowser('imports on the dashboard', (open) => {
+  test('a workbook is mapped by picking, checked and started in five clicks from the overview', async () => {
+    const got: unknown[] = []
+    const { hq, page, work } = await open('/', {
+      before: ({ hq }) =>
+        void hq.job('ImportProduct', { validate: product }, async (_ctx, row) => {
+          got.push(row)
+        }),
+    })
+    let clicks = 0
+    const click = async (name: string | RegExp, role: 'link' | 'button' = 'button') => {
+      clicks++
+      await page
+        .getByRole(role, { name, exact: typeof name === 'string' })
+        .first()
+        .click()
+    }
+    await click('Tasks', 'link')
+    await click('Import a file')
+    const dialog = page.getByRole('dialog')
+    clicks++
+    const files = dialog.locator('input[type=file]')
+    await files.setInputFiles({ name: 'spring.xlsx', mimeType: XLSX, buffer: await workbook() })
+
+    // The only job is chosen, so the file is read at once. The first sheet is not the right one.
+    await dialog.getByLabel('Sheet').selectOption('Prices')
+    await dialog.getByText('The file has 2 rows.').waitFor()
+    const body = dialog.locator('tbody tr')
+    expect(await body.allTextContents()).toEqual(['lamp3newann', 'rugnonebob'])
+
+    // A column that is like a field is mapped already; the problems are those of the mapping before.
+    const becomes = (column: string) => dialog.getByLabel(`What the column ${column} becomes`)
+    expect(await becomes('PRICE').inputValue()).toBe('price')
+    await dialog.getByText('No column becomes: sku, note').waitFor()
+    await becomes('Article').selectOption('sku')
+    await becomes('Remark').selectOption('note')
+    await becomes('Buyer').selectOption('leave out')
+    expect(await becomes('Buyer').locator('option', { hasText: 'price' }).isDisabled()).toBe(true)
+    expect(await body.allTextContents()).toEqual(['lamp3newann', 'rugnonebob'])
+    await click('Preview again')
+    const problems = dialog.getByRole('list', { name: 'Problems of the rows' }).getByRole('listitem')
+    await expect.poll(() => problems.allTextContents()).toEqual(['price: is no numberrow 3invalid1'])
+    await click('Start 2 rows')
+    await page.getByRole('heading', { name: 'spring.xlsx' }).waitFor()
+    expect(clicks).toBe(5)
+    await work()
+    const [task] = (await hq.tasks.list()).items
+    await hq.tasks.get(task?.id ?? '').wait({ every: 10 })
+    expect(got).toEqual([{ sku: 'lamp', price: 3, note: 'new' }])
+  })
+
+  test('a CSV file is read as the dialog says, and the task gets the name and the limits', async () => {
+    const { hq, page, faults } = await open('/tasks', {
+      viewport: { width: 390, height: 844 },
+      before: ({ hq }) => void hq.job('Row', async () => {}),
+    })
+    await page.getByRole('button', { name: 'Import a file' }).click()
+    const dialog = page.getByRole('dialog')
+    const text = Buffer.from('Prices\nname;price\nc\xe9dille;1,5\n', 'latin1')
+    const files = dialog.locator('input[type=file]')
+    await files.setInputFiles({ name: 'prices.csv', mimeType: 'text/csv', buffer: text })
+
+    // An error offers what it says, and a click takes it.
+    await dialog.getByRole('button', { name: 'Row with the column names: 2' }).click()
+    await dialog.getByText('The file has 1 row.').waitFor()
+    await dialog.getByText('How the file is read').click()
+    await dialog.getByLabel('Encoding').selectOption('macintosh')
+    await dialog.locator('tbody td', { hasText: 'cÈdille' }).waitFor()
+    await dialog.getByLabel('Encoding').selectOption('windows-1252')
+    await dialog.locator('tbody td', { hasText: 'cédille' }).waitFor()
+    await dialog.getByLabel('Delimiter').selectOption(',')
+    await dialog.getByText('The file cannot be imported like this').waitFor()
+    // The rows stay; what can't be read can't be started.
+    expect(await dialog.locator('tbody td').allTextContents()).toEqual(['cédille', '1,5'])
+    expect(await dialog.getByRole('button', { name: 'Start 1 row' }).isDisabled()).toBe(true)
+    await dialog.getByLabel('Delimiter').selectOption(';')
+    await dialog.getByText('The file cannot be imported like this').waitFor({ state: 'detached' })
+
+    await dialog.getByText('Name and limits of the task').click()
+    await dialog.getByLabel('Name', { exact: true }).fill('Spring prices')
+    await dialog.getByLabel('Concurrent rows').fill('3')
+    await dialog.getByLabel('Stop after rejections').fill('5%')
+    await dialog.getByLabel('Then').selectOption('cancel the rest')
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+    await dialog.getByRole('button', { name: 'Start 1 row' }).click()
+    await page.getByRole('heading', { name: 'Spring prices' }).waitFor()
+    expect(faults.splice(0).every((fault) => fault.includes('400'))).toBe(true)
+    await until(async () => (await hq.tasks.list()).items.length === 1)
+    expect((await hq.tasks.list()).items[0]).toMatchObject({ window: 3, maxFailures: '5%', onMaxFailures: 'cancel' })
+    const [row] = (await hq.tasks.list()).items
+    const events = await hq.store.tasks.events(row?.id ?? '', { limit: 1 })
+    expect(JSON.parse(events[0]?.args ?? '')).toEqual([{ name: 'cédille', price: '1,5' }])
+  })
+
+  test('all problems of a file are shown with their counts, though no row is valid', async () => {
+    const { page } = await open('/tasks', {
+      before: ({ hq }) => void hq.job('ImportProduct', { validate: product }, async () => {}),
+    })
+    await page.getByRole('button', { name: 'Import a file' }).click()
+    const dialog = page.getByRole('dialog')
+    const rows = Array.from({ length: 300 }, (_, i) => `${i % 3 === 0 ? '' : `s${i}`},${i}`)
+    const buffer = Buffer.from(`sku,price\n${rows.join('\n')}\n`)
+    await dialog.locator('input[type=file]').setInputFiles({ name: 'all.csv', mimeType: 'text/csv', buffer })
+    await dialog.getByText('300 of them are wrong: they will be rejected with their reasons.').waitFor()
+    const problems = dialog.getByRole('list', { name: 'Problems of the rows' }).getByRole('listitem')
+    expect(await problems.allTextContents()).toEqual([
+      'price: is no numberrows 2, 3, 4, 5, 6 …invalid300',
+      'sku: is emptyrows 2, 5, 8, 11, 14 …invalid100',
+    ])
+    expect(await dialog.locator('tbody tr').count()).toBe(10)
+  })
+})
