@@ -375,6 +375,10 @@ test('reasons are counted by code, with sample rows', async () => {
   expect(uncoded.every(({ code }: { code: string | null }) => code === null)).toBe(true)
   expect((await events('otherCodes=true')).body.items).toEqual([])
   expect((await events('withoutCode=true&code=three')).status).toBe(400)
+  // Only the most frequent ones, with the number of all.
+  const { items, total } = (await call('GET', `/api/v1/tasks/${task.id}/reasons?limit=1`)).body
+  expect([items.map(({ code }: { code: string }) => code), total]).toEqual([['three'], 3])
+  expect((await call('GET', `/api/v1/tasks/${task.id}/reasons?limit=0`)).status).toBe(400)
   const retry = (json: object) => call('POST', `/api/v1/tasks/${task.id}/retry`, { json })
   expect((await retry({ status: ['failed'], code: null, otherCodes: true })).status).toBe(400)
   expect((await retry({ status: ['failed'], otherCodes: true })).body).toMatchObject({ rows: 0 })

@@ -139,6 +139,7 @@ export const TaskReasons = s.object({
       samples: s.list(s.object({ index: s.count, number: s.orNull(s.count), message: s.orNull(s.text) })),
     }),
   ),
+  total: s.described(s.count, 'codes of all statuses; `limit` leaves out the least frequent'),
   next: v.null(),
 })
 

@@ -48,8 +48,11 @@ export const tasks = {
   'task.retryRows': { one: 'Retry {n} row', other: 'Retry {n} rows' },
   'task.retryNot': 'Leave them',
   'task.retried': { one: '{n} row runs again', other: '{n} rows run again' },
+  'task.unchanged': { one: '{n} of them is unchanged.', other: '{n} of them are unchanged.' },
   'task.download': 'Download',
   'task.report': 'Report',
+  'task.sendCorrected': 'Send corrected file',
+  'task.correctedWrong': 'The corrected file is refused',
   'task.cancel': 'Cancel…',
   'task.cancelTitle': 'Cancel “{name}”?',
   'task.cancelBody':
@@ -101,6 +104,7 @@ export const tasks = {
   'task.means.cancelled': 'not run: a person cancelled them',
   'task.noCode': 'no code',
   'task.otherCodes': 'other codes',
+  'task.moreCodes': { one: 'Show {n} more code', other: 'Show {n} more codes' },
   'task.show': 'Show',
   'task.retry': 'Retry',
   'task.rejectedRows': 'Rejected rows',
@@ -108,6 +112,7 @@ export const tasks = {
   'task.searchRows': 'Search values and messages',
   'task.status': 'status',
   'task.code': 'code',
+  'task.field': 'field',
   'task.noneRejected': 'No row was rejected',
   'task.noneRejectedWhat':
     'Rows that the business refuses, or on which the program fails, appear here with their reasons.',

@@ -9,10 +9,13 @@ export const FILE_ENDINGS = '.csv,.tsv,.txt,.xlsx,.xlsm,.ndjson,.jsonl,.json'
 export function FileDrop({
   children,
   isOff,
+  hint,
   onFile,
 }: {
   children: ComponentChildren
   isOff: boolean
+  /** Says what happens to the file. */
+  hint: string
   onFile(file: File): void
 }) {
   const [isOver, setOver] = useState(false)
@@ -30,7 +33,7 @@ export function FileDrop({
     // biome-ignore lint/a11y/noStaticElementInteractions: a button does the same without dragging
     <div
       class={isOver ? 'drop over' : 'drop'}
-      data-hint={t('tasks.dropNow')}
+      data-hint={hint}
       onDragOver={(event) => {
         event.preventDefault()
         setOver(true)

@@ -20,22 +20,32 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { FileDrop } from './drop.tsx'
 import { ImportDialog } from './import.tsx'
-import { MetaChips, metaFilters } from './meta.tsx'
+import { memberFilters, withoutFilters } from './member-chips.tsx'
+import { MetaChips } from './meta.tsx'
+import { Selected } from './selected.tsx'
+import { StatePill } from './state.tsx'
+import { ACT_TEXTS, actOnTasks, canAct, rejectedCount, type TaskAct } from './task-acts.ts'
 
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 
 export default function Tasks() {
   const [query, change] = useQuery()
   const { route } = useLocation()
-  const { state, job, cursor } = query
-  const meta = metaFilters(query)
-  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', { state, job, ...meta, cursor, limit: 25 })
+  const { state, job, search, cursor } = query
+  const meta = memberFilters(query, 'meta')
+  const listQuery = { state, job, search, ...meta, cursor, limit: 25 }
+  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', listQuery)
+  const [chosen, choose] = useState<ReadonlySet<string>>(new Set())
   const [file, setFile] = useState<File | null | undefined>(undefined)
-  const canImport = about.value?.readOnly === false && about.value.jobs.length > 0
-  const isFiltered = state !== undefined || job !== undefined || Object.keys(meta).length > 0
-  const clear = () => {
-    const none = Object.fromEntries(Object.keys(meta).map((name) => [name, null]))
-    change({ state: null, job: null, ...none, ...FROM_THE_START })
+  const canChange = about.value?.readOnly === false
+  const jobs = about.value?.jobs.map(({ name }) => name) ?? []
+  const canImport = canChange && jobs.length > 0
+  const isFiltered = [state, job, search, ...Object.keys(meta)].some((one) => one !== undefined)
+  const clear = () => change({ state: null, job: null, search: null, ...withoutFilters(meta), ...FROM_THE_START })
+  const selected = data?.items.filter(({ id }) => chosen.has(id)) ?? []
+  const act = async (name: TaskAct, tasks: readonly TaskStatus[]) => {
+    if (await actOnTasks(name, tasks)) choose(new Set())
+    await reload()
   }
   const open = (task: TaskStatus) => route(at(`/tasks/${task.id}`))
   return (
@@ -48,7 +58,7 @@ export default function Tasks() {
           </button>
         )}
       </Head>
-      <FileDrop isOff={!canImport} onFile={setFile}>
+      <FileDrop isOff={!canImport} hint={t('tasks.dropNow')} onFile={setFile}>
         <section class="panel list">
           <div class="tools">
             <label>

@@ -4,32 +4,20 @@ import { Fragment } from 'preact'
 import type { TaskStatus } from '../../api/types.ts'
 import { at, queryValue } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
-import { AddChip, Chip } from '../../components/search.tsx'
 import { t } from '../../i18n/index.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { JsonWell } from '../job/json.tsx'
 import { copyLink } from './link.ts'
+import { MemberChips, memberFilters } from './member-chips.tsx'
 
-/** The parameters of the address and of the API: `meta.user=7`. */
-const PREFIX = 'meta.'
-
-/** Returns the filters by meta that the address holds. */
-export function metaFilters(query: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(query).filter(([name]) => name.startsWith(PREFIX)))
-}
-
-/** Shows the active filters, a button for another one, and one for a link with which a submitter sees these tasks. */
+/** Shows the filters by meta, and a button for a link with which a submitter sees the tasks that have it. */
 export function MetaChips() {
   const [query] = useQuery()
-  const filters = metaFilters(query)
-  const names = Object.keys(filters)
+  const filters = memberFilters(query, 'meta')
   return (
     <>
-      {names.map((name) => (
-        <Chip key={name} name={name} label={name} />
-      ))}
-      <AddChip name="meta" label="meta" hint={t('tasks.metaHint')} changeOf={changeOf} />
-      {names.length > 0 && (
+      <MemberChips name="meta" label="meta" />
+      {Object.keys(filters).length > 0 && (
         <button type="button" class="btn s" onClick={() => void copyLink('/tasks/link', filters)}>
           <Icon name="copy" />
           {t('tasks.copyLink')}
@@ -37,12 +25,6 @@ export function MetaChips() {
       )}
     </>
   )
-}
-
-/** Reads `user=7`; undefined when it is not a name and a value. */
-function changeOf(text: string): Record<string, string> | undefined {
-  const [, name, value] = /^([^=]*[^=\s])\s*=\s*(\S.*)$/.exec(text) ?? []
-  return name === undefined || value === undefined ? undefined : { [PREFIX + name]: value }
 }
 
 /** Shows what the app stored with a task. A value by which tasks are found leads to all tasks that have it. */
@@ -64,7 +46,7 @@ export function Meta({ meta }: Pick<TaskStatus, 'meta'>) {
               </dt>
               <dd>
                 {typeof value === 'string' || Number.isSafeInteger(value) ? (
-                  <a class="link" href={at(`/tasks?${PREFIX}${queryValue(name)}=${queryValue(String(value))}`)}>
+                  <a class="link" href={at(`/tasks?meta.${queryValue(name)}=${queryValue(String(value))}`)}>
                     <bdi>{String(value)}</bdi>
                   </a>
                 ) : (

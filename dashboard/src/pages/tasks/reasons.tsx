@@ -1,30 +1,55 @@
 /** Why rows were rejected, by code: wrong data apart from technical errors. */
 
-import type { Reason, TaskStatus } from '../../api/types.ts'
+import { useRef, useState } from 'preact/hooks'
+import type { Reason, Reasons as ReasonsOfTask, TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { StatusIcon } from '../../components/icon.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
+import { type Data, useData } from '../../live/use-data.ts'
 import { retryRows } from './retry.tsx'
 
 const KINDS = ['failed', 'error', 'cancelled'] as const
+/** The reasons that are shown at first, and how many times as many each click shows. */
+const FOLDED = 20
+const UNFOLD = 10
+const MOST = 10_000
+
+export interface ShownReasons extends Pick<Data<ReasonsOfTask>, 'reload'> {
+  items: Reason[]
+  total: number
+  /** Shows more of the reasons. */
+  unfold(): void
+}
+
+/** Loads the most frequent reasons. Earlier ones stay while more are loaded. */
+export function useReasons(id: string, isOff: boolean): ShownReasons {
+  const [limit, setLimit] = useState(FOLDED)
+  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, { samples: 1, limit })
+  const last = useRef({ id, data })
+  if (data || last.current.id !== id) last.current = { id, data }
+  const { items = [], total = 0 } = last.current.data ?? {}
+  return { items, total, reload, unfold: () => setLimit(Math.min(limit * UNFOLD, MOST)) }
+}
 
 interface ReasonsProps {
   task: TaskStatus
-  reasons: Reason[]
+  reasons: ShownReasons
   reload(): Promise<void>
 }
 
-export function Reasons({ task, reasons, reload }: ReasonsProps) {
-  if (reasons.length === 0) return null
-  const rows = reasons.reduce((sum, { count }) => sum + count, 0)
-  const most = Math.max(...reasons.map(({ count }) => count))
-  const codes = new Set(reasons.flatMap(({ code }) => code ?? [])).size
+export function Reasons({ task, reasons: { items, total, unfold }, reload }: ReasonsProps) {
+  const { failed, error, cancelled } = task.counts
+  if (items.length === 0) return null
+  const most = Math.max(...items.map(({ count }) => count))
+  const more = total - items.length
+  // Codes beyond the shown ones are all reasons with a code.
+  const codes = new Set(items.flatMap(({ code }) => code ?? [])).size + more
   const facts = [
-    t('task.reasonRows', { n: rows }),
+    t('task.reasonRows', { n: failed + error + cancelled }),
     codes > 0 && t('task.reasonCodes', { n: codes }),
-    reasons.some(({ otherCodes }) => otherCodes) && t('task.otherCodes'),
+    items.some(({ otherCodes }) => otherCodes) && t('task.otherCodes'),
   ]
   return (
     <section class="panel section">
@@ -33,7 +58,7 @@ export function Reasons({ task, reasons, reload }: ReasonsProps) {
         <span class="aside">{facts.filter(Boolean).join(' · ')}</span>
       </header>
       {KINDS.map((status) => {
-        const some = reasons.filter((reason) => reason.status === status)
+        const some = items.filter((reason) => reason.status === status)
         return some.length === 0 ? null : (
           <div key={status}>
             <div class="why-h">
@@ -51,6 +76,13 @@ export function Reasons({ task, reasons, reload }: ReasonsProps) {
           </div>
         )
       })}
+      {more > 0 && items.length < MOST && (
+        <div class="more">
+          <button type="button" class="btn s" onClick={unfold}>
+            {t('task.moreCodes', { n: more })}
+          </button>
+        </div>
+      )}
     </section>
   )
 }

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals'
 import { tell } from '../../api/client.ts'
 import type { TaskRetried, TaskRetryDelayed, TaskStatus } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { doing, say } from '../../components/toast.tsx'
+import { doing, say, type Told } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 /** The toast with *Undo* is shown for as long. */
@@ -75,12 +75,19 @@ export async function retryRows(
     if (delayed) say(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
     return
   }
-  await doing(tell<TaskRetried>('POST', `/tasks/${id}/retry`, { ...filter, status }), ({ rows, dropped, refused }) => {
-    const text = t('task.retried', { n: rows })
-    const not = dropped + refused
-    return not === 0 ? text : { text: `${text} ${t('task.retriedNot', { n: not })}`, isRefusal: true }
-  })
+  await doing(tell<TaskRetried>('POST', `/tasks/${id}/retry`, { ...filter, status }), retriedText)
   await reload()
+}
+
+/** Says how many rows run again, and how many could not or were not corrected. */
+export function retriedText({ rows, unchanged, dropped, refused }: TaskRetried): Told {
+  const not = dropped + refused
+  const parts = [
+    t('task.retried', { n: rows }),
+    unchanged > 0 && t('task.unchanged', { n: unchanged }),
+    not > 0 && t('task.retriedNot', { n: not }),
+  ]
+  return { text: parts.filter(Boolean).join(' '), isRefusal: not > 0 }
 }
 
 async function undo(task: string, { undo }: Pick<TaskRetryDelayed, 'undo'>): Promise<void> {

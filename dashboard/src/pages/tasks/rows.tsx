@@ -1,10 +1,10 @@
 /** The rows of a task with the chosen status; at first the rejected rows. */
 
-import type { Page, TaskEvent, TaskStatus } from '../../api/types.ts'
+import type { EventStatus, Page, TaskEvent, TaskStatus } from '../../api/types.ts'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
-import { Chip, FROM_THE_START, Search } from '../../components/search.tsx'
-import { Status } from '../../components/status.tsx'
+import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
+import { IN_ORDER, Status } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
@@ -12,14 +12,18 @@ import { lastSaid } from '../../format/said.ts'
 import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
+import { MemberChips, memberFilters, withoutFilters } from './member-chips.tsx'
 
 const REJECTED = 'failed,error,cancelled'
 const FIELDS = 2
 
-export function Rows({ task }: { task: TaskStatus }) {
+/** @param codes the codes to offer as a filter */
+export function Rows({ task, codes }: { task: TaskStatus; codes: readonly string[] }) {
   const [query, change, link] = useQuery()
   const { status = REJECTED, code, withoutCode, otherCodes, search, cursor, row } = query
+  const fields = memberFilters(query, 'field')
   const { data, error, reload } = useData<Page<TaskEvent>>(`/tasks/${task.id}/events`, {
+    ...fields,
     status,
     code,
     withoutCode,
@@ -28,9 +32,10 @@ export function Rows({ task }: { task: TaskStatus }) {
     cursor,
     limit: 25,
   })
-  const isFiltered = [query.status, code, withoutCode, otherCodes, search].some((one) => one !== undefined)
-  const clear = () =>
-    change({ status: null, code: null, withoutCode: null, otherCodes: null, search: null, ...FROM_THE_START })
+  const isByCode = [code, withoutCode, otherCodes].some((one) => one !== undefined)
+  const isFiltered = isByCode || query.status !== undefined || search !== undefined || Object.keys(fields).length > 0
+  const byCode = { code: null, withoutCode: null, otherCodes: null }
+  const clear = () => change({ ...byCode, ...withoutFilters(fields), status: null, search: null, ...FROM_THE_START })
   return (
     <section class="panel list section" id="rows">
       <header>
@@ -38,10 +43,29 @@ export function Rows({ task }: { task: TaskStatus }) {
       </header>
       <div class="tools">
         <Search label={t('task.searchRows')} placeholder={t('task.searchRows')} />
-        <Chip name="status" label={t('task.status')} />
+        <label>
+          <span class="vh">{t('task.status')}</span>
+          <select
+            class="btn"
+            value={query.status ?? ''}
+            onChange={(event) => change({ status: event.currentTarget.value, ...FROM_THE_START })}
+          >
+            <option value="">{t('task.rejectedRows')}</option>
+            {[...new Set([...IN_ORDER, query.status])].map(
+              (one) =>
+                one && (
+                  <option key={one} value={one}>
+                    {isStatus(one) ? t(`status.${one}`) : one}
+                  </option>
+                ),
+            )}
+          </select>
+        </label>
         <Chip name="code" label={t('task.code')} />
         <Chip name="withoutCode" label={t('task.code')} value={t('task.noCode')} />
         <Chip name="otherCodes" label={t('task.code')} value={t('task.otherCodes')} />
+        {!isByCode && <AddChip name="code" label={t('task.code')} known={codes} />}
+        <MemberChips name="field" label={t('task.field')} />
       </div>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
@@ -74,6 +98,8 @@ export function Rows({ task }: { task: TaskStatus }) {
     </section>
   )
 }
+
+const isStatus = (text: string): text is EventStatus => (IN_ORDER as readonly string[]).includes(text)
 
 function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string): Column<TaskEvent>[] {
   const fields = fieldsOf(rows)

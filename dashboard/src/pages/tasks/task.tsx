@@ -3,7 +3,7 @@
 import { useCallback, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
 import { tell } from '../../api/client.ts'
-import type { Page, Reason, TaskStatus } from '../../api/types.ts'
+import type { TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Copy } from '../../components/copy.tsx'
@@ -20,10 +20,12 @@ import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Control } from './control.tsx'
+import { type Corrected, CorrectedButton, CorrectedError, useCorrected } from './corrected.tsx'
+import { FileDrop } from './drop.tsx'
 import { Hero } from './hero.tsx'
 import { Meta } from './meta.tsx'
 import { RatePanel } from './rate.tsx'
-import { Reasons } from './reasons.tsx'
+import { Reasons, useReasons } from './reasons.tsx'
 import { rejectedOf, retryRows } from './retry.tsx'
 import { RowDrawer } from './row.tsx'
 import { Rows } from './rows.tsx'
@@ -43,7 +45,8 @@ export default function TaskPage() {
   // The task is not requested while it is being deleted.
   const [isGoing, setGoing] = useState(false)
   const { data: task, error, reload } = useData<TaskStatus>(isGoing ? null : `/tasks/${id}`)
-  const reasons = useData<Page<Reason>>(isGoing ? null : `/tasks/${id}/reasons`, { samples: 1 })
+  const reasons = useReasons(id, isGoing)
+  const corrected = useCorrected(id, reload)
   const [query, change] = useQuery()
   const close = useCallback(() => change({ row: null }), [change])
   if (!task) {
@@ -71,7 +74,7 @@ export default function TaskPage() {
           </span>,
         ]}
       >
-        <Acts task={task} reload={reload} onGoing={setGoing} />
+        <Acts task={task} corrected={corrected} reload={reload} onGoing={setGoing} />
       </Head>
       {task.reason !== undefined && task.state !== 'done' && (
         <div class="note failed">
@@ -83,25 +86,33 @@ export default function TaskPage() {
           </div>
         </div>
       )}
-      <Hero task={task} />
-      <div class="grid g21">
-        <RatePanel task={task} />
-        <Control task={task} reload={reload} />
-      </div>
-      <Meta meta={task.meta} />
-      <Reasons task={task} reasons={reasons.data?.items ?? []} reload={reload} />
-      <Rows task={task} />
+      <CorrectedError {...corrected} />
+      <FileDrop isOff={!canCorrect(task)} hint={t('task.sendCorrected')} onFile={corrected.send}>
+        <Hero task={task} />
+        <div class="grid g21">
+          <RatePanel task={task} />
+          <Control task={task} reload={reload} />
+        </div>
+        <Meta meta={task.meta} />
+        <Reasons task={task} reasons={reasons} reload={reload} />
+        <Rows task={task} codes={reasons.items.flatMap(({ code }) => code ?? [])} />
+      </FileDrop>
     </Split>
   )
 }
 
+const rejectedRows = ({ counts }: TaskStatus) => counts.failed + counts.error + counts.cancelled
+/** Returns whether a corrected report may be sent. */
+const canCorrect = (task: TaskStatus) => about.value?.readOnly === false && rejectedRows(task) > 0
+
 interface ActsProps {
   task: TaskStatus
+  corrected: Corrected
   reload(): Promise<void>
   onGoing(isGoing: boolean): void
 }
 
-function Acts({ task, reload, onGoing }: ActsProps) {
+function Acts({ task, corrected, reload, onGoing }: ActsProps) {
   const { route } = useLocation()
   const { counts, state, id } = task
   if (about.value?.readOnly !== false) return <Files task={task} />
@@ -156,6 +167,7 @@ function Acts({ task, reload, onGoing }: ActsProps) {
         </button>
       )}
       <Files task={task} />
+      {canCorrect(task) && <CorrectedButton {...corrected} />}
       {isOver ? (
         <button type="button" class="btn risk" data-key="D" onClick={() => void remove()}>
           {t('task.deleteAsk')}
@@ -176,9 +188,9 @@ function Acts({ task, reload, onGoing }: ActsProps) {
 }
 
 /** Downloads the rejected rows in the format of the import; for an export, its file. */
-function Files({ task: { id, counts, format: came, export: made } }: { task: TaskStatus }) {
+function Files({ task }: { task: TaskStatus }) {
+  const { id, format: came, export: made } = task
   const format = came ?? 'csv'
-  const rejected = counts.failed + counts.error + counts.cancelled
   const path = `/api/v1/tasks/${id}`
   return (
     <>
@@ -190,7 +202,7 @@ function Files({ task: { id, counts, format: came, export: made } }: { task: Tas
           <span class="n">.{made}</span>
         </a>
       )}
-      {rejected > 0 && (
+      {rejectedRows(task) > 0 && (
         <a class="btn" href={at(`${path}/report?format=${format}&lang=${language.value}`)} download>
           <Icon name="download" />
           {t('task.report')}

@@ -53,18 +53,27 @@ export async function eventsOf(
   return records.map((record) => server.redaction.event(eventOf(job, record, language)))
 }
 
+export interface RowSearch {
+  /** A text in the arguments, the code or the messages, ignoring case. */
+  search?: string | undefined
+  /** The values of fields. */
+  field?: Record<string, string> | undefined
+}
+
 /**
- * Finds rows whose arguments or messages contain a text, ignoring case. One call reads a bounded number of rows: `next`
- * is the index to continue after, or null when all rows were read.
+ * Finds the rows of a search. One call reads a bounded number of rows: `next` is the index to continue after, or null when
+ * all rows were read.
  */
 export async function searchEvents(
   call: Pick<Call, 'hq' | 'server'>,
   task: TaskStatus,
   { limit, ...page }: EventPage,
-  search: string,
+  { search = '', field = {} }: RowSearch,
 ): Promise<{ items: TaskEvent[]; next: string | null }> {
   const wanted = search.toLowerCase()
+  const values = Object.entries(field)
   const holds = ({ args, messages, code }: TaskEvent) =>
+    values.every(([name, value]) => fieldText(args, name) === value) &&
     `${stringifyJson(args)}\n${code ?? ''}\n${messages.map(({ text }) => text).join('\n')}`
       .toLowerCase()
       .includes(wanted)
@@ -90,19 +99,19 @@ interface Reason extends ReasonCount {
 /** The number of reasons with samples. */
 const SAMPLED = 20
 
-/** Returns why rows were rejected, with sample rows. */
+/** Returns why rows were rejected, with sample rows, and the number of all reasons. */
 export async function reasonsOf(
   call: Pick<Call, 'hq' | 'server'>,
   task: TaskStatus,
-  samples: number,
-): Promise<Reason[]> {
+  { samples, limit }: { samples: number; limit: number | undefined },
+): Promise<{ items: Reason[]; total: number }> {
   const reasons = await call.hq.tasks.get(task.id).reasons()
-  const all: Reason[] = []
-  for (const reason of reasons) {
-    const isSampled = samples > 0 && all.length < SAMPLED
-    all.push({ ...reason, samples: isSampled ? await samplesOf(call, task, reason, samples) : [] })
+  const items: Reason[] = []
+  for (const reason of reasons.slice(0, limit)) {
+    const isSampled = samples > 0 && items.length < SAMPLED
+    items.push({ ...reason, samples: isSampled ? await samplesOf(call, task, reason, samples) : [] })
   }
-  return all
+  return { items, total: reasons.length }
 }
 
 async function samplesOf(

@@ -20,6 +20,7 @@ import { newlyRejected, readSweep } from './newly-rejected.ts'
 import { aboutOf, eventsOf, reasonsOf, searchEvents, statusWithoutMeta } from './queries.ts'
 
 const LARGEST_PAGE = 500
+const MOST_REASONS = 10_000
 const LOCATION = { location: 'address of its status' }
 const rights = oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others')
 const expires = moment('when the link ends; without it the link stays valid')
@@ -168,18 +169,21 @@ export const TASK_ROUTES: Route[] = [
       search: text(
         'only rows whose arguments or messages contain this text; a page may have fewer items then, or none',
       ),
+      field: membersOf(
+        'only rows with this value: one parameter field.NAME=VALUE for each field of a row, or for an argument by its number from 0; pages are as with `search`',
+      ),
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
     },
     answers: ok('TaskEventList', 'A page'),
     async run(call) {
-      const { status, code, withoutCode, otherCodes, search, cursor: after = -1, limit } = call.query
+      const { status, code, withoutCode, otherCodes, search, field, cursor: after = -1, limit } = call.query
       if ([code !== undefined, withoutCode, otherCodes].filter(Boolean).length > 1) {
         throw invalid('give only one of code, withoutCode and otherCodes')
       }
       const task = await statusWithoutMeta(call.hq, call.path)
       const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
-      if (search !== undefined) return json(await searchEvents(call, task, page, search))
+      if (search !== undefined || field) return json(await searchEvents(call, task, page, { search, field }))
       const items = await eventsOf(call, task, page)
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
     },
@@ -189,11 +193,14 @@ export const TASK_ROUTES: Route[] = [
     errors: ['UNKNOWN_TASK'],
     summary: 'Counts the rejected rows by code, the most frequent first',
     access: 'task',
-    query: { samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes') },
+    query: {
+      samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes'),
+      limit: integer(1, MOST_REASONS, undefined, 'only the most frequent codes; `total` counts all (default: all)'),
+    },
     answers: ok('TaskReasons', 'The reasons'),
     async run(call) {
       const task = await statusWithoutMeta(call.hq, call.path)
-      return json({ items: await reasonsOf(call, task, call.query.samples), next: null })
+      return json({ ...(await reasonsOf(call, task, call.query)), next: null })
     },
   }),
   get('/api/v1/tasks/{id}/link', {
