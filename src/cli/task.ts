@@ -31,7 +31,7 @@ export async function filesOf(hq: Highkiq, id: string): Promise<{ imported?: str
   const record = await hq.store.tasks.find(id)
   const meta = record ? metaOf(record) : {}
   return {
-    ...(meta.format ? { imported: meta.source ?? 'FILE' } : {}),
+    ...(meta.format ? { imported: meta.file?.name ?? 'FILE' } : {}),
     ...(meta.export ? { exported: meta.export.format } : {}),
   }
 }

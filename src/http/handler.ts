@@ -129,7 +129,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     entry = pendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
     const { add: audit, defer: deferAudit } = entry
     const mayChange = !server.readOnly && link !== 'read'
-    const call = { hq, server, base, request, url, path, query, peer, link, mayChange, audit, deferAudit }
+    const call = { hq, server, base, request, url, path, query, peer, who, link, mayChange, audit, deferAudit }
     const answer = await route.run(call)
     if (changes) {
       server.liveLists.forget()

@@ -9,7 +9,7 @@ import { given } from '../job/options.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
-import { metaOf } from './meta.ts'
+import { metaOf, type TaskMeta } from './meta.ts'
 import { type CallbackJob, policyOf, type TaskOptions, windowOf } from './options.ts'
 import { labelsOf } from './own-meta.ts'
 import { Producer } from './producer.ts'
@@ -201,7 +201,7 @@ async function specOf(app: AppPort, payload: Payload, producer: string, options:
     ...grouped(options),
     window: windowOf(options) ?? (await defaultWindow(app, payload.queue)),
     keepArgs,
-    meta: stringifyJson({ ...about?.(), ...given({ own: meta }) }),
+    meta: stringifyJson({ ...about?.(), ...given({ callbacks: namesOf({ onDone, onFailure }), own: meta }) }),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
     createdAt: app.now(),
     producer,
@@ -209,6 +209,10 @@ async function specOf(app: AppPort, payload: Payload, producer: string, options:
     onDone: onDone ? await callbackOf(app.client, onDone, id) : null,
     onFailure: onFailure ? await callbackOf(app.client, onFailure, id) : null,
   }
+}
+
+function namesOf({ onDone, onFailure }: Pick<TaskOptions, 'onDone' | 'onFailure'>): TaskMeta['callbacks'] {
+  return onDone || onFailure ? given({ onDone: onDone?.name, onFailure: onFailure?.name }) : undefined
 }
 
 /**

@@ -5,11 +5,23 @@ import type { Columns } from './columns.ts'
 import type { OwnMeta } from './own-meta.ts'
 import type { FileFormat } from './spreadsheet/format.ts'
 
+/** What the dashboard shows about the file of an import. */
+export interface ImportedFile {
+  /** Its name. Default: that of a path. */
+  name?: string
+  /** Its size. Default: that of a path or of a Buffer. */
+  bytes?: number
+  /** Who sent it. */
+  by?: string
+}
+
 /** The `meta` of a task: what the app gave it, where its rows came from, or the file that it exports. */
 export interface TaskMeta {
   /** The columns of an imported file, in order. */
   columns?: string[]
-  source?: string
+  file?: ImportedFile
+  /** The names of the jobs that run at its end and at its first rejected row. */
+  callbacks?: { onDone?: string; onFailure?: string }
   /** How the columns became the handler's rows. */
   mapping?: Columns
   /** The column whose value identifies a row. */

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
@@ -17,7 +18,7 @@ import { eventOf, type TaskEvent } from './event.ts'
 import { EXPORT_FILE, type ExportFileOptions, exportMeta } from './export.ts'
 import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from './import.ts'
 import { appMessage } from './messages.ts'
-import { metaOf } from './meta.ts'
+import { type ImportedFile, metaOf } from './meta.ts'
 import { checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
 import { checkMetaFilter, labelsOf } from './own-meta.ts'
 import { checkSameTable } from './resumed-file.ts'
@@ -33,7 +34,19 @@ export interface CreateOptions extends TaskOptions {
 
 const CREATE_NAMES = [...Object.keys(TASK_OPTIONS), 'onStart'] as (keyof CreateOptions)[]
 const ID: OptionKind = [(id) => typeof id === 'string' && /^[0-9a-f]{16}$/.test(id), '16 hex digits in lower case']
-const IMPORT_OPTIONS = { ...READING, dryRun: 'flag', allowDuplicate: 'flag', resume: 'text', id: ID } as const
+const IMPORT_OPTIONS = {
+  ...READING,
+  dryRun: 'flag',
+  allowDuplicate: 'flag',
+  resume: 'text',
+  id: ID,
+  file: null,
+} as const
+const FILE: Record<keyof ImportedFile, OptionKind> = {
+  name: 'text',
+  bytes: [isSize, 'a number of bytes, 0 or more'],
+  by: 'text',
+}
 const EXPORT_OPTIONS: Readonly<Record<string, OptionKind>> = {
   ...EXPORT_FILE,
   rowsPerJob: [() => false, 'left out: each page is a job of its own'],
@@ -50,6 +63,8 @@ export interface ImportOptions extends CreateOptions, ImportRows {
   resume?: string
   /** The task's id, if it was chosen in advance: 16 hex digits. */
   id?: string
+  /** What the dashboard shows about the file: its name, its size, and who sent it. */
+  file?: ImportedFile
 }
 
 /** The arguments that give a row of a list: the row as the only argument; a list also as the arguments. */
@@ -120,7 +135,8 @@ export class Tasks {
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
     checkCreate('tasks.import', job, options, IMPORT_OPTIONS)
     checkSource('tasks.import: the second argument', source)
-    const { dryRun: only = false, allowDuplicate = false, resume, id = newTaskId(), ...rest } = options
+    const { dryRun: only = false, allowDuplicate = false, resume, id = newTaskId(), file: about, ...rest } = options
+    if (about !== undefined) checkOptions('tasks.import: file', about, FILE)
     const interrupted = resume === undefined ? undefined : await findTask(this.#app, resume)
     const { validate } = job.definition.options
     const columns = interrupted && metaOf(interrupted).mapping
@@ -129,11 +145,11 @@ export class Tasks {
     const file = await openImport(source, reading, now)
     if (only) return dryRun(file, reading)
     const { header, format, encoding } = file
-    const name = typeof source === 'string' ? basename(source) : undefined
-    const about = {
+    const known = await factsOf(source)
+    const came = {
       format,
       columns: header,
-      source: name,
+      file: { ...known, ...about },
       mapping: rest.columns,
       ...given(rest, ['rowKey', 'maxRows']),
       ...(reading.validate ? { validated: true as const } : {}),
@@ -149,10 +165,10 @@ export class Tasks {
       const key = `import:${job.name}:${digest}:${rest.sheet ?? ''}`
       if (digest) releaseClaim = await claimFile(store, { key, id, now: now(), allowDuplicate })
       await this.#create(job, file.rows, {
-        ...given({ name }),
+        ...given({ name: known.name }),
         ...given(rest, CREATE_NAMES),
         id,
-        about: () => given({ ...about, encoding: encoding() }),
+        about: () => given({ ...came, encoding: encoding() }),
       } as CreateOptions & CreateTask)
       return new Task(this.#app, id, encoding())
     } catch (thrown) {
@@ -253,6 +269,21 @@ export class Tasks {
       next: last && records.length === limit ? `${last.createdAt}-${last.id}` : null,
     }
   }
+}
+
+function isSize(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0
+}
+
+/** Returns what is known about a file before it is read. */
+async function factsOf(source: Source): Promise<ImportedFile> {
+  if (source instanceof Uint8Array) return { bytes: source.length }
+  if (typeof source !== 'string') return {}
+  const size = await stat(source).then(
+    ({ size }) => ({ bytes: size }),
+    () => ({}),
+  )
+  return { name: basename(source), ...size }
 }
 
 /** @throws INVALID_OPTION */

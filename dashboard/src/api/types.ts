@@ -56,7 +56,7 @@ export type Sweeping = Json<'Sweeping'>
 
 /** Only the answer about a single task has the formats of its files, and not every answer has `meta`. */
 export type TaskStatus = Json<'TaskStatus'> &
-  Partial<Pick<Json<'TaskStatusWithRejected'>, 'format' | 'export' | 'meta'>>
+  Partial<Pick<Json<'TaskStatusWithRejected'>, 'format' | 'export' | 'meta' | 'file' | 'onDone' | 'onFailure'>>
 export type TaskState = TaskStatus['state']
 export type TaskEvent = Json<'TaskEvent'>
 export type EventStatus = TaskEvent['status']

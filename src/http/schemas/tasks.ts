@@ -123,6 +123,12 @@ export const TaskStatusWithRejected = s.object({
   meta,
   format: s.described(format, 'for an import: the format of its file'),
   export: s.described(format, 'for an export: the format of its file'),
+  file: s.described(
+    s.optional(s.object({ name: s.optional(s.text), bytes: s.optional(s.count), by: s.optional(s.text) })),
+    'for an import: the name and the size of its file, and who sent it; only for operators',
+  ),
+  onDone: s.described(s.optional(s.text), 'the job that is pushed when all rows have ended; only for operators'),
+  onFailure: s.described(s.optional(s.text), 'the job that is pushed at the first rejected row; only for operators'),
   rejected: s.optional(TaskEventList),
 })
 

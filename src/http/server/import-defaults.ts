@@ -9,7 +9,7 @@ import { checkTaskOptions } from '../../tasks/options.ts'
 import type { ImportOptions } from '../../tasks/tasks.ts'
 
 /** Options about a single file are set by its request. */
-export type ImportsOfJob = Omit<ImportOptions, 'onStart' | 'dryRun' | 'resume' | 'id'>
+export type ImportsOfJob = Omit<ImportOptions, 'onStart' | 'dryRun' | 'resume' | 'id' | 'file'>
 export type Imports = Record<string, ImportsOfJob>
 
 /** @throws INVALID_OPTION */

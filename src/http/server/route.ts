@@ -36,6 +36,8 @@ export interface Call<Query = Record<string, unknown>> {
   /** The rights of the link, when the caller came by one. */
   link: LinkRights | undefined
   peer: Peer
+  /** The caller, as the audit names it. */
+  who: string
   /** True when neither the server nor the link is read-only. */
   mayChange: boolean
   /**

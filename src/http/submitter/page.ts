@@ -37,11 +37,11 @@ export async function answerSubmitter(call: Call): Promise<Response> {
   const task = await statusWithoutMeta(hq, path)
   const groups = task.counts.failed === 0 ? [] : await groupsOf(call, task, viewer.language)
   const record = await hq.store.tasks.find(task.id)
-  const { format, source, export: made } = record ? metaOf(record) : {}
+  const { format, file, export: made } = record ? metaOf(record) : {}
   const page = submitterPage(viewer, {
     task,
     groups,
-    file: source,
+    file: file?.name,
     format: (made ? undefined : format) ?? formatByName(task.name),
     token: url.searchParams.get('token'),
     readOnly: !call.mayChange,

@@ -14,7 +14,7 @@ import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
 import { doing } from '../../components/toast.tsx'
-import { number } from '../../format/number.ts'
+import { bytes, number } from '../../format/number.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
@@ -68,6 +68,11 @@ export default function TaskPage() {
             {t('task.sent')} <When at={task.createdAt} />
           </span>,
           t('task.run', { n: task.run }),
+          task.file?.name !== undefined && <bdi key="file">{task.file.name}</bdi>,
+          task.file?.bytes !== undefined && bytes(task.file.bytes),
+          task.file?.by !== undefined && t('task.sentBy', { who: task.file.by }),
+          task.onDone !== undefined && t('task.then', { job: task.onDone }),
+          task.onFailure !== undefined && t('task.ifRejected', { job: task.onFailure }),
           <span key="id" class="mono">
             {task.id}
             <Copy text={task.id} label={t('task.copyId')} />

@@ -127,7 +127,7 @@ async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task
 
 /** @throws the errors that occur before the first rows are stored */
 async function importFile(
-  { hq, server, base, request, query, audit }: Call<Values<typeof QUERY>>,
+  { hq, server, base, request, query, who, audit }: Call<Values<typeof QUERY>>,
   claim?: KeyClaim,
 ): Promise<Response> {
   const { job: name, dryRun, allowDuplicate, columns, rowKey } = query
@@ -161,7 +161,10 @@ async function importFile(
   const started = new Promise<string>((resolve) => {
     first = resolve
   })
-  const about = { allowDuplicate, onStart: ({ id }: Task) => first(id), dryRun: false as const }
+  const length = Number(request.headers.get('content-length') ?? Number.NaN)
+  const bytes = Number.isSafeInteger(length) ? length : undefined
+  const came = given({ name: upload.name, bytes, by: who })
+  const about = { allowDuplicate, onStart: ({ id }: Task) => first(id), dryRun: false as const, file: came }
   const named = claim && (claim.to === 'continue' ? { resume: claim.id } : { id: claim.id })
   const made = async () => {
     await claim

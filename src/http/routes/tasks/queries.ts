@@ -3,10 +3,11 @@
 import type { Highkiq } from '../../../app.ts'
 import type { EventStatus, ReasonCount } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
-import { stringifyJson } from '../../../job/json.ts'
+import { isObject, stringifyJson } from '../../../job/json.ts'
+import { given } from '../../../job/options.ts'
 import { type CodeFilter, codeFilterOf, eventOf, reasonFilter, type TaskEvent } from '../../../tasks/event.ts'
 import type { Language } from '../../../tasks/languages/index.ts'
-import { metaOf } from '../../../tasks/meta.ts'
+import { metaOf, type TaskMeta } from '../../../tasks/meta.ts'
 import type { OwnMeta } from '../../../tasks/own-meta.ts'
 import type { FileFormat } from '../../../tasks/spreadsheet/format.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
@@ -20,14 +21,19 @@ export async function statusWithoutMeta(hq: Highkiq, { id = '' }: Call['path']):
   throw new HighkiqError('UNKNOWN_TASK', `no task has the id ${id}`)
 }
 
-/** Returns the format of the imported file, and of the file that an export makes (null where there is none), and `meta`. */
-export async function aboutOf(
-  hq: Highkiq,
-  id: string,
-): Promise<{ format: FileFormat | null; export: FileFormat | null; meta?: OwnMeta | undefined }> {
+interface About {
+  /** The format of the imported file, and of the file that an export makes; null where there is none. */
+  format: FileFormat | null
+  export: FileFormat | null
+  /** What only operators see. */
+  own: Pick<TaskMeta, 'file'> & { meta?: OwnMeta; onDone?: string; onFailure?: string }
+}
+
+/** Returns what the task remembers about its origin. */
+export async function aboutOf(hq: Highkiq, id: string): Promise<About> {
   const task = await hq.store.tasks.find(id)
-  const meta = task ? metaOf(task) : {}
-  return { format: meta.format ?? null, export: meta.export?.format ?? null, meta: meta.own }
+  const { format, export: made, own: meta, file, callbacks }: TaskMeta = task ? metaOf(task) : {}
+  return { format: format ?? null, export: made?.format ?? null, own: { ...given({ meta, file }), ...callbacks } }
 }
 
 export interface EventPage extends CodeFilter {
@@ -89,6 +95,13 @@ export async function searchEvents(
     if (events.length < SEARCH_PAGE) return { items, next: null }
   }
   return { items, next: String(after) }
+}
+
+/** Returns a field of the only argument, or an argument by its number, as text. */
+function fieldText(args: unknown[] | null, name: string): string | undefined {
+  const [first] = args ?? []
+  const value = isObject(first) ? (Object.hasOwn(first, name) ? first[name] : undefined) : args?.[Number(name)]
+  return typeof value === 'string' || value === undefined ? value : stringifyJson(value)
 }
 
 interface Reason extends ReasonCount {
