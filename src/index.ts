@@ -161,7 +161,7 @@ export {
   type TaskStatus,
   type WaitOptions,
 } from './tasks/task.ts'
-export type { CreateOptions, ExportOptions, ImportOptions, ListOptions, Tasks } from './tasks/tasks.ts'
+export type { CreateOptions, ExportOptions, ImportOptions, Tasks } from './tasks/tasks.ts'
 export type { UniqueLockInfo, UniqueLocks } from './unique/locks.ts'
 export { VERSION } from './version.generated.ts'
 // Workers

@@ -5,11 +5,10 @@ import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { checkJob } from '../client/job-rule.ts'
 import type { FileFor, SchemaOf } from '../job/definition.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
-import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
+import { checkOptions, checkText, given, type OptionKind } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
-import { TASK_STATES, type TaskState } from '../store/contract.ts'
 import { addToTask, type CreateTask, createTask } from './create.ts'
 import { type EndedRow, failRow, finishRow } from './deferred.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
@@ -17,15 +16,15 @@ import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { EXPORT_FILE, type ExportFileOptions, exportMeta } from './export.ts'
 import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from './import.ts'
+import { type ListOptions, listTasks, type TaskPage } from './list.ts'
 import { appMessage } from './messages.ts'
 import { type ImportedFile, metaOf } from './meta.ts'
 import { checkTaskOptions, TASK_OPTIONS, type TaskOptions } from './options.ts'
-import { checkMetaFilter, labelsOf } from './own-meta.ts'
 import { checkSameTable } from './resumed-file.ts'
 import { asRows, findTask, type Rows } from './rows.ts'
 import type { FileFormat, FormatOf } from './spreadsheet/format.ts'
 import type { Source } from './spreadsheet/source.ts'
-import { statusOf, Task, type TaskStatus } from './task.ts'
+import { Task } from './task.ts'
 
 export interface CreateOptions extends TaskOptions {
   /** Called with the task once its first rows are stored, while others are still being read. */
@@ -246,28 +245,8 @@ export class Tasks {
   }
 
   /** Lists tasks, newest first. `next` is the cursor of the next page. @throws INVALID_OPTION */
-  async list(options: ListOptions = {}): Promise<{ items: TaskStatus[]; next: string | null }> {
-    checkOptions('tasks.list', options, { state: TASK_STATES, job: 'text', meta: null, cursor: null, limit: 'count' })
-    const { state, job, meta, cursor, limit = 25 } = options
-    if (meta !== undefined) checkMetaFilter('tasks.list', meta)
-    const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor ?? '') ?? []
-    if (cursor !== undefined && !id)
-      throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
-    const before = createdAt && id ? { before: { createdAt: Number(createdAt), id } } : {}
-    const labels = Object.entries(labelsOf(meta))
-    const [[name, value] = []] = labels
-    const label = name === undefined || value === undefined ? {} : { label: { name, value } }
-    const records = await this.#app.store.tasks.page({ ...before, ...label, limit })
-    const last = records.at(-1)
-    const items = records.filter((task) => {
-      if ((state && task.state !== state) || (job && task.job !== job)) return false
-      const own = labels.length === 0 ? {} : labelsOf(metaOf(task).own)
-      return labels.every(([one, text]) => own[one] === text)
-    })
-    return {
-      items: items.map((record) => statusOf(record, this.#app.now())),
-      next: last && records.length === limit ? `${last.createdAt}-${last.id}` : null,
-    }
+  list(options: ListOptions = {}): Promise<TaskPage> {
+    return listTasks(this.#app, options)
   }
 }
 
@@ -295,18 +274,6 @@ function checkCreate(
 ): void {
   checkJob(where, job)
   checkTaskOptions(where, options, { onStart: 'function', ...more })
-}
-
-/**
- * Options of `list`. A page has at most `limit` tasks; `state`, `job` and further members of `meta` leave fewer of them.
- */
-export interface ListOptions {
-  state?: TaskState
-  job?: string
-  /** Only tasks whose `meta` has these values: strings or whole numbers, at most four. */
-  meta?: Readonly<Record<string, string | number>>
-  cursor?: string
-  limit?: number
 }
 
 async function* listed(pages: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<unknown[]> {

@@ -41,6 +41,7 @@ export function register(program: Command): void {
 interface ListCommandOptions extends ListShowOptions {
   state?: TaskState
   job?: string
+  search?: string
   meta?: Record<string, string>
   limit: number
 }
@@ -49,6 +50,7 @@ function registerList(command: Command, words: string): void {
   withShowOptions(command.description('list tracked tasks, newest first'))
     .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
     .option('--job <name>', 'only tasks of this job')
+    .option('--search <text>', 'only tasks whose name contains this text')
     .option('--meta <name=value>', 'only tasks with this value in their meta; may be repeated', metaOf)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
     .addHelpText('after', `\nExamples:\n  highkiq ${words}\n  highkiq ${words} --state running --watch\n`)
@@ -74,11 +76,11 @@ const COLUMNS: Column<TaskStatus>[] = [
   { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
 ]
 
-async function list(hq: Highkiq, { state, job, meta, limit }: ListCommandOptions): Promise<TaskStatus[]> {
+async function list(hq: Highkiq, { state, job, search, meta, limit }: ListCommandOptions): Promise<TaskStatus[]> {
   const found: TaskStatus[] = []
   let cursor: string | null = null
   do {
-    const page = await hq.tasks.list(given({ limit: PAGE, state, job, meta, cursor: cursor ?? undefined }))
+    const page = await hq.tasks.list(given({ limit: PAGE, state, job, search, meta, cursor: cursor ?? undefined }))
     found.push(...page.items)
     cursor = page.next
   } while (cursor !== null && found.length < limit)

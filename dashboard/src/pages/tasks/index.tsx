@@ -8,7 +8,7 @@ import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
-import { Chip, FROM_THE_START } from '../../components/search.tsx'
+import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
 import { StatusBar } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
@@ -61,6 +61,7 @@ export default function Tasks() {
       <FileDrop isOff={!canImport} hint={t('tasks.dropNow')} onFile={setFile}>
         <section class="panel list">
           <div class="tools">
+            <Search label={t('tasks.search')} placeholder={t('tasks.search')} />
             <label>
               <span class="vh">{t('tasks.state')}</span>
               <select
@@ -77,13 +78,26 @@ export default function Tasks() {
               </select>
             </label>
             <Chip name="job" label={t('tasks.job')} />
+            <AddChip name="job" label={t('tasks.job')} known={jobs} />
             <MetaChips />
           </div>
           {error && <ErrorNote error={error} onRetry={reload} />}
           {!data && !error && <Skeleton />}
-          {data?.items.length === 0 && (isFiltered ? <NoneMatches onClear={clear} /> : <None />)}
+          {data?.items.length === 0 &&
+            (isFiltered ? <NoneMatches isAll={data.next === null} onClear={clear} /> : <None />)}
+          {canChange && selected.length > 0 && (
+            <Selected tasks={selected} onNone={() => choose(new Set())} onAct={(name) => void act(name, selected)} />
+          )}
           {data && data.items.length > 0 && (
-            <Table label={t('nav.tasks')} rows={data.items} columns={columns()} keyOf={({ id }) => id} onOpen={open} />
+            <Table
+              label={t('nav.tasks')}
+              rows={data.items}
+              columns={columns(canChange ? (name, task) => void act(name, [task]) : undefined)}
+              keyOf={({ id }) => id}
+              nameOf={({ name }) => name}
+              {...(canChange ? { chosen, onChoose: choose } : {})}
+              onOpen={open}
+            />
           )}
           {data && <Paging next={data.next} />}
         </section>
@@ -93,7 +107,8 @@ export default function Tasks() {
   )
 }
 
-function columns(): Column<TaskStatus>[] {
+/** @param onAct undefined when nothing may be changed */
+function columns(onAct: ((act: TaskAct, task: TaskStatus) => void) | undefined): Column<TaskStatus>[] {
   return [
     {
       name: 'name',
@@ -108,10 +123,17 @@ function columns(): Column<TaskStatus>[] {
             <a href={at(`/tasks?job=${queryValue(task.job)}`)}>
               <bdi>{task.job}</bdi>
             </a>{' '}
-            · {standing(task)}
+            {task.state === 'running' && task.etaSeconds !== null && `· ${leftOf(task.etaSeconds)}`}
           </span>
+          <span class="sub only-s">{t(`tasks.state.${task.state}`)}</span>
         </>
       ),
+    },
+    {
+      name: 'state',
+      title: t('tasks.state'),
+      class: 'nowrap hide-s',
+      cell: ({ state }) => <StatePill state={state} />,
     },
     {
       name: 'progress',
@@ -125,17 +147,47 @@ function columns(): Column<TaskStatus>[] {
       name: 'rejected',
       title: t('tasks.rejected'),
       class: 'num hide-s',
-      cell: ({ counts }) => number(counts.failed + counts.error),
+      cell: (task) => number(rejectedCount(task)),
     },
     { name: 'made', title: t('tasks.made'), class: 'num hide-m dim', cell: (task) => <When at={task.createdAt} /> },
+    ...(onAct
+      ? [
+          {
+            name: 'acts',
+            title: '',
+            class: 'num hide-s',
+            cell: (task: TaskStatus) => <RowActs task={task} onAct={onAct} />,
+          },
+        ]
+      : []),
   ]
 }
 
-/** Describes the state of a task in a few words. */
-export function standing(task: TaskStatus): string {
-  return task.state === 'running' && task.etaSeconds !== null
-    ? t('tasks.left', { time: duration(task.etaSeconds) })
-    : t(`tasks.state.${task.state}`)
+const leftOf = (seconds: number) => t('tasks.left', { time: duration(seconds) })
+
+const ROW_ACTS = { pause: 'pause', resume: 'play', retry: 'retries' } as const
+
+/** The actions on a task in its row. */
+function RowActs({ task, onAct }: { task: TaskStatus; onAct(act: TaskAct, task: TaskStatus): void }) {
+  return (
+    <span class="acts">
+      {(['pause', 'resume', 'retry'] as const).map(
+        (act) =>
+          canAct(act, task) && (
+            <button
+              type="button"
+              key={act}
+              class="btn ghost s sq"
+              title={t(ACT_TEXTS[act])}
+              aria-label={`${t(ACT_TEXTS[act])}: ${task.name}`}
+              onClick={() => onAct(act, task)}
+            >
+              <Icon name={ROW_ACTS[act]} />
+            </button>
+          ),
+      )}
+    </span>
+  )
 }
 
 function None() {
@@ -148,7 +200,8 @@ function None() {
   )
 }
 
-function NoneMatches({ onClear }: { onClear(): void }) {
+/** @param isAll whether all tasks were searched */
+function NoneMatches({ isAll, onClear }: { isAll: boolean; onClear(): void }) {
   return (
     <Empty
       icon="search"
@@ -159,7 +212,7 @@ function NoneMatches({ onClear }: { onClear(): void }) {
         </button>
       }
     >
-      {t('tasks.noneMatches')}
+      {t(isAll ? 'tasks.noneMatches' : 'tasks.noneYet')}
     </Empty>
   )
 }

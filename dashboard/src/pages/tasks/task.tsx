@@ -11,7 +11,6 @@ import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { ErrorNote, Skeleton } from '../../components/notice.tsx'
-import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
 import { doing } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
@@ -29,16 +28,8 @@ import { Reasons, useReasons } from './reasons.tsx'
 import { rejectedOf, retryRows } from './retry.tsx'
 import { RowDrawer } from './row.tsx'
 import { Rows } from './rows.tsx'
-
-const LIKE = {
-  adding: 'working',
-  running: 'working',
-  paused: 'failed',
-  interrupted: 'failed',
-  cancelling: 'cancelled',
-  done: 'finished',
-  cancelled: 'cancelled',
-} as const
+import { StatePill } from './state.tsx'
+import { canAct } from './task-acts.ts'
 
 export default function TaskPage() {
   const { id = '' } = useRoute().params
@@ -61,7 +52,7 @@ export default function TaskPage() {
     <Split drawer={query.row === undefined ? undefined : <RowDrawer task={task} jid={query.row} onClose={close} />}>
       <Head
         title={task.name}
-        pill={<Pill like={LIKE[task.state]}>{t(`tasks.state.${task.state}`)}</Pill>}
+        pill={<StatePill state={task.state} />}
         facts={[
           <bdi key="job">{task.job}</bdi>,
           <span key="sent">
@@ -121,7 +112,7 @@ function Acts({ task, corrected, reload, onGoing }: ActsProps) {
   const { route } = useLocation()
   const { counts, state, id } = task
   if (about.value?.readOnly !== false) return <Files task={task} />
-  const isOver = state === 'done' || state === 'cancelled'
+  const isOver = canAct('delete', task)
   const retried = rejectedOf(task)
   const open = counts.enqueued + counts.working
   const act = async (name: string, said: string, body?: unknown) => {
@@ -152,13 +143,13 @@ function Acts({ task, corrected, reload, onGoing }: ActsProps) {
   }
   return (
     <>
-      {!isOver && state !== 'paused' && state !== 'cancelling' && (
+      {canAct('pause', task) && (
         <button type="button" class="btn" data-key="p" onClick={() => void act('pause', t('task.paused'))}>
           <Icon name="pause" />
           {t('task.pause')}
         </button>
       )}
-      {state === 'paused' && (
+      {canAct('resume', task) && (
         <button type="button" class="btn primary" data-key="p" onClick={() => void act('resume', t('task.resumed'))}>
           <Icon name="play" />
           {t('task.resume')}

@@ -97,8 +97,12 @@ export const TASK_ROUTES: Route[] = [
     id: 'listTasks',
     summary: 'Lists all tasks, newest first',
     query: {
-      state: oneOf(TASK_STATES, 'only tasks in this state; a page may have fewer items then'),
+      state: oneOf(
+        TASK_STATES,
+        'only tasks in this state; a search reads at most 2,000 tasks, so a page may have no items',
+      ),
       job: text('only tasks of this job'),
+      search: text('only tasks whose name contains this text'),
       meta: membersOf('only tasks whose meta has these values: one parameter meta.NAME=VALUE for each, at most four'),
       cursor: cursor((value) => (/^\d+-[0-9a-f]{16}$/.test(value) ? value : undefined)),
       limit,

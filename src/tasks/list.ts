@@ -1,0 +1,93 @@
+/** Lists and searches tasks. */
+
+import type { AppPort } from '../app/port.ts'
+import { invalidOption } from '../job/errors.ts'
+import { checkOptions, shown } from '../job/options.ts'
+import { TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
+import { metaOf } from './meta.ts'
+import { checkMetaFilter, labelsOf } from './own-meta.ts'
+import { statusOf, type TaskStatus } from './task.ts'
+
+/** Options of `list`. A page has at most `limit` tasks. A search reads at most 2,000 tasks, so it may find fewer, or none. */
+export interface ListOptions {
+  state?: TaskState
+  job?: string
+  /** Only tasks whose name contains this text, ignoring case. */
+  search?: string
+  /** Only tasks whose `meta` has these values: strings or whole numbers, at most four. */
+  meta?: Readonly<Record<string, string | number>>
+  cursor?: string
+  limit?: number
+}
+
+/** A page of tasks. With `next` there may be more. */
+export interface TaskPage {
+  items: TaskStatus[]
+  next: string | null
+}
+
+const KINDS = { state: TASK_STATES, job: 'text', search: 'text', meta: null, cursor: null, limit: 'count' } as const
+/** The most tasks that one search reads, and those that it reads at once. */
+const SEARCHED = 2000
+const SEARCHED_AT_ONCE = 250
+
+/** @throws INVALID_OPTION */
+export async function listTasks({ store, now }: AppPort, options: ListOptions): Promise<TaskPage> {
+  checkOptions('tasks.list', options, KINDS)
+  const { cursor, limit = 25 } = options
+  const search = searchOf(options)
+  const { label } = search
+  const atOnce = search.isWanted ? Math.max(limit, SEARCHED_AT_ONCE) : limit
+  let before = positionOf(cursor)
+  const items: TaskStatus[] = []
+  for (let read = 0; ; ) {
+    const records = await store.tasks.page({
+      ...(before ? { before } : {}),
+      ...(label ? { label } : {}),
+      limit: atOnce,
+    })
+    for (const record of records) {
+      before = record
+      if (search.isWanted?.(record) === false) continue
+      items.push(statusOf(record, now()))
+      if (items.length === limit) return { items, next: cursorOf(record) }
+    }
+    read += records.length
+    if (!before || records.length < atOnce) return { items, next: null }
+    if (read >= SEARCHED) return { items, next: cursorOf(before) }
+  }
+}
+
+interface Search {
+  /** The label by which the store finds the tasks. */
+  label?: { name: string; value: string }
+  /** Tells which of these tasks are wanted; undefined when all are. */
+  isWanted?: (task: TaskRecord) => boolean
+}
+
+function searchOf({ state, job, search, meta }: ListOptions): Search {
+  if (meta !== undefined) checkMetaFilter('tasks.list', meta)
+  const [first, ...others] = Object.entries(labelsOf(meta)).map(([name, value]) => ({ name, value }))
+  const text = search?.toLowerCase()
+  const label = first && { label: first }
+  if (!state && !job && text === undefined && others.length === 0) return { ...label }
+  const isWanted = (task: TaskRecord) => {
+    if ((state && task.state !== state) || (job && task.job !== job)) return false
+    if (text !== undefined && !task.name.toLowerCase().includes(text)) return false
+    const own = others.length === 0 ? {} : labelsOf(metaOf(task).own)
+    return others.every(({ name, value }) => own[name] === value)
+  }
+  return { ...label, isWanted }
+}
+
+type Position = Pick<TaskRecord, 'createdAt' | 'id'>
+
+const cursorOf = ({ createdAt, id }: Position) => `${createdAt}-${id}`
+
+/** @throws INVALID_OPTION */
+function positionOf(cursor: string | undefined): Position | undefined {
+  if (cursor === undefined) return undefined
+  const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor) ?? []
+  if (createdAt && id) return { createdAt: Number(createdAt), id }
+  throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
+}
