@@ -28,6 +28,16 @@ const rowOf = (i) => [
 
 const objectOf = (i) => Object.fromEntries(rowOf(i).map((value, at) => [COLUMNS[at], value]))
 
+function rejectedRow(i) {
+  const params = { text: `the price ${i % 1000} is too low for product ${i}`, field: 'price' }
+  const rejected = {
+    status: 'failed',
+    code: `code_${i % 5000}`,
+    messages: [{ at: Date.now(), code: 'failed', params }],
+  }
+  return { args: JSON.stringify([objectOf(i)]), number: i + 2, rejected }
+}
+
 async function writeCsv(path, rows) {
   const file = createWriteStream(path)
   const cell = (value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : value)
@@ -98,11 +108,37 @@ export const roles = {
     await hq.close()
     return { ...figures, effects, memory: megabytes() }
   },
+
+  /** Writes the report of a task all of whose rows were rejected, for 5,000 codes. */
+  async report(peer, options, { say, go }) {
+    const hq = await peer.app(options)
+    const effects = new Effects(options.jobs)
+    const id = '00000000000beac4'
+    const { tasks } = hq.store
+    await tasks.create({
+      ...{ id, name: 'rejected', job: 'Import', queue: 'default', template: '{}', window: 1, keepArgs: 'rejected' },
+      ...{ meta: JSON.stringify({ columns: COLUMNS, format: 'csv' }), createdAt: Date.now(), producer: 'bench' },
+    })
+    for (let from = 0; from < options.jobs; from += PAGE) {
+      const rows = Array.from({ length: PAGE }, (_, i) => {
+        effects.ran(from + i)
+        return rejectedRow(from + i)
+      })
+      await tasks.addRows(id, 'bench', from, rows, Date.now())
+    }
+    await tasks.endAdding(id, 'bench', Date.now())
+    say({ ready: true })
+    await go
+    const figures = await timed(() => hq.tasks.get(id).report(join(options.folder, `report.${options.format}`)))
+    await hq.close()
+    return { ...figures, effects, memory: megabytes() }
+  },
 }
 
 const TITLES = {
   import: (format) => `import ${format.toUpperCase()}: until all rows are stored`,
   export: (format) => `export ${format.toUpperCase()}: computed, kept and written`,
+  report: (format) => `report ${format.toUpperCase()}: rejected rows, written`,
 }
 
 export default {
@@ -110,11 +146,12 @@ export default {
   order: 11,
   title: 'Imports and exports',
   text: 'A file of 10 columns; with 30,000 counted jobs elsewhere it has 100,000 rows. A job here is a row. After an import a worker runs all rows.',
-  workloads: ['import', 'export'].flatMap((way) =>
+  workloads: ['import', 'export', 'report'].flatMap((way) =>
     ['csv', 'xlsx'].map((format) => ({
       name: `files.${way}-${format}`,
       title: TITLES[way](format),
       needs: ['app'],
+      ...(way === 'report' ? { named: true } : {}),
       measure: ({ folder, jobs, ...bench }) =>
         measureOwn(bench, `files:${way}`, { jobs: PAGE * Math.ceil(jobs / 300), warmup: 0, format, folder }),
     })),
