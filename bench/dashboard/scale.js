@@ -79,7 +79,7 @@ try {
 
 /** Counts the commands that this process sends to Redis. */
 function countCommands() {
-  const { Redis } = createRequire(import.meta.url)('ioredis')
+  const { Redis } = createRequire(import.meta.url)('../../dist/chunks/ioredis.cjs')
   const counted = { count: 0 }
   const send = Redis.prototype.sendCommand
   Redis.prototype.sendCommand = function (...args) {

@@ -152,7 +152,7 @@ inBrowser('busy', (open) => {
     })
     const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
     const running = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
-    await expect.poll(() => processes.count()).toBe(50)
+    await expect.poll(() => processes.count()).toBe(25)
     expect(await processes.first().textContent()).toContain('web-59:1:a')
     await processes.first().getByText('rack-4').waitFor()
     await page.getByRole('button', { name: 'Show all 60 processes' }).click()
@@ -160,11 +160,11 @@ inBrowser('busy', (open) => {
     await page.getByLabel('Process, label or queue').fill('rack-3')
     await expect.poll(() => processes.count()).toBe(12)
 
-    // The longest come first, a hundred on a page.
-    await page.getByText('1–100 of 600').waitFor()
+    // The longest come first, fifty on a page.
+    await page.getByText('1–50 of 600').waitFor()
     expect(await running.first().textContent()).toContain('jid-599')
     await page.getByRole('button', { name: 'Next page' }).click()
-    await page.getByText('101–200 of 600').waitFor()
+    await page.getByText('51–100 of 600').waitFor()
     await page.getByRole('button', { name: 'Previous page' }).click()
 
     await page.getByRole('button', { name: 'class', exact: true }).click()
@@ -191,7 +191,7 @@ inBrowser('busy', (open) => {
     await page.getByText('1–10 of 10').waitFor()
     expect(await running.first().textContent()).toContain('jid-79')
     await page.getByRole('button', { name: 'Remove the filter process' }).click()
-    await page.getByText('1–100 of 600').waitFor()
+    await page.getByText('1–50 of 600').waitFor()
   })
 
   test('hostile names are shown as text, and every action can be reached, also on a phone', async () => {

@@ -5,7 +5,6 @@ import type { Process } from '../../index.ts'
 import { fetchedQueues, unservedQueues } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import { QueueTrends } from '../../inspect/queue-trend.ts'
-import { all } from '../../job/json.ts'
 import { unownedShards } from '../../ordered/unowned-shards.ts'
 import { type CheckedTask, troubledTasks } from '../../tasks/troubled-tasks.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -14,6 +13,7 @@ import { cached } from './cached.ts'
 import { LeaseObserver } from './lease-observer.ts'
 import { QueueGrowth } from './queue-growth.ts'
 import { sharedErrors } from './shared-errors.ts'
+import { storeReads } from './store-reads.ts'
 
 type Alert = Made<'Alert'>
 type Leases = Parameters<LeaseObserver['observe']>[0]
@@ -28,7 +28,7 @@ const GROWS_MINUTES = 5
 /** Queues with fewer jobs raise no alert. */
 const GROWN_SIZE = 20
 
-export function alertFinder(hq: Highkiq, redaction: Redaction) {
+export function alertFinder(hq: Highkiq, redaction: Redaction, reads = storeReads(hq)) {
   const observer = new LeaseObserver()
   const growth = new QueueGrowth()
   const trends = new QueueTrends()
@@ -57,17 +57,17 @@ export function alertFinder(hq: Highkiq, redaction: Redaction) {
   return {
     /** Records the sizes of the queues. To be called every ten seconds. */
     async sample() {
-      const queues = await hq.queueSummaries()
-      growth.add(hq.now(), queues)
-      trends.add(hq.now(), queues)
+      const { queues, now } = await reads.queues()
+      growth.add(now, queues)
+      trends.add(now, queues)
     },
     trends,
     async find() {
-      const [processes, leases, queues, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
+      const [processes, leases, { queues }, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
         await Promise.all([
-          all(hq.processes()),
+          reads.processes(),
           hq.store.workers.leases().catch(() => []),
-          hq.queueSummaries(),
+          reads.queues(),
           tasks(),
           ordered(),
           causesOf(),

@@ -1,35 +1,32 @@
 /** The lists of queues and of processes for the dashboard: read once for all clients, and sent as changes. */
 
 import type { Highkiq } from '../../app.ts'
-import { summariesOf } from '../../inspect/queue.ts'
-import { all } from '../../job/json.ts'
 import { dateOf } from '../schemas/times.ts'
 import type { Made } from '../schemas.ts'
 import { cached } from './cached.ts'
 import { ChangeLog, type Changes } from './change-log.ts'
 import { processOf } from './process-fields.ts'
 import { type ServedQueue, servedQueues } from './served-queues.ts'
+import { REUSED_MS, type StoreReads } from './store-reads.ts'
 
 type LiveQueue = Made<'LiveQueue'>
 type LiveProcess = Made<'LiveProcess'>
 
-/** How long a list is reused: less than the time between two requests of one page. */
-const REUSED_MS = 900
 /** The most queues of a process that are sent. */
 const MOST_QUEUES = 20
 
-export function liveLists(hq: Highkiq) {
+export function liveLists(hq: Highkiq, reads: StoreReads) {
   const queues = liveList(
     async () => {
-      const now = hq.now()
-      return (await servedQueues(hq, summariesOf(hq.store, now))).map((queue) => liveQueueOf(queue, now))
+      const [{ queues, now }, processes] = await Promise.all([reads.queues(), reads.processes()])
+      return (await servedQueues(hq, queues, processes)).map((queue) => liveQueueOf(queue, now))
     },
     ({ name }) => name,
   )
   const processes = liveList(
     async () => {
       const now = hq.now()
-      return (await all(hq.processes())).map((process): LiveProcess => {
+      return (await reads.processes()).map((process): LiveProcess => {
         const { definedQueues: _, queues, ...rest } = processOf(process, now)
         return { ...rest, queues: queues.slice(0, MOST_QUEUES), moreQueues: Math.max(queues.length - MOST_QUEUES, 0) }
       })
@@ -41,6 +38,7 @@ export function liveLists(hq: Highkiq) {
     processes: processes.since,
     /** Forgets what was read, because this server has changed something. */
     forget() {
+      reads.forget()
       queues.forget()
       processes.forget()
     },

@@ -8,6 +8,7 @@ import type { Made } from '../schemas.ts'
 import { alertFinder } from './alerts.ts'
 import { cached } from './cached.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
+import type { StoreReads } from './store-reads.ts'
 
 /** The shortest time between two computations. */
 export const LIVE_STATS_MS = 2000
@@ -28,9 +29,9 @@ export interface LiveStatsListener {
 
 export type LiveStatsFeed = ReturnType<typeof liveStatsFeed>
 
-export function liveStatsFeed(hq: Highkiq, redaction: Redaction) {
+export function liveStatsFeed(hq: Highkiq, redaction: Redaction, reads: StoreReads) {
   const history = new StatsHistory()
-  const alerts = alertFinder(hq, redaction)
+  const alerts = alertFinder(hq, redaction, reads)
   // A little less than the interval, so that each tick computes anew.
   const snapshots = cached(LIVE_STATS_MS - 100, snapshot)
   const countCrons = cached(CRONS_MS, async () => (await hq.store.crons.list()).length)

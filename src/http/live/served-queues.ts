@@ -5,7 +5,6 @@ import type { Process } from '../../index.ts'
 import { tasksWithBacklog } from '../../inspect/backlog.ts'
 import { servedBy, slotsFor } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
-import { all } from '../../job/json.ts'
 import { baseQueue } from '../../job/priority.ts'
 
 export interface ServedQueue extends QueueSummary {
@@ -17,8 +16,12 @@ export interface ServedQueue extends QueueSummary {
 }
 
 /** Adds to queues who serves them. The cost grows with the number of queues that each process names. */
-export async function servedQueues(hq: Highkiq, queues: Promise<QueueSummary[]>): Promise<ServedQueue[]> {
-  const [summaries, processes, backlogs] = await Promise.all([queues, all(hq.processes()), backlogByQueue(hq)])
+export async function servedQueues(
+  hq: Highkiq,
+  queues: readonly QueueSummary[],
+  processes: readonly Process[],
+): Promise<ServedQueue[]> {
+  const backlogs = await backlogByQueue(hq)
   const byQueue = new Map<string, Process[]>()
   for (const process of processes) {
     for (const name of servedBy(process)) {
@@ -27,7 +30,7 @@ export async function servedQueues(hq: Highkiq, queues: Promise<QueueSummary[]>)
       else byQueue.set(name, [process])
     }
   }
-  return summaries.map((queue) => {
+  return queues.map((queue) => {
     const serving = byQueue.get(queue.name) ?? []
     const slots = serving.reduce((sum, process) => sum + slotsFor(process, queue.name), 0)
     return { ...queue, backlog: backlogs.get(queue.name) ?? 0, slots, serving }

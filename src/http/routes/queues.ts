@@ -4,6 +4,7 @@ import type { Process, Queue } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { searchOf } from '../../inspect/pattern.ts'
 import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
+import { all } from '../../job/json.ts'
 import { servedQueues } from '../live/served-queues.ts'
 import { MOST_MINUTES } from '../live/top-jobs.ts'
 import { timeOf } from '../schemas/times.ts'
@@ -19,9 +20,11 @@ const PATH = '/api/v1/queues/{name}'
 /** Returns all queues, or one, which may be empty. */
 async function shownQueues({ hq, server }: Pick<Call, 'hq' | 'server'>, name?: string) {
   const trends = server.liveStats.trends()
-  const summaries =
-    name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one])
-  return (await servedQueues(hq, summaries)).map(({ serving, ...queue }) => ({
+  const [queues, processes] = await Promise.all([
+    name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one]),
+    all(hq.processes()),
+  ])
+  return (await servedQueues(hq, queues, processes)).map(({ serving, ...queue }) => ({
     ...queue,
     ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
     servedBy: serving.map(identityOf),

@@ -29,14 +29,14 @@ export const STATS_ROUTES: Route[] = [
   }),
   get('/api/v1/live-queues', {
     id: 'getLiveQueues',
-    summary: 'Lists all queues in short, or only those that have changed since a version; about a second old at most',
+    summary: 'Lists all queues in short, or only those that have changed since a version; at most two seconds old',
     query: { since },
     answers: ok('LiveQueueList', 'The queues that have changed'),
     run: async ({ server, query }) => json(await server.liveLists.queues(query.since)),
   }),
   get('/api/v1/live-processes', {
     id: 'getLiveProcesses',
-    summary: 'Lists all processes, or only those that have changed since a version; about a second old at most',
+    summary: 'Lists all processes, or only those that have changed since a version; at most two seconds old',
     query: { since },
     answers: ok('LiveProcessList', 'The processes that have changed'),
     run: async ({ server, query }) => json(await server.liveLists.processes(query.since)),

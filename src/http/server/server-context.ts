@@ -14,6 +14,7 @@ import { jobCounters } from '../live/job-counters.ts'
 import { liveLists } from '../live/live-lists.ts'
 import { liveStatsFeed } from '../live/live-stats.ts'
 import { queueInsight } from '../live/queue-insight.ts'
+import { REUSED_MS, storeReads } from '../live/store-reads.ts'
 import { taskPoller } from '../live/task-poller.ts'
 import { throughputs } from '../live/throughput.ts'
 import { topJobs } from '../live/top-jobs.ts'
@@ -115,7 +116,8 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
   const auditor = auditorOf(hq, options.audit)
   const links = linksOf(secret, () => hq.now())
   const redaction = new Redaction(options.redact)
-  const liveStats = liveStatsFeed(hq, redaction)
+  const reads = storeReads(hq, REUSED_MS)
+  const liveStats = liveStatsFeed(hq, redaction, reads)
   return {
     /** The mount path without a slash at its end: '' or '/jobs'. */
     base: (options.basePath ?? '').replace(/\/+$/, ''),
@@ -132,7 +134,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     dashboard: new Dashboard(options.dashboard),
     delayedRetries: delayedRetries(hq),
     liveStats,
-    liveLists: liveLists(hq),
+    liveLists: liveLists(hq, reads),
     queueInsight: queueInsight(hq, redaction),
     throughputs: throughputs(hq, liveStats),
     topJobs: topJobs(hq),

@@ -17,9 +17,9 @@ import { Processes } from './processes.tsx'
 import { RunningJobs } from './running.tsx'
 
 /** The running jobs on one page. */
-const SHOWN = 100
+const SHOWN = 50
 /** The processes that are shown without a click. */
-const FIRST = 50
+const FIRST = 25
 
 const identityOf = ({ identity }: LiveProcess) => identity
 

@@ -21,7 +21,7 @@ import { QueueActs } from './actions.tsx'
 const SORTINGS = ['name', 'size', 'latency'] as const
 type Sorting = (typeof SORTINGS)[number]
 
-const SHOWN = 100
+const SHOWN = 50
 
 export default function Queues() {
   const { route } = useLocation()

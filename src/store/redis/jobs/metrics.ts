@@ -41,9 +41,12 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     const { metrics } = this.keys
     const keys = times.flatMap((at) => metrics.readable(span, at).map((key) => ({ at, key })))
     const fields = ['p', 'f', 'ms'].map((field) => `${name}|${field}`)
-    const answers = await this.server.all((pipeline) => {
-      for (const { key } of keys) name === undefined ? pipeline.hgetall(key) : pipeline.hmget(key, ...fields)
-    })
+    const answers =
+      name === undefined
+        ? await this.server.hashes(keys.map(({ key }) => key))
+        : await this.server.all((pipeline) => {
+            for (const { key } of keys) pipeline.hmget(key, ...fields)
+          })
     const sums = new Map<string, JobSums>()
     for (const [i, { at }] of keys.entries()) {
       const answer = answers[i] as unknown as Record<string, string> | (string | null)[]

@@ -3,7 +3,9 @@
 import type { Redis } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { SwapAnswer } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys, tasksOf } from './call.ts'
+import { chunksOf, pairs } from './chunks.ts'
 import { type Argument, Connection, closedError, type Fill, type Reply, type Script } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
@@ -14,6 +16,8 @@ import type { RedisStoreOptions } from './url.ts'
 
 /** The letters with which `move` in moves.lua answers; `far` is "too far away". */
 const MOVE_ANSWERS: Record<string, SwapAnswer | 'far'> = { o: 'ok', g: 'gone', f: 'far', e: 'error' }
+/** The most hashes that one script reads, so that others need not wait long for it. */
+const MAX_HASHES = 500
 /** How many tasks' queues this process remembers. */
 const REMEMBERED_TASKS = 10_000
 const REMEMBERED_PROBLEMS = 1000
@@ -106,6 +110,13 @@ export class Server {
   /** Runs a script that answers 1 or 0. */
   async succeeds(...script: Parameters<Connection['run']>): Promise<boolean> {
     return (await this.run(...script)) === 1
+  }
+
+  /** Reads hashes with as few commands as possible. A key of the wrong type counts as empty. */
+  async hashes(keys: readonly string[]): Promise<Record<string, string>[]> {
+    const chunks = [...chunksOf(keys, () => 0, MAX_HASHES)]
+    const answers = await Promise.all(chunks.map((some) => this.run(lua.readHashes, some, [])))
+    return (answers as unknown[][][]).flat().map((fields) => Object.fromEntries(pairs(fields)))
   }
 
   async runForBytes(...script: Parameters<Connection['runForBytes']>): Promise<Buffer[]> {

@@ -2,15 +2,11 @@
 
 import { memberText } from '../../../job/json.ts'
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
-import { lua } from '../lua.generated.ts'
-import { chunksOf, pairs } from '../server/chunks.ts'
 import { eviction, infoOf } from '../server/diagnosis.ts'
 import { StorePart } from '../server/server.ts'
 
 /** A signal that its process does not read is dropped after this time. */
 const SIGNAL_SECONDS = 60
-/** The most hashes that one script reads, so that others need not wait long for it. */
-const MAX_HASHES = 500
 /** Of all processes one a minute removes the names of dead processes, as in Sidekiq. */
 const CLEANUP_SECONDS = 60
 
@@ -38,7 +34,7 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
 
   async processes(): Promise<ProcessRecord[]> {
     const identities = await this.#identities()
-    const answers = await this.#hashes(identities.map((identity) => this.keys.process(identity)))
+    const answers = await this.server.hashes(identities.map((identity) => this.keys.process(identity)))
     const gone: string[] = []
     const records = identities.flatMap((identity, i) => {
       const fields = answers[i] ?? {}
@@ -64,7 +60,7 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
 
   async running(): Promise<(RunningJob & { identity: string })[]> {
     const identities = await this.#identities()
-    const answers = await this.#hashes(
+    const answers = await this.server.hashes(
       identities.flatMap((identity) => [this.keys.running(identity), this.keys.otherRunning(identity)]),
     )
     return identities.flatMap((identity, i) =>
@@ -75,13 +71,6 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
         }),
       ),
     )
-  }
-
-  async #hashes(keys: readonly string[]): Promise<Record<string, string>[]> {
-    const answers = await Promise.all(
-      [...chunksOf(keys, () => 0, MAX_HASHES)].map((some) => this.server.run(lua.readHashes, some, [])),
-    )
-    return (answers as unknown[][][]).flat().map((fields) => Object.fromEntries(pairs(fields)))
   }
 
   async leader(): Promise<string | null> {
