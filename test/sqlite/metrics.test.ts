@@ -16,19 +16,20 @@ test('a new record deletes old ones: minutes after 8 hours, ten minutes after 3 
     })
   const stored = async (at: number) => [
     (await store.metrics.sums(1, [at])).length,
-    (await store.metrics.histograms('A', [at])).length,
+    (await store.metrics.histograms(1, 'A', [at])).length,
     (await store.metrics.sums(10, [at])).length,
+    (await store.metrics.histograms(10, 'A', [at])).length,
     (await store.metrics.waits([at])).length,
   ]
   await record(1, NOON)
   await record(2, NOON + 8 * HOUR)
-  expect(await stored(NOON)).toEqual([1, 1, 1, 1])
+  expect(await stored(NOON)).toEqual([1, 1, 1, 1, 1])
   await record(3, NOON + 8 * HOUR + MINUTE)
-  expect(await stored(NOON)).toEqual([0, 0, 1, 0])
+  expect(await stored(NOON)).toEqual([0, 0, 1, 1, 0])
   await record(4, NOON + 3 * DAY)
-  expect(await stored(NOON)).toEqual([0, 0, 1, 0])
+  expect(await stored(NOON)).toEqual([0, 0, 1, 1, 0])
   await record(5, NOON + 3 * DAY + 10 * MINUTE)
-  expect(await stored(NOON)).toEqual([0, 0, 0, 0])
+  expect(await stored(NOON)).toEqual([0, 0, 0, 0, 0])
 
   await store.metrics.recordDeploy({ at: NOON, label: 'old' }, NOON)
   await store.metrics.recordDeploy({ at: NOON + 91 * DAY, label: 'new' }, NOON + 91 * DAY)

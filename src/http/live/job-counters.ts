@@ -59,7 +59,7 @@ export function jobCounters(hq: Highkiq): () => Promise<Counters> {
     }
     for (const name of new Set(sums.map((sum) => sum.name))) {
       if (!runs.has(name)) continue
-      for (const { counts } of await hq.store.metrics.histograms(name, minutes)) add(runs, name, counts, 0)
+      for (const { counts } of await hq.store.metrics.histograms(1, name, minutes)) add(runs, name, counts, 0)
     }
     const waited = minutes.length > 0 ? await hq.store.metrics.waits(minutes) : []
     for (const { queue, histogram, ms } of waited) add(waits, isCounted(waits, queue) ? queue : OTHERS, histogram, ms)

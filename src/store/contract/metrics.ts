@@ -13,7 +13,7 @@ export interface JobCounts {
 }
 
 export const HISTOGRAM_BUCKETS = 26
-/** A count of a histogram does not grow above this. */
+/** A count of the histogram of a minute does not grow above this. */
 export const MAX_BUCKET_COUNT = 65_535
 
 /** How long jobs of one queue had waited when they started, since the process's previous batch. */
@@ -85,8 +85,11 @@ export interface MetricStore {
    * @param span minutes
    */
   sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
-  /** Returns the histograms of a class, for those of the minutes that have one. */
-  histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]>
+  /**
+   * Returns the histograms of a class, for those of the minutes, or ten minutes, that have one. Jobs that Sidekiq ran have
+   * none of ten minutes.
+   */
+  histograms(span: 1 | 10, name: string, times: readonly number[]): Promise<{ at: number; counts: number[] }[]>
   /**
    * Returns how long jobs waited, of all queues or of one, for those of the minutes in which some started; the counts have
    * no limit.

@@ -28,12 +28,15 @@ export const metrics: Case[] = [
       ])
       expect(await t.store.metrics.sums(1, minutes, 'none')).toEqual([])
       expect(await t.store.metrics.sums(1, [])).toEqual([])
-      const found = await t.store.metrics.histograms('A', minutes)
+      const found = await t.store.metrics.histograms(1, 'A', minutes)
       expect(found.sort((a, b) => a.at - b.at)).toEqual([
         { at: NOW, counts: buckets({ 0: 1, 3: 1 }) },
         { at: NOW + 9 * MINUTE, counts: buckets({ 25: 2 }) },
       ])
-      expect(await t.store.metrics.histograms('B', minutes)).toEqual([])
+      expect(await t.store.metrics.histograms(1, 'B', minutes)).toEqual([])
+      expect(await t.store.metrics.histograms(10, 'A', [NOW, NOW + 10 * MINUTE])).toEqual([
+        { at: NOW, counts: buckets({ 0: 1, 3: 1, 25: 2 }) },
+      ])
     },
   },
   {
@@ -45,7 +48,7 @@ export const metrics: Case[] = [
       await Promise.all([record(t.store, { source: 'one', jobs }), record(other, { source: 'two', jobs })])
       await record(other, { source: 'two', number: 2, jobs })
       expect(await sums(t.store, 1, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 6, failed: 3, ms: 30 }])
-      expect(await t.store.metrics.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 4: 3 }) }])
+      expect(await t.store.metrics.histograms(1, 'A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 4: 3 }) }])
     },
   },
   {
@@ -86,16 +89,18 @@ export const metrics: Case[] = [
       await record(t.store, { number: 2, at: NOW + MINUTE, jobs })
       await record(t.store, { number: 1, jobs })
       expect(await sums(t.store, 10, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 2, failed: 0, ms: 10 }])
-      expect(await t.store.metrics.histograms('A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+      expect(await t.store.metrics.histograms(1, 'A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
     },
   },
   {
-    name: 'a bucket does not grow above 65,535',
+    name: 'a bucket of a minute does not grow above 65,535, and one of ten minutes does',
     async run(t) {
       await record(t.store, { jobs: [counts('A', 65_530, 0, 1, { 0: 65_530, 1: 70_000, 25: 65_535 })] })
       await record(t.store, { number: 2, jobs: [counts('A', 10, 0, 1, { 0: 10, 1: 1, 2: 1, 25: 1 })] })
-      const [found] = await t.store.metrics.histograms('A', [NOW])
+      const [found] = await t.store.metrics.histograms(1, 'A', [NOW])
       expect(found?.counts).toEqual(buckets({ 0: 65_535, 1: 65_535, 2: 1, 25: 65_535 }))
+      const [long] = await t.store.metrics.histograms(10, 'A', [NOW])
+      expect(long?.counts).toEqual(buckets({ 0: 65_540, 1: 70_001, 2: 1, 25: 65_536 }))
       expect(await sums(t.store, 1, [NOW])).toMatchObject([{ processed: 65_540 }])
     },
   },
@@ -116,7 +121,7 @@ export const metrics: Case[] = [
       expect((await sums(t.store, 10, tens)).map(({ processed }) => processed)).toEqual([1, 2, 4])
       // The same time of another day is another minute.
       expect(await t.store.metrics.sums(1, [midnight - DAY, midnight + DAY])).toEqual([])
-      expect(await t.store.metrics.histograms('A', [midnight - DAY, midnight + DAY])).toEqual([])
+      expect(await t.store.metrics.histograms(1, 'A', [midnight - DAY, midnight + DAY])).toEqual([])
     },
   },
   {
@@ -130,7 +135,9 @@ export const metrics: Case[] = [
       )
       for (const name of names) {
         expect(await t.store.metrics.sums(1, [NOW], name)).toEqual(found.filter((one) => one.name === name))
-        expect(await t.store.metrics.histograms(name, [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+        for (const span of [1, 10] as const) {
+          expect(await t.store.metrics.histograms(span, name, [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+        }
       }
     },
   },

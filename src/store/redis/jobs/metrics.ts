@@ -14,6 +14,7 @@ import { lua } from '../lua.generated.ts'
 import { StorePart } from '../server/server.ts'
 
 const BATCH_SECONDS = 8 * 3600
+const LONG_SECONDS = 3 * 86_400
 const DEPLOY_SECONDS = 90 * 86_400
 const DEPLOY_LOCK_SECONDS = 60
 
@@ -23,7 +24,7 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     const call = this.server.newCall()
     call.key(metrics.lastBatch(source))
     const added = metrics.added(at)
-    call.add(number, BATCH_SECONDS, added.length)
+    call.add(number, BATCH_SECONDS, LONG_SECONDS, added.length)
     for (const [key, seconds] of added) call.add(call.key(key), seconds)
     const fields = waits.flatMap(waitFields)
     call.add(fields.length > 0 ? call.key(metrics.waits(at)) : 0, fields.length, ...fields.flat())
@@ -31,7 +32,9 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     for (const { name, processed, failed, ms, histogram } of jobs) {
       const buckets = [...histogram.entries()].filter(([, count]) => count > 0)
       call.add(name, processed, failed, ms, buckets.length)
-      if (buckets.length > 0) call.add(call.key(metrics.histogram(name, at)), ...buckets.flat())
+      if (buckets.length === 0) continue
+      const [short, long] = [metrics.histogram(name, at), metrics.longHistogram(name, at)]
+      call.add(call.key(short), call.key(long), ...buckets.flat())
     }
     const wrongs = await this.server.run(lua.recordMetrics, call.keys, call.args)
     if (wrongs) throw new HighkiqError('STORE_UNUSABLE', `${this.server.options.url}: ${wrongs}`)
@@ -60,9 +63,15 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     return [...sums.values()]
   }
 
-  async histograms(name: string, minutes: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
+  async histograms(
+    span: 1 | 10,
+    name: string,
+    times: readonly number[],
+  ): Promise<{ at: number; counts: number[] }[]> {
     const { metrics } = this.keys
-    const keys = minutes.flatMap((at) => metrics.histograms(name, at).map((key) => ({ at, key })))
+    const keysOf = (at: number) => (span === 1 ? metrics.histograms(name, at) : [metrics.longHistogram(name, at)])
+    const keys = times.flatMap((at) => keysOf(at).map((key) => ({ at, key })))
+    const bytes = span === 1 ? 2 : 4
     const answers = await this.server.all((pipeline) => {
       for (const { key } of keys) pipeline.getBuffer(key)
     })
@@ -71,8 +80,8 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
       const bits = answers[i] as unknown as Buffer | null
       if (!bits) continue
       const counts = found.get(at) ?? Array<number>(HISTOGRAM_BUCKETS).fill(0)
-      for (let bucket = 0; bucket < HISTOGRAM_BUCKETS && bucket * 2 + 2 <= bits.length; bucket++) {
-        counts[bucket] = (counts[bucket] as number) + bits.readUInt16BE(bucket * 2)
+      for (let bucket = 0; bucket < HISTOGRAM_BUCKETS && (bucket + 1) * bytes <= bits.length; bucket++) {
+        counts[bucket] = (counts[bucket] as number) + bits.readUIntBE(bucket * bytes, bytes)
       }
       found.set(at, counts)
     }

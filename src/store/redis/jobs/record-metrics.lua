@@ -1,15 +1,15 @@
 -- Adds the counts of a process to the sums and histograms of their minute, once.
 --
 -- KEYS  1 is the number of the last batch of the process; then the keys that ARGV names, those of hashes first.
--- ARGV  are the number of this batch, seconds for which it and histograms are kept; number of hashes with sums, and
---       of each: number of its key, seconds for which it is kept; number of the key of waits (0: there are none), number
+-- ARGV  are the number of this batch, seconds for which it and histograms of minutes are kept, and those of ten
+--       minutes; number of hashes with sums, and of each: number of its key, seconds for which it is kept; number of the key of waits (0: there are none), number
 --       of counts of waits, and of each: field, count; number of classes, and of each: name, processed,
---       failed, ms, number of buckets that are not empty, and if there are any: number of the histogram's key, and of
---       each bucket: its index, its count.
+--       failed, ms, number of buckets that are not empty, and if there are any: numbers of the histogram's keys (of its
+--       minute and ten minutes), and of each bucket: its index, its count.
 -- Returns the problems as lines.
 -- include: arguments
 
-local batch, kept = number(), number()
+local batch, kept, keptLong = number(), number(), number()
 local sums = {}
 for i = 1, number() do sums[i] = { key = KEYS[number()], seconds = number() } end
 local waits, fields = number(), {}
@@ -41,13 +41,17 @@ for _ = 1, number() do
   end
   local buckets = number()
   if buckets > 0 then
-    local key = KEYS[number()]
-    local words = {}
+    local key, long = KEYS[number()], KEYS[number()]
+    local words, longWords = {}, {}
     for _ = 1, buckets do
-      for _, word in ipairs({ 'INCRBY', 'u16', '#' .. text(), text() }) do words[#words + 1] = word end
+      local bucket, count = '#' .. text(), text()
+      for _, word in ipairs({ 'INCRBY', 'u16', bucket, count }) do words[#words + 1] = word end
+      for _, word in ipairs({ 'INCRBY', 'u32', bucket, count }) do longWords[#longWords + 1] = word end
     end
     add('BITFIELD', key, 'OVERFLOW', 'SAT', unpack(words))
+    add('BITFIELD', long, 'OVERFLOW', 'SAT', unpack(longWords))
     redis.call('EXPIRE', key, kept)
+    redis.call('EXPIRE', long, keptLong)
   end
 end
 for _, sum in ipairs(sums) do redis.call('EXPIRE', sum.key, sum.seconds) end

@@ -217,6 +217,8 @@ function metricKeysOf(prefix: string, wire: Sidekiq) {
     /** The bit field of a class and minute: the key that is written, and those that are read. */
     histogram: wire === 8 ? histogram8 : histogram7,
     histograms: (name: string, at: number) => [histogram8(name, at), histogram7(name, at)],
+    /** Our bit field of a class in the ten minutes of a time, with wider counts. */
+    longHistogram: (name: string, at: number) => `${prefix}hk:metrics:histogram:${at - (at % 600_000)}:${name}`,
     /** Our hash of the waits in the minute of a time: `BUCKET|QUEUE` → count, `ms|QUEUE` → milliseconds. */
     waits: (at: number) => `${prefix}hk:metrics:waits:${at - (at % 60_000)}`,
     /** Our key of the number of a process's last batch. */

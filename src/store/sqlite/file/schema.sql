@@ -233,13 +233,14 @@ CREATE TABLE hk_metric (
   PRIMARY KEY (span, at, name)
 ) STRICT, WITHOUT ROWID;
 
--- The number of runs of a class and minute in each bucket of run times.
+-- The number of runs of a class in each bucket of run times, by minute and by ten minutes.
 CREATE TABLE hk_histogram (
+  span   INTEGER NOT NULL CHECK (span IN (1, 10)),
   at     INTEGER NOT NULL,
   name   TEXT NOT NULL,
   bucket INTEGER NOT NULL,
   count  INTEGER NOT NULL,
-  PRIMARY KEY (at, name, bucket)
+  PRIMARY KEY (span, at, name, bucket)
 ) STRICT, WITHOUT ROWID;
 
 -- How long jobs of a queue had waited when they started in a minute: the sum in ms, and a JSON array of bucket counts.

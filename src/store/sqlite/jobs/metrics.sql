@@ -9,8 +9,8 @@ ON CONFLICT (span, at, name) DO UPDATE SET
   processed = processed + excluded.processed, failed = failed + excluded.failed, ms = ms + excluded.ms;
 
 -- count: adds to one bucket of a histogram, up to a limit.
-INSERT INTO hk_histogram (at, name, bucket, count) VALUES (?1, ?2, ?3, min(?4, ?5))
-ON CONFLICT (at, name, bucket) DO UPDATE SET count = min(count + excluded.count, ?5);
+INSERT INTO hk_histogram (span, at, name, bucket, count) VALUES (?1, ?2, ?3, ?4, min(?5, ?6))
+ON CONFLICT (span, at, name, bucket) DO UPDATE SET count = min(count + excluded.count, ?6);
 
 -- wait: returns the waits of a queue in a minute.
 SELECT ms, histogram FROM hk_wait_time WHERE at = ? AND queue = ?;
@@ -32,8 +32,8 @@ DELETE FROM hk_wait_time WHERE at < ?;
 -- deleteOldSums: deletes old spans of a length.
 DELETE FROM hk_metric WHERE span = ? AND at < ?;
 
--- deleteOldHistograms: deletes old histograms.
-DELETE FROM hk_histogram WHERE at < ?;
+-- deleteOldHistograms: deletes old histograms of a span.
+DELETE FROM hk_histogram WHERE span = ? AND at < ?;
 
 -- deleteOldSources: deletes processes that have recorded nothing for long.
 DELETE FROM hk_metric_source WHERE at < ?;
@@ -44,7 +44,7 @@ WHERE span = ?1 AND at IN (SELECT value FROM json_each(?2)) AND (?3 IS NULL OR n
 
 -- histograms: returns the buckets of a class that are not empty.
 SELECT at, bucket, count FROM hk_histogram
-WHERE at IN (SELECT value FROM json_each(?)) AND name = ? ORDER BY at, bucket;
+WHERE span = ? AND at IN (SELECT value FROM json_each(?)) AND name = ? ORDER BY at, bucket;
 
 -- recordDeploy: stores a deploy, unless its minute has one or its label was recorded a moment ago.
 INSERT INTO hk_deploy (at, label, recorded_at)

@@ -19,8 +19,8 @@ const TEN_MINUTES_KEPT = 3 * DAY
 const DEPLOYS_KEPT = 90 * DAY
 
 const SPANS = [
-  { span: 1, kept: MINUTES_KEPT },
-  { span: 10, kept: TEN_MINUTES_KEPT },
+  { span: 1, kept: MINUTES_KEPT, most: MAX_BUCKET_COUNT },
+  { span: 10, kept: TEN_MINUTES_KEPT, most: Number.MAX_SAFE_INTEGER },
 ] as const
 
 interface WaitRow {
@@ -50,33 +50,31 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
   readonly record: MetricStore['record'] = ({ source, number, at, jobs, waits = [] }) =>
     this.file.write((db) => {
       if (!db.first(sql.metrics.recordBatch, source, number, at)) return
-      for (const { span, kept } of SPANS) {
+      for (const { span, kept, most } of SPANS) {
         const begins = at - (at % (span * MINUTE))
-        for (const { name, processed, failed, ms } of jobs) {
+        for (const { name, processed, failed, ms, histogram } of jobs) {
           db.run(sql.metrics.add, span, begins, name.toWellFormed(), processed, failed, ms)
+          for (const [bucket, count] of histogram.entries()) {
+            if (count > 0) db.run(sql.metrics.count, span, begins, name.toWellFormed(), bucket, count, most)
+          }
         }
         db.run(sql.metrics.deleteOldSums, span, at - kept)
-      }
-      for (const { name, histogram } of jobs) {
-        for (const [bucket, count] of histogram.entries()) {
-          if (count === 0) continue
-          db.run(sql.metrics.count, at - (at % MINUTE), name.toWellFormed(), bucket, count, MAX_BUCKET_COUNT)
-        }
+        db.run(sql.metrics.deleteOldHistograms, span, at - kept)
       }
       for (const wait of waits) this.#addWait(db, at - (at % MINUTE), wait)
       db.run(sql.metrics.deleteOldWaits, at - MINUTES_KEPT)
-      db.run(sql.metrics.deleteOldHistograms, at - MINUTES_KEPT)
       db.run(sql.metrics.deleteOldSources, at - MINUTES_KEPT)
     }, ANSWER_SECONDS)
 
   readonly sums: MetricStore['sums'] = (span, times, name) =>
     this.file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name ?? null))
 
-  readonly histograms: MetricStore['histograms'] = (name, minutes) =>
+  readonly histograms: MetricStore['histograms'] = (span, name, times) =>
     this.file.read((db) => {
       const rows = db.all<{ at: number; bucket: number; count: number }>(
         sql.metrics.histograms,
-        JSON.stringify(minutes),
+        span,
+        JSON.stringify(times),
         name,
       )
       const found = new Map<number, number[]>()
