@@ -107,11 +107,18 @@ export type { SlotOptions } from './job/slots.ts'
 export type { OnConflict, Unique, UniqueOptions } from './job/unique.ts'
 // Metrics
 export type {
+  ComparedFigures,
+  ComparedJob,
+  ComparisonOptions,
+  DeployComparison,
+  Regression,
+} from './metrics/deploy-comparison.ts'
+export type { JobFigures, Percentiles } from './metrics/figures.ts'
+export type {
   DeployMark,
-  JobFigures,
   JobMetrics,
   Metrics,
-  Percentiles,
+  PeriodOptions,
   QueueMetrics,
   Step,
   TopJob,

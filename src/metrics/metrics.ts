@@ -1,9 +1,11 @@
 /** Reads the metrics of job classes. */
 
 import type { AppPort } from '../app/port.ts'
-import { checkOptions, type OptionRule } from '../job/options.ts'
-import { HISTOGRAM_BUCKETS, type JobSums, type WaitSums } from '../store/contract.ts'
-import { LABELS, percentile } from './collector.ts'
+import { checkOptions, type OptionKind, type OptionRule } from '../job/options.ts'
+import type { JobSums, WaitSums } from '../store/contract.ts'
+import { LABELS } from './collector.ts'
+import { type ComparisonOptions, compareDeploy, type DeployComparison, MOST_COMPARED_MINUTES } from './deploy-comparison.ts'
+import { byName, figuresOf, type JobFigures, NONE, type Percentiles, percentilesOf, total } from './figures.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -13,29 +15,23 @@ const upTo = (most: number): OptionRule => [
   (n) => Number.isInteger(n) && Number(n) >= 1 && Number(n) <= most,
   `a whole number from 1 to ${most}`,
 ]
-const MINUTES = { minutes: upTo(480) }
-const TOP = { ...MINUTES, hours: upTo(72), filter: [(text) => typeof text === 'string', 'a string'] as OptionRule }
+const PERIOD = { minutes: upTo(480), hours: upTo(72) }
+const COMPARED: Record<keyof ComparisonOptions, OptionKind> = {
+  at: [(at) => at instanceof Date && !Number.isNaN(at.getTime()), 'the Date of a deploy'],
+  minutes: upTo(MOST_COMPARED_MINUTES),
+}
+const TOP = { ...PERIOD, filter: [(text) => typeof text === 'string', 'a string'] as OptionRule }
 
-export interface TopOptions {
+export interface PeriodOptions {
   /** The number of minutes up to now, including the current one; at most 480, default 60. */
   minutes?: number
   /** The number of hours up to now, in steps of ten minutes; at most 72. Overrides `minutes`. */
   hours?: number
-  /** Returns only classes whose names contain this text; case does not matter. */
-  filter?: string
 }
 
-/** The ended runs of a class. */
-export interface JobFigures {
-  name: string
-  /** The number of runs that ended, failed or not. */
-  processed: number
-  failed: number
-  success: number
-  /** Run time of all successful runs together, in seconds. */
-  seconds: number
-  /** Average run time of a successful run, in seconds; 0 when there is none. */
-  average: number
+export interface TopOptions extends PeriodOptions {
+  /** Returns only classes whose names contain this text; case does not matter. */
+  filter?: string
 }
 
 export interface TopJob extends JobFigures {
@@ -67,20 +63,15 @@ export interface DeployMark {
   label: string
 }
 
-export interface JobMetrics extends JobFigures {
+export interface JobMetrics extends JobFigures, Percentiles {
   from: Date
   to: Date
-  /**
-   * The median run time in seconds, estimated from the histogram as if times were spread evenly within a bucket. Null
-   * without a successful run. `p95` and `p99` are estimated in the same way.
-   */
-  p50: number | null
-  p95: number | null
-  p99: number | null
+  /** The length of a step in seconds: 60 or 600. */
+  step: number
   /** The number of successful runs by their run time. */
   histogram: { label: string; count: number }[]
-  /** The minutes in which a run ended, oldest first; `histogram` has the counts of the 26 buckets. */
-  minutes: (Step & { histogram: number[] })[]
+  /** The steps in which a run ended, oldest first; `histogram` has the counts of the 26 buckets. */
+  steps: (Step & { histogram: number[] })[]
   deploys: DeployMark[]
 }
 
@@ -98,9 +89,6 @@ export interface QueueMetrics extends Waits {
   minutes: (Waits & { at: Date })[]
 }
 
-/** The run times in seconds below which 50, 95 and 99 percent of the successful runs stayed; see JobMetrics. */
-export type Percentiles = Pick<JobMetrics, 'p50' | 'p95' | 'p99'>
-
 /**
  * Reads the metrics by class and time of all processes, including those of Sidekiq. Each process sends its counts every
  * ten seconds.
@@ -115,10 +103,8 @@ export class Metrics {
   /** Resolves with the classes that take the most time. @throws INVALID_OPTION */
   async top(options: TopOptions = {}): Promise<TopJobs> {
     checkOptions('metrics.top', options, TOP)
-    const { minutes = 60, hours, filter = '' } = options
-    const span = hours === undefined ? 1 : 10
-    const times = timesBefore(this.#app.now(), span, hours === undefined ? minutes : hours * 6)
-    const window = windowOf(times, span)
+    const { filter = '' } = options
+    const { span, times, window } = this.#period(options)
     const [sums, deploys] = await Promise.all([this.#app.store.metrics.sums(span, times), this.#deploysIn(window)])
     const wanted = filter.toLowerCase()
     const jobs = [...byName(sums)]
@@ -128,18 +114,13 @@ export class Metrics {
     return { ...window, step: span * 60, jobs, deploys }
   }
 
-  /**
-   * Resolves with the metrics of one class, minute by minute; all are 0 for an unknown class.
-   * @throws INVALID_OPTION
-   */
-  async job(name: string, options: { minutes?: number } = {}): Promise<JobMetrics> {
-    checkOptions('metrics.job', { name, ...options }, { name: 'text', ...MINUTES })
-    const { minutes = 60 } = options
-    const times = timesBefore(this.#app.now(), 1, minutes)
-    const window = windowOf(times, 1)
+  /** Resolves with the metrics of one class, step by step; all are 0 for an unknown class. @throws INVALID_OPTION */
+  async job(name: string, options: PeriodOptions = {}): Promise<JobMetrics> {
+    checkOptions('metrics.job', { name, ...options }, { name: 'text', ...PERIOD })
+    const { span, times, window } = this.#period(options)
     const [sums, histograms, deploys] = await Promise.all([
-      this.#app.store.metrics.sums(1, times, name),
-      this.#app.store.metrics.histograms(name, times),
+      this.#app.store.metrics.sums(span, times, name),
+      this.#app.store.metrics.histograms(span, name, times),
       this.#deploysIn(window),
     ])
     const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
@@ -147,9 +128,10 @@ export class Metrics {
     return {
       ...figuresOf(name, sums),
       ...window,
+      step: span * 60,
       ...percentilesOf(all),
       histogram: all.map((count, bucket) => ({ label: LABELS[bucket] as string, count })),
-      minutes: sums.map((sum) => ({ ...stepOf(sum), histogram: counts.get(sum.at) ?? [...NONE] })).sort(byTime),
+      steps: sums.map((sum) => ({ ...stepOf(sum), histogram: counts.get(sum.at) ?? [...NONE] })).sort(byTime),
       deploys,
     }
   }
@@ -159,7 +141,7 @@ export class Metrics {
    * @throws INVALID_OPTION
    */
   async queue(name: string, options: { minutes?: number } = {}): Promise<QueueMetrics> {
-    checkOptions('metrics.queue', { name, ...options }, { name: 'text', ...MINUTES })
+    checkOptions('metrics.queue', { name, ...options }, { name: 'text', minutes: PERIOD.minutes })
     const { minutes = 60 } = options
     const times = timesBefore(this.#app.now(), 1, minutes)
     const waits = await this.#app.store.metrics.waits(times, name)
@@ -170,17 +152,14 @@ export class Metrics {
     }
   }
 
-  /**
-   * Resolves with the run times of these classes in the last minutes (at most 480, default 60), including the current
-   * one.
-   * @throws INVALID_OPTION
-   */
-  async percentiles(names: readonly string[], options: { minutes?: number } = {}): Promise<Map<string, Percentiles>> {
-    checkOptions('metrics.percentiles', options, MINUTES)
-    const { minutes = 60 } = options
-    const times = timesBefore(this.#app.now(), 1, minutes)
+  /** Resolves with the run times of these classes in a period. @throws INVALID_OPTION */
+  async percentiles(names: readonly string[], options: PeriodOptions = {}): Promise<Map<string, Percentiles>> {
+    checkOptions('metrics.percentiles', options, PERIOD)
+    const { span, times } = this.#period(options)
     const all = new Map<string, Percentiles>()
-    for (const name of names) all.set(name, percentilesOf(total(await this.#app.store.metrics.histograms(name, times))))
+    for (const name of names) {
+      all.set(name, percentilesOf(total(await this.#app.store.metrics.histograms(span, name, times))))
+    }
     return all
   }
 
@@ -195,6 +174,21 @@ export class Metrics {
     return this.#deploysOf(Array.from({ length: days }, (_, i) => dayOf(now - i * DAY)))
   }
 
+  /**
+   * Compares the runs of each class before and after a deploy (default: the newest one), those that got worse first. Null
+   * when there is no such deploy. See DeployComparison. @throws INVALID_OPTION
+   */
+  async compareDeploy(options: ComparisonOptions = {}): Promise<DeployComparison | null> {
+    checkOptions('metrics.compareDeploy', options, COMPARED)
+    return compareDeploy(this.#app, await this.deploys(), options)
+  }
+
+  #period({ minutes = 60, hours }: PeriodOptions) {
+    const span = hours === undefined ? 1 : 10
+    const times = timesBefore(this.#app.now(), span, hours === undefined ? minutes : hours * 6)
+    return { span, times, window: windowOf(times, span) } as const
+  }
+
   async #deploysIn({ from, to }: { from: Date; to: Date }): Promise<DeployMark[]> {
     const days: string[] = []
     for (let at = from.getTime(); dayOf(at) <= dayOf(to.getTime() - 1); at += DAY) days.push(dayOf(at))
@@ -204,16 +198,6 @@ export class Metrics {
   async #deploysOf(days: readonly string[]): Promise<DeployMark[]> {
     return (await this.#app.store.metrics.deploys(days)).map(({ at, label }) => ({ at: new Date(at), label }))
   }
-}
-
-const NONE: readonly number[] = new Array<number>(HISTOGRAM_BUCKETS).fill(0)
-
-function total(histograms: readonly { counts: readonly number[] }[]): number[] {
-  return NONE.map((_, bucket) => histograms.reduce((sum, { counts }) => sum + (counts[bucket] ?? 0), 0))
-}
-
-function percentilesOf(counts: readonly number[]): Percentiles {
-  return { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95), p99: percentile(counts, 0.99) }
 }
 
 function waitsOf(waits: readonly WaitSums[]): Waits {
@@ -230,23 +214,6 @@ function timesBefore(now: number, span: 1 | 10, n: number): number[] {
 
 function windowOf(times: readonly number[], span: number): { from: Date; to: Date } {
   return { from: new Date(times.at(-1) as number), to: new Date((times[0] as number) + span * MINUTE) }
-}
-
-function byName(sums: readonly JobSums[]): Map<string, JobSums[]> {
-  const all = new Map<string, JobSums[]>()
-  for (const sum of sums) {
-    const some = all.get(sum.name)
-    if (some) some.push(sum)
-    else all.set(sum.name, [sum])
-  }
-  return all
-}
-
-function figuresOf(name: string, sums: readonly JobSums[]): JobFigures {
-  const sum = (what: 'processed' | 'failed' | 'ms') => sums.reduce((total, one) => total + one[what], 0)
-  const [processed, failed, ms] = [sum('processed'), sum('failed'), sum('ms')]
-  const success = processed - failed
-  return { name, processed, failed, success, seconds: ms / 1000, average: success > 0 ? ms / 1000 / success : 0 }
 }
 
 function stepOf({ at, processed, failed, ms }: JobSums): Step {

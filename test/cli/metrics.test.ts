@@ -19,7 +19,7 @@ async function ended(folder: Folder): Promise<void> {
 test('highkiq metrics lists classes by run time, and shows the run times of one class', async ({ folder }) => {
   await ended(folder)
   const [top, filtered, slow, nobody] = await Promise.all(
-    [['--hours', '2'], ['--filter', 'SLOW'], ['Shop::Slow'], ['Nobody', '--minutes', '5']].map(async (args) => {
+    [['--hours', '2'], ['--filter', 'SLOW'], ['Shop::Slow', '--hours', '1'], ['Nobody', '--minutes', '5']].map(async (args) => {
       const { stdout, stderr } = await folder.run(['metrics', ...args])
       return stdout + stderr
     }),
@@ -42,7 +42,6 @@ test('highkiq metrics exits with 2 for options that do not combine', async ({ fo
   const wrong: [args: string[], says: string][] = [
     [['--minutes', '1', '--hours', '1'], 'not both'],
     [['--minutes', '500'], '480'],
-    [['Quick', '--hours', '1'], '--minutes'],
     [['Quick', '--filter', 'x'], '--filter'],
   ]
   await Promise.all(

@@ -234,11 +234,17 @@ test('job: a class is returned by the minute, with its histogram and percentiles
   ])
   expect(found.p50).toBeCloseTo(0.02 * (50 / 90))
   expect(found.p95).toBeCloseTo(0.065 + 0.035 * 0.5)
-  expect(found.minutes).toEqual([
+  expect(found.steps).toEqual([
     { at: new Date(NOON - 120_000), processed: 50, failed: 0, seconds: 1, histogram: h({ 0: 50 }) },
     { at: new Date(NOON), processed: 60, failed: 10, seconds: 2, histogram: h({ 0: 40, 4: 10 }) },
   ])
-  expect(await t.hq.metrics.job('nobody', { minutes: 480 })).toMatchObject({ processed: 0, p99: null, minutes: [] })
+  const hours = await t.hq.metrics.job('A|B', { hours: 1 })
+  expect(hours).toMatchObject({ step: 600, processed: 110, p50: found.p50, p95: found.p95 })
+  expect(hours.steps.map(({ at, processed }) => [at.getTime() - NOON, processed])).toEqual([
+    [-600_000, 50],
+    [0, 60],
+  ])
+  expect(await t.hq.metrics.job('nobody', { minutes: 480 })).toMatchObject({ processed: 0, p99: null, steps: [] })
 })
 
 test("deploys: recorded by the minute, once for many processes, with git's label by default", async () => {
@@ -260,6 +266,8 @@ test('an invalid query is refused with the valid values', async () => {
   await expect(hq.metrics.job('A', { minutes: 1.5 })).rejects.toMatchObject({ code: 'INVALID_OPTION' })
   await expect(hq.metrics.job('')).rejects.toThrow('name')
   await expect(hq.metrics.deploys({ days: 91 })).rejects.toThrow('90')
+  await expect(hq.metrics.compareDeploy({ minutes: 1441 })).rejects.toThrow('1440')
+  await expect(hq.metrics.compareDeploy({ at: 'yesterday' as never })).rejects.toThrow('the Date of a deploy')
   await expect(hq.deploy('')).rejects.toThrow('label')
   await expect(hq.deploy('x', new Date('no'))).rejects.toThrow('Date')
 })

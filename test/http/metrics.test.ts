@@ -27,12 +27,40 @@ test('the classes that took the most time, and the runs of one class', async () 
   expect([hours.step, hours.jobs.length, hours.jobs[0].p50]).toEqual([600, 1, expect.closeTo(0.133)])
   const one = (await call('GET', '/api/v1/metrics/Shop%2FSlow?minutes=5')).body
   expect(one).toMatchObject({ name: 'Shop/Slow', processed: 41, average: 0.13, p95: expect.closeTo(0.21, 2) })
-  expect(one.minutes).toHaveLength(1)
+  expect(one.steps).toHaveLength(1)
   expect(one.histogram[5]).toEqual({ label: '150ms', count: 30 })
-  expect((await call('GET', '/api/v1/metrics/Nobody')).body).toMatchObject({ processed: 0, p50: null, minutes: [] })
+  expect((await call('GET', '/api/v1/metrics/Nobody')).body).toMatchObject({ processed: 0, p50: null, steps: [] })
   for (const query of ['minutes=481', 'hours=73', 'hours=0', 'minutes=x']) {
     expect((await call('GET', `/api/v1/metrics?${query}`)).status, query).toBe(400)
   }
+})
+
+test('deploys are listed, and the runs before and after one are compared', async () => {
+  const { call, hq } = api()
+  const nothing = { deploy: null, before: null, after: null, jobs: [] }
+  expect((await call('GET', '/api/v1/deploys')).body).toEqual({ items: [], next: null })
+  expect((await call('GET', '/api/v1/deploy-comparison')).body).toEqual(nothing)
+  const at = minute() - 120_000
+  await hq.deploy('v1', new Date(at - 600_000))
+  await hq.deploy('v2', new Date(at))
+  const tell = (number: number, at: number, failed: number) => {
+    const jobs = [{ name: 'Mail', processed: 100, failed, ms: 500, histogram: histogram({ 0: 100 - failed }) }]
+    return hq.store.metrics.record({ source: 'test', number, at, jobs })
+  }
+  await tell(1, at - 60_000, 0)
+  await tell(2, at, 30)
+  const deploys = (await call('GET', '/api/v1/deploys?days=2')).body.items
+  expect(deploys.map(({ label }: { label: string }) => label)).toEqual(['v2', 'v1'])
+  const { body } = await call('GET', '/api/v1/deploy-comparison')
+  expect(body.deploy).toEqual({ at: new Date(at).toISOString(), label: 'v2' })
+  expect(body.before).toEqual({ from: new Date(at - 600_000).toISOString(), to: new Date(at).toISOString() })
+  expect(body.jobs).toMatchObject([
+    { name: 'Mail', before: { processed: 100, failed: 0 }, after: { processed: 100, failed: 30 }, worse: ['fails'] },
+  ])
+  const first = `at=${encodeURIComponent(new Date(at - 600_000).toISOString())}&minutes=5`
+  expect((await call('GET', `/api/v1/deploy-comparison?${first}`)).body).toMatchObject({ deploy: { label: 'v1' }, jobs: [] })
+  expect((await call('GET', '/api/v1/deploy-comparison?at=2026-01-01T00:00:00Z')).body).toEqual(nothing)
+  expect((await call('GET', '/api/v1/deploy-comparison?at=yesterday')).status).toBe(400)
 })
 
 interface Series {

@@ -28,7 +28,7 @@ export function register(program: Command): void {
     .description('job classes by total run time, or the run times of one class')
     .argument('[class]', 'show only this class, with a histogram of its run times')
     .option('--minutes <n>', 'cover the last n minutes, at most 480', wholeNumber)
-    .option('--hours <n>', 'cover the last n hours, at most 72 (not with a class)', wholeNumber)
+    .option('--hours <n>', 'cover the last n hours, at most 72', wholeNumber)
     .option('--filter <text>', 'only classes whose names contain this text')
     .addHelpText(
       'after',
@@ -40,10 +40,8 @@ export function register(program: Command): void {
       if (name === undefined) {
         return show(how, { get: (hq) => hq.metrics.top(given({ minutes, hours, filter })), text: topText })
       }
-      if (hours !== undefined)
-        throw new CliError('metrics of one class are kept by the minute: use --minutes, at most 480', 2)
       if (filter !== undefined) throw new CliError('--filter does not work with a class', 2)
-      return show(how, { get: (hq) => hq.metrics.job(name, given({ minutes })), text: jobText })
+      return show(how, { get: (hq) => hq.metrics.job(name, given({ minutes, hours })), text: jobText })
     })
 }
 

@@ -1,7 +1,8 @@
 /** The classes that take the most time, with percentiles. */
 
 import type { Highkiq } from '../../app.ts'
-import type { Percentiles, TopJob, TopJobs } from '../../index.ts'
+import type { DeployComparison, Percentiles, TopJob, TopJobs } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import { MOST_PERCENTILES } from '../schemas/building-blocks.ts'
 import { cachedBy } from './cached.ts'
 
@@ -9,13 +10,18 @@ import { cachedBy } from './cached.ts'
 export const MOST_MINUTES = 480
 /** How long a result is reused: processes flush their metrics every ten seconds. */
 const REUSED_MS = 5000
-const MOST_KEPT = 50
 const NONE: Percentiles = { p50: null, p95: null, p99: null }
 
 export interface Wanted {
   minutes: number | undefined
   hours: number | undefined
   filter: string | undefined
+}
+
+interface ComparedWanted {
+  /** Milliseconds. */
+  at: number | undefined
+  minutes: number
 }
 
 type Top = Omit<TopJobs, 'jobs'> & { jobs: (TopJob & Percentiles)[] }
@@ -26,11 +32,17 @@ export function topJobs(hq: Highkiq): (wanted: Wanted) => Promise<Top> {
   return (wanted) => find(JSON.stringify(wanted))
 }
 
-async function compute(hq: Highkiq, { minutes = 60, hours, filter = '' }: Wanted): Promise<Top> {
-  const span = hours === undefined ? { minutes } : { hours }
-  const { jobs, ...about } = await hq.metrics.top({ ...span, filter })
+/** Returns a function that compares the runs before and after a deploy, once for all clients. */
+export function deployComparisons(hq: Highkiq): (wanted: ComparedWanted) => Promise<DeployComparison | null> {
+  return cachedBy(REUSED_MS, ({ at, minutes }) =>
+    hq.metrics.compareDeploy({ minutes, ...(at === undefined ? {} : { at: new Date(at) }) }),
+  )
+}
+
+async function compute(hq: Highkiq, { filter = '', ...wanted }: Wanted): Promise<Top> {
+  const period = given(wanted)
+  const { jobs, ...about } = await hq.metrics.top({ ...period, filter })
   const first = jobs.slice(0, MOST_PERCENTILES).map(({ name }) => name)
-  const within = Math.min(hours === undefined ? minutes : hours * 60, MOST_MINUTES)
-  const percentiles = await hq.metrics.percentiles(first, { minutes: within })
+  const percentiles = await hq.metrics.percentiles(first, period)
   return { ...about, jobs: jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) })) }
 }

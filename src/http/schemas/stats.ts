@@ -82,6 +82,7 @@ export const Day = s.object({ date: v.pipe(v.string(), v.isoDate()), processed: 
 export const DayList = s.object({ items: s.list(Day), next: v.null() })
 
 export const Deploy = s.object({ at: s.time, label: s.text })
+export const DeployList = s.pageOf(Deploy)
 
 export const Throughput = s.object({
   from: s.time,
@@ -108,8 +109,7 @@ export const Gauges = s.object({
 
 const percentile = s.described(s.orNull(s.amount), 'seconds; null without a successful run')
 const step = { at: s.time, processed: s.count, failed: s.count, seconds: s.amount }
-const runs = {
-  name: s.text,
+const figuresOfRuns = {
   processed: s.count,
   failed: s.count,
   success: s.count,
@@ -119,6 +119,7 @@ const runs = {
   p95: percentile,
   p99: percentile,
 }
+const runs = { name: s.text, ...figuresOfRuns }
 const window = { from: s.time, to: s.time, deploys: s.list(Deploy) }
 
 export const TopJobs = s.object({
@@ -126,7 +127,7 @@ export const TopJobs = s.object({
   step: s.described(s.count, 'seconds from step to step'),
   jobs: s.described(
     s.list(s.object({ ...runs, steps: s.list(s.object(step)) })),
-    `sorted by total time; percentiles for the first ${s.MOST_PERCENTILES}, over the last 8 hours at most`,
+    `sorted by total time; percentiles for the first ${s.MOST_PERCENTILES}`,
   ),
 })
 
@@ -143,6 +144,24 @@ export const QueueWaits = s.object({
 export const JobMetrics = s.object({
   ...runs,
   ...window,
+  step: s.described(s.count, 'seconds from step to step'),
   histogram: s.list(s.object({ label: s.text, count: s.count })),
-  minutes: s.list(s.object({ ...step, histogram: s.list(s.count) })),
+  steps: s.list(s.object({ ...step, histogram: s.list(s.count) })),
+})
+
+const period = s.orNull(s.object({ from: s.time, to: s.time }))
+const compared = s.object(figuresOfRuns)
+
+export const DeployComparison = s.object({
+  deploy: s.orNull(Deploy),
+  before: s.described(period, 'from the deploy before on, if that was later'),
+  after: s.described(period, 'up to now, or to the next deploy'),
+  jobs: s.list(
+    s.object({
+      name: s.text,
+      before: compared,
+      after: compared,
+      worse: s.described(s.list(s.oneOf(['fails', 'slower'])), 'empty: not worse, or too few runs to tell'),
+    }),
+  ),
 })

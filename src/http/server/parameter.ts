@@ -141,6 +141,19 @@ export function flag(description: string, standard = false): Parameter<boolean> 
   }
 }
 
+/** A time in ISO 8601. */
+export function time(description: string): Parameter<Date | undefined> {
+  return {
+    description: `${description}: ISO 8601`,
+    schema: { type: 'string', format: 'date-time' },
+    read(value, name) {
+      if (value === null) return undefined
+      if (isDate(value)) return new Date(value)
+      throw wrong(name, value, 'a time in ISO 8601, such as 2026-12-31T23:00:00Z')
+    },
+  }
+}
+
 /** A time: seconds or a duration from now, or ISO 8601. */
 export function moment(description: string): Parameter<number | string | Date | undefined> {
   return {
@@ -149,8 +162,7 @@ export function moment(description: string): Parameter<number | string | Date | 
     read(value, name) {
       if (value === null) return undefined
       if (/^\d+$/.test(value)) return Number(value)
-      const isDate = /^\d{4}-\d\d-\d\d/.test(value) && !Number.isNaN(Date.parse(value))
-      if (isDate) return new Date(value)
+      if (isDate(value)) return new Date(value)
       try {
         seconds(value)
         return value
@@ -207,6 +219,10 @@ export function cursor<T>(read: (text: string) => T | undefined): Parameter<T | 
       return known
     },
   }
+}
+
+function isDate(value: string): boolean {
+  return /^\d{4}-\d\d-\d\d/.test(value) && !Number.isNaN(Date.parse(value))
 }
 
 function wrong(name: string, value: string, is: string): Error {

@@ -17,7 +17,7 @@ import { queueInsight } from '../live/queue-insight.ts'
 import { REUSED_MS, storeReads } from '../live/store-reads.ts'
 import { taskPoller } from '../live/task-poller.ts'
 import { throughputs } from '../live/throughput.ts'
-import { topJobs } from '../live/top-jobs.ts'
+import { deployComparisons, topJobs } from '../live/top-jobs.ts'
 import { Dashboard } from './dashboard-files.ts'
 import { delayedRetries } from './delayed-retries.ts'
 import { checkImports, type Imports } from './import-defaults.ts'
@@ -138,6 +138,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     queueInsight: queueInsight(hq, redaction),
     throughputs: throughputs(hq, liveStats),
     topJobs: topJobs(hq),
+    deployComparisons: deployComparisons(hq),
     jobCounters: jobCounters(hq),
     /** The seal for cursors and keys. */
     seal: cached(Number.POSITIVE_INFINITY, async () => new Seal(await secret())),
