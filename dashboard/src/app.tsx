@@ -11,6 +11,7 @@ const Busy = lazy(() => import('./pages/busy/index.tsx'))
 const Batch = lazy(() => import('./pages/batches/batch.tsx'))
 const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
+const Deploys = lazy(() => import('./pages/deploys/index.tsx'))
 const Events = lazy(() => import('./pages/events/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
 const Limits = lazy(() => import('./pages/limits/index.tsx'))
@@ -49,6 +50,7 @@ function Pages() {
       <Route path={at('/busy')} component={Busy} />
       <Route path={at('/ordered')} component={Ordered} />
       <Route path={at('/ordered/:name')} component={Ordered} />
+      <Route path={at('/deploys')} component={Deploys} />
       <Route path={at('/metrics')} component={Metrics} />
       <Route path={at('/metrics/:name')} component={JobMetrics} />
       <Route path={at('/batches')} component={Batches} />

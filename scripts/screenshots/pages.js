@@ -20,5 +20,6 @@ export const PAGES = {
   morgue: { path: () => '/ordered/PostLedger?tab=morgue' },
   cron: { path: () => '/cron' },
   metrics: { path: () => '/metrics' },
+  deploys: { path: () => '/deploys' },
   metric: { path: () => '/metrics/SyncStock' },
 }

@@ -45,7 +45,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
     ...['/', '/tasks', `/tasks/${task.id}`, '/queues', '/queues/nobody', `/queues/nobody?job=${queued}`, '/busy'],
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/ordered', '/ordered?id=waits'],
     ...['/ordered?tab=morgue', '/cron', '/metrics', `/jobs/${retry}`, `/jobs/${queued}`, `/jobs/${running}`],
-    ...['/batches', `/batches/${bid}`, '/limits', '/locks', '/events'],
+    ...['/batches', `/batches/${bid}`, '/limits', '/locks', '/events', '/deploys'],
   ]
 }
 

@@ -21,6 +21,7 @@ const PAGES = [
   '/cron',
   '/events',
   '/metrics',
+  '/deploys',
 ]
 const TITLES = [
   'Overview',
@@ -39,6 +40,7 @@ const TITLES = [
   'Cron',
   'Events',
   'Metrics',
+  'Deploys',
 ]
 
 /** Something on every page. */
@@ -98,6 +100,7 @@ inBrowser('everywhere', (open) => {
       'Cron',
       'Events',
       'Metrics',
+      'Deploys',
     ]
     const found: string[] = []
     for (const [i, name] of links.entries()) {
@@ -155,6 +158,9 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
     await page.keyboard.press('?')
     await page.getByRole('heading', { name: 'Keys' }).waitFor()
+    const keys = page.getByRole('dialog', { name: 'Keys' }).locator('kbd')
+    const goes = (await keys.allTextContents()).filter((text) => text.startsWith('g '))
+    expect(new Set(goes).size).toBe(PAGES.length)
     await page.keyboard.press('Escape')
     await page.getByRole('heading', { name: 'Keys' }).waitFor({ state: 'detached' })
 

@@ -21,6 +21,7 @@ export type Day = Json<'Day'>
 export type Throughput = Json<'Throughput'>
 export type Gauges = Json<'Gauges'>
 export type TopJobs = Json<'TopJobs'>
+export type DeployComparison = Json<'DeployComparison'>
 export type JobMetrics = Json<'JobMetrics'>
 
 export type Queue = Json<'Queue'>

@@ -25,7 +25,8 @@ interface ChartProps {
   times: readonly Date[]
   series: readonly Series[]
   height: number
-  annotations?: readonly { at: string; label: string }[]
+  /** Times with a numbered flag; DeployList shows their labels. */
+  annotations?: readonly { at: string }[]
   /** True to stack the series; the first is at the bottom. */
   isStacked?: boolean
 }
@@ -81,9 +82,8 @@ function optionsOf(
     padding: [8, 20, 0, 0],
     tzDate: (seconds) => (inUtc.value ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000)),
     scales: {
-      x: {
-        range: (u, from, to) => (series.some(({ kind }) => kind === 'bars') ? withHalves(u, from, to) : [from, to]),
-      },
+      // The same for all charts: two of them, one above the other, have the same time at the same place.
+      x: { range: withHalves },
       y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
     },
     axes: [
@@ -108,13 +108,13 @@ function optionsOf(
       })),
     ],
     hooks: {
-      draw: [(u) => drawAnnotations(u, now().annotations, colour('ink-3'), font)],
+      draw: [(u) => drawAnnotations(u, now().annotations, { colour: colour('ink-3'), ground: colour('surface'), font })],
       setCursor: [(u) => tell(u, now().series, element)],
     },
   }
 }
 
-/** Makes the first and the last bar as wide as the others. */
+/** Leaves room for the first and the last bar, as wide as the others. */
 function withHalves(u: uPlot, from: number, to: number): [number, number] {
   const [first = from, second = first] = u.data[0]
   return [from - (second - first) / 2, to + (second - first) / 2]
@@ -136,7 +136,9 @@ function stacked(series: readonly Series[]): Series[] {
 function tick(seconds: number, step: number): string {
   const at = new Date(seconds * 1000)
   const zone = inUtc.value ? { timeZone: 'UTC' } : {}
-  return step >= 86_400
+  const isMidnight = (inUtc.value ? at.getUTCHours() + at.getUTCMinutes() : at.getHours() + at.getMinutes()) === 0
+  // Midnight is told by its day.
+  return step >= 86_400 || (isMidnight && step >= 3600)
     ? at.toLocaleDateString(locale(), { day: 'numeric', month: 'short', ...zone })
     : at.toLocaleTimeString(locale(), {
         hour: '2-digit',
@@ -146,38 +148,40 @@ function tick(seconds: number, step: number): string {
       })
 }
 
+/** The width of a flag in pixels. */
+const FLAG = 16
+
 function drawAnnotations(
   u: uPlot,
   annotations: NonNullable<ChartProps['annotations']>,
-  colour: string,
-  font: string,
+  { colour, ground, font }: { colour: string; ground: string; font: string },
 ): void {
   const { ctx, bbox } = u
+  const px = devicePixelRatio
+  const size = FLAG * px
   ctx.save()
   ctx.strokeStyle = colour
-  ctx.fillStyle = colour
-  ctx.font = font.replace('11px', `${11 * devicePixelRatio}px`)
-  ctx.setLineDash([3, 3])
-  for (const { at, label } of annotations) {
+  ctx.font = font.replace('11px', `${10 * px}px`)
+  ctx.textAlign = 'center'
+  ctx.textBaseline = 'middle'
+  let free = Number.NEGATIVE_INFINITY
+  for (const [i, { at }] of annotations.entries()) {
     const x = Math.round(u.valToPos(new Date(at).getTime() / 1000, 'x', true))
     if (x < bbox.left || x > bbox.left + bbox.width) continue
+    ctx.setLineDash([3, 3])
     ctx.beginPath()
     ctx.moveTo(x, bbox.top)
     ctx.lineTo(x, bbox.top + bbox.height)
     ctx.stroke()
-    const isRight = x > bbox.left + bbox.width / 2
-    const room = (isRight ? x - bbox.left : bbox.left + bbox.width - x) - 12 * devicePixelRatio
-    ctx.textAlign = isRight ? 'right' : 'left'
-    ctx.fillText(cutTo(ctx, label, room), x + (isRight ? -6 : 6) * devicePixelRatio, bbox.top + 10 * devicePixelRatio)
+    // A flag that would cover the one before it is left out; its line stays.
+    if (x - size / 2 < free) continue
+    free = x + size / 2
+    ctx.fillStyle = colour
+    ctx.fillRect(x - size / 2, bbox.top, size, size)
+    ctx.fillStyle = ground
+    ctx.fillText(String(i + 1), x, bbox.top + size / 2)
   }
   ctx.restore()
-}
-
-function cutTo(ctx: CanvasRenderingContext2D, label: string, room: number): string {
-  if (ctx.measureText(label).width <= room) return label
-  const chars = [...label].slice(0, 80)
-  while (chars.length > 0 && ctx.measureText(`${chars.join('')}…`).width > room) chars.pop()
-  return chars.length > 0 ? `${chars.join('').trimEnd()}…` : ''
 }
 
 /** Shows the figures under the pointer in the title of the chart. */

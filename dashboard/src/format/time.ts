@@ -22,9 +22,20 @@ export function exact(at: string | Date): string {
   })
 }
 
-/** 14:24 */
+const DAY_MS = 86_400_000
+/** A time that is further away than this needs its year. */
+const YEAR_MS = 300 * DAY_MS
+
+/** 14:24; more than a day away with its date: 21 Nov, 14:24 */
 export function clock(at: string | Date): string {
-  return new Date(at).toLocaleTimeString(locale(), { hour: '2-digit', minute: '2-digit', ...zone() })
+  const time = new Date(at)
+  const away = Math.abs(time.getTime() - Date.now())
+  const date = { day: 'numeric', month: 'short', ...(away >= YEAR_MS ? { year: 'numeric' } : {}) } as const
+  return time.toLocaleString(locale(), {
+    ...(away >= DAY_MS ? date : {}),
+    ...{ hour: '2-digit', minute: '2-digit' },
+    ...zone(),
+  })
 }
 
 /** 21 Nov */
@@ -74,6 +85,13 @@ export function duration(seconds: number): string {
 /** Returns the seconds from a time to another one, both of the server; 0 without the first. */
 export function secondsSince(at: string | null, now: string | undefined): number {
   return at === null ? 0 : Math.max((new Date(now ?? Date.now()).getTime() - Date.parse(at)) / 1000, 0)
+}
+
+/** 0.1334 → 133 ms; 2.345 → 2.35 s: a run time, with three digits below a minute. */
+export function runTime(seconds: number): string {
+  if (seconds >= 60) return duration(seconds)
+  const [n, name] = seconds < 1 ? ([seconds * 1000, 'millisecond'] as const) : ([seconds, 'second'] as const)
+  return unit(n, name, n < 10 ? 2 : n < 100 ? 1 : 0)
 }
 
 /** in 48 s; 2 min ago; now. Shows one unit. */

@@ -17,7 +17,6 @@ export function keysShown(so: boolean): void {
 }
 
 const LIST: readonly [keys: string, word: Word][] = [
-  ['g o', 'keys.go'],
   ['/', 'keys.filter'],
   ['Ctrl K', 'keys.find'],
   ['j k ↑ ↓', 'keys.rows'],
@@ -85,7 +84,7 @@ function List() {
     <dialog ref={dialog} class="dialog" aria-labelledby="keys-title" onClose={close}>
       <h2 id="keys-title">{t('keys.title')}</h2>
       <ul>
-        {LIST.map(([keys, word]) => (
+        {[...LIST, ...LINKS.flat().map(({ key, title }) => [`g ${key}`, title] as const)].map(([keys, word]) => (
           <li key={keys}>
             {t(word)}
             <span class="n">

@@ -9,7 +9,7 @@ export interface NavLink {
   icon: IconName
   title: Word
   /** The key after `g` that opens the page. */
-  key?: string
+  key: string
   /** The count that the navigation shows. */
   count?: (now: LiveStats) => number
   /** True when the count needs attention. */
@@ -38,12 +38,13 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     { path: '/finished', icon: 'check', title: 'nav.finished', key: 'f' },
   ],
   [
-    { path: '/ordered', icon: 'ordered', title: 'nav.ordered', count: ({ orderedQueues }) => orderedQueues },
-    { path: '/batches', icon: 'tasks', title: 'nav.batches' },
-    { path: '/limits', icon: 'group', title: 'nav.limits', count: ({ stats }) => stats.limited },
-    { path: '/locks', icon: 'copy', title: 'nav.locks' },
-    { path: '/cron', icon: 'cron', title: 'nav.cron', count: ({ crons }) => crons },
-    { path: '/events', icon: 'play', title: 'nav.events' },
-    { path: '/metrics', icon: 'metrics', title: 'nav.metrics' },
+    { path: '/ordered', icon: 'ordered', title: 'nav.ordered', key: 'n', count: ({ orderedQueues }) => orderedQueues },
+    { path: '/batches', icon: 'tasks', title: 'nav.batches', key: 'h' },
+    { path: '/limits', icon: 'group', title: 'nav.limits', key: 'l', count: ({ stats }) => stats.limited },
+    { path: '/locks', icon: 'copy', title: 'nav.locks', key: 'u' },
+    { path: '/cron', icon: 'cron', title: 'nav.cron', key: 'c', count: ({ crons }) => crons },
+    { path: '/events', icon: 'play', title: 'nav.events', key: 'e' },
+    { path: '/metrics', icon: 'metrics', title: 'nav.metrics', key: 'm' },
+    { path: '/deploys', icon: 'up', title: 'nav.deploys', key: 'v' },
   ],
 ]

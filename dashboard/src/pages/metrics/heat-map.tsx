@@ -5,18 +5,18 @@ import { number } from '../../format/number.ts'
 import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
-/** The most columns; minutes are merged to fit. */
+/** The most columns; steps are merged to fit. */
 const MOST = 60
 
-export function HeatMap({ data: { from, to, minutes, histogram } }: { data: JobMetrics }) {
-  const span = (Date.parse(to) - Date.parse(from)) / 60_000
+export function HeatMap({ data: { from, to, step, steps, histogram } }: { data: JobMetrics }) {
+  const span = (Date.parse(to) - Date.parse(from)) / 1000 / step
   const wide = Math.ceil(span / MOST)
   const columns = Math.ceil(span / wide)
   const used = histogram.flatMap(({ count }, bucket) => (count > 0 ? bucket : []))
   const [lowest = 0, highest = 0] = [used[0], used.at(-1)]
   const cells = new Map<number, number>()
-  for (const { at, histogram: counts } of minutes) {
-    const column = Math.floor((Date.parse(at) - Date.parse(from)) / 60_000 / wide)
+  for (const { at, histogram: counts } of steps) {
+    const column = Math.floor((Date.parse(at) - Date.parse(from)) / 1000 / step / wide)
     for (let bucket = lowest; bucket <= highest; bucket++) {
       const n = counts[bucket] ?? 0
       if (n > 0) cells.set(bucket * MOST + column, (cells.get(bucket * MOST + column) ?? 0) + n)
@@ -24,7 +24,7 @@ export function HeatMap({ data: { from, to, minutes, histogram } }: { data: JobM
   }
   const most = Math.max(1, ...cells.values())
   const rows = highest - lowest + 1
-  const times = Array.from({ length: columns }, (_, i) => new Date(Date.parse(from) + i * wide * 60_000))
+  const times = Array.from({ length: columns }, (_, i) => new Date(Date.parse(from) + i * wide * step * 1000))
   return (
     <div class="heat" style={{ '--columns': columns, '--rows': rows }}>
       <ol class="heat-y" aria-hidden="true">

@@ -4,12 +4,13 @@ import { useLocation } from 'preact-iso'
 import type { TopJobs } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Chart } from '../../components/chart.tsx'
+import { DeployList } from '../../components/deploys.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Search } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { number, share } from '../../format/number.ts'
-import { clock, duration } from '../../format/time.ts'
+import { clock, duration, runTime } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
@@ -32,7 +33,7 @@ export default function Metrics() {
         title={t('metrics.title')}
         facts={[data && t('metrics.span', { from: clock(data.from), to: clock(data.to) })]}
       >
-        <Ranges path="/metrics" range={range} search={query.search} />
+        <Ranges path="/metrics" range={range} rest={{ search: query.search }} />
       </Head>
       {data && data.jobs.length > 0 && <Total data={data} />}
       {!data && !error && <section class="panel total" aria-busy="true" />}
@@ -97,6 +98,7 @@ function Total({ data: { jobs, from, to, step, deploys } }: { data: TopJobs }) {
           ]}
           annotations={deploys}
         />
+        <DeployList deploys={deploys} />
       </div>
     </section>
   )
@@ -107,7 +109,7 @@ function columnsOf(by: Sorting, setBy: (by: Sorting) => void, range: string): Co
     onSort: () => setBy(name),
     sort: by === name ? ('descending' as const) : undefined,
   })
-  const time = (seconds: number | null) => (seconds === null ? '–' : duration(seconds))
+  const time = (seconds: number | null) => (seconds === null ? '–' : runTime(seconds))
   return [
     {
       name: 'job',

@@ -4,26 +4,24 @@ import { useRoute } from 'preact-iso'
 import type { JobMetrics } from '../../api/types.ts'
 import { at, encoded, nameOf, queryValue } from '../../base.ts'
 import { Chart } from '../../components/chart.tsx'
+import { DeployList } from '../../components/deploys.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, share } from '../../format/number.ts'
-import { clock, duration } from '../../format/time.ts'
+import { clock, runTime } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { HeatMap } from './heat-map.tsx'
-import { Ranges } from './ranges.tsx'
-
-/** The store keeps minutes for eight hours. */
-const OF = ['1h', '8h'] as const
+import { RANGES, Ranges, spanOf } from './ranges.tsx'
 
 export default function JobPage() {
   const name = nameOf(useRoute().params.name ?? '')
   const [query] = useQuery()
-  const range = OF.find((one) => one === query.range) ?? '1h'
+  const range = RANGES.find((one) => one === query.range) ?? '1h'
   const path = `/metrics/${encoded(name)}`
-  const { data, error, reload } = useData<JobMetrics>(path, { minutes: Number.parseInt(range, 10) * 60 })
+  const { data, error, reload } = useData<JobMetrics>(path, { ...spanOf(range) })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
@@ -35,7 +33,7 @@ export default function JobPage() {
           </a>,
         ]}
       >
-        <Ranges path={path} range={range} of={OF} />
+        <Ranges path={path} range={range} />
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
@@ -52,12 +50,12 @@ export default function JobPage() {
 }
 
 function Figures({ data }: { data: JobMetrics }) {
-  const { processed, failed, p50, p95, p99, minutes, from, to, deploys } = data
-  const time = (seconds: number | null) => (seconds === null ? '–' : duration(seconds))
+  const { processed, failed, p50, p95, p99, step, steps, from, to, deploys } = data
+  const time = (seconds: number | null) => (seconds === null ? '–' : runTime(seconds))
   const times: Date[] = []
-  for (let at = Date.parse(from); at < Date.parse(to); at += 60_000) times.push(new Date(at))
-  const by = new Map(minutes.map((minute) => [Date.parse(minute.at), minute]))
-  const of = (what: 'processed' | 'failed') => times.map((at) => by.get(at.getTime())?.[what] ?? 0)
+  for (let at = Date.parse(from); at < Date.parse(to); at += step * 1000) times.push(new Date(at))
+  const by = new Map(steps.map((one) => [Date.parse(one.at), one]))
+  const of = (what: 'processed' | 'failed') => times.map((at) => ((by.get(at.getTime())?.[what] ?? 0) * 60) / step)
   const failures = of('failed')
   return (
     <>
@@ -95,6 +93,7 @@ function Figures({ data }: { data: JobMetrics }) {
             ]}
             annotations={deploys}
           />
+          <DeployList deploys={deploys} />
         </div>
       </section>
       <section class="panel section">

@@ -1,6 +1,6 @@
 /** The choice of the time range. */
 
-import { at, queryValue } from '../../base.ts'
+import { at } from '../../base.ts'
 import { t } from '../../i18n/index.ts'
 
 export const RANGES = ['1h', '8h', '24h', '72h'] as const
@@ -15,18 +15,23 @@ export function spanOf(range: Range): { minutes?: number; hours?: number } {
 interface RangesProps {
   path: string
   range: Range
-  search?: string | undefined
   of?: readonly Range[]
+  /** The other parameters of the page. */
+  rest?: Record<string, string | undefined>
 }
 
-export function Ranges({ path, range, search, of = RANGES }: RangesProps) {
-  const rest = search ? `&search=${queryValue(search)}` : ''
+export function Ranges({ path, range, of = RANGES, rest = {} }: RangesProps) {
+  const to = (one: Range) => {
+    const query = new URLSearchParams({ range: one })
+    for (const [name, value] of Object.entries(rest)) if (value) query.set(name, value)
+    return at(`${path}?${query}`)
+  }
   return (
     <nav class="seg" aria-label={t('overview.range')}>
       {of.map((one) => (
         <a
           key={one}
-          href={at(`${path}?range=${one}${rest}`)}
+          href={to(one)}
           {...(one === range ? { 'aria-current': 'true' as const } : {})}
         >
           {t('metrics.hours', { n: Number.parseInt(one, 10) })}

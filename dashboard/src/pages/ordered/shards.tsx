@@ -6,6 +6,7 @@ import type { OrderedQueue, OrderedShard } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { StatusIcon } from '../../components/icon.tsx'
 import { doing } from '../../components/toast.tsx'
+import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -15,7 +16,6 @@ export function Shards({ queue, reload }: { queue: OrderedQueue; reload(): Promi
   const [isAsked, setAsked] = useState(false)
   const { shards } = queue
   const owners = new Set(shards.flatMap(({ owner }) => owner ?? [])).size
-  const most = Math.max(1, ...shards.map(({ lag }) => lag))
   return (
     <section class="panel section">
       <header>
@@ -31,7 +31,7 @@ export function Shards({ queue, reload }: { queue: OrderedQueue; reload(): Promi
       </header>
       <div class="shards">
         {shards.map((shard) => (
-          <Shard key={shard.shard} shard={shard} most={most} />
+          <Shard key={shard.shard} shard={shard} />
         ))}
       </div>
       {isAsked && <Reshard queue={queue} onClose={() => setAsked(false)} reload={reload} />}
@@ -39,7 +39,7 @@ export function Shards({ queue, reload }: { queue: OrderedQueue; reload(): Promi
   )
 }
 
-function Shard({ shard: { shard, owner, length, busy, lag }, most }: { shard: OrderedShard; most: number }) {
+function Shard({ shard: { shard, owner, length, busy, lag } }: { shard: OrderedShard }) {
   const isLost = owner === null && length > 0
   return (
     <div class={isLost ? 'shard failed warn' : 'shard'}>
@@ -53,9 +53,7 @@ function Shard({ shard: { shard, owner, length, busy, lag }, most }: { shard: Or
       <div class="lag">
         {duration(lag)} <small>{t('ordered.lagUnit')}</small>
       </div>
-      <span class={isLost ? 'meter failed' : 'meter'} style={{ '--v': (lag / most) * 100 }}>
-        <i />
-      </span>
+      <WaitBar seconds={lag} />
       <p>
         <b>{number(length)}</b> {t('ordered.idsWait')}
       </p>

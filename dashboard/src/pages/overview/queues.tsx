@@ -3,6 +3,7 @@
 import type { Page, Queue } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -16,7 +17,6 @@ export function QueuesPanel() {
   const { data, error, reload } = useData<Page<Queue>>('/queues', { by: 'latency', limit: SHOWN })
   const slowest = data?.items ?? []
   const all = liveStats.value?.queues ?? slowest.length
-  const most = Math.max(1, ...slowest.map(({ latency }) => latency))
   return (
     <section class="panel list">
       <header>
@@ -59,9 +59,7 @@ export function QueuesPanel() {
                 <td class="num hide-s dim">{queue.backlog > 0 ? number(queue.backlog) : '–'}</td>
                 <td>
                   {duration(queue.latency)}
-                  <span class="meter" style={{ '--v': (queue.latency / most) * 100 }}>
-                    <i />
-                  </span>
+                  <WaitBar seconds={queue.latency} />
                 </td>
                 <td class="num hide-s dim">{number(queue.slots)}</td>
               </tr>

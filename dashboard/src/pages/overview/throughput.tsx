@@ -2,6 +2,7 @@
 
 import type { Throughput } from '../../api/types.ts'
 import { Chart } from '../../components/chart.tsx'
+import { DeployList } from '../../components/deploys.tsx'
 import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -37,6 +38,7 @@ export function ThroughputPanel({ range }: { range: string }) {
               height={80}
               series={[{ label: t('overview.errors'), like: 'error', kind: 'bars', values: perSecond('failed') }]}
             />
+            <DeployList deploys={data.deploys} />
           </>
         )}
         {!data && !error && <Skeleton />}
