@@ -75,7 +75,7 @@ const ROOMS = {
   'tasks/spreadsheet': ['job'],
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'i18n', 'tasks/spreadsheet', 'app/port'],
   ordered: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
-  metrics: ['job', 'store/contract', 'worker', 'app/port'],
+  metrics: ['job', 'store/contract', 'inspect/stats', 'ordered/queue', 'worker', 'app/port'],
   iterable: ['job', 'store/contract', 'worker', 'tasks/spreadsheet', 'app/port'],
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   unique: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],

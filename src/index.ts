@@ -126,6 +126,7 @@ export type {
   TopOptions,
   Waits,
 } from './metrics/metrics.ts'
+export type { OrderedSnapshot, StatsSnapshot } from './metrics/snapshots.ts'
 export type { OrderedBatchInfo, OrderedContext, OrderedEntry } from './ordered/context.ts'
 export type { OrderedDeath, OrderedHandler, OrderedItem, OrderedOptions, OrderedRetryIn } from './ordered/definition.ts'
 export type { DeadId, OrderedList, OrderedListOptions, ScoredValue, WaitingId } from './ordered/entry.ts'

@@ -25,6 +25,7 @@ import { given, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import { type ContextOptions, type ContextStorage, PushContexts } from '../job/push-contexts.ts'
 import { MetricsCollector, MetricsFlusher } from '../metrics/collector.ts'
+import { SnapshotRecorder } from '../metrics/snapshots.ts'
 import { OrderedExecutor } from '../ordered/executor.ts'
 import { OrderedRegistry } from '../ordered/registry.ts'
 import type { Effect, Store } from '../store/contract.ts'
@@ -348,6 +349,7 @@ export class Runtime implements AppPort {
       maintenance,
       batches,
       new OrphanedLocks(engine, { lock }),
+      new SnapshotRecorder(engine, { lock }),
       ...trimmers,
     ]
   }

@@ -6,6 +6,7 @@ import type { JobSums, WaitSums } from '../store/contract.ts'
 import { LABELS } from './collector.ts'
 import { type ComparisonOptions, compareDeploy, type DeployComparison, MOST_COMPARED_MINUTES } from './deploy-comparison.ts'
 import { byName, figuresOf, type JobFigures, NONE, type Percentiles, percentilesOf, total } from './figures.ts'
+import { type StatsSnapshot, snapshotsOf } from './snapshots.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -181,6 +182,18 @@ export class Metrics {
   async compareDeploy(options: ComparisonOptions = {}): Promise<DeployComparison | null> {
     checkOptions('metrics.compareDeploy', options, COMPARED)
     return compareDeploy(this.#app, await this.deploys(), options)
+  }
+
+  /**
+   * Resolves with the figures of the app once in each minute, ten minutes or day in which a worker ran, oldest first: of
+   * the last `minutes` (at most 480, default 60), `hours` (at most 72) or `days` (at most 90).
+   * @throws INVALID_OPTION
+   */
+  async snapshots(options: PeriodOptions & { days?: number } = {}): Promise<StatsSnapshot[]> {
+    checkOptions('metrics.snapshots', options, { ...PERIOD, days: upTo(MOST_DAYS) })
+    const { minutes = 60, hours, days } = options
+    if (days !== undefined) return snapshotsOf(this.#app, 1440, days)
+    return hours === undefined ? snapshotsOf(this.#app, 1, minutes) : snapshotsOf(this.#app, 10, hours * 6)
   }
 
   #period({ minutes = 60, hours }: PeriodOptions) {

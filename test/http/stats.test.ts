@@ -179,30 +179,19 @@ test('throughput combines the metrics of processes with the samples of this serv
   expect((await call('GET', '/api/v1/throughput?range=1y')).status).toBe(400)
 })
 
-test('gauges start with the first request', async () => {
-  const { call, hq, work, clock } = api()
-  const doors = gate()
-  hq.job('Row', async () => {})
-  hq.job('Long', async () => doors.opened)
-  expect((await call('GET', '/api/v1/gauges')).body).toEqual({ step: 10, points: [] })
-  await work()
-  await hq.pushBulk({ class: 'Row', args: [[], [], []] })
-  await hq.push({ class: 'Long', args: [] })
-  await until(async () => (await hq.stats()).processed === 3)
-  clock.ahead += 10
-  await sleep(2000)
-  const { points } = (await call('GET', '/api/v1/gauges')).body
-  expect(points).toHaveLength(1)
-  expect(points[0]).toMatchObject({
-    finished: expect.any(Number),
-    failed: 0,
-    busy: 1,
-    enqueued: 0,
-    retries: 0,
-    dead: 0,
-  })
-  expect(points[0].finished).toBeGreaterThanOrEqual(2)
-  doors.open()
+test('gauges are the figures that a worker stored, minute by minute, ten minutes or day', async () => {
+  const { call, hq, clock } = api()
+  const gauges = async (range = '') => (await call('GET', `/api/v1/gauges${range}`)).body
+  expect(await gauges()).toEqual({ step: 60, points: [] })
+  const minute = Math.floor(clock.now() / 60_000) * 60_000
+  const stats = { processed: 9, failed: 2, busy: 1, enqueued: 4, backlog: 3, retries: 5, dead: 6 }
+  await hq.store.metrics.recordSnapshot(minute - 120_000, JSON.stringify({ ...stats, ordered: {} }))
+  await hq.store.metrics.recordSnapshot(minute - 60_000, 'not ours')
+  const at = new Date(minute - 120_000).toISOString()
+  expect(await gauges('?range=5m')).toEqual({ step: 60, points: [{ at, ...stats }] })
+  expect(await gauges('?range=24h')).toMatchObject({ step: 600, points: [stats] })
+  expect(await gauges('?range=30d')).toMatchObject({ step: 86_400, points: [stats] })
+  expect((await call('GET', '/api/v1/gauges?range=1y')).status).toBe(400)
 })
 
 test('GET /stats returns hq.stats() with every ordered queue', async () => {

@@ -31,6 +31,12 @@ test('a new record deletes old ones: minutes after 8 hours, ten minutes after 3 
   await record(5, NOON + 3 * DAY + 10 * MINUTE)
   expect(await stored(NOON)).toEqual([0, 0, 0, 0, 0])
 
+  for (const ms of [0, 8 * HOUR, 3 * DAY, 89 * DAY]) await store.metrics.recordSnapshot(NOON + ms, '{}')
+  expect(await store.metrics.snapshots(1440, [Date.UTC(2026, 4, 17)])).toHaveLength(1)
+  await store.metrics.recordSnapshot(NOON + 91 * DAY, '{}')
+  for (const span of [1, 10] as const) expect(await store.metrics.snapshots(span, [NOON])).toEqual([])
+  expect(await store.metrics.snapshots(1440, [Date.UTC(2026, 4, 17)])).toEqual([])
+
   await store.metrics.recordDeploy({ at: NOON, label: 'old' }, NOON)
   await store.metrics.recordDeploy({ at: NOON + 91 * DAY, label: 'new' }, NOON + 91 * DAY)
   expect(await store.metrics.deploys(['2026-05-17'])).toEqual([])

@@ -29,8 +29,8 @@ interface TileProps {
   value: string
   unit?: ComponentChildren
   href?: string
-  /** The earlier figures, oldest first. */
-  trend?: number[]
+  /** The earlier figures, oldest first, at the same distance; null where there is none. */
+  trend?: (number | null)[]
   /** The status that gives the colour of the trend. */
   like?: string
   /** Explains the figure. */
@@ -64,12 +64,27 @@ export function Tile({ label, value, unit, href, trend, like, children }: TilePr
 const WIDE = 64
 const HIGH = 24
 
-function Spark({ values, like }: { values: number[]; like?: string }) {
-  const [least, most] = [Math.min(...values), Math.max(...values)]
+function Spark({ values, like }: { values: (number | null)[]; like?: string }) {
+  const known = values.filter((value) => value !== null)
+  const [least, most] = [Math.min(...known), Math.max(...known)]
   const y = (value: number) => (most === least ? HIGH - 2 : HIGH - 2 - ((value - least) / (most - least)) * (HIGH - 4))
-  const line = values
-    .map((value, i) => `${i === 0 ? 'M' : 'L'}${((i / (values.length - 1)) * WIDE).toFixed(1)} ${y(value).toFixed(1)}`)
-    .join('')
+  const x = (i: number) => ((i / (values.length - 1)) * WIDE).toFixed(1)
+  // The line has a gap where there is no figure.
+  let line = ''
+  let area = ''
+  let begun: number | undefined
+  for (const [i, value] of values.entries()) {
+    if (value === null) {
+      if (begun !== undefined) area += `L${x(i - 1)} ${HIGH}L${x(begun)} ${HIGH}Z`
+      begun = undefined
+      continue
+    }
+    const point = `${begun === undefined ? 'M' : 'L'}${x(i)} ${y(value).toFixed(1)}`
+    begun ??= i
+    line += point
+    area += point
+  }
+  if (begun !== undefined) area += `L${WIDE} ${HIGH}L${x(begun)} ${HIGH}Z`
   return (
     <svg
       class="spark"
@@ -78,7 +93,7 @@ function Spark({ values, like }: { values: number[]; like?: string }) {
       style={like === undefined ? {} : { '--c': `var(--${like})` }}
       aria-hidden="true"
     >
-      <path class="a" d={`${line}L${WIDE} ${HIGH}L0 ${HIGH}Z`} />
+      <path class="a" d={area} />
       <path class="l" d={line} />
     </svg>
   )

@@ -48,7 +48,7 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction, reads: StoreRea
     const at = hq.now()
     const { processed, failed, busy, enqueued, backlog, limited, scheduled, retries, dead, defaultLatency, ordered } =
       stats
-    history.add({ at, processed, failed, busy, enqueued, retries, dead })
+    history.add({ at, processed, failed })
     const rates = history.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
       findings.processes.reduce((total, process) => total + process[of], 0)

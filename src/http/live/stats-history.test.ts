@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest'
 import { StatsHistory } from './stats-history.ts'
 
-const at = (seconds: number, processed: number, failed = 0, more: object = {}) => {
-  return { at: seconds * 1000, processed, failed, busy: 1, enqueued: 2, retries: 3, dead: 4, ...more }
-}
+const at = (seconds: number, processed: number, failed = 0) => ({ at: seconds * 1000, processed, failed })
 
 function ring(...samples: ReturnType<typeof at>[]): StatsHistory {
   const one = new StatsHistory()
@@ -11,10 +9,9 @@ function ring(...samples: ReturnType<typeof at>[]): StatsHistory {
   return one
 }
 
-test('samples closer than ten seconds form one point', () => {
-  const points = ring(...Array.from({ length: 21 }, (_, i) => at(i * 2, i * 4, i * 2))).points
-  expect(points.map(({ at }) => at)).toEqual([10_000, 20_000, 30_000, 40_000])
-  for (const point of points) expect(point).toMatchObject({ finished: 10, failed: 10 })
+test('samples closer than ten seconds replace each other', () => {
+  const one = ring(at(0, 0), at(4, 70), at(8, 80), at(10, 100))
+  expect(one.between(0, 5000)).toEqual({ finished: 50, failed: 0 })
 })
 
 test('between returns counts only for a span without gaps', () => {
@@ -42,10 +39,11 @@ test('rates cover the last ten seconds, or the known part of them', () => {
 test('reset totals do not become negative rates', () => {
   const one = ring(at(0, 1000, 10), at(10, 5, 0))
   expect(one.rates()).toEqual({ finished: 0, failed: 0 })
-  expect(one.points.map(({ finished, failed }) => [finished, failed])).toEqual([[0, 0]])
+  expect(one.between(0, 10_000)).toEqual({ finished: 0, failed: 0 })
 })
 
 test('the history keeps one hour', () => {
   const one = ring(...Array.from({ length: 1000 }, (_, i) => at(i * 10, i)))
-  expect(one.points).toHaveLength(360)
+  expect(one.between(6_380_000, 6_400_000)).toBeUndefined()
+  expect(one.between(6_390_000, 6_400_000)).toEqual({ finished: 1, failed: 0 })
 })

@@ -1,15 +1,11 @@
 /** The samples that this server took while clients asked: the last hour, in memory. */
 
-/** Totals and sizes at one moment. */
+/** Totals at one moment. */
 export interface Sample {
   /** Milliseconds. */
   at: number
   processed: number
   failed: number
-  busy: number
-  enqueued: number
-  retries: number
-  dead: number
 }
 
 export interface Finished {
@@ -36,16 +32,6 @@ export class StatsHistory {
     this.#samples.push(sample)
     const first = this.#samples.findIndex(({ at }) => at >= sample.at - KEPT_MS)
     if (first > 0) this.#samples = this.#samples.slice(first)
-  }
-
-  /** Returns a point for each step: the runs that ended in it, and the sizes at its end. */
-  get points(): (Omit<Sample, 'processed'> & Finished)[] {
-    const samples = this.#samples
-    return samples.slice(1).map(({ processed: _, ...sample }, i) => {
-      const { finished, failed } = finishedBetween(samples[i] as Sample, samples[i + 1] as Sample)
-      const share = STEP_MS / (sample.at - (samples[i] as Sample).at)
-      return { ...sample, finished: Math.round(finished * share), failed: Math.round(failed * share) }
-    })
   }
 
   /** Returns the runs that ended between two times; undefined when there is a gap between them. */

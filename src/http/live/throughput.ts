@@ -1,9 +1,10 @@
 /** Finished and failed runs, step by step, over several ranges. */
 
 import type { Highkiq } from '../../app.ts'
+import type { StatsSnapshot } from '../../index.ts'
 import type { RANGES } from '../schemas/building-blocks.ts'
 import type { Made } from '../schemas.ts'
-import { cached } from './cached.ts'
+import { cached, cachedBy } from './cached.ts'
 import type { LiveStatsFeed } from './live-stats.ts'
 import { type Finished, STEP_MS } from './stats-history.ts'
 
@@ -11,6 +12,8 @@ export type Range = (typeof RANGES)[number]
 
 const MINUTE = 60_000
 const DAY = 86_400_000
+/** How long snapshots are reused. */
+const SNAPSHOTS_MS = 5000
 
 interface Kind {
   step: number
@@ -24,6 +27,19 @@ const KINDS: Record<Range, Kind> = {
   '1h': { step: MINUTE, count: 60, ms: 5000 },
   '24h': { step: 10 * MINUTE, count: 144, ms: 60_000 },
   '30d': { step: DAY, count: 30, ms: 60_000 },
+}
+
+/** The period of a range for `hq.metrics.snapshots`. */
+const PERIODS = { '5m': { minutes: 6 }, '1h': { minutes: 61 }, '24h': { hours: 24 }, '30d': { days: 30 } }
+
+/** Returns a function that reads how the figures changed, as a worker stored them. */
+export function snapshots(hq: Highkiq): (range: Range) => Promise<StatsSnapshot[]> {
+  return cachedBy(SNAPSHOTS_MS, (range) => hq.metrics.snapshots(PERIODS[range]))
+}
+
+/** Returns the seconds from snapshot to snapshot of a range. */
+export function snapshotStep(range: Range): number {
+  return Math.max(KINDS[range].step, MINUTE) / 1000
 }
 
 export type Throughput = Made<'Throughput'>

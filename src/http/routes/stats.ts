@@ -3,7 +3,7 @@
 import { stringifyJson } from '../../job/json.ts'
 import { eventStream, STREAM_HEADERS } from '../live/event-stream.ts'
 import type { LiveStats } from '../live/live-stats.ts'
-import { STEP_MS } from '../live/stats-history.ts'
+import { snapshotStep } from '../live/throughput.ts'
 import { RANGES } from '../schemas/building-blocks.ts'
 import { errorBody, json } from '../server/answer.ts'
 import { integer, oneOf, text } from '../server/parameter.ts'
@@ -91,13 +91,15 @@ export const STATS_ROUTES: Route[] = [
   }),
   get('/api/v1/gauges', {
     id: 'getGauges',
-    summary:
-      'Returns the samples that this server took every ten seconds since it was first asked, for one hour at most',
+    summary: 'Returns totals and sizes over time, as a worker stored them every minute, ten minutes or day',
+    query: { range: oneOf(RANGES, 'how far back; default 1h') },
     answers: ok('Gauges', 'Oldest first'),
-    async run({ server }) {
-      await server.liveStats.latest()
-      const points = server.liveStats.history.points.map(({ at, ...point }) => ({ at: new Date(at), ...point }))
-      return json({ step: STEP_MS / 1000, points })
+    async run({ server, query: { range = '1h' } }) {
+      const points = (await server.snapshots(range)).map((one) => ({
+        ...{ at: one.at, processed: one.processed, failed: one.failed, busy: one.busy },
+        ...{ enqueued: one.enqueued, backlog: one.backlog, retries: one.retries, dead: one.dead },
+      }))
+      return json({ step: snapshotStep(range), points })
     },
   }),
 ]

@@ -93,14 +93,15 @@ export const Throughput = s.object({
 })
 
 export const Gauges = s.object({
-  step: s.count,
+  step: s.described(s.count, 'seconds from point to point; there is none for a time without a worker'),
   points: s.list(
     s.object({
       at: s.time,
-      finished: s.count,
+      processed: s.described(s.count, 'in total, as `failed`'),
       failed: s.count,
       busy: s.count,
       enqueued: s.count,
+      backlog: s.count,
       retries: s.count,
       dead: s.count,
     }),

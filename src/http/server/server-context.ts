@@ -16,7 +16,7 @@ import { liveStatsFeed } from '../live/live-stats.ts'
 import { queueInsight } from '../live/queue-insight.ts'
 import { REUSED_MS, storeReads } from '../live/store-reads.ts'
 import { taskPoller } from '../live/task-poller.ts'
-import { throughputs } from '../live/throughput.ts'
+import { snapshots, throughputs } from '../live/throughput.ts'
 import { deployComparisons, topJobs } from '../live/top-jobs.ts'
 import { Dashboard } from './dashboard-files.ts'
 import { delayedRetries } from './delayed-retries.ts'
@@ -137,6 +137,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     liveLists: liveLists(hq, reads),
     queueInsight: queueInsight(hq, redaction),
     throughputs: throughputs(hq, liveStats),
+    snapshots: snapshots(hq),
     topJobs: topJobs(hq),
     deployComparisons: deployComparisons(hq),
     jobCounters: jobCounters(hq),

@@ -54,6 +54,17 @@ export interface Deploy {
   label: string
 }
 
+/** The figures of the whole store at one time. */
+export interface Snapshot {
+  /** The start of the span, as in the call. */
+  at: number
+  /** JSON text, opaque to the store. */
+  text: string
+}
+
+/** Minutes of the spans for which snapshots are kept: a minute, ten minutes, and a day in UTC. */
+export type SnapshotSpan = 1 | 10 | 1440
+
 export interface StoreStats {
   processed: number
   failed: number
@@ -95,6 +106,13 @@ export interface MetricStore {
    * no limit.
    */
   waits(minutes: readonly number[], queue?: string): Promise<WaitSums[]>
+  /**
+   * Stores a snapshot for the minute, the ten minutes and the day of a time; each keeps the first that it gets. Minutes are
+   * kept for 8 hours, ten minutes for 3 days, days for 90 days. False: the minute has one already.
+   */
+  recordSnapshot(at: number, text: string): Promise<boolean>
+  /** Returns the snapshots of the spans that begin at these times, oldest first. */
+  snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]>
   /**
    * Stores a deploy for 90 days. False: the minute has a deploy already, or the same label was recorded within the last
    * minute, as happens when many processes start at once.

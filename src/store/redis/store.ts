@@ -91,7 +91,7 @@ export class RedisStore implements Store {
     this.crons = new Crons(server)
     this.metrics = {
       ...methods(new Totals(server, leases), 'totals resetTotals history'),
-      ...methods(new Metrics(server), 'record sums histograms waits recordDeploy deploys'),
+      ...methods(new Metrics(server), 'record sums histograms waits recordSnapshot snapshots recordDeploy deploys'),
     }
     this.limits = new Limits(server)
     this.events = new JobEvents(server)

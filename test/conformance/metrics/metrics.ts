@@ -142,6 +142,32 @@ export const metrics: Case[] = [
     },
   },
   {
+    name: 'the first snapshot of a minute, of ten minutes and of a day is kept, of several callers',
+    shared: true,
+    async run(t) {
+      const day = NOW - (NOW % DAY)
+      const other = await t.another()
+      const both = await Promise.all([t.store, other].map((store) => store.metrics.recordSnapshot(NOW + 7, '{"a":1}')))
+      expect(both.sort()).toEqual([false, true])
+      expect(await other.metrics.recordSnapshot(NOW + 59_999, '{"a":2}')).toBe(false)
+      expect(await t.store.metrics.recordSnapshot(NOW + MINUTE, '{"a":"ä"}')).toBe(true)
+      expect(await t.store.metrics.recordSnapshot(NOW + 10 * MINUTE, '{"a":4}')).toBe(true)
+      const snapshots = async (span: 1 | 10 | 1440, ...times: number[]) =>
+        (await other.metrics.snapshots(span, times)).map(({ at, text }) => [at, text])
+      expect(await snapshots(1, NOW + 10 * MINUTE, NOW, NOW + MINUTE, NOW + 2 * MINUTE)).toEqual([
+        [NOW, '{"a":1}'],
+        [NOW + MINUTE, '{"a":"ä"}'],
+        [NOW + 10 * MINUTE, '{"a":4}'],
+      ])
+      expect(await snapshots(10, NOW, NOW + 10 * MINUTE, NOW + 20 * MINUTE)).toEqual([
+        [NOW, '{"a":1}'],
+        [NOW + 10 * MINUTE, '{"a":4}'],
+      ])
+      expect(await snapshots(1440, day - DAY, day)).toEqual([[day, '{"a":1}']])
+      expect(await snapshots(1)).toEqual([])
+    },
+  },
+  {
     name: 'a deploy is recorded once by many callers, and read by its day',
     async run(t) {
       const at = Date.UTC(2026, 4, 17, 23, 59)

@@ -19,6 +19,8 @@ export const overview = {
   'overview.perSecond': '/s',
   'overview.ofSlots': 'of {n}',
   'overview.processed': '{n} in total',
+  'overview.processedSince': '{n} since {at}',
+  'overview.errorShareSince': '{share} of ended jobs since {at}',
   'overview.errorShare': '{share} of ended jobs',
   'overview.backlog': 'and {n} in task backlogs',
   'overview.waits': 'next has waited {time}',

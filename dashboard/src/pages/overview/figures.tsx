@@ -1,17 +1,30 @@
 /** The figures of the app and how they changed: throughput, waiting jobs, failures. */
 
-import type { Gauges, LiveStats } from '../../api/types.ts'
+import type { Gauges, LiveStats, Throughput } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { OfSlots } from '../../components/slots.tsx'
 import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, rate, share } from '../../format/number.ts'
-import { duration } from '../../format/time.ts'
+import { clock, duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
-export function Figures({ now, gauges }: { now: LiveStats; gauges: Gauges | undefined }) {
+interface FiguresProps {
+  now: LiveStats
+  gauges: Gauges | undefined
+  throughput: Throughput | undefined
+}
+
+/** The rates and sizes are those of now; what is below them, and the trends, are of the chosen range. */
+export function Figures({ now, gauges, throughput }: FiguresProps) {
   const { stats, finishedPerSecond, failedPerSecond } = now
   const points = gauges?.points ?? []
-  const trend = (of: Exclude<keyof Gauges['points'][number], 'at'>) => points.map((point) => point[of])
+  const first = points[0]
+  const trend = (of: Exclude<keyof Gauges['points'][number], 'at'>) => trendOf(gauges, (point) => point[of])
+  const rates = (of: 'finished' | 'failed') => throughput?.points.map((point) => point[of]) ?? []
+  const processed = stats.processed - (first?.processed ?? 0)
+  const failed = stats.failed - (first?.failed ?? 0)
+  // Without stored figures, or after the totals were reset, it is all that the app counted.
+  const isSince = first !== undefined && processed >= failed && failed >= 0
   const unit = t('overview.perSecond')
   return (
     <Tiles columns={6}>
@@ -19,21 +32,25 @@ export function Figures({ now, gauges }: { now: LiveStats; gauges: Gauges | unde
         label={t('overview.finished')}
         value={rate(finishedPerSecond)}
         unit={unit}
-        trend={trend('finished')}
+        trend={rates('finished')}
         like="finished"
         href={at('/metrics')}
       >
-        {t('overview.processed', { n: stats.processed - stats.failed })}
+        {isSince
+          ? t('overview.processedSince', { n: processed - failed, at: clock(first.at) })
+          : t('overview.processed', { n: stats.processed - stats.failed })}
       </Tile>
       <Tile
         label={t('overview.errors')}
         value={rate(failedPerSecond)}
         unit={unit}
-        trend={trend('failed')}
+        trend={rates('failed')}
         like="error"
         href={at('/metrics')}
       >
-        {t('overview.errorShare', { share: share(stats.failed, stats.processed) })}
+        {isSince
+          ? t('overview.errorShareSince', { share: share(failed, processed), at: clock(first.at) })
+          : t('overview.errorShare', { share: share(stats.failed, stats.processed) })}
       </Tile>
       <Tile
         label={t('overview.busy')}
@@ -60,25 +77,33 @@ export function Figures({ now, gauges }: { now: LiveStats; gauges: Gauges | unde
         like="error"
         href={at('/retries')}
       >
-        {growth(points.map(({ at: time, retries }) => ({ time, n: retries })))}
+        {first && growth(first.at, first.retries, stats.retries)}
       </Tile>
       <Tile label={t('overview.dead')} value={number(stats.dead)} trend={trend('dead')} href={at('/dead')}>
-        {growth(points.map(({ at: time, dead }) => ({ time, n: dead })))}
+        {first && growth(first.at, first.dead, stats.dead)}
       </Tile>
     </Tiles>
   )
 }
 
-/** "+3,902 in 22 min" since the oldest known figure. */
-function growth(points: { time: string; n: number }[]) {
-  const [first, last] = [points[0], points.at(-1)]
-  if (!first || !last || last.n === first.n) return ' '
-  const more = last.n - first.n
-  const seconds = (new Date(last.time).getTime() - new Date(first.time).getTime()) / 1000
+/** "+3,902 · 22 min" since a stored figure. */
+function growth(since: string, before: number, n: number) {
+  if (n === before) return ' '
+  const more = n - before
+  const seconds = (Date.now() - Date.parse(since)) / 1000
   return (
     <>
       <span class={more > 0 ? 'up' : ''}>{`${more > 0 ? '+' : '−'}${number(Math.abs(more))}`}</span> ·{' '}
       {duration(seconds)}
     </>
   )
+}
+
+/** Returns a value for each step from the first stored figure to the last one; null where none was stored. */
+function trendOf({ step, points }: Gauges = { step: 1, points: [] }, of: (point: Gauges['points'][number]) => number) {
+  const [first, last] = [points[0], points.at(-1)]
+  if (!first || !last) return []
+  const trend = new Array<number | null>((Date.parse(last.at) - Date.parse(first.at)) / 1000 / step + 1).fill(null)
+  for (const point of points) trend[(Date.parse(point.at) - Date.parse(first.at)) / 1000 / step] = of(point)
+  return trend
 }

@@ -1,6 +1,6 @@
 /** The overview: what is wrong, with links to the details. */
 
-import type { Gauges } from '../../api/types.ts'
+import type { Gauges, Throughput } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Slots } from '../../components/slots.tsx'
@@ -23,7 +23,8 @@ export function Overview() {
   const { value: what } = about
   const [query] = useQuery()
   const range = RANGES.find((one) => one === query.range) ?? '1h'
-  const gauges = useData<Gauges>('/gauges').data
+  const gauges = useData<Gauges>('/gauges', { range }).data
+  const throughput = useData<Throughput>('/throughput', { range })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
@@ -42,9 +43,9 @@ export function Overview() {
           ))}
         </nav>
       </Head>
-      {now ? <Figures now={now} gauges={gauges} /> : <EmptyTiles columns={6} />}
+      {now ? <Figures now={now} gauges={gauges} throughput={throughput.data} /> : <EmptyTiles columns={6} />}
       <div class="grid g21">
-        <ThroughputPanel range={range} />
+        <ThroughputPanel {...throughput} />
         <AttentionPanel all={now?.alerts} />
       </div>
       <div class="grid g11">

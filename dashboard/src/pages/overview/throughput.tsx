@@ -6,10 +6,9 @@ import { DeployList } from '../../components/deploys.tsx'
 import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { useData } from '../../live/use-data.ts'
+import type { Data } from '../../live/use-data.ts'
 
-export function ThroughputPanel({ range }: { range: string }) {
-  const { data, error, reload } = useData<Throughput>('/throughput', { range })
+export function ThroughputPanel({ data, error, reload }: Data<Throughput>) {
   const perSecond = (what: 'finished' | 'failed') => data?.points.map((point) => point[what] / data.step) ?? []
   const times = data?.points.map((point) => new Date(point.at)) ?? []
   const most = Math.max(0, ...perSecond('finished'))

@@ -7,6 +7,8 @@ import {
   type JobSums,
   type MetricStore,
   type MetricsBatch,
+  type Snapshot,
+  type SnapshotSpan,
   type WaitCounts,
   type WaitSums,
 } from '../../contract.ts'
@@ -15,8 +17,14 @@ import { StorePart } from '../server/server.ts'
 
 const BATCH_SECONDS = 8 * 3600
 const LONG_SECONDS = 3 * 86_400
-const DEPLOY_SECONDS = 90 * 86_400
+const DAYS_SECONDS = 90 * 86_400
 const DEPLOY_LOCK_SECONDS = 60
+/** How long snapshots are kept, by minutes of their span. */
+const SNAPSHOT_SECONDS = [
+  [1, BATCH_SECONDS],
+  [10, LONG_SECONDS],
+  [1440, DAYS_SECONDS],
+] as const
 
 export class Metrics extends StorePart implements Partial<MetricStore> {
   async record({ source, number, at, jobs, waits = [] }: MetricsBatch): Promise<void> {
@@ -106,11 +114,28 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     })
   }
 
+  async recordSnapshot(at: number, text: string): Promise<boolean> {
+    const { metrics } = this.keys
+    const [first] = await this.server.all((pipeline) => {
+      for (const [span, seconds] of SNAPSHOT_SECONDS) pipeline.set(metrics.snapshot(span, at), text, 'EX', seconds, 'NX')
+    })
+    return first === 'OK'
+  }
+
+  async snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]> {
+    const { metrics } = this.keys
+    const sorted = [...times].sort((a, b) => a - b)
+    const texts = await this.server.all((pipeline) => {
+      for (const at of sorted) pipeline.get(metrics.snapshot(span, at))
+    })
+    return sorted.flatMap((at, i) => (typeof texts[i] === 'string' ? { at, text: texts[i] } : []))
+  }
+
   async recordDeploy({ at, label }: Deploy): Promise<boolean> {
     const { metrics } = this.keys
     const stamp = `${new Date(at).toISOString().slice(0, 19)}Z`
     const keys = [metrics.deployLock(label), metrics.deploys(stamp.slice(0, 10))]
-    return this.server.succeeds(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DEPLOY_SECONDS])
+    return this.server.succeeds(lua.recordDeploy, keys, [stamp, label, DEPLOY_LOCK_SECONDS, DAYS_SECONDS])
   }
 
   async deploys(days: readonly string[]): Promise<Deploy[]> {

@@ -221,6 +221,8 @@ function metricKeysOf(prefix: string, wire: Sidekiq) {
     longHistogram: (name: string, at: number) => `${prefix}hk:metrics:histogram:${at - (at % 600_000)}:${name}`,
     /** Our hash of the waits in the minute of a time: `BUCKET|QUEUE` → count, `ms|QUEUE` → milliseconds. */
     waits: (at: number) => `${prefix}hk:metrics:waits:${at - (at % 60_000)}`,
+    /** Our JSON text of the figures of the whole store in a span of so many minutes. */
+    snapshot: (span: number, at: number) => `${prefix}hk:metrics:snapshot:${span}:${at - (at % (span * 60_000))}`,
     /** Our key of the number of a process's last batch. */
     lastBatch: (source: string) => `${prefix}hk:metrics:${source}`,
     /** Hash of a day `YYYY-MM-DD`: minute → label. */

@@ -56,3 +56,12 @@ SELECT at, label FROM hk_deploy WHERE at >= ? AND at < ? ORDER BY at;
 
 -- deleteOldDeploys: deletes old deploys.
 DELETE FROM hk_deploy WHERE at < ?;
+
+-- recordSnapshot: stores the figures of a span. No row: it has some.
+INSERT INTO hk_snapshot (span, at, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING at;
+
+-- snapshots: returns the figures of spans.
+SELECT at, text FROM hk_snapshot WHERE span = ? AND at IN (SELECT value FROM json_each(?)) ORDER BY at;
+
+-- deleteOldSnapshots: deletes old figures of a span.
+DELETE FROM hk_snapshot WHERE span = ? AND at < ?;

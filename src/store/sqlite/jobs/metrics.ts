@@ -4,6 +4,7 @@ import {
   type JobSums,
   MAX_BUCKET_COUNT,
   type MetricStore,
+  type Snapshot,
   type StoreStats,
   type WaitCounts,
 } from '../../contract.ts'
@@ -16,11 +17,17 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const MINUTES_KEPT = 8 * HOUR
 const TEN_MINUTES_KEPT = 3 * DAY
-const DEPLOYS_KEPT = 90 * DAY
+const DAYS_KEPT = 90 * DAY
 
 const SPANS = [
   { span: 1, kept: MINUTES_KEPT, most: MAX_BUCKET_COUNT },
   { span: 10, kept: TEN_MINUTES_KEPT, most: Number.MAX_SAFE_INTEGER },
+] as const
+
+const SNAPSHOTS = [
+  { span: 1, kept: MINUTES_KEPT },
+  { span: 10, kept: TEN_MINUTES_KEPT },
+  { span: 1440, kept: DAYS_KEPT },
 ] as const
 
 interface WaitRow {
@@ -104,9 +111,21 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
     db.run(sql.metrics.putWait, at, name, (before?.ms ?? 0) + ms, JSON.stringify(sum))
   }
 
+  readonly recordSnapshot: MetricStore['recordSnapshot'] = (at, text) =>
+    this.file.write((db) => {
+      const recorded = SNAPSHOTS.map(({ span, kept }) => {
+        db.run(sql.metrics.deleteOldSnapshots, span, at - kept)
+        return db.first(sql.metrics.recordSnapshot, span, at - (at % (span * MINUTE)), text) !== undefined
+      })
+      return recorded[0] as boolean
+    }, ANSWER_SECONDS)
+
+  readonly snapshots: MetricStore['snapshots'] = (span, times) =>
+    this.file.read((db) => db.all<Snapshot>(sql.metrics.snapshots, span, JSON.stringify(times)))
+
   readonly recordDeploy: MetricStore['recordDeploy'] = ({ at, label }, now) =>
     this.file.write((db) => {
-      db.run(sql.metrics.deleteOldDeploys, now - DEPLOYS_KEPT)
+      db.run(sql.metrics.deleteOldDeploys, now - DAYS_KEPT)
       return db.first(sql.metrics.recordDeploy, at, label.toWellFormed(), now, now - MINUTE) !== undefined
     }, ANSWER_SECONDS)
 
