@@ -37,7 +37,7 @@ export type { OrderedPushed } from './client/push-target.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
 // What runs by the clock
-export type { Cron, CronInfo } from './cron/crons.ts'
+export type { Cron, CronInfo, CronRunInfo } from './cron/crons.ts'
 export type { CronOptions, Missed, Overlap } from './cron/entry.ts'
 export type { JobEvents, JobEventsOptions } from './events/events.ts'
 export type { JobEvent, JobEventKind } from './events/job-event.ts'

@@ -8,7 +8,7 @@ import { cancelling } from '../cancellation/cancel.ts'
 import { Client } from '../client/client.ts'
 import { CronClock } from '../cron/clock.ts'
 import { Crons } from '../cron/crons.ts'
-import { lockedRuns } from '../cron/run.ts'
+import { cronRuns } from '../cron/run.ts'
 import { variable } from '../environment.ts'
 import { eventPlugin } from '../events/event-plugin.ts'
 import { type Recording, recordingOf } from '../events/recording.ts'
@@ -110,7 +110,7 @@ export class Runtime implements AppPort {
       strictArgs,
     })
     this.crons = new Crons(this)
-    const members = [trackedTasks(this), cancelling, iterations, lockedRuns, uniqueLocks, batchMembers]
+    const members = [trackedTasks(this), cancelling, iterations, cronRuns(), uniqueLocks, batchMembers]
     for (const plugin of [...members, eventPlugin(() => this.recording), this.#collector]) this.addPlugin(plugin)
     this.#features = { plugins: this.#plugins, now: this.now, batches: accessTo(this) }
   }

@@ -5,7 +5,7 @@ import type { Job } from '../client/job.ts'
 import { uniqueConflict } from '../client/push-target.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { newJid } from '../job/payload.ts'
-import type { CronRecord } from '../store/contract.ts'
+import type { CronRecord, CronRunState } from '../store/contract.ts'
 import {
   type CronOptions,
   type Entry,
@@ -17,6 +17,23 @@ import {
   readShown,
 } from './entry.ts'
 import { runOf } from './run.ts'
+
+/** A job that was pushed for an entry, and what became of it. */
+export interface CronRunInfo {
+  jid: string
+  /** Its tick; null when it was pushed by `runNow`. */
+  tick: Date | null
+  pushedAt: Date
+  /**
+   * `retrying`: the last attempt failed, and the job runs again. `failed`: a business failure, or discarded. A job that
+   * another program runs, or moves to another store, stays as it was.
+   */
+  state: CronRunState
+  /** When its last attempt started; null before the first. */
+  startedAt: Date | null
+  /** When its last attempt ended; null while it waits for its first attempt or runs. */
+  endedAt: Date | null
+}
 
 /** A cron entry as the store keeps it. */
 export interface CronInfo {
@@ -36,6 +53,8 @@ export interface CronInfo {
   /** The time and the id of the last job that was pushed for the entry. */
   lastAt: Date | null
   lastJid: string | null
+  /** The newest 20 jobs that were pushed for the entry, newest first. */
+  runs: CronRunInfo[]
   /** The next tick; null when the entry is paused or no live process defines it. */
   nextAt: Date | null
   /** Returns the next `n` ticks (default 1), as if the entry were not paused. */
@@ -202,7 +221,7 @@ export class Cron {
   }
 }
 
-function infoOf({ name, text, tick, paused, alive, jid, pushedAt }: CronRecord, now: number): CronInfo {
+function infoOf({ name, text, tick, paused, alive, jid, pushedAt, runs }: CronRecord, now: number): CronInfo {
   const shown = readShown(text)
   const schedule = shown && readSchedule(shown)
   const next = (n = 1) => {
@@ -225,9 +244,17 @@ function infoOf({ name, text, tick, paused, alive, jid, pushedAt }: CronRecord, 
     overlap: shown?.overlap ?? 'allow',
     paused,
     defined: alive,
-    lastAt: pushedAt === null ? null : new Date(pushedAt),
+    lastAt: dateOf(pushedAt),
     lastJid: jid,
+    runs: runs.map((run) => ({
+      ...{ jid: run.jid, state: run.state, pushedAt: new Date(run.pushedAt) },
+      ...{ tick: dateOf(run.tick), startedAt: dateOf(run.startedAt), endedAt: dateOf(run.endedAt) },
+    })),
     nextAt: paused || !alive ? null : (next()[0] ?? null),
     next,
   }
+}
+
+function dateOf(ms: number | null): Date | null {
+  return ms === null ? null : new Date(ms)
 }

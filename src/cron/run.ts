@@ -1,12 +1,13 @@
-/** Prepares the job of one tick, and releases its lock when it has ended. */
+/** Prepares the job of one tick, and follows it. */
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../client/client.ts'
 import { addPushEvent } from '../client/push-events.ts'
+import type { JobContext } from '../job/context.ts'
 import { given } from '../job/options.ts'
 import { answerOf } from '../job/wait.ts'
-import type { CronTick } from '../store/contract.ts'
-import { goesOn, type Plugin } from '../worker/plugin.ts'
+import type { CronRunState, CronTick, Effect } from '../store/contract.ts'
+import { goesOn, type Outcome, type Plugin } from '../worker/plugin.ts'
 import type { Runnable } from './entry.ts'
 
 /** Client middleware, or a function that returns arguments, must answer within this time. */
@@ -47,10 +48,34 @@ export async function runOf(
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
 }
 
-/** Releases the lock of a job in the step that ends the job. */
-export const lockedRuns: Plugin = {
-  effects({ hk_lock: lock, jid }, outcome) {
-    if (typeof lock !== 'string' || goesOn(outcome)) return undefined
-    return [{ kind: 'release-lock', lock, holder: jid }]
-  },
+/** What becomes of a run; the other outcomes change nothing that an entry remembers. */
+const STATES: Partial<Record<Outcome['kind'], CronRunState>> = {
+  started: 'running',
+  ...{ snoozed: 'waiting', released: 'waiting', paused: 'waiting', interrupted: 'waiting', rescued: 'waiting' },
+  ...{ 'added-to-queue': 'waiting', retry: 'retrying', done: 'succeeded' },
+  ...{ 'business-failure': 'failed', discarded: 'failed', dead: 'dead', 'crashed-out': 'dead', killed: 'dead' },
+  ...{ cancelled: 'cancelled', expired: 'cancelled', deleted: 'cancelled', filtered: 'cancelled' },
+}
+
+/**
+ * Follows the runs of cron entries, each in the step that moves its job: an entry remembers how its runs go on, and a run
+ * that ends releases its lock.
+ */
+export function cronRuns(): Plugin {
+  const starts = new WeakMap<JobContext, number>()
+  return {
+    effects(payload, outcome, now, ctx) {
+      const { hk_cron: name, hk_lock: lock, jid } = payload
+      const effects: Effect[] = []
+      const state = outcome.kind === 'dead' && outcome.isDeleted ? 'failed' : STATES[outcome.kind]
+      if (typeof name === 'string' && state) {
+        if (ctx && state === 'running') starts.set(ctx, now())
+        const hasEnded = state !== 'waiting' && state !== 'running'
+        const startedAt = (ctx && starts.get(ctx)) ?? null
+        effects.push({ kind: 'cron-run', name, jid, state, startedAt, endedAt: hasEnded ? now() : null })
+      }
+      if (typeof lock === 'string' && !goesOn(outcome)) effects.push({ kind: 'release-lock', lock, holder: jid })
+      return effects.length > 0 ? effects : undefined
+    },
+  }
 }

@@ -17,7 +17,7 @@ export type Action =
   | { kind: 'changed'; due?: number }
 
 /** A text without any of these members has no effects, so the store may clear it without this process reading it. */
-export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_lock"', '"hk_unique"', '"bid"']
+export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_cron"', '"hk_lock"', '"hk_unique"', '"bid"']
 
 /** Moves an entry to its queue, through client middleware. With `again` it lowers `retry_count` by one. @throws INVALID_JOB */
 export async function addedToQueue(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {

@@ -48,9 +48,23 @@ inBrowser('cron', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('409'))).toBe(true)
     expect(await hq.queue('nobody').size()).toBe(1)
     const { lastJid } = (await hq.cron('careful').info()) ?? {}
-    await careful.getByRole('link').click()
+    await careful.getByRole('link').last().click()
     await page.getByRole('heading', { name: 'Careful' }).waitFor()
     expect(new URL(page.url()).pathname).toBe(`/jobs/${lastJid}`)
+    await page.goBack()
+
+    // An entry opens with its next five ticks and its last runs.
+    await nightly.getByText('succeeded').waitFor()
+    await nightly.getByRole('link', { name: 'nightly' }).click()
+    const drawer = page.getByRole('complementary', { name: 'nightly' })
+    await expect.poll(() => drawer.locator('.ticks li').count()).toBe(5)
+    const runs = drawer.getByRole('table', { name: 'Last runs' }).locator('tbody tr')
+    expect(await runs.count()).toBe(1)
+    expect(await runs.first().textContent()).toMatch(/run by hand.*succeeded.*s$/)
+    expect(new URL(page.url()).search).toBe('?entry=nightly')
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    await careful.getByText('waiting').waitFor()
   })
 
   test('hostile names and arguments are shown as text, and every action can be reached, also on a phone', async () => {

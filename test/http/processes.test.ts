@@ -180,7 +180,9 @@ test('cron entries are listed, run, paused and resumed', async () => {
   expect((await t.queue()).map(({ jid, args }) => [jid, args])).toEqual([[run.body.jid, ['shop']]])
   const busy = await t.call('POST', '/api/v1/cron/nightly/run')
   expect([busy.status, busy.body.error.code]).toEqual([409, 'CRON_BUSY'])
-  expect((await t.call('GET', '/api/v1/cron')).body.items).toMatchObject([{ lastJid: run.body.jid }])
+  expect((await t.call('GET', '/api/v1/cron')).body.items).toMatchObject([
+    { lastJid: run.body.jid, runs: [{ jid: run.body.jid, tick: null, state: 'waiting', endedAt: null }] },
+  ])
   for (const name of ['run', 'pause', 'resume']) {
     const none = await t.call('POST', `/api/v1/cron/none/${name}`)
     expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_CRON'])

@@ -388,6 +388,22 @@ export const CronEntry = s.object({
   defined: s.described(s.boolean, 'whether a live process defines the entry; without one it does not run'),
   lastAt: s.orNull(s.time),
   lastJid: s.orNull(s.text),
+  runs: s.described(
+    s.list(
+      s.object({
+        jid: s.text,
+        tick: s.described(s.orNull(s.time), 'null: it was pushed off schedule'),
+        pushedAt: s.time,
+        state: s.described(
+          s.oneOf(['waiting', 'running', 'retrying', 'succeeded', 'failed', 'dead', 'cancelled']),
+          'failed: a business failure, or discarded',
+        ),
+        startedAt: s.described(s.orNull(s.time), 'of the last attempt'),
+        endedAt: s.described(s.orNull(s.time), 'of the last attempt'),
+      }),
+    ),
+    'the newest 20, newest first',
+  ),
   nextAt: s.orNull(s.time),
   next: s.described(s.list(s.time), 'the next five ticks, ignoring a pause'),
 })

@@ -15,6 +15,28 @@ export interface CronRecord {
   /** The last job that was pushed for the entry, and when; null before the first. */
   jid: string | null
   pushedAt: number | null
+  /** The newest runs, newest first, at most CRON_RUNS. */
+  runs: CronRun[]
+}
+
+/** The number of runs that an entry remembers. */
+export const CRON_RUNS = 20
+
+/** `retrying`: the last attempt failed. `failed`: the job ended without success and is not in the dead set. */
+export type CronRunState = 'waiting' | 'running' | 'retrying' | 'succeeded' | 'failed' | 'dead' | 'cancelled'
+
+/** A job that was pushed for an entry, and how it goes on. All times are milliseconds of the callers' clocks. */
+export interface CronRun {
+  jid: string
+  /** null: it was pushed off schedule. */
+  tick: number | null
+  pushedAt: number
+  /** As the last effect on this run said; `waiting` until the first one. */
+  state: CronRunState
+  /** When the last attempt started; null before the first. */
+  startedAt: number | null
+  /** When the last attempt, or the run, ended; null while it waits for its first attempt or runs. */
+  endedAt: number | null
 }
 
 /** Compare-and-swap on an entry's text. The same text again only says that this process is alive. */

@@ -1,5 +1,6 @@
 /** Changes that a store makes in the same atomic step in which it moves a job. */
 
+import type { CronRunState } from './crons.ts'
 import type { Limit } from './limits.ts'
 import type { EventStatus, Message } from './task-events.ts'
 
@@ -78,6 +79,20 @@ export interface ReleaseLockEffect {
   kind: 'release-lock'
   lock: string
   holder: string
+}
+
+/**
+ * Changes how a run of a cron entry goes on. It has no effect when the entry was removed, or remembers this run no longer.
+ */
+export interface CronRunEffect {
+  kind: 'cron-run'
+  /** The name of the entry. */
+  name: string
+  jid: string
+  state: CronRunState
+  /** null: as it was. */
+  startedAt: number | null
+  endedAt: number | null
 }
 
 /** Releases the lock of a unique job if `holder` (a jid) still has it. It is idempotent. */
@@ -177,6 +192,7 @@ export type Effect =
   | EventEffect
   | IterationEffect
   | CancellationEffect
+  | CronRunEffect
   | ReleaseLockEffect
   | ReleaseUniqueEffect
   | KeepUniqueEffect

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { CronRecord, CronTick, Effect, Settlement, Store } from '#dist/store/contract.js'
+import type { CronRecord, CronRunEffect, CronTick, Effect, FetchedJob, Settlement, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, retry, sure, toQueue, until } from '../bench.ts'
 
 const HOUR = 3_600_000
@@ -15,7 +15,7 @@ export const crons: Case[] = [
       expect(await t.store.crons.define('a', { old: null, text: 'other', tick: 9 }, 60)).toBe(false)
       expect(await t.store.crons.define('a', { old: 'other', text: 'more', tick: 9 }, 60)).toBe(false)
       expect(await t.store.crons.define('b', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(false)
-      const fresh = { name: 'a', text: TEXT, tick: 5, paused: false, alive: true, jid: null, pushedAt: null }
+      const fresh = { name: 'a', text: TEXT, tick: 5, paused: false, alive: true, jid: null, pushedAt: null, runs: [] }
       expect(await t.store.crons.list()).toEqual([fresh])
       expect(await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: 9 }, 60)).toBe(true)
       expect(await t.store.crons.list(['a'])).toEqual([fresh])
@@ -285,6 +285,55 @@ export const crons: Case[] = [
       }
     },
   },
+  {
+    name: 'an entry remembers its newest 20 runs, and how the jobs of these went on',
+    async run(t) {
+      await entry(t)
+      for (let n = 1; n <= 21; n++) {
+        expect(await t.store.crons.tick('a', tick(t, n, { from: NOW + (n - 1) * HOUR }), NOW + n)).toBe('ok')
+      }
+      // One off schedule.
+      expect(await t.store.crons.tick('a', { ...tick(t, 22, { from: NOW + 21 * HOUR }), to: NOW + 21 * HOUR }, NOW)).toBe('ok')
+      const runs = async () => (await record(t)).runs
+      const fresh = { state: 'waiting', startedAt: null, endedAt: null }
+      const first = await runs()
+      expect(first).toHaveLength(20)
+      expect(first[0]).toEqual({ jid: 'jid-22', tick: null, pushedAt: NOW, ...fresh })
+      expect(first[1]).toEqual({ jid: 'jid-21', tick: NOW + 21 * HOUR, pushedAt: NOW + 21, ...fresh })
+      expect(first.at(-1)).toMatchObject({ jid: 'jid-3' })
+
+      const run = (n: number, more: Partial<CronRunEffect> = {}): Effect => ({
+        ...{ kind: 'cron-run', name: 'a', jid: `jid-${n}`, state: 'running', startedAt: NOW + 50, endedAt: null },
+        ...more,
+      })
+      const owner = await t.owner()
+      const jobs = await t.fetch(owner, 'q', 22)
+      await t.settleAndFetch(owner, { started: [{ ...placeOf(jobs[3]), effects: [run(4)] }] })
+      expect((await runs()).at(-2)).toMatchObject({ jid: 'jid-4', state: 'running', startedAt: NOW + 50, endedAt: null })
+      const settlements = [
+        // The first run is forgotten, and the entry of the second is unknown.
+        done(jobs[0], { effects: [run(1)] }),
+        done(jobs[1], { effects: [run(2, { name: 'nobody' })] }),
+        done(jobs[2], { effects: [run(3, { state: 'succeeded', endedAt: NOW + 70 })] }),
+        retry(jobs[3], 9, { effects: [run(4, { state: 'retrying', startedAt: null, endedAt: NOW + 80 })] }),
+      ]
+      expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['ok', 'ok', 'ok', 'ok'])
+      expect((await runs()).slice(-2)).toEqual([
+        {
+          ...{ jid: 'jid-4', tick: NOW + 4 * HOUR, pushedAt: NOW + 4 },
+          ...{ state: 'retrying', startedAt: NOW + 50, endedAt: NOW + 80 },
+        },
+        {
+          ...{ jid: 'jid-3', tick: NOW + 3 * HOUR, pushedAt: NOW + 3 },
+          ...{ state: 'succeeded', startedAt: NOW + 50, endedAt: NOW + 70 },
+        },
+      ])
+      expect((await runs()).slice(0, -2)).toEqual(first.slice(0, -2))
+      expect(await t.store.crons.remove('a')).toBe(true)
+      await entry(t)
+      expect(await runs()).toEqual([])
+    },
+  },
 ]
 
 async function entry(t: Bench): Promise<void> {
@@ -300,4 +349,9 @@ function tick(t: Bench, n: number, more: { from?: number; text?: string; lock?: 
   const { from = NOW, text = TEXT, lock } = more
   const push = { jid: `jid-${n}`, item: toQueue('q', t.job(n)), ...(lock ? { lock } : {}) }
   return { text, from, to: NOW + n * HOUR, push }
+}
+
+function placeOf(job: FetchedJob | undefined): Pick<FetchedJob, 'queue' | 'ticket'> {
+  const { queue, ticket } = sure(job)
+  return { queue, ticket }
 }

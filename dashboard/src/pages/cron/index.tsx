@@ -3,6 +3,7 @@
 import { tell } from '../../api/client.ts'
 import type { CronEntry, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
@@ -15,12 +16,17 @@ import { exact } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
+import { CronDrawer } from './drawer.tsx'
+import { RunState, took } from './state.tsx'
 
 export default function Cron() {
   const { data, error, reload } = useData<Page<CronEntry>>('/cron')
+  const [query, change, link] = useQuery()
+  const entry = data?.items.find(({ name }) => name === query.entry)
   return (
-    <main class="main" id="main" tabIndex={-1}>
+    <Split drawer={entry && <CronDrawer entry={entry} onClose={() => change({ entry: null })} />}>
       <Head title={t('cron.title')} {...(data ? { count: number(data.items.length) } : {})} />
       <section class="panel list">
         {error && <ErrorNote error={error} onRetry={reload} />}
@@ -33,14 +39,21 @@ export default function Cron() {
           </Empty>
         )}
         {data && data.items.length > 0 && (
-          <Table label={t('cron.title')} rows={data.items} columns={columns(reload)} keyOf={({ name }) => name} />
+          <Table
+            label={t('cron.title')}
+            rows={data.items}
+            columns={columns(reload, (entry) => link({ entry }))}
+            keyOf={({ name }) => name}
+            open={entry?.name}
+            onOpen={({ name }) => change({ entry: name })}
+          />
         )}
       </section>
-    </main>
+    </Split>
   )
 }
 
-function columns(reload: () => Promise<void>): Column<CronEntry>[] {
+function columns(reload: () => Promise<void>, addressOf: (name: string) => string): Column<CronEntry>[] {
   return [
     {
       name: 'name',
@@ -49,7 +62,9 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
       cell: ({ name, job, args, paused, defined, spec, timeZone }) => (
         <>
           <span class="row">
-            <bdi class="cut">{name}</bdi>
+            <a class="cut" href={addressOf(name)}>
+              <bdi>{name}</bdi>
+            </a>
             {paused && <Pill like="failed">{t('cron.paused')}</Pill>}
             {!defined && <Pill like="cancelled">{t('cron.undefined')}</Pill>}
           </span>
@@ -99,6 +114,18 @@ function columns(reload: () => Promise<void>): Column<CronEntry>[] {
           <a class="link" href={at(`/jobs/${encoded(lastJid)}`)}>
             <When at={lastAt} />
           </a>
+        ),
+    },
+    {
+      name: 'state',
+      title: t('cron.state'),
+      class: 'hide-m',
+      cell: ({ runs: [run] }) =>
+        run && (
+          <>
+            <RunState run={run} />
+            <span class="sub">{took(run)}</span>
+          </>
         ),
     },
     ...(about.value?.readOnly === false

@@ -15,7 +15,19 @@ local key = wrong(entry, 'hash') or (lock and wrong(lock, 'string')) or (claims[
 local problem = key and unusable(key) or obstacle(item)
 if problem then return redis.error_reply(problem) end
 
-local stored = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed')
+-- How many runs an entry remembers: CRON_RUNS of the contract.
+local REMEMBERED = 20
+
+-- Returns the runs of the entry (see changeRun) with this one in front.
+local function withRun(runs)
+  local isSound, all = pcall(cjson.decode, runs or '')
+  if not isSound or type(all) ~= 'table' then all = {} end
+  table.insert(all, 1, { jid, to ~= from and to or '', string.format('%d', now), 'waiting', '', '' })
+  while #all > REMEMBERED do table.remove(all) end
+  return cjson.encode(all)
+end
+
+local stored = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed', 'runs')
 if stored[1] ~= expected or stored[2] ~= from or (stored[3] == '1' and to ~= from) then return { 'gone' } end
 if jid == '' then
   redis.call('HSET', entry, 'tick', to)
@@ -27,10 +39,10 @@ local owner = holderOf(locks, claims, now)
 if owner and owner ~= jid then return { 'refused', owner } end
 
 -- A server at its memory limit refuses this first write, and then nothing has changed.
-redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', now))
+redis.call('HSET', entry, 'tick', to, 'jid', jid, 'pushed', string.format('%d', now), 'runs', withRun(stored[6]))
 local ok, err = pcall(apply, item)
 if not ok then
-  redis.call('HSET', entry, 'tick', from, 'jid', stored[4] or '', 'pushed', stored[5] or '')
+  redis.call('HSET', entry, 'tick', from, 'jid', stored[4] or '', 'pushed', stored[5] or '', 'runs', stored[6] or '')
   return redis.error_reply(messageOf(err))
 end
 if lock then redis.call('SET', lock, jid) end

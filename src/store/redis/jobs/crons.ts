@@ -1,6 +1,6 @@
 /** Cron entries and their locks. */
 
-import type { CronDefinition, CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
+import type { CronDefinition, CronRecord, CronRun, CronRunState, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { pushError } from '../server/confirmed-push.ts'
 import { StorePart } from '../server/server.ts'
@@ -16,9 +16,9 @@ export class Crons extends StorePart implements CronStore {
     const [seconds, micros] = time as [string, string]
     const now = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     return names.flatMap((name, i) => {
-      const { text, tick, paused, jid, pushed, ends } = entries[i] as unknown as Record<string, string>
+      const { text, tick, paused, jid, pushed, ends, runs } = entries[i] as unknown as Record<string, string>
       if (text === undefined) return []
-      const last = { jid: jid || null, pushedAt: pushed ? Number(pushed) : null }
+      const last = { jid: jid || null, pushedAt: pushed ? Number(pushed) : null, runs: runsOf(runs) }
       return [{ name, text, tick: Number(tick), paused: paused === '1', alive: Number(ends) > now, ...last }]
     })
   }
@@ -58,4 +58,14 @@ export class Crons extends StorePart implements CronStore {
   async releaseLock(lock: string, holder: string): Promise<void> {
     await this.server.run(lua.releaseLock, [this.keys.lock(lock)], [holder])
   }
+}
+
+/** Reads the runs of an entry; see changeRun in moves.lua. */
+function runsOf(text = ''): CronRun[] {
+  if (text === '') return []
+  const time = (ms: string) => (ms === '' ? null : Number(ms))
+  return (JSON.parse(text) as string[][]).map(([jid = '', tick = '', pushed, state, started = '', ended = '']) => ({
+    ...{ jid, tick: time(tick), pushedAt: Number(pushed) },
+    ...{ state: state as CronRunState, startedAt: time(started), endedAt: time(ended) },
+  }))
 }

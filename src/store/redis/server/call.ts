@@ -130,6 +130,9 @@ export class Call {
     } else if (effect.kind === 'clear-cancellation') {
       this.args.push('u', this.key(names.cancelled), this.key(names.iteration(effect.jid)))
       this.args.push(effect.jid, effect.dropped ? (effect.begun ? 'b' : 'd') : '')
+    } else if (effect.kind === 'cron-run') {
+      const { name, jid, state, startedAt, endedAt } = effect
+      this.args.push('c', this.key(names.cron(name)), jid, state, startedAt ?? '', endedAt ?? '')
     } else if (effect.kind === 'release-lock') {
       this.args.push('l', this.key(names.lock(effect.lock)), effect.holder)
     } else if (effect.kind === 'release-unique') {

@@ -14,7 +14,8 @@
 -- it): the same, end or "", due or "", "1" (acquire it if it is free) or "0". "s" (free a slot): numbers of the keys of
 -- limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for room in a limit): numbers of the
 -- keys of limits and of their next checks, limit, its numbers. "r" (record an event): number of the first key of
--- record.lua, event. "b" (change a member of a batch): batch, member, change, key of a note or "", note.
+-- record.lua, event. "b" (change a member of a batch): batch, member, change, key of a note or "", note. "c" (change a run of a cron entry): number
+-- of the entry's key, job, state, start of its attempt or "" (as it was), its end or "".
 
 -- Seconds: an entry of a set that is due within this time wakes the processes that wait for due jobs.
 local SOON = 2
@@ -24,6 +25,9 @@ local woken = false
 local function readEffect()
   local kind = text()
   if kind == 'l' then return { lock = KEYS[number()], holder = text() } end
+  if kind == 'c' then
+    return { cron = KEYS[number()], jid = text(), state = text(), startedAt = text(), endedAt = text() }
+  end
   if kind == 'q' then return { unique = KEYS[number()], key = text(), holder = text() } end
   if kind == 'k' then
     local keep = { unique = KEYS[number()], key = text(), holder = text(), ends = text(), due = text() }
@@ -77,6 +81,7 @@ end
 local function wrongEffect(effect)
   if effect.recording then return wrongRecording(effect.recording) end
   if effect.lock then return wrong(effect.lock, 'string') end
+  if effect.cron then return wrong(effect.cron, 'hash') end
   if effect.unique then return wrong(effect.unique, 'hash') end
   if effect.limits then
     return wrong(effect.limits, 'hash') or wrong(effect.checks, 'zset') or effect.slots and wrong(effect.slots, 'zset')
@@ -84,6 +89,21 @@ local function wrongEffect(effect)
   if effect.base then return wrongTask(effect.base) end
   if effect.cancelled then return wrong(effect.cancelled, 'zset') end
   return wrong(effect.iteration, 'hash')
+end
+
+-- Changes a run that a cron entry remembers. The runs of an entry are a JSON array of arrays: job, tick or "", time of the
+-- push, state, start of the last attempt or "", its end or "".
+local function changeRun(change)
+  local isSound, runs = pcall(cjson.decode, redis.call('HGET', change.cron, 'runs') or '')
+  if not isSound or type(runs) ~= 'table' then return end
+  for _, run in ipairs(runs) do
+    if type(run) == 'table' and run[1] == change.jid then
+      run[4], run[6] = change.state, change.endedAt
+      if change.startedAt ~= '' then run[5] = change.startedAt end
+      redis.call('HSET', change.cron, 'runs', cjson.encode(runs))
+      return
+    end
+  end
 end
 
 -- Returns false when the effect is outdated.
@@ -98,6 +118,10 @@ local function applyEffect(effect)
     else
       releaseLock(effect.unique, effect.key, effect.holder, now)
     end
+    return true
+  end
+  if effect.cron then
+    changeRun(effect)
     return true
   end
   if effect.lock then

@@ -211,7 +211,8 @@ CREATE TABLE hk_cron (
   jid       TEXT,
   pushed_at INTEGER,
   boot      TEXT NOT NULL,
-  ends      INTEGER NOT NULL
+  ends      INTEGER NOT NULL,
+  runs      TEXT NOT NULL DEFAULT '[]'
 ) STRICT, WITHOUT ROWID;
 
 -- One row a UTC day, and the totals under the day ''.

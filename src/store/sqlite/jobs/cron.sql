@@ -1,5 +1,5 @@
 -- list: returns the entries of a JSON array of names (NULL: all entries), in order.
-SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends FROM hk_cron
+SELECT name, text, tick, paused, jid, pushed_at AS pushedAt, boot, ends, runs FROM hk_cron
 WHERE ?1 IS NULL OR name IN (SELECT value FROM json_each(?1)) ORDER BY name;
 
 -- create: creates an entry. No row: there is one of this name.
@@ -12,7 +12,7 @@ UPDATE hk_cron SET text = ?, tick = max(tick, coalesce(?, tick)), boot = ?, ends
 UPDATE hk_cron SET tick = ? WHERE name = ?;
 
 -- push: decides a tick and stores its job.
-UPDATE hk_cron SET tick = ?, jid = ?, pushed_at = ? WHERE name = ?;
+UPDATE hk_cron SET tick = ?, jid = ?, pushed_at = ?, runs = ? WHERE name = ?;
 
 -- pause: pauses an entry.
 UPDATE hk_cron SET paused = 1 WHERE name = ? RETURNING name;

@@ -4,12 +4,14 @@ import { bootId, endIn, isPast } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
+import { readRuns, withRun } from '../queues/cron-runs.ts'
 import { acquireUnique } from '../queues/unique.ts'
 import { sql } from '../sql.generated.ts'
 import { move } from './moves.ts'
 
-interface CronRow extends Omit<CronRecord, 'paused' | 'alive'> {
+interface CronRow extends Omit<CronRecord, 'paused' | 'alive' | 'runs'> {
   paused: number
+  runs: string
   boot: string
   ends: number
 }
@@ -21,10 +23,11 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
   readonly list: CronStore['list'] = (names) =>
     this.file.read((db) => {
       const rows = db.all<CronRow>(sql.cron.list, names ? JSON.stringify(names) : null)
-      return rows.map(({ paused, boot, ends, ...row }) => ({
+      return rows.map(({ paused, boot, ends, runs, ...row }) => ({
         ...row,
         paused: paused === 1,
         alive: !isPast(ends, boot, MAX_SECONDS),
+        runs: readRuns(runs),
       }))
     })
 
@@ -75,7 +78,8 @@ function decideTick(db: Database, name: string, { text, from, to, push }: CronTi
   const { holder = jid } = acquireUnique(db, item, now) ?? {}
   if (holder !== jid) return { holder, isUnique: true }
   if (lock !== undefined) db.run(sql.lock.acquire, lock, jid)
-  db.run(sql.cron.push, to, jid, now, name)
+  const run = { jid, tick: to === from ? null : to, pushedAt: now, state: 'waiting', startedAt: null, endedAt: null } as const
+  db.run(sql.cron.push, to, jid, now, withRun(row.runs, run), name)
   withLedgers(db, now, (ledgers) => move(db, ledgers, item, item.effects))
   db.checkRoom()
   return 'ok'

@@ -4,6 +4,7 @@ import { BatchLedger, type Effect } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { Batches } from '../queues/batches.ts'
 import { clearCancellation } from '../queues/cancellations.ts'
+import { changeRun } from '../queues/cron-runs.ts'
 import { changeIteration } from '../queues/iterations.ts'
 import { awaitLimit, releaseSlot } from '../queues/limits.ts'
 import { changeUnique } from '../queues/unique.ts'
@@ -29,6 +30,9 @@ export function applyJobEffect(db: Database, effect: Exclude<Effect, { kind: 'ev
       break
     case 'batch':
       new BatchLedger(db.get(Batches), now).change(effect)
+      break
+    case 'cron-run':
+      changeRun(db, effect)
       break
     case 'release-lock':
       db.run(sql.lock.release, effect.lock, effect.holder)

@@ -1,0 +1,5 @@
+-- read: returns the runs of an entry, as a JSON array.
+SELECT runs FROM hk_cron WHERE name = ?;
+
+-- write: stores the runs of an entry.
+UPDATE hk_cron SET runs = ? WHERE name = ?;
