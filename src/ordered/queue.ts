@@ -21,10 +21,18 @@ export interface OrderedStats extends Omit<ShardCounts, 'shard' | 'owner'> {
 /** The figures of one shard. `owner` is the process that owns it, or null. */
 export type ShardStats = ShardCounts
 
+/** An id that a worker fetched and has not settled. */
+export interface InFlightId {
+  id: string
+  shard: number
+  owner: string
+  fetchedAt: Date
+}
+
 /** The places of an id. It may wait, be in flight and be in the morgue at the same time. */
 export interface FoundId {
   waiting: WaitingId | null
-  inFlight: { shard: number; owner: string; fetchedAt: Date } | null
+  inFlight: Omit<InFlightId, 'id'> | null
   dead: DeadId | null
 }
 
@@ -100,6 +108,14 @@ export class OrderedQueue {
       inFlight: inFlight && { shard: inFlight.shard, owner: inFlight.owner, fetchedAt: new Date(inFlight.fetchedAt) },
       dead: dead && deadId(dead),
     }
+  }
+
+  /** Returns the ids in flight, those first that were fetched first. */
+  async inFlight(): Promise<InFlightId[]> {
+    const all = await this.#app.store.ordered.inFlight(this.queue)
+    return all
+      .map(({ id, shard, owner, fetchedAt }) => ({ id, shard, owner, fetchedAt: new Date(fetchedAt) }))
+      .sort((a, b) => a.fetchedAt.getTime() - b.fetchedAt.getTime())
   }
 
   /** Pauses the queue: workers fetch no more ids from it. Pushes continue. */

@@ -1,16 +1,19 @@
 import { expect, test } from 'vitest'
+import { gate, Heard } from '../engine/bench.ts'
 import { served } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('ordered queues', (open) => {
   test('waiting ids are run, killed and deleted; dead ids are resurrected; the queue is paused and resharded', async () => {
     const ran: string[] = []
+    const tried: string[] = []
     const broken = new Set(['dies', 'hopeless', 'lost'])
     const later = (id: string, v: number) => ({ id, payload: { v }, score: v, performIn: '1h' as const })
     const t = await served()
     const Other = t.hq.ordered('Other', { shards: 1 }, async () => {})
     const Stock = t.hq.ordered('Stock', { shards: 2, maxRetries: 0 }, async (_ctx, batch) => {
       for (const [id] of batch) {
+        tried.push(id)
         if (broken.has(id)) throw new Error('older than what is stored')
         ran.push(id)
       }
@@ -105,6 +108,10 @@ inBrowser('ordered queues', (open) => {
     await page.getByLabel('Select dies').check()
     await page.getByRole('button', { name: 'Resurrect', exact: true }).click()
     await expect.poll(() => ran.at(-1)).toBe('dies')
+    // In its row; it dies again, for the same reason.
+    await page.getByRole('button', { name: 'Resurrect hopeless' }).click()
+    await expect.poll(() => tried.filter((id) => id === 'hopeless')).toHaveLength(2)
+    await expect.poll(async () => (await Stock.find('hopeless')).dead?.id).toBe('hopeless')
     await page.getByLabel('Select lost').check()
     await page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Delete…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 id' }).click()
@@ -116,6 +123,38 @@ inBrowser('ordered queues', (open) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 id' }).click()
     await page.getByText('The morgue is empty').waitFor()
     expect((await Stock.stats()).morgueLength).toBe(0)
+  })
+
+  test('ids in flight are listed, and figures have their last hour', async () => {
+    const doors = gate()
+    const began = new Heard<void>()
+    const t = await open('/nowhere', {
+      before: async ({ hq, work }) => {
+        const Stock = hq.ordered('Stock', { shards: 1 }, async () => {
+          began.say()
+          await doors.opened
+        })
+        const minute = Math.floor(Date.now() / 60_000) * 60_000
+        for (const ago of [30, 20, 10]) {
+          const figures = { length: ago, busy: 1, lag: 0, morgueLength: 0, processed: 0, failed: 0 }
+          await hq.store.metrics.recordSnapshot(minute - ago * 60_000, JSON.stringify({ ordered: { Stock: figures } }))
+        }
+        await Stock.performAsync([{ id: 'slow' }])
+        await work()
+        await began.atLeast(1)
+      },
+    })
+    const { page, go } = t
+    await go('/ordered')
+    await page.getByRole('link', { name: 'In flight 1' }).click()
+    const rows = page.getByRole('table', { name: 'In flight' }).locator('tbody tr')
+    await rows.filter({ hasText: 'slow' }).click()
+    await page.getByRole('complementary', { name: 'slow' }).getByText('In flight').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('0 a minute since').waitFor()
+    await expect.poll(() => page.locator('.stat', { hasText: 'Waiting' }).locator('svg.spark').count()).toBe(1)
+    doors.open()
+    await page.getByText('No id is in flight').waitFor()
   })
 
   test('hostile ids and payloads are shown as text, and every action can be reached, also on a phone', async () => {

@@ -1,6 +1,6 @@
 import { createHandler } from 'highkiq/http'
 import { expect, test } from 'vitest'
-import { until } from '../engine/bench.ts'
+import { gate, Heard, until } from '../engine/bench.ts'
 import { api, caller } from './api.ts'
 
 /** Makes an ordered queue without a worker, with two waiting ids; `broken` ids are in the morgue. */
@@ -58,6 +58,33 @@ test('waiting ids are made due, deleted and killed; ids in the morgue are resurr
   for (const wrong of [{}, { ids: 1 }, { ids: [{}] }, { all: false }, { ids: [1], all: true }, { id: 1 }]) {
     expect(await act('waiting/delete', wrong), JSON.stringify(wrong)).toBe('INVALID_REQUEST')
   }
+})
+
+test('the ids in flight are listed, and the figures over time as a worker stored them', async () => {
+  const { call, hq, work, clock } = api()
+  const doors = gate()
+  const began = new Heard<void>()
+  const Sync = hq.ordered('Sync', { shards: 1 }, async () => {
+    began.say()
+    await doors.opened
+  })
+  await Sync.performAsync([{ id: 7 }])
+  expect((await call('GET', '/api/v1/ordered/Sync/in-flight')).body).toEqual({ items: [], next: null })
+  await work()
+  await began.atLeast(1)
+  const { body } = await call('GET', '/api/v1/ordered/Sync/in-flight')
+  expect(body.items).toEqual([{ id: '7', shard: 0, owner: expect.any(String), fetchedAt: expect.any(String) }])
+  expect((await call('GET', '/api/v1/ordered/Nobody/in-flight')).body.error.code).toBe('UNKNOWN_ORDERED')
+  doors.open()
+
+  const figures = { length: 3, busy: 1, lag: 2.5, morgueLength: 4, processed: 9, failed: 2 }
+  const minute = Math.floor(clock.now() / 60_000) * 60_000
+  await hq.store.metrics.recordSnapshot(minute - 60_000, JSON.stringify({ ordered: { Sync: figures } }))
+  await hq.store.metrics.recordSnapshot(minute, JSON.stringify({ ordered: { Other: figures } }))
+  expect((await call('GET', '/api/v1/ordered/Sync/history')).body).toEqual({
+    step: 60,
+    points: [{ at: new Date(minute - 60_000).toISOString(), ...figures }],
+  })
 })
 
 test('a queue is paused, resumed and resharded', async () => {

@@ -72,4 +72,6 @@ export type OrderedQueue = Json<'OrderedQueue'>
 export type OrderedShard = OrderedQueue['shards'][number]
 export type OrderedWaiting = Json<'OrderedWaiting'>
 export type OrderedDead = Json<'OrderedDead'>
+export type OrderedHistory = Json<'OrderedHistory'>
+export type OrderedInFlight = Json<'OrderedInFlightList'>['items'][number]
 export type OrderedId = Json<'OrderedId'>

@@ -61,6 +61,19 @@ export function Tile({ label, value, unit, href, trend, like, children }: TilePr
   )
 }
 
+/** Returns a value for each step from the first stored figure to the last one; null where none was stored. */
+export function trendOf<Point extends { at: string }>(
+  { step, points }: { step: number; points: readonly Point[] } = { step: 1, points: [] },
+  of: (point: Point) => number,
+): (number | null)[] {
+  const [first, last] = [points[0], points.at(-1)]
+  if (!first || !last) return []
+  const stepOf = ({ at }: Point) => Math.round((Date.parse(at) - Date.parse(first.at)) / 1000 / step)
+  const trend = new Array<number | null>(stepOf(last) + 1).fill(null)
+  for (const point of points) trend[stepOf(point)] = of(point)
+  return trend
+}
+
 const WIDE = 64
 const HIGH = 24
 

@@ -4,6 +4,8 @@ import type { DeadId, Highkiq, OrderedQueue, ScoredValue, WaitingId } from '../.
 import type { HighkiqError } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
 import { named } from '../access/audit.ts'
+import { snapshotStep } from '../live/throughput.ts'
+import { RANGES } from '../schemas/building-blocks.ts'
 import { OrderedIds, OrderedReshard } from '../schemas/ordered.ts'
 import { dateOf } from '../schemas/times.ts'
 import { json } from '../server/answer.ts'
@@ -138,6 +140,32 @@ export const ORDERED_ROUTES: Route[] = [
       const { by = 'performIn' } = call.query
       const { items, next } = await (await queueOf(call)).waiting.list(optionsOf({ ...call.query, by }))
       return json({ items: items.map((one) => waiting(call, one)), next })
+    },
+  }),
+  get(`${PATH}/in-flight`, {
+    id: 'listOrderedInFlight',
+    errors: ['UNKNOWN_ORDERED'],
+    summary: 'Lists the ids that workers have fetched and not settled',
+    query: { limit: integer(1, 500, 100, 'items at most') },
+    answers: ok('OrderedInFlightList', 'Those first that were fetched first'),
+    async run(call) {
+      return json({ items: (await (await queueOf(call)).inFlight()).slice(0, call.query.limit), next: null })
+    },
+  }),
+  get(`${PATH}/history`, {
+    id: 'getOrderedHistory',
+    errors: ['UNKNOWN_ORDERED'],
+    summary: 'Returns the figures of a queue over time, as a worker stored them every minute, ten minutes or day',
+    query: { range: oneOf(RANGES, 'how far back; default 1h') },
+    answers: ok('OrderedHistory', 'Oldest first'),
+    async run(call) {
+      const { range = '1h' } = call.query
+      const { queue } = await queueOf(call)
+      const points = (await call.server.snapshots(range)).flatMap(({ at, ordered }) => {
+        const figures = Object.hasOwn(ordered, queue) ? ordered[queue] : undefined
+        return figures ? { at, ...figures } : []
+      })
+      return json({ step: snapshotStep(range), points })
     },
   }),
   get(`${PATH}/ids/{id}`, {

@@ -44,9 +44,28 @@ export const OrderedDead = s.object({
 })
 export const OrderedDeadList = s.pageOf(OrderedDead)
 
+const inFlight = { shard: s.count, owner: s.text, fetchedAt: s.time }
+
+export const OrderedInFlightList = s.pageOf(s.object({ id: s.text, ...inFlight }))
+
+export const OrderedHistory = s.object({
+  step: s.described(s.count, 'seconds from point to point; there is none for a time without a worker'),
+  points: s.list(
+    s.object({
+      at: s.time,
+      length: s.count,
+      busy: s.count,
+      lag: s.amount,
+      morgueLength: s.count,
+      processed: s.described(s.count, 'since the queue was defined, as `failed`'),
+      failed: s.count,
+    }),
+  ),
+})
+
 export const OrderedId = s.object({
   waiting: s.orNull(OrderedWaiting),
-  inFlight: s.orNull(s.object({ shard: s.count, owner: s.text, fetchedAt: s.time })),
+  inFlight: s.orNull(s.object(inFlight)),
   dead: s.orNull(OrderedDead),
 })
 

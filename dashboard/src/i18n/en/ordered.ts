@@ -70,4 +70,11 @@ export const ordered = {
   'ordered.idGone': 'Nothing is stored for this id: it is done, or never existed.',
   'ordered.killAct': { one: 'Kill {n} id', other: 'Kill {n} ids' },
   'ordered.deleteAct': { one: 'Delete {n} id', other: 'Delete {n} ids' },
+  'ordered.noneInWork': 'No id is in flight',
+  'ordered.noneInWorkWhat': 'A worker has an id only while its batch runs.',
+  'ordered.since': 'Fetched',
+  'ordered.oldestShown': 'the {n} oldest of {all}',
+  'ordered.rate': '{rate} a minute since {at}',
+  'ordered.resurrectId': 'Resurrect {id}',
+  'ordered.deaths': { one: 'died once', other: 'died {n} times' },
 } satisfies Record<string, Phrase>

@@ -106,4 +106,11 @@ export const ordered: TextsOf<typeof english> = {
     many: 'Удалить {n} id',
     other: 'Удалить {n} id',
   },
+  'ordered.noneInWork': 'В работе ничего нет',
+  'ordered.noneInWorkWhat': 'Процесс держит id, только пока выполняется его пачка.',
+  'ordered.since': 'Взят',
+  'ordered.oldestShown': 'старейшие {n} из {all}',
+  'ordered.rate': '{rate} в минуту с {at}',
+  'ordered.resurrectId': 'Воскресить {id}',
+  'ordered.deaths': { one: 'умер {n} раз', few: 'умер {n} раза', many: 'умер {n} раз', other: 'умер {n} раза' },
 }

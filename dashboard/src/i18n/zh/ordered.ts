@@ -70,4 +70,11 @@ export const ordered: TextsOf<typeof english> = {
   'ordered.idGone': '已无任何记录：它已完成，或从未存在。',
   'ordered.killAct': { other: '送入 {n} 个 id' },
   'ordered.deleteAct': { other: '删除 {n} 个 id' },
+  'ordered.noneInWork': '没有处理中的 id',
+  'ordered.noneInWorkWhat': '工作进程只在批次运行期间持有 id。',
+  'ordered.since': '获取于',
+  'ordered.oldestShown': '{all} 个中最早的 {n} 个',
+  'ordered.rate': '自 {at} 起每分钟 {rate}',
+  'ordered.resurrectId': '复活 {id}',
+  'ordered.deaths': { other: '死亡 {n} 次' },
 }

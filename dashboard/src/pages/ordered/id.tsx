@@ -40,6 +40,7 @@ export function IdDrawer({ queue, id, onClose }: { queue: string; id: string; on
           <b>
             {t('ordered.died')} <When at={data.dead.updatedAt} />
           </b>
+          {data.dead.deaths > 1 && <p class="dim">{t('ordered.deaths', { n: data.dead.deaths })}</p>}
           <p>
             <bdi>{visible(data.dead.error ?? '')}</bdi>
           </p>

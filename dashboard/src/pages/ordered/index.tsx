@@ -1,26 +1,27 @@
 /** Ordered queues: a tab for each, with its shards, its waiting ids and its morgue. */
 
 import { useRoute } from 'preact-iso'
-import type { OrderedQueue, Page } from '../../api/types.ts'
+import type { OrderedHistory, OrderedQueue, Page } from '../../api/types.ts'
 import { at, encoded, nameOf } from '../../base.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Pill } from '../../components/status.tsx'
-import { Tile, Tiles } from '../../components/tile.tsx'
-import { number } from '../../format/number.ts'
-import { duration } from '../../format/time.ts'
+import { Tile, Tiles, trendOf } from '../../components/tile.tsx'
+import { number, rate as perMinute } from '../../format/number.ts'
+import { clock, duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { OrderedActs } from './actions.tsx'
 import { IdDrawer } from './id.tsx'
+import { InFlight } from './in-flight.tsx'
 import { Morgue } from './morgue.tsx'
 import { Shards } from './shards.tsx'
 import { Waiting } from './waiting.tsx'
 
-const TABS = ['waiting', 'morgue'] as const
+const TABS = ['waiting', 'inWork', 'morgue'] as const
 
 export default function Ordered() {
   const { name: part } = useRoute().params
@@ -87,42 +88,84 @@ export default function Ordered() {
                 {...(one === tab ? { 'aria-current': 'true' as const } : {})}
               >
                 {t(`ordered.${one}`)}{' '}
-                <span class="dim">{number(one === 'waiting' ? queue.length : queue.morgueLength)}</span>
+                <span class="dim">{number(countOf(queue, one))}</span>
               </a>
             ))}
           </nav>
         </div>
-        {tab === 'waiting' ? (
-          <Waiting key={queue.name} queue={queue} reload={reload} />
-        ) : (
-          <Morgue key={queue.name} queue={queue} reload={reload} />
-        )}
+        {tab === 'waiting' && <Waiting key={queue.name} queue={queue} reload={reload} />}
+        {tab === 'inWork' && <InFlight key={queue.name} queue={queue} />}
+        {tab === 'morgue' && <Morgue key={queue.name} queue={queue} reload={reload} />}
       </section>
     </Split>
   )
 }
 
+function countOf({ length, busy, morgueLength }: OrderedQueue, tab: (typeof TABS)[number]): number {
+  return { waiting: length, inWork: busy, morgue: morgueLength }[tab]
+}
+
+/** The trends, and the ids that end a minute, are those of the last hour. */
 function Figures({
-  queue: { length, fresh, retries, busy, shards, lag, processed, failed, morgueLength },
+  queue: { name, length, fresh, retries, busy, shards, lag, processed, failed, morgueLength },
 }: {
   queue: OrderedQueue
 }) {
+  const { data } = useData<OrderedHistory>(`/ordered/${encoded(name)}/history`)
+  const trend = (of: (point: OrderedHistory['points'][number]) => number) => trendOf(data, of)
+  const first = data?.points[0]
+  const minutes = first ? (Date.now() - Date.parse(first.at)) / 60_000 : 0
+  // A queue that was deleted and defined again begins at 0.
+  const rate = first && minutes >= 1 && processed >= first.processed && (processed - first.processed) / minutes
   const worst = [...shards].sort((a, b) => b.lag - a.lag)[0]
   return (
     <Tiles columns={5}>
-      <Tile label={t('ordered.waiting')} value={number(length)} unit={t('ordered.ids')}>
+      <Tile
+        label={t('ordered.waiting')}
+        value={number(length)}
+        unit={t('ordered.ids')}
+        trend={trend((point) => point.length)}
+      >
         {t('ordered.freshRetries', { fresh, retries })}
       </Tile>
-      <Tile label={t('ordered.inWork')} value={number(busy)} unit={t('ordered.ids')}>
+      <Tile
+        label={t('ordered.inWork')}
+        value={number(busy)}
+        unit={t('ordered.ids')}
+        trend={trend((point) => point.busy)}
+        like="working"
+      >
         {t('ordered.ofShards', { n: shards.length })}
       </Tile>
-      <Tile label={t('ordered.lag')} value={duration(lag)}>
+      <Tile label={t('ordered.lag')} value={duration(lag)} trend={trend((point) => point.lag)} like="failed">
         {worst && lag > 0 ? t('ordered.worst', { shard: worst.shard }) : ' '}
       </Tile>
-      <Tile label={t('overview.finished')} value={number(processed)} unit={t('ordered.ids')}>
-        {t('ordered.failed', { n: failed })}
+      <Tile
+        label={t('overview.finished')}
+        value={number(processed)}
+        unit={t('ordered.ids')}
+        trend={perStep(trend((point) => point.processed))}
+        like="finished"
+      >
+        {first && rate !== undefined && rate !== false
+          ? t('ordered.rate', { rate: perMinute(rate), at: clock(first.at) })
+          : t('ordered.failed', { n: failed })}
       </Tile>
-      <Tile label={t('ordered.morgue')} value={number(morgueLength)} unit={t('ordered.ids')} />
+      <Tile
+        label={t('ordered.morgue')}
+        value={number(morgueLength)}
+        unit={t('ordered.ids')}
+        trend={trend((point) => point.morgueLength)}
+        like="error"
+      />
     </Tiles>
   )
+}
+
+/** Returns what was added from step to step. */
+function perStep(totals: (number | null)[]): (number | null)[] {
+  return totals.slice(1).map((total, i) => {
+    const before = totals[i] ?? null
+    return total === null || before === null || total < before ? null : total - before
+  })
 }

@@ -29,6 +29,12 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
     )
     await reload()
   }
+  const resurrect = async (id: string) => {
+    await doing(tell<{ ids: number }>('POST', `${path}/resurrect`, { ids: [id] }), ({ ids }) =>
+      t('ordered.did', { n: ids }),
+    )
+    await reload()
+  }
   const deleteAll = async () => {
     const question = {
       title: t('ordered.deleteTitle', { n }),
@@ -44,7 +50,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
       reload={reload}
       list="morgue"
       sortings={SORTINGS}
-      columns={columns()}
+      columns={columns(about.value?.readOnly === false ? resurrect : undefined)}
       acts={ACTS}
       empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
     >
@@ -65,7 +71,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
   )
 }
 
-function columns(): Column<OrderedDead>[] {
+function columns(resurrect?: (id: string) => Promise<void>): Column<OrderedDead>[] {
   return [
     {
       name: 'id',
@@ -88,8 +94,34 @@ function columns(): Column<OrderedDead>[] {
       name: 'error',
       title: t('ordered.diedOf'),
       class: 'max',
-      cell: ({ error }) => <bdi class="cut block">{error ?? '–'}</bdi>,
+      cell: ({ error, deaths }) => (
+        <>
+          <bdi class="cut block">{error ?? '–'}</bdi>
+          {deaths > 1 && <span class="sub">{t('ordered.deaths', { n: deaths })}</span>}
+        </>
+      ),
     },
     { name: 'when', title: t('ordered.when'), class: 'num', cell: ({ updatedAt }) => <When at={updatedAt} /> },
+    ...(resurrect
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: ({ id }: OrderedDead) => (
+              <button
+                type="button"
+                class="btn s sq"
+                data-row-key="r"
+                title={t('ordered.resurrect')}
+                aria-label={t('ordered.resurrectId', { id })}
+                onClick={() => void resurrect(id)}
+              >
+                <Icon name="retries" />
+              </button>
+            ),
+          },
+        ]
+      : []),
   ]
 }

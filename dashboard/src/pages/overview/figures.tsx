@@ -3,7 +3,7 @@
 import type { Gauges, LiveStats, Throughput } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { OfSlots } from '../../components/slots.tsx'
-import { Tile, Tiles } from '../../components/tile.tsx'
+import { Tile, Tiles, trendOf } from '../../components/tile.tsx'
 import { number, rate, share } from '../../format/number.ts'
 import { clock, duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -97,13 +97,4 @@ function growth(since: string, before: number, n: number) {
       {duration(seconds)}
     </>
   )
-}
-
-/** Returns a value for each step from the first stored figure to the last one; null where none was stored. */
-function trendOf({ step, points }: Gauges = { step: 1, points: [] }, of: (point: Gauges['points'][number]) => number) {
-  const [first, last] = [points[0], points.at(-1)]
-  if (!first || !last) return []
-  const trend = new Array<number | null>((Date.parse(last.at) - Date.parse(first.at)) / 1000 / step + 1).fill(null)
-  for (const point of points) trend[(Date.parse(point.at) - Date.parse(first.at)) / 1000 / step] = of(point)
-  return trend
 }
