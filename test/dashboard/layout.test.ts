@@ -180,6 +180,23 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('link', { name: '队列' }).first().waitFor()
   })
 
+  test('the tab shows the number of alerts, and paper only the content', async () => {
+    const { page, hq } = await open('/queues')
+    await expect.poll(() => page.title()).toBe('Queues · Highkiq')
+    const icon = () => page.locator('link[rel=icon]').getAttribute('href')
+    const without = await icon()
+    await hq.push({ class: 'Waits', args: [] })
+    await expect.poll(() => page.title()).toBe('(1) Queues · Highkiq')
+    expect(await icon()).not.toBe(without)
+    const isShown = () => page.getByRole('navigation', { name: 'Pages' }).first().isVisible()
+    expect(await isShown()).toBe(true)
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+    expect(await isShown()).toBe(false)
+    await page.getByRole('heading', { name: 'Queues' }).waitFor()
+    const lightness = `getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).every((one) => Number(one) > 200)`
+    expect(await page.evaluate(lightness)).toBe(true)
+  })
+
   test('without the stream the page polls; without the server it shows how old its figures are', async () => {
     const { page, hq, faults } = await open('/nowhere')
     await page.getByText('Live', { exact: true }).waitFor()

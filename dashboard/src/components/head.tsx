@@ -3,6 +3,8 @@
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { liveStats } from '../live/live-stats.ts'
+import { showInTab } from './tab.ts'
 
 /** The title of the open page. */
 export const title = signal('')
@@ -19,13 +21,14 @@ interface HeadProps {
 }
 
 export function Head({ title: name, count, pill, facts = [], children }: HeadProps) {
+  const alerts = liveStats.value?.alerts.length ?? 0
   useEffect(() => {
-    document.title = `${name} · Highkiq`
     title.value = name
     return () => {
       title.value = ''
     }
   }, [name])
+  useEffect(() => showInTab(name, alerts), [name, alerts])
   const known = facts.filter((fact) => fact !== null && fact !== undefined)
   const said = known.filter((fact) => fact !== false && fact !== '')
   return (
