@@ -58,20 +58,21 @@ export async function compareDeploy(
   deploys: readonly DeployMark[],
   { at, minutes = 60 }: ComparisonOptions,
 ): Promise<DeployComparison | null> {
-  const past = deploys.filter((one) => one.at.getTime() <= now())
+  const time = now()
+  const past = deploys.filter((one) => one.at.getTime() <= time)
   const index = at ? past.findIndex((one) => minuteOf(one.at) === minuteOf(at)) : past.length - 1
   const deploy = past[index]
   if (!deploy) return null
-  const mark = deploy.at.getTime()
-  const from = Math.max(mark - minutes * MINUTE, past[index - 1]?.at.getTime() ?? 0)
-  const to = Math.min(mark + minutes * MINUTE, past[index + 1]?.at.getTime() ?? now(), now())
-  const isKept = from >= now() - (KEPT_MINUTES - 1) * MINUTE
+  const deployedAt = deploy.at.getTime()
+  const from = Math.max(deployedAt - minutes * MINUTE, past[index - 1]?.at.getTime() ?? 0)
+  const to = Math.min(deployedAt + minutes * MINUTE, past[index + 1]?.at.getTime() ?? time, time)
+  const isKept = from >= time - (KEPT_MINUTES - 1) * MINUTE
   const span = isKept && minutes <= MOST_SINGLE_MINUTES ? 1 : 10
   const step = span * MINUTE
   const times = {
-    // The step in which the deploy was belongs to neither side, unless it began with it.
-    before: stepsIn(from, mark - step, step),
-    after: stepsIn(mark, to - 1, step),
+    // A step in which a deploy was belongs to neither side, unless it began with it. The last step is not over yet.
+    before: stepsIn(from, deployedAt - step, step),
+    after: stepsIn(deployedAt, to < time ? to - step : to, step),
   }
   const [before, after] = await Promise.all([
     store.metrics.sums(span, times.before),
@@ -97,10 +98,10 @@ export async function compareDeploy(
     jobs.push({ name, before, after, worse: regressionsOf(before, after) })
   }
   jobs.sort((a, b) => b.worse.length - a.worse.length || b.after.seconds - a.after.seconds || (a.name < b.name ? -1 : 1))
-  return { deploy, before: periodOf(times.before, step, mark), after: periodOf(times.after, step, mark), jobs }
+  return { deploy, before: periodOf(times.before, step, deployedAt), after: periodOf(times.after, step, deployedAt), jobs }
 }
 
-export function regressionsOf(before: ComparedFigures, after: ComparedFigures): Regression[] {
+function regressionsOf(before: ComparedFigures, after: ComparedFigures): Regression[] {
   const grown = (of: 'p50' | 'p95', runs: number) =>
     Math.min(before.success, after.success) >= runs && (after[of] ?? 0) >= (before[of] ?? 0) * SLOWER
   return [
@@ -130,7 +131,7 @@ function stepsIn(from: number, to: number, step: number): number[] {
 }
 
 /** Without a step the period is empty, at the deploy. */
-function periodOf(times: readonly number[], step: number, mark: number): { from: Date; to: Date } {
-  const [first = mark] = times
-  return { from: new Date(first), to: new Date(times.length > 0 ? first + times.length * step : mark) }
+function periodOf(times: readonly number[], step: number, deployedAt: number): { from: Date; to: Date } {
+  const [first = deployedAt] = times
+  return { from: new Date(first), to: new Date(times.length > 0 ? first + times.length * step : deployedAt) }
 }

@@ -60,12 +60,12 @@ test('an earlier deploy is compared up to the next one, in steps of ten minutes 
   // The deploy was within these ten minutes, so they belong to neither side.
   await tell(t, at, 'A', { quick: 500 })
   await tell(t, at + 10 * MINUTE, 'A', { slow: 30 })
-  await tell(t, at + 50 * MINUTE, 'A', { quick: 500 })
+  await tell(t, at + 36 * MINUTE, 'A', { quick: 500 })
   const found = await t.hq.metrics.compareDeploy({ at: new Date(at + 5000) })
   expect(found).toMatchObject({
     deploy: { label: 'v1' },
     before: { to: new Date(at - 4 * MINUTE) },
-    after: { from: new Date(at + 6 * MINUTE), to: new Date(at + 46 * MINUTE) },
+    after: { from: new Date(at + 6 * MINUTE), to: new Date(at + 36 * MINUTE) },
     jobs: [{ name: 'A', before: { success: 30 }, after: { success: 30 }, worse: ['slower'] }],
   })
 })

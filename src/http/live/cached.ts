@@ -33,17 +33,13 @@ export function cachedBy<T>(ms: number, most: number, make: (key: string) => Pro
   return Object.assign(get, { forget: () => known.clear() })
 }
 
-/** The most keys whose values are kept. */
-const MOST_KEYS = 50
-
-/** Returns a function that does the same for each key. Equal keys have the same JSON. */
-export function cachedBy<Key, T>(ms: number, make: (key: Key) => Promise<T>): (key: Key) => Promise<T> {
+/** Returns a function that does the same with a value for each key, and keeps those of at most `most` keys. */
+export function cachedBy<T>(ms: number, most: number, make: (key: string) => Promise<T>): (key: string) => Promise<T> {
   const known = new Map<string, () => Promise<T>>()
   return (key) => {
-    const text = JSON.stringify(key)
-    const find = known.get(text) ?? cached(ms, () => make(key))
-    if (known.size >= MOST_KEYS && !known.has(text)) known.clear()
-    known.set(text, find)
-    return find()
+    const value = known.get(key) ?? cached(ms, () => make(key))
+    if (known.size >= most && !known.has(key)) known.clear()
+    known.set(key, value)
+    return value()
   }
 }

@@ -10,6 +10,7 @@ import { cachedBy } from './cached.ts'
 export const MOST_MINUTES = 480
 /** How long a result is reused: processes flush their metrics every ten seconds. */
 const REUSED_MS = 5000
+const MOST_KEPT = 50
 const NONE: Percentiles = { p50: null, p95: null, p99: null }
 
 export interface Wanted {
@@ -34,9 +35,11 @@ export function topJobs(hq: Highkiq): (wanted: Wanted) => Promise<Top> {
 
 /** Returns a function that compares the runs before and after a deploy, once for all clients. */
 export function deployComparisons(hq: Highkiq): (wanted: ComparedWanted) => Promise<DeployComparison | null> {
-  return cachedBy(REUSED_MS, ({ at, minutes }) =>
-    hq.metrics.compareDeploy({ minutes, ...(at === undefined ? {} : { at: new Date(at) }) }),
-  )
+  const compare = cachedBy(REUSED_MS, MOST_KEPT, (key) => {
+    const { at, minutes } = JSON.parse(key) as ComparedWanted
+    return hq.metrics.compareDeploy({ minutes, ...(at === undefined ? {} : { at: new Date(at) }) })
+  })
+  return (wanted) => compare(JSON.stringify(wanted))
 }
 
 async function compute(hq: Highkiq, { filter = '', ...wanted }: Wanted): Promise<Top> {
