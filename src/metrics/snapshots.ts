@@ -11,7 +11,7 @@ import { Maintenance } from '../worker/maintenance.ts'
 
 const MINUTE = 60_000
 /** How often a worker looks whether the next minute has begun. */
-const LOOK_MS = 10_000
+const EVERY_MS = 10_000
 /** The ordered queues that a snapshot has at most. */
 const MOST_ORDERED = 100
 
@@ -30,8 +30,13 @@ export interface OrderedSnapshot {
 export interface StatsSnapshot extends Stats {
   /** The start of the minute, of the ten minutes or of the day. */
   at: Date
+  /** When the figures were read, in that time. */
+  takenAt: Date
   ordered: Record<string, OrderedSnapshot>
 }
+
+/** A snapshot as JSON. */
+type Stored = Omit<StatsSnapshot, 'at' | 'takenAt'> & { takenAt: number }
 
 export class SnapshotRecorder extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now'>
@@ -39,7 +44,7 @@ export class SnapshotRecorder extends Maintenance {
   #stored = 0
 
   constructor(app: Pick<Engine, 'store' | 'now' | 'report'>, options: { lock?: LeaderLock } = {}) {
-    super(app, { during: 'storing the figures of a minute', everyMs: LOOK_MS, first: 'later', ...options })
+    super(app, { during: 'storing the figures of a minute', everyMs: EVERY_MS, first: 'later', ...options })
     this.#app = app
   }
 
@@ -53,14 +58,14 @@ export class SnapshotRecorder extends Maintenance {
   }
 }
 
-async function snapshotOf(store: Store, now: number): Promise<Omit<StatsSnapshot, 'at'>> {
+async function snapshotOf(store: Store, now: number): Promise<Stored> {
   const [stats, names] = await Promise.all([statsOf(store, now), store.ordered.queues()])
   const ordered: Record<string, OrderedSnapshot> = {}
   for (const name of names.slice(0, MOST_ORDERED)) {
     const { length, busy, lag, morgueLength, processed, failed } = orderedStatsOf(await store.ordered.counts(name, now))
     ordered[name] = { length, busy, lag: Math.round(lag * 10) / 10, morgueLength, processed, failed }
   }
-  return { ...stats, ordered }
+  return { ...stats, takenAt: now, ordered }
 }
 
 /** Returns the snapshots of the last `n` spans, this one included, oldest first. */
@@ -74,15 +79,15 @@ export async function snapshotsOf(
   const times = Array.from({ length: n }, (_, i) => last - (n - 1 - i) * ms)
   return (await store.metrics.snapshots(span, times)).flatMap(({ at, text }) => {
     const read = parsed(text)
-    return read ? { ...read, at: new Date(at) } : []
+    return read ? { ...read, at: new Date(at), takenAt: new Date(read.takenAt ?? at) } : []
   })
 }
 
 /** Returns undefined for the text of another program. */
-function parsed(text: string): Omit<StatsSnapshot, 'at'> | undefined {
+function parsed(text: string): Stored | undefined {
   try {
     const value = parseJson(text)
-    return isObject(value) && isObject(value.ordered) ? (value as unknown as StatsSnapshot) : undefined
+    return isObject(value) && isObject(value.ordered) ? (value as unknown as Stored) : undefined
   } catch {
     return undefined
   }

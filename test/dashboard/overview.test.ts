@@ -84,6 +84,41 @@ inBrowser('overview', (open) => {
     await page.getByRole('heading', { level: 1, name: 'Spring sale' }).waitFor()
   })
 
+  test('trends and growth are of the chosen range, and waits are bars of one scale', async () => {
+    const minute = Math.floor(Date.now() / 60_000) * 60_000
+    const t = await open('/?range=1h', {
+      before: async ({ hq, raw }) => {
+        const waits = (queue: string, seconds: number) =>
+          raw(JSON.stringify({ class: 'W', args: [], jid: queue, queue, enqueued_at: Date.now() - seconds * 1000 }), queue)
+        await waits('old', 700)
+        await waits('slow', 100)
+        await waits('quick', 1)
+        const dead = { class: 'Gone', args: [1], error_class: 'Error', error_message: 'no' }
+        await hq.dead.schedule(Date.now() / 1000, dead)
+        const figures = { busy: 0, enqueued: 3, backlog: 0, retries: 0, dead: 0, processed: 0, failed: 0, ordered: {} }
+        for (const ago of [30, 20]) {
+          const at = minute - ago * 60_000
+          await hq.store.metrics.recordSnapshot(at, JSON.stringify({ ...figures, takenAt: at }))
+        }
+      },
+    })
+    const { page } = t
+    const sub = page.locator('.stat', { has: page.getByText('Dead', { exact: true }) }).locator('.sub')
+    await expect.poll(() => sub.textContent()).toMatch(/^\+1 · 3\d min/)
+    await page.getByText(/^0 since /).waitFor()
+    const spark = page.locator('.stat', { has: page.getByText('Enqueued', { exact: true }) }).locator('svg.spark')
+    await expect.poll(() => spark.count()).toBe(1)
+    await page.getByRole('link', { name: '5 min' }).click()
+    await page.getByText('0 in total').waitFor()
+    await expect.poll(() => spark.count()).toBe(0)
+
+    const bar = (queue: string) => page.locator('tr', { hasText: queue }).locator('.meter')
+    await expect.poll(() => bar('old').getAttribute('class')).toBe('meter error')
+    expect(await bar('slow').getAttribute('class')).toBe('meter failed')
+    expect(await bar('quick').getAttribute('class')).toBe('meter finished')
+    expect(await bar('old').getAttribute('title')).toMatch(/^Scale from 1\s?s to 1 hr; amber from 1 min, red from 10 min$/)
+  })
+
   test('an alert shows its cause and links to the page that fixes it', async () => {
     const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
     const t = await open('/nowhere', {

@@ -377,7 +377,7 @@ describe('changes of an entry', () => {
     await entered(t, 'a')
     const all: CronInfo[] = []
     for await (const one of t.hq.crons()) all.push(one)
-    const none = { paused: false, defined: true, lastAt: null, lastJid: null, next: expect.any(Function) }
+    const none = { paused: false, defined: true, lastAt: null, lastJid: null, runs: [], next: expect.any(Function) }
     expect(all).toEqual([
       {
         ...none,

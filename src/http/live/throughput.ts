@@ -2,7 +2,7 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { StatsSnapshot } from '../../index.ts'
-import type { RANGES } from '../schemas/building-blocks.ts'
+import { RANGES } from '../schemas/building-blocks.ts'
 import type { Made } from '../schemas.ts'
 import { cached, cachedBy } from './cached.ts'
 import type { LiveStatsFeed } from './live-stats.ts'
@@ -34,7 +34,7 @@ const PERIODS = { '5m': { minutes: 6 }, '1h': { minutes: 61 }, '24h': { hours: 2
 
 /** Returns a function that reads how the figures changed, as a worker stored them. */
 export function snapshots(hq: Highkiq): (range: Range) => Promise<StatsSnapshot[]> {
-  return cachedBy(SNAPSHOTS_MS, (range) => hq.metrics.snapshots(PERIODS[range]))
+  return cachedBy(SNAPSHOTS_MS, RANGES.length, (range) => hq.metrics.snapshots(PERIODS[range as Range]))
 }
 
 /** Returns the seconds from snapshot to snapshot of a range. */

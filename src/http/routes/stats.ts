@@ -96,7 +96,7 @@ export const STATS_ROUTES: Route[] = [
     answers: ok('Gauges', 'Oldest first'),
     async run({ server, query: { range = '1h' } }) {
       const points = (await server.snapshots(range)).map((one) => ({
-        ...{ at: one.at, processed: one.processed, failed: one.failed, busy: one.busy },
+        ...{ at: one.at, takenAt: one.takenAt, processed: one.processed, failed: one.failed, busy: one.busy },
         ...{ enqueued: one.enqueued, backlog: one.backlog, retries: one.retries, dead: one.dead },
       }))
       return json({ step: snapshotStep(range), points })

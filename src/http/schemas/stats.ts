@@ -97,6 +97,7 @@ export const Gauges = s.object({
   points: s.list(
     s.object({
       at: s.time,
+      takenAt: s.described(s.time, 'when the figures were read: within the step that begins at `at`'),
       processed: s.described(s.count, 'in total, as `failed`'),
       failed: s.count,
       busy: s.count,

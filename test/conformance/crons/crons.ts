@@ -308,7 +308,7 @@ export const crons: Case[] = [
       })
       const owner = await t.owner()
       const jobs = await t.fetch(owner, 'q', 22)
-      await t.settleAndFetch(owner, { started: [{ ...placeOf(jobs[3]), effects: [run(4)] }] })
+      await t.settleAndFetch(owner, { started: [{ ...ticketOf(jobs[3]), effects: [run(4)] }] })
       expect((await runs()).at(-2)).toMatchObject({ jid: 'jid-4', state: 'running', startedAt: NOW + 50, endedAt: null })
       const settlements = [
         // The first run is forgotten, and the entry of the second is unknown.
@@ -351,7 +351,7 @@ function tick(t: Bench, n: number, more: { from?: number; text?: string; lock?: 
   return { text, from, to: NOW + n * HOUR, push }
 }
 
-function placeOf(job: FetchedJob | undefined): Pick<FetchedJob, 'queue' | 'ticket'> {
+function ticketOf(job: FetchedJob | undefined): Pick<FetchedJob, 'queue' | 'ticket'> {
   const { queue, ticket } = sure(job)
   return { queue, ticket }
 }

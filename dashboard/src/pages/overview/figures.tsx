@@ -19,7 +19,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
   const { stats, finishedPerSecond, failedPerSecond } = now
   const points = gauges?.points ?? []
   const first = points[0]
-  const trend = (of: Exclude<keyof Gauges['points'][number], 'at'>) => trendOf(gauges, (point) => point[of])
+  const trend = (of: Exclude<keyof Gauges['points'][number], 'at' | 'takenAt'>) => trendOf(gauges, (point) => point[of])
   const rates = (of: 'finished' | 'failed') => throughput?.points.map((point) => point[of]) ?? []
   const processed = stats.processed - (first?.processed ?? 0)
   const failed = stats.failed - (first?.failed ?? 0)
@@ -37,7 +37,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
         href={at('/metrics')}
       >
         {isSince
-          ? t('overview.processedSince', { n: processed - failed, at: clock(first.at) })
+          ? t('overview.processedSince', { n: processed - failed, at: clock(first.takenAt) })
           : t('overview.processed', { n: stats.processed - stats.failed })}
       </Tile>
       <Tile
@@ -49,7 +49,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
         href={at('/metrics')}
       >
         {isSince
-          ? t('overview.errorShareSince', { share: share(failed, processed), at: clock(first.at) })
+          ? t('overview.errorShareSince', { share: share(failed, processed), at: clock(first.takenAt) })
           : t('overview.errorShare', { share: share(stats.failed, stats.processed) })}
       </Tile>
       <Tile
@@ -77,10 +77,10 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
         like="error"
         href={at('/retries')}
       >
-        {first && growth(first.at, first.retries, stats.retries)}
+        {first && growth(first.takenAt, first.retries, stats.retries)}
       </Tile>
       <Tile label={t('overview.dead')} value={number(stats.dead)} trend={trend('dead')} href={at('/dead')}>
-        {first && growth(first.at, first.dead, stats.dead)}
+        {first && growth(first.takenAt, first.dead, stats.dead)}
       </Tile>
     </Tiles>
   )
