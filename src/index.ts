@@ -134,7 +134,14 @@ export type { DeadId, OrderedList, OrderedListOptions, ScoredValue, WaitingId } 
 export type { OrderedIds } from './ordered/ids.ts'
 export type { OrderedJob } from './ordered/job.ts'
 export type { Morgue } from './ordered/morgue.ts'
-export type { FoundId, InFlightId, OrderedCancelAnswer, OrderedQueue, OrderedStats, ShardStats } from './ordered/queue.ts'
+export type {
+  FoundId,
+  InFlightId,
+  OrderedCancelAnswer,
+  OrderedQueue,
+  OrderedStats,
+  ShardStats,
+} from './ordered/queue.ts'
 export type { OrderedFigures, OrderedTotals } from './ordered/totals.ts'
 export type { Waiting, WaitingListOptions } from './ordered/waiting.ts'
 export {

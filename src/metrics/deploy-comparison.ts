@@ -97,8 +97,15 @@ export async function compareDeploy(
     const [before, after] = await Promise.all([withTimes('before'), withTimes('after')])
     jobs.push({ name, before, after, worse: regressionsOf(before, after) })
   }
-  jobs.sort((a, b) => b.worse.length - a.worse.length || b.after.seconds - a.after.seconds || (a.name < b.name ? -1 : 1))
-  return { deploy, before: periodOf(times.before, step, deployedAt), after: periodOf(times.after, step, deployedAt), jobs }
+  jobs.sort(
+    (a, b) => b.worse.length - a.worse.length || b.after.seconds - a.after.seconds || (a.name < b.name ? -1 : 1),
+  )
+  return {
+    deploy,
+    before: periodOf(times.before, step, deployedAt),
+    after: periodOf(times.after, step, deployedAt),
+    jobs,
+  }
 }
 
 function regressionsOf(before: ComparedFigures, after: ComparedFigures): Regression[] {

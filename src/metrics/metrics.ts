@@ -4,7 +4,12 @@ import type { AppPort } from '../app/port.ts'
 import { checkOptions, type OptionKind, type OptionRule } from '../job/options.ts'
 import type { JobSums, WaitSums } from '../store/contract.ts'
 import { LABELS } from './collector.ts'
-import { type ComparisonOptions, compareDeploy, type DeployComparison, MOST_COMPARED_MINUTES } from './deploy-comparison.ts'
+import {
+  type ComparisonOptions,
+  compareDeploy,
+  type DeployComparison,
+  MOST_COMPARED_MINUTES,
+} from './deploy-comparison.ts'
 import { byName, figuresOf, type JobFigures, NONE, type Percentiles, percentilesOf, total } from './figures.ts'
 import { type StatsSnapshot, snapshotsOf } from './snapshots.ts'
 

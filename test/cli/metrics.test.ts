@@ -19,7 +19,12 @@ async function ended(folder: Folder): Promise<void> {
 test('highkiq metrics lists classes by run time, and shows the run times of one class', async ({ folder }) => {
   await ended(folder)
   const [top, filtered, slow, nobody] = await Promise.all(
-    [['--hours', '2'], ['--filter', 'SLOW'], ['Shop::Slow', '--hours', '1'], ['Nobody', '--minutes', '5']].map(async (args) => {
+    [
+      ['--hours', '2'],
+      ['--filter', 'SLOW'],
+      ['Shop::Slow', '--hours', '1'],
+      ['Nobody', '--minutes', '5'],
+    ].map(async (args) => {
       const { stdout, stderr } = await folder.run(['metrics', ...args])
       return stdout + stderr
     }),

@@ -44,7 +44,15 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   return [
     ...['/', '/tasks', `/tasks/${task.id}`, '/queues', '/queues/nobody', `/queues/nobody?job=${queued}`, '/busy'],
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/ordered', '/ordered?id=waits'],
-    ...['/ordered?tab=morgue', '/ordered?tab=inWork', '/cron', '/metrics', `/jobs/${retry}`, `/jobs/${queued}`, `/jobs/${running}`],
+    ...[
+      '/ordered?tab=morgue',
+      '/ordered?tab=inWork',
+      '/cron',
+      '/metrics',
+      `/jobs/${retry}`,
+      `/jobs/${queued}`,
+      `/jobs/${running}`,
+    ],
     ...['/batches', `/batches/${bid}`, '/limits', '/locks', '/events', '/deploys'],
   ]
 }

@@ -25,7 +25,10 @@ inBrowser('deploys', (open) => {
       },
     })
     const { page, hq } = t
-    await page.getByRole('list', { name: 'Deploys' }).getByRole('link', { name: /onerror/ }).click()
+    await page
+      .getByRole('list', { name: 'Deploys' })
+      .getByRole('link', { name: /onerror/ })
+      .click()
     await page.getByRole('heading', { level: 1, name: 'Deploys' }).waitFor()
     await page.getByText('2 classes got worse').waitFor()
     const rows = page.getByRole('table', { name: 'Deploys' }).locator('tbody tr')
@@ -42,10 +45,12 @@ inBrowser('deploys', (open) => {
     await page.getByLabel('Before and after').selectOption({ index: 1 })
     await page.getByText('no class got worse').waitFor()
     await page.getByRole('link', { name: '8 hours' }).click()
-    await expect.poll(() => Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
-      range: '8h',
-      at: (await hq.metrics.deploys())[0]?.at.toISOString(),
-    })
+    await expect
+      .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
+      .toEqual({
+        range: '8h',
+        at: (await hq.metrics.deploys())[0]?.at.toISOString(),
+      })
     await page.getByRole('link', { name: 'Fails' }).click()
     await page.getByRole('heading', { level: 1, name: 'Fails' }).waitFor()
   })

@@ -89,7 +89,10 @@ inBrowser('overview', (open) => {
     const t = await open('/?range=1h', {
       before: async ({ hq, raw }) => {
         const waits = (queue: string, seconds: number) =>
-          raw(JSON.stringify({ class: 'W', args: [], jid: queue, queue, enqueued_at: Date.now() - seconds * 1000 }), queue)
+          raw(
+            JSON.stringify({ class: 'W', args: [], jid: queue, queue, enqueued_at: Date.now() - seconds * 1000 }),
+            queue,
+          )
         await waits('old', 700)
         await waits('slow', 100)
         await waits('quick', 1)
@@ -116,7 +119,9 @@ inBrowser('overview', (open) => {
     await expect.poll(() => bar('old').getAttribute('class')).toBe('meter error')
     expect(await bar('slow').getAttribute('class')).toBe('meter failed')
     expect(await bar('quick').getAttribute('class')).toBe('meter finished')
-    expect(await bar('old').getAttribute('title')).toMatch(/^Scale from 1\s?s to 1 hr; amber from 1 min, red from 10 min$/)
+    expect(await bar('old').getAttribute('title')).toMatch(
+      /^Scale from 1\s?s to 1 hr; amber from 1 min, red from 10 min$/,
+    )
   })
 
   test('an alert shows its cause and links to the page that fixes it', async () => {

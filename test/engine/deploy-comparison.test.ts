@@ -46,7 +46,13 @@ test('classes that fail more or run longer since the newest deploy come first', 
     ['Rare', []],
   ])
   const slower = found?.jobs.find(({ name }) => name === 'Slower')
-  expect(slower?.before).toMatchObject({ processed: 100, failed: 0, success: 100, seconds: 1, p50: expect.closeTo(0.01) })
+  expect(slower?.before).toMatchObject({
+    processed: 100,
+    failed: 0,
+    success: 100,
+    seconds: 1,
+    p50: expect.closeTo(0.01),
+  })
   expect(slower?.after.p50).toBeCloseTo(0.065 + 0.035 * (40 / 90))
   expect(found?.jobs.find(({ name }) => name === 'Same')?.before.processed).toBe(42)
 })

@@ -39,7 +39,7 @@ test('deploys are listed, and the runs before and after one are compared', async
   const { call, hq } = api()
   const nothing = { deploy: null, before: null, after: null, jobs: [] }
   expect((await call('GET', '/api/v1/deploys')).body).toEqual({ items: [], next: null })
-  expect((await call('GET', '/api/v1/deploy-comparison')).body).toEqual(nothing)
+  expect((await call('GET', '/api/v1/deploy-comparison?minutes=5')).body).toEqual(nothing)
   const at = minute() - 120_000
   await hq.deploy('v1', new Date(at - 600_000))
   await hq.deploy('v2', new Date(at))
@@ -58,7 +58,10 @@ test('deploys are listed, and the runs before and after one are compared', async
     { name: 'Mail', before: { processed: 100, failed: 0 }, after: { processed: 100, failed: 30 }, worse: ['fails'] },
   ])
   const first = `at=${encodeURIComponent(new Date(at - 600_000).toISOString())}&minutes=5`
-  expect((await call('GET', `/api/v1/deploy-comparison?${first}`)).body).toMatchObject({ deploy: { label: 'v1' }, jobs: [] })
+  expect((await call('GET', `/api/v1/deploy-comparison?${first}`)).body).toMatchObject({
+    deploy: { label: 'v1' },
+    jobs: [],
+  })
   expect((await call('GET', '/api/v1/deploy-comparison?at=2026-01-01T00:00:00Z')).body).toEqual(nothing)
   expect((await call('GET', '/api/v1/deploy-comparison?at=yesterday')).status).toBe(400)
 })

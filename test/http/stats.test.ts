@@ -185,7 +185,10 @@ test('gauges are the figures that a worker stored, minute by minute, ten minutes
   expect(await gauges()).toEqual({ step: 60, points: [] })
   const minute = Math.floor(clock.now() / 60_000) * 60_000
   const stats = { processed: 9, failed: 2, busy: 1, enqueued: 4, backlog: 3, retries: 5, dead: 6 }
-  await hq.store.metrics.recordSnapshot(minute - 120_000, JSON.stringify({ ...stats, takenAt: minute - 90_000, ordered: {} }))
+  await hq.store.metrics.recordSnapshot(
+    minute - 120_000,
+    JSON.stringify({ ...stats, takenAt: minute - 90_000, ordered: {} }),
+  )
   await hq.store.metrics.recordSnapshot(minute - 60_000, 'not ours')
   const [at, takenAt] = [120_000, 90_000].map((ago) => new Date(minute - ago).toISOString())
   expect(await gauges('?range=5m')).toEqual({ step: 60, points: [{ at, takenAt, ...stats }] })

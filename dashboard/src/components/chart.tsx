@@ -108,7 +108,9 @@ function optionsOf(
       })),
     ],
     hooks: {
-      draw: [(u) => drawAnnotations(u, now().annotations, { colour: colour('ink-3'), ground: colour('surface'), font })],
+      draw: [
+        (u) => drawAnnotations(u, now().annotations, { colour: colour('ink-3'), ground: colour('surface'), font }),
+      ],
       setCursor: [(u) => tell(u, now().series, element)],
     },
   }

@@ -30,7 +30,8 @@ const YEAR_MS = 300 * DAY_MS
 export function clock(at: string | Date): string {
   const time = new Date(at)
   const away = Math.abs(time.getTime() - Date.now())
-  const date = { day: 'numeric', month: 'short', ...(away >= YEAR_MS ? { year: 'numeric' } : {}) } as const
+  const year = away >= YEAR_MS ? ({ year: 'numeric' } as const) : {}
+  const date = { day: 'numeric', month: 'short', ...year } as const
   return time.toLocaleString(locale(), {
     ...(away >= DAY_MS ? date : {}),
     ...{ hour: '2-digit', minute: '2-digit' },

@@ -19,7 +19,7 @@ export interface Wanted {
   filter: string | undefined
 }
 
-interface ComparedWanted {
+export interface ComparedWanted {
   /** Milliseconds. */
   at: number | undefined
   minutes: number

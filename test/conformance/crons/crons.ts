@@ -1,5 +1,13 @@
 import { expect } from 'vitest'
-import type { CronRecord, CronRunEffect, CronTick, Effect, FetchedJob, Settlement, Store } from '#dist/store/contract.js'
+import type {
+  CronRecord,
+  CronRunEffect,
+  CronTick,
+  Effect,
+  FetchedJob,
+  Settlement,
+  Store,
+} from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, retry, sure, toQueue, until } from '../bench.ts'
 
 const HOUR = 3_600_000
@@ -293,7 +301,9 @@ export const crons: Case[] = [
         expect(await t.store.crons.tick('a', tick(t, n, { from: NOW + (n - 1) * HOUR }), NOW + n)).toBe('ok')
       }
       // One off schedule.
-      expect(await t.store.crons.tick('a', { ...tick(t, 22, { from: NOW + 21 * HOUR }), to: NOW + 21 * HOUR }, NOW)).toBe('ok')
+      expect(
+        await t.store.crons.tick('a', { ...tick(t, 22, { from: NOW + 21 * HOUR }), to: NOW + 21 * HOUR }, NOW),
+      ).toBe('ok')
       const runs = async () => (await record(t)).runs
       const fresh = { state: 'waiting', startedAt: null, endedAt: null }
       const first = await runs()
@@ -309,7 +319,12 @@ export const crons: Case[] = [
       const owner = await t.owner()
       const jobs = await t.fetch(owner, 'q', 22)
       await t.settleAndFetch(owner, { started: [{ ...ticketOf(jobs[3]), effects: [run(4)] }] })
-      expect((await runs()).at(-2)).toMatchObject({ jid: 'jid-4', state: 'running', startedAt: NOW + 50, endedAt: null })
+      expect((await runs()).at(-2)).toMatchObject({
+        jid: 'jid-4',
+        state: 'running',
+        startedAt: NOW + 50,
+        endedAt: null,
+      })
       const settlements = [
         // The first run is forgotten, and the entry of the second is unknown.
         done(jobs[0], { effects: [run(1)] }),

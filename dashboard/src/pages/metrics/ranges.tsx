@@ -29,11 +29,7 @@ export function Ranges({ path, range, of = RANGES, rest = {} }: RangesProps) {
   return (
     <nav class="seg" aria-label={t('overview.range')}>
       {of.map((one) => (
-        <a
-          key={one}
-          href={to(one)}
-          {...(one === range ? { 'aria-current': 'true' as const } : {})}
-        >
+        <a key={one} href={to(one)} {...(one === range ? { 'aria-current': 'true' as const } : {})}>
           {t('metrics.hours', { n: Number.parseInt(one, 10) })}
         </a>
       ))}

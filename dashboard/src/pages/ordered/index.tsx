@@ -87,8 +87,7 @@ export default function Ordered() {
                 href={at(`/ordered/${encoded(queue.name)}?tab=${one}`)}
                 {...(one === tab ? { 'aria-current': 'true' as const } : {})}
               >
-                {t(`ordered.${one}`)}{' '}
-                <span class="dim">{number(countOf(queue, one))}</span>
+                {t(`ordered.${one}`)} <span class="dim">{number(countOf(queue, one))}</span>
               </a>
             ))}
           </nav>

@@ -1,6 +1,14 @@
 /** Cron entries and their locks. */
 
-import type { CronDefinition, CronRecord, CronRun, CronRunState, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
+import type {
+  CronDefinition,
+  CronRecord,
+  CronRun,
+  CronRunState,
+  CronStore,
+  CronTick,
+  CronTickAnswer,
+} from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { pushError } from '../server/confirmed-push.ts'
 import { StorePart } from '../server/server.ts'

@@ -71,11 +71,7 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     return [...sums.values()]
   }
 
-  async histograms(
-    span: 1 | 10,
-    name: string,
-    times: readonly number[],
-  ): Promise<{ at: number; counts: number[] }[]> {
+  async histograms(span: 1 | 10, name: string, times: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
     const { metrics } = this.keys
     const keysOf = (at: number) => (span === 1 ? metrics.histograms(name, at) : [metrics.longHistogram(name, at)])
     const keys = times.flatMap((at) => keysOf(at).map((key) => ({ at, key })))
@@ -117,7 +113,8 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
   async recordSnapshot(at: number, text: string): Promise<boolean> {
     const { metrics } = this.keys
     const [first] = await this.server.all((pipeline) => {
-      for (const [span, seconds] of SNAPSHOT_SECONDS) pipeline.set(metrics.snapshot(span, at), text, 'EX', seconds, 'NX')
+      for (const [span, seconds] of SNAPSHOT_SECONDS)
+        pipeline.set(metrics.snapshot(span, at), text, 'EX', seconds, 'NX')
     })
     return first === 'OK'
   }

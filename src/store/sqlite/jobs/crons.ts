@@ -78,7 +78,14 @@ function decideTick(db: Database, name: string, { text, from, to, push }: CronTi
   const { holder = jid } = acquireUnique(db, item, now) ?? {}
   if (holder !== jid) return { holder, isUnique: true }
   if (lock !== undefined) db.run(sql.lock.acquire, lock, jid)
-  const run = { jid, tick: to === from ? null : to, pushedAt: now, state: 'waiting', startedAt: null, endedAt: null } as const
+  const run = {
+    jid,
+    tick: to === from ? null : to,
+    pushedAt: now,
+    state: 'waiting',
+    startedAt: null,
+    endedAt: null,
+  } as const
   db.run(sql.cron.push, to, jid, now, withRun(row.runs, run), name)
   withLedgers(db, now, (ledgers) => move(db, ledgers, item, item.effects))
   db.checkRoom()

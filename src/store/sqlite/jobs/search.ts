@@ -187,8 +187,8 @@ function remove(db: Database, queue: string, position: number, text: string): bo
   return true
 }
 
-/** Returns whether no job can have anything that must change with it: an open row of a task, a batch, or a lock. */
+/** Returns whether no job can have anything that must change with it: an open row of a task, a batch, a lock, or a cron entry. */
 function isWithoutEffects(db: Database): boolean {
-  const { task, lock, unique, batch } = sql
-  return ![task.someOpen, lock.some, unique.some, batch.someOpen].some((statement) => db.first(statement))
+  const { task, cronRun, lock, unique, batch } = sql
+  return ![task.someOpen, cronRun.some, lock.some, unique.some, batch.someOpen].some((statement) => db.first(statement))
 }
