@@ -51,6 +51,7 @@ inBrowser('deploys', (open) => {
         range: '8h',
         at: (await hq.metrics.deploys())[0]?.at.toISOString(),
       })
+    await page.getByRole('link', { name: '1 hour', exact: true }).click()
     await page.getByRole('link', { name: 'Fails' }).click()
     await page.getByRole('heading', { level: 1, name: 'Fails' }).waitFor()
   })

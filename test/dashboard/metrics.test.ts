@@ -86,7 +86,10 @@ inBrowser('metrics', (open) => {
       expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     await page.getByRole('link', { name: /xxx/ }).waitFor()
     await narrow()
-    await page.getByRole('link', { name: /onerror/ }).click()
+    await page
+      .getByRole('table', { name: 'Metrics' })
+      .getByRole('link', { name: /onerror/ })
+      .click()
     await page.getByRole('heading', { level: 1, name: /onerror/ }).waitFor()
     await page.locator('.stat', { hasText: 'Failed' }).getByText('40%').waitFor()
     await narrow()

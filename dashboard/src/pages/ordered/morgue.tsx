@@ -107,7 +107,7 @@ function columns(resurrect?: (id: string) => Promise<void>): Column<OrderedDead>
           {
             name: 'acts',
             title: <span class="vh">{t('acts')}</span>,
-            class: 'num',
+            class: 'num hide-s',
             cell: ({ id }: OrderedDead) => (
               <button
                 type="button"
