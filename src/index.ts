@@ -105,6 +105,7 @@ export type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
 export type { Jid } from './job/result.ts'
 export type { SlotOptions } from './job/slots.ts'
 export type { OnConflict, Unique, UniqueOptions } from './job/unique.ts'
+export type { DeployMark } from './metrics/deploy.ts'
 // Metrics
 export type {
   ComparedFigures,
@@ -115,7 +116,6 @@ export type {
 } from './metrics/deploy-comparison.ts'
 export type { JobFigures, Percentiles } from './metrics/figures.ts'
 export type {
-  DeployMark,
   JobMetrics,
   Metrics,
   PeriodOptions,

@@ -1,8 +1,8 @@
 /** Compares the runs of each class before and after a deploy. */
 
 import type { AppPort } from '../app/port.ts'
+import type { DeployMark } from './deploy.ts'
 import { byName, figuresOf, type JobFigures, type Percentiles, percentilesOf, total } from './figures.ts'
-import type { DeployMark } from './metrics.ts'
 
 const MINUTE = 60_000
 /** The number of minutes that the store keeps. */

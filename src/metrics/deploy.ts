@@ -7,6 +7,12 @@ import type { Store } from '../store/contract.ts'
 
 const MINUTE = 60_000
 
+export interface DeployMark {
+  /** The start of the minute of the deploy. */
+  at: Date
+  label: string
+}
+
 /** @throws INVALID_OPTION */
 export async function markDeploy(store: Store, now: number, label?: string, at?: Date): Promise<boolean> {
   const time = at === undefined ? now : at instanceof Date ? at.getTime() : Number.NaN

@@ -4,6 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { checkOptions, type OptionKind, type OptionRule } from '../job/options.ts'
 import type { JobSums, WaitSums } from '../store/contract.ts'
 import { LABELS } from './collector.ts'
+import type { DeployMark } from './deploy.ts'
 import {
   type ComparisonOptions,
   compareDeploy,
@@ -61,12 +62,6 @@ export interface TopJobs {
   jobs: TopJob[]
   /** The deploys between `from` and `to`, oldest first. */
   deploys: DeployMark[]
-}
-
-export interface DeployMark {
-  /** The start of the minute of the deploy. */
-  at: Date
-  label: string
 }
 
 export interface JobMetrics extends JobFigures, Percentiles {

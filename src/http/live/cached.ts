@@ -32,14 +32,3 @@ export function cachedBy<T>(ms: number, most: number, make: (key: string) => Pro
   }
   return Object.assign(get, { forget: () => known.clear() })
 }
-
-/** Returns a function that does the same with a value for each key, and keeps those of at most `most` keys. */
-export function cachedBy<T>(ms: number, most: number, make: (key: string) => Promise<T>): (key: string) => Promise<T> {
-  const known = new Map<string, () => Promise<T>>()
-  return (key) => {
-    const value = known.get(key) ?? cached(ms, () => make(key))
-    if (known.size >= most && !known.has(key)) known.clear()
-    known.set(key, value)
-    return value()
-  }
-}

@@ -1,5 +1,6 @@
 /** Cron entries: jobs that are pushed at times of a schedule. */
 
+import type { CronRunState } from './effects.ts'
 import type { PushItem } from './jobs.ts'
 
 /** A cron entry as it is stored. All times are milliseconds of the callers' clocks. */
@@ -21,9 +22,6 @@ export interface CronRecord {
 
 /** The number of runs that an entry remembers. */
 export const CRON_RUNS = 20
-
-/** `retrying`: the last attempt failed. `failed`: the job ended without success and is not in the dead set. */
-export type CronRunState = 'waiting' | 'running' | 'retrying' | 'succeeded' | 'failed' | 'dead' | 'cancelled'
 
 /** A job that was pushed for an entry, and how it goes on. All times are milliseconds of the callers' clocks. */
 export interface CronRun {

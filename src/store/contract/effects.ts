@@ -1,6 +1,5 @@
 /** Changes that a store makes in the same atomic step in which it moves a job. */
 
-import type { CronRunState } from './crons.ts'
 import type { Limit } from './limits.ts'
 import type { EventStatus, Message } from './task-events.ts'
 
@@ -80,6 +79,9 @@ export interface ReleaseLockEffect {
   lock: string
   holder: string
 }
+
+/** `retrying`: the last attempt failed. `failed`: the job ended without success and is not in the dead set. */
+export type CronRunState = 'waiting' | 'running' | 'retrying' | 'succeeded' | 'failed' | 'dead' | 'cancelled'
 
 /**
  * Changes how a run of a cron entry goes on. It has no effect when the entry was removed, or remembers this run no longer.
