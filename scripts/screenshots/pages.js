@@ -15,6 +15,7 @@ export const PAGES = {
   retry: { path: () => '/retries?error=ECONNREFUSED&desc=true', act: first },
   scheduled: { path: () => '/scheduled' },
   dead: { path: () => '/dead' },
+  jobs: { path: () => '/jobs?error=ECONNREFUSED' },
   job: { path: ({ jid }) => `/jobs/${jid}` },
   ordered: { path: () => '/ordered/ApplyStockChange' },
   morgue: { path: () => '/ordered/PostLedger?tab=morgue' },
