@@ -31,7 +31,7 @@ describe('in bash', () => {
     const script = await written(folder, 'bash')
     expect(offered(script, 'tas')).toEqual(['tasks', 'task'])
     expect(offered(script, 'task', 'l')).toEqual(['list'])
-    expect(offered(script, 'task', 'list', '--s')).toEqual(['--state'])
+    expect(offered(script, 'task', 'list', '--st')).toEqual(['--state'])
     expect(offered(script, 'task', 'list', '--state', 'pau')).toEqual(['paused'])
     expect(offered(script, 'task', 'list', '--state', 'paused', '--js')).toEqual(['--json'])
     expect(offered(script, '--url', 'sqlite:x.db', 'do')).toEqual(['doctor'])
