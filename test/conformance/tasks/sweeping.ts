@@ -308,7 +308,7 @@ export const taskSweeping: Case[] = [
         return { args: '[]', rejected: { status: 'failed', messages: [], ...(code === undefined ? {} : { code }) } }
       })
       await t.store.tasks.addRows(task.id, PRODUCER, 0, added, NOW)
-      const indexes = async (query: CodeFilter, limit = 1000) => {
+      const indexes = async (query: CodeFilter & { after?: number }, limit = 1000) => {
         const events = await t.store.tasks.events(task.id, { status: ['failed'], ...query, limit })
         return events.map(({ index }) => index)
       }
@@ -318,6 +318,9 @@ export const taskSweeping: Case[] = [
       expect(await indexes({ code: null })).toEqual([0, 100, 200, 300, 400, 500])
       expect(await indexes({ code: null }, 2)).toEqual([0, 100])
       expect(await indexes({})).toHaveLength(600)
+      const walked = await indexes({}, 7)
+      while (walked.length % 7 === 0) walked.push(...(await indexes({ after: walked.at(-1) as number }, 7)))
+      expect(walked).toEqual(added.map((_, i) => i))
 
       const reasons = await t.store.tasks.reasons(task.id)
       expect(reasons.reduce((sum, { count }) => sum + count, 0)).toBe(600)

@@ -157,27 +157,31 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
         : code === null
           ? without
           : [...slots.filter((one) => one.code === code), ...others.filter(isSlotless)]
+    const few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5)
+    const lists = ranges.map((range) => ({ ...range, few, end: after, indexes: [] as number[] }))
     const found: number[] = []
-    // Each round reads some indexes of each range, and is complete up to the last index of the shortest page.
-    let last = after
-    let few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5)
-    for (; found.length < limit && last < BY_SLOT; few *= 2) {
+    // The lists are complete up to `last`, where the shortest one ends. A round reads on only in those that end there.
+    for (let last = after; found.length < limit && last < BY_SLOT; ) {
+      const short = lists.filter(({ end }) => end === last)
       const pages = (await this.server.all((pipeline) => {
-        for (const { status: name, slot } of ranges) {
+        for (const { status: name, slot, few: most } of short) {
           const first = scoreOf(name, slot)
-          pipeline.zrangebyscore(keys[3] as string, first + last + 1, first + BY_SLOT - 1, 'LIMIT', 0, few)
+          pipeline.zrangebyscore(keys[3] as string, first + last + 1, first + BY_SLOT - 1, 'LIMIT', 0, most)
         }
       })) as string[][]
-      const indexes = pages.map((page) => page.map(Number))
-      last = Math.min(...indexes.map((page) => (page.length < few ? BY_SLOT : (page.at(-1) as number))))
-      const known = indexes.map((page) => page.filter((index) => index <= last))
-      const right = await Promise.all(
-        known.map((page, i) =>
-          typeof code === 'string' && ranges[i]?.slot === OTHER_CODES ? this.#ofCode(keys, page, code) : page,
-        ),
-      )
-      found.push(...right.flat().sort((a, b) => a - b))
-      few = Math.min(few, RECORDS_AT_ONCE)
+      for (const [i, list] of short.entries()) {
+        const page = (pages[i] as string[]).map(Number)
+        list.end = page.length < list.few ? BY_SLOT : (page.at(-1) as number)
+        list.few = Math.min(list.few * 2, RECORDS_AT_ONCE)
+        const isMixed = typeof code === 'string' && list.slot === OTHER_CODES
+        list.indexes.push(...(isMixed ? await this.#ofCode(keys, page, code) : page))
+      }
+      last = Math.min(...lists.map(({ end }) => end))
+      const known = lists.flatMap(({ indexes }) => {
+        const later = indexes.findIndex((index) => index > last)
+        return indexes.splice(0, later === -1 ? indexes.length : later)
+      })
+      found.push(...known.sort((a, b) => a - b))
     }
     return found
   }
