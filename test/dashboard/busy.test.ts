@@ -118,13 +118,22 @@ inBrowser('busy', (open) => {
           version: '8',
         }
         const record = { identity, info: JSON.stringify(info), concurrency: 5, busy: 0, quiet: false, rss: 204_800 }
-        return hq.store.workers.heartbeat({ ...record, beat: Date.now() }, 60)
+        const job = { slot: 'a', queue: 'a', text: '{"class":"Import","jid":"a"}', startedAt: Date.now() }
+        return hq.store.workers.heartbeat({ ...record, beat: Date.now() }, 60, [job])
       },
     })
     const name = page.getByRole('table', { name: 'Processes' }).getByText(identity, { exact: true })
     await name.waitFor()
     const names = `[...document.querySelectorAll('bdi')].filter((one) => one.textContent === ${JSON.stringify(identity)})`
-    expect(await page.evaluate(`${names}.map((one) => getComputedStyle(one).overflow)`)).toEqual(['visible'])
+    await page.getByRole('table', { name: 'Running now' }).getByText(identity, { exact: true }).waitFor()
+    expect(await page.evaluate(`${names}.map((one) => getComputedStyle(one).overflow)`)).toEqual(['visible', 'visible'])
+    // It breaks into lines, not into letters, and labels are as wide as their text, also on a phone.
+    for (const width of [1280, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      expect(await page.evaluate(`Math.max(...${names}.map((one) => one.offsetHeight))`)).toBeLessThanOrEqual(100)
+      const tag = await page.getByText('blue', { exact: true }).locator('..').boundingBox()
+      expect(tag?.width).toBeLessThan(60)
+    }
   })
 
   test('one of many running jobs is found by filters and cancelled; of many processes the silent ones come first', async () => {

@@ -66,7 +66,7 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
               {ours ? 'Highkiq' : 'Sidekiq'} <bdi>{version}</bdi>
             </span>
             {[tag, ...labels].filter(Boolean).map((label, i) => (
-              <span key={i} class="tag cut">
+              <span key={i} class="tag whole">
                 <bdi>{label}</bdi>
               </span>
             ))}

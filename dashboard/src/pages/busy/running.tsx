@@ -42,7 +42,7 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
               <code>{visible(job.jid)}</code> · <bdi>{visible(job.queue)}</bdi>
             </span>
             {job.tags.map((tag, i) => (
-              <span key={i} class="tag cut">
+              <span key={i} class="tag whole">
                 <bdi>{visible(tag)}</bdi>
               </span>
             ))}
@@ -59,7 +59,7 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
     {
       name: 'process',
       title: t('busy.process'),
-      class: 'hide-m field-cell',
+      class: 'hide-m process-cell',
       cell: (job) => <bdi class="whole mono">{visible(job.process)}</bdi>,
     },
     {
