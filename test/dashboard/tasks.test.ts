@@ -91,6 +91,7 @@ inBrowser('tasks', (open) => {
 
     // What is left is cancelled; the safe answer changes nothing.
     await page.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('dialog').waitFor()
     await page.evaluate('document.activeElement.blur()')
     await page.keyboard.press('p')
     await page.getByRole('button', { name: 'Keep running' }).click()
