@@ -229,8 +229,12 @@ export class StoreMover {
   /** @throws STORE_UNUSABLE */
   async #checkTarget(target: string, what: string): Promise<void> {
     const { id, url } = targetOf(target)
-    if (id === (await idOf(this.#target))) return
     const { url: from } = this.#source
+    if (!this.#options.target) {
+      const message = `another mover moves jobs of ${from} to ${url} and holds ${what}: stop it and run this again, or add --to ${url}`
+      throw new HighkiqError('STORE_UNUSABLE', message)
+    }
+    if (id === (await idOf(this.#target))) return
     const message = `${from} holds ${what} that an interrupted move took for ${url}: finish it (highkiq move --from ${from} --to ${url}) or undo it (add --undo)`
     throw new HighkiqError('STORE_UNUSABLE', message)
   }

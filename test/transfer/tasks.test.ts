@@ -132,6 +132,25 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await runAll(source, 1)).toEqual(OPEN_JIDS)
   })
 
+  test('an undo without the target says so when another mover holds a page, and that mover finishes it', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await mixedTask(source, 1)
+    const before = await snapshot(source, taskId(1))
+    await expect(moveAll(source, failing(target, { calls: 0, at: 3, isDone: true }))).rejects.toThrow('killed')
+    const other = async () => {
+      await source.jobs.push([toQueue('other', job(1))], NOW)
+      await expect(moveAll(source, failing(target, { calls: 0, at: 0, isDone: false }))).rejects.toThrow('killed')
+    }
+    const undo = new StoreMover({ source: overtaken(source, 'movingTasks', other), target: null }).undo()
+    await expect(undo).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringMatching(/^another mover moves jobs of .* holds 1 jobs: stop it .* or add --to/),
+    })
+    await moveAll(source, target)
+    expect(await target.jobs.peek('other', 0, 9)).toEqual([job(1)])
+    await expectMoved(target, before)
+  })
+
   test('a task waits for its running row, and release lets its other rows run until then', async () => {
     const [{ store: source }, { store: target }] = [await open(from), await open(to)]
     const { tasks, workers } = source
