@@ -1,7 +1,7 @@
 /** Cancels one job, wherever it is. */
 
 import type { AppPort } from '../app/port.ts'
-import { processesOf } from '../inspect/process.ts'
+import { runningInOthers } from '../inspect/process.ts'
 import { limitedSets, type ReadPage, walk } from '../inspect/walk.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, checkText } from '../job/options.ts'
@@ -136,12 +136,9 @@ class Search {
     const { store } = this.#app
     const found = await this.#through((_, after) => store.workers.fetched({ after, limit: PAGE }))
     if (found) return found
-    const others = (await processesOf(store)).filter(({ ours }) => !ours)
-    this.metOthers = others.length > 0
-    if (!this.metOthers) return undefined
-    const names = new Set(others.map(({ identity }) => identity))
-    const shown = (await store.workers.running()).filter(({ identity }) => names.has(identity))
-    return this.#meant(shown).length > 0 ? 'signalled' : undefined
+    const others = await runningInOthers(store)
+    this.metOthers = others !== null
+    return others && this.#meant(others).length > 0 ? 'signalled' : undefined
   }
 
   /** Reads pages until it finds the job. Without `remove` the job runs, and its worker learns of the cancellation. */

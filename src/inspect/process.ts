@@ -2,7 +2,7 @@ import type { AppPort } from '../app/port.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkSlots, type SlotOptions } from '../job/slots.ts'
-import type { ProcessRecord, Signal, Store } from '../store/contract.ts'
+import type { ProcessRecord, RunningJob, Signal, Store } from '../store/contract.ts'
 
 /** All processes send a heartbeat every 10 seconds, Sidekiq's too. */
 const SILENT_MS = 25_000
@@ -209,6 +209,15 @@ export function slotsFor(process: Process, queue: string): number {
 export async function processesOf(store: Store): Promise<Process[]> {
   const [records, leader] = await Promise.all([store.workers.processes(), store.workers.leader()])
   return records.map((record) => new Process(store, record, leader))
+}
+
+/**
+ * Returns the jobs that processes of other programs run, such as Sidekiq's, as of their last heartbeats. null: there is no such
+ * process.
+ */
+export async function runningInOthers(store: Store): Promise<RunningJob[] | null> {
+  const others = new Set((await processesOf(store)).flatMap(({ ours, identity }) => (ours ? [] : [identity])))
+  return others.size === 0 ? null : (await store.workers.running()).filter(({ identity }) => others.has(identity))
 }
 
 /** Returns the description of a process; an unreadable one counts as empty. */

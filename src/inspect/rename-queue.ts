@@ -1,7 +1,7 @@
 /**
  * Moves the jobs of a queue to another queue of the same store, while workers run. Each job moves in one step, with its
  * priority, its order, and its time in a job set. Jobs of tasks, batches and cron entries stay, because their records in the
- * store name the old queue.
+ * store name the old queue. What only such a record has is not counted: backlogs, batch callbacks, and parent jobs that wait.
  */
 
 import type { AppPort } from '../app/port.ts'
@@ -11,6 +11,7 @@ import { baseQueue, priorityName, priorityOf } from '../job/priority.ts'
 import type { Entry, Pull, SetName, Swap } from '../store/contract.ts'
 import { changed, effectsOf } from './actions.ts'
 import { type BulkResult, forAll } from './bulk.ts'
+import { runningInOthers } from './process.ts'
 import { reasonOf } from './tied-jobs.ts'
 import { limitedSets, pages } from './walk.ts'
 
@@ -48,6 +49,7 @@ export async function pauseLike({ store }: AppPort, from: string, to: string): P
 /**
  * Moves the jobs that may move now, until `signal` ends the pass after a batch. Two passes in a row that moved
  * nothing and left no job running have missed none: a job may be on its way between two places while one pass reads them.
+ * Other programs show a running job only at their next heartbeat.
  */
 export async function renamePass(app: AppPort, from: string, to: string, signal?: AbortSignal): Promise<RenamePass> {
   const { store, now } = app
@@ -91,10 +93,12 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
     left.others += stuck
     offset += texts.length - pulls.length + stuck
   }
-  for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) {
-    const comesBack = items.filter(({ queue, text }) => baseQueue(queue) === from || renamed(text, from, to) !== text)
+  const countRunning = (jobs: readonly { queue: string; text: string }[]) => {
+    const comesBack = jobs.filter(({ queue, text }) => baseQueue(queue) === from || renamed(text, from, to) !== text)
     left.running += comesBack.filter(({ text }) => !stays(text)).length
   }
+  for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) countRunning(items)
+  countRunning((await runningInOthers(store)) ?? [])
   return { moved, left }
 }
 

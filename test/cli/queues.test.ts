@@ -87,7 +87,10 @@ test('rename moves jobs until none of the queue runs, and says what stays', { ti
   await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
   const stays = 'left in q: 1 job of cron entries; let a worker serve q until they have run'
   const dead = 'left in the dead set, for q: 1 job of tasks and batches'
-  expect(await renaming.ended).toMatchObject({ code: 0, stdout: `moved 1 job from q to new\n${stays}\n${dead}\n` })
+  expect(await renaming.ended).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`moved 1 job from q to new\n${stays}\n${dead}\nnot counted: `),
+  })
   await store.close()
   expect(await folder.json('queues', 'rename', 'lwo', 'low')).toMatchObject({ moved: 0, left: { running: 0 } })
   expect(await folder.run(['queues', 'rename', 'low', 'p3:low'])).toMatchObject({

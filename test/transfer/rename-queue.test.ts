@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { PORT } from '#dist/app.js'
 import { pauseLike, renamePass } from '#dist/inspect/rename-queue.js'
@@ -141,4 +142,27 @@ function suite(factory: StoreFactory) {
 }
 
 describe('on SQLite', () => suite(file))
-onRedis('on Redis', () => suite(redis()))
+onRedis('on Redis', () => {
+  suite(redis())
+
+  test('the running jobs of a Sidekiq process are counted until it has ended them; those of Highkiq once', async () => {
+    const { store, url, pass } = await open(redis())
+    const client = new Redis(url)
+    onTestFinished(() => client.disconnect())
+    const show = async (identity: string, info: object, payload: string) => {
+      await client.sadd('processes', identity)
+      await client.hset(identity, { info: JSON.stringify(info), busy: 1, beat: Date.now() / 1000 })
+      await client.hset(`${identity}:work`, 'tid', JSON.stringify({ queue: 'q', payload, run_at: 1 }))
+    }
+    await store.jobs.push([toQueue('q', job(1))], NOW)
+    await store.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
+    const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
+    await store.workers.settleAndFetch('h:1:1', step)
+    await show('h:1:1', { highkiq: '1' }, job(1))
+    expect(await pass()).toMatchObject({ left: { running: 1 } })
+    await show('ruby:1:a', { version: '8.1.7', queues: ['q'] }, job(2))
+    expect(await pass()).toMatchObject({ left: { running: 2 } })
+    await client.del('ruby:1:a:work')
+    expect(await pass()).toMatchObject({ left: { running: 1 } })
+  })
+})

@@ -21,8 +21,9 @@ const PASS_MS = 1000
 
 const HELP = `
 First let your app push to the new queue, and start workers that serve both queues. If the old queue is paused, the new one
-gets paused, too. The command waits until no job of the old queue runs. Jobs of tasks, batches and cron entries stay. After a
-crash or Ctrl-C run it again.
+gets paused, too. The command waits until no job of the old queue runs. Jobs of tasks, batches and cron entries stay. Rows in the
+backlogs of tasks, and batch callbacks and parent jobs that wait, come to the old queue later and are not counted. After a crash
+or Ctrl-C run it again.
 
 Examples:
   highkiq queues rename mail letters
@@ -71,6 +72,9 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
   const stays = waitsFor(left)
   if (stays) lines.push(`left in ${from}: ${stays}; let a worker serve ${from} until they have run`)
   if (left.ended > 0) lines.push(`left in the dead set, for ${from}: ${plural(left.ended, 'job')} of tasks and batches`)
-  if (moved === 0 && lines.length === 1) lines.push(`no job of ${from} was found that can move: check its name`)
+  lines.push(
+    `not counted: rows in backlogs of tasks, batch callbacks and waiting parent jobs, which come to ${from} later`,
+  )
+  if (moved === 0 && lines.length === 2) lines.push(`no job of ${from} was found that can move: check its name`)
   printResult(json, { moved, left }, lines.join('\n'))
 }
