@@ -181,7 +181,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
     case 'dead': {
       const status = outcome.kind === 'dead' ? 'error' : 'failed'
       const messages = [errorMessage(at, status, outcome.error)]
-      return { status, window: 'leave', code: codeOf(outcome.error), messages }
+      return { status, window: 'leave', code: rowCodeOf(outcome.error), messages }
     }
     case 'retry': {
       const retry = { at, code: 'retry', params: { count: outcome.count + 1, at: Math.round(outcome.at) } }
@@ -235,7 +235,7 @@ function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
 }
 
 /** Returns the error's own code, or else the name of its class; a BusinessFailure without a code has none. */
-function codeOf(error: unknown): string | undefined {
+function rowCodeOf(error: unknown): string | undefined {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   if (typeof code === 'string' && code !== '') return code
   if (!(error instanceof Error)) return typeof name === 'string' && name !== '' ? name : undefined

@@ -9,7 +9,7 @@ export const MAX_REFUSALS = 5
 const CODE = 'STORE_UNUSABLE'
 
 /** Sends a job that would run again to the dead set, and its row's event without messages and result. */
-export function withoutMessages(settlement: Settlement, now: number): Settlement {
+export function reducedToDead(settlement: Settlement, now: number): Settlement {
   const { move, also, effects, ...rest } = settlement
   return {
     ...rest,

@@ -5,7 +5,7 @@ import { given } from '../../job/options.ts'
 import type { RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
-import { MAX_REFUSALS, withoutEffects, withoutMessages } from './refused-settlement.ts'
+import { MAX_REFUSALS, reducedToDead, withoutEffects } from './refused-settlement.ts'
 
 interface Ended {
   settlement: Settlement
@@ -157,7 +157,7 @@ export class SettlementBuffer {
     const message = `the store refuses to settle a job${move}${without}`
     const jid = jidOf({ jids, attempt })
     this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), given({ jid, ticket: settlement.ticket }))
-    this.add(isLast ? withoutEffects(settlement) : withoutMessages(settlement, this.#engine.now()), jids)
+    this.add(isLast ? withoutEffects(settlement) : reducedToDead(settlement, this.#engine.now()), jids)
   }
 }
 

@@ -14,7 +14,7 @@ import { mayBeLimited } from '../run/limit.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { callHandler, settleError, settleResult } from '../run/runner.ts'
-import { awaitsLimit, dropped, requeue, superseded, unrunnable, withSlotRelease } from '../run/settlements.ts'
+import { awaitsLimit, deadUnchanged, dropped, requeue, superseded, withSlotRelease } from '../run/settlements.ts'
 import { AttemptRecorder } from './attempt-recorder.ts'
 import { LimitChecks } from './limit-checks.ts'
 import { Prefetch } from './prefetch.ts'
@@ -109,10 +109,10 @@ export class Slots {
       try {
         const attempt = openAttempt(this.#engine, job)
         this.#buffer.add(
-          attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : unrunnable(this.#engine, job),
+          attempt ? requeue(this.#engine, attempt, { kind: 'not-started' }) : deadUnchanged(this.#engine, job),
         )
       } catch (thrown) {
-        this.#endUnrunnable(job, thrown)
+        this.#endDeadUnchanged(job, thrown)
       }
     }
   }
@@ -152,7 +152,7 @@ export class Slots {
         context: 'Invalid JSON for job',
         jobstr: fetched.text,
       })
-      this.#buffer.add(unrunnable(this.#engine, fetched))
+      this.#buffer.add(deadUnchanged(this.#engine, fetched))
       return
     }
     this.running.add(attempt)
@@ -334,15 +334,15 @@ export class Slots {
 
   /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
   #endBroken(attempt: Attempt, thrown: unknown): void {
-    if (this.running.isCurrent(attempt)) this.#endUnrunnable(attempt.fetched, thrown)
+    if (this.running.isCurrent(attempt)) this.#endDeadUnchanged(attempt.fetched, thrown)
     this.#slotFreed()
     this.#options.wake()
   }
 
-  #endUnrunnable(fetched: FetchedJob, thrown: unknown): void {
+  #endDeadUnchanged(fetched: FetchedJob, thrown: unknown): void {
     this.#engine.report(thrown, { context: 'Internal exception!', jobstr: fetched.text })
     const attempt = this.running.remove(fetched.ticket)
-    const settlement = unrunnable(this.#engine, fetched)
+    const settlement = deadUnchanged(this.#engine, fetched)
     this.#buffer.add(attempt ? withSlotRelease(attempt, settlement) : settlement)
   }
 
@@ -387,7 +387,7 @@ export class Slots {
       try {
         this.#open(next)
       } catch (thrown) {
-        this.#endUnrunnable(next, thrown)
+        this.#endDeadUnchanged(next, thrown)
       }
     }
   }

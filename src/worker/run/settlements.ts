@@ -102,8 +102,8 @@ export function dropped(engine: Engine, attempt: Attempt, outcome: OutcomeOf<'ca
   return settlement(engine, attempt, outcome, null, outcome.kind === 'cancelled' && outcome.begun ? 1 : 0, 0)
 }
 
-/** A text that is not a job, or that the worker can't handle, goes to the dead set unchanged. */
-export function unrunnable(engine: Engine, { queue, ticket, text }: FetchedJob): Settlement {
+/** A job goes to the dead set unchanged: its text is not a job, the worker can't handle it, or its settlement can't be made. */
+export function deadUnchanged(engine: Engine, { queue, ticket, text }: FetchedJob): Settlement {
   return { queue, ticket, move: { to: 'dead', text, score: engine.now() / 1000 }, processed: 0, failed: 0 }
 }
 
