@@ -38,7 +38,6 @@ import {
 import { taskIds, walkSet } from './walk.ts'
 
 const READ = 1000
-const DELETED_AT_ONCE = 1000
 /** If another mover fills the sets of a task so often meanwhile, that mover releases the task. */
 const RELEASE_TRIES = 3
 
@@ -214,12 +213,10 @@ export class TaskMover {
     }
     await this.#emptySets(id, 'target')
     if (!(await this.#areSetsEmpty(id)) || (await transfers.held()) !== null) return
-    if (await transfers.dropTask(id, transfer)) {
-      this.tasks++
-      this.rows += backlog
-    }
-    // If this process dies, maintenance deletes the rest.
-    while (!(await this.#source.tasks.delete(id, DELETED_AT_ONCE)));
+    // Another mover was faster, and the task may be back already.
+    if (!(await transfers.dropTask(id, transfer))) return
+    this.tasks++
+    this.rows += backlog
   }
 
   async #emptySets(id: string, to: 'target' | 'source'): Promise<void> {

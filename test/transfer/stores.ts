@@ -11,7 +11,7 @@ const STEPS = {
     ...['freeze', 'unfreeze', 'movingTasks', 'seal', 'unseal', 'readTask', 'dropTask', 'putTask', 'voidTask'],
     ...['holdIds', 'putIds', 'returnIds'],
   ],
-  tasks: ['leaveWindow', 'delete'],
+  tasks: ['leaveWindow'],
   jobs: ['pauseQueue'],
 } as const
 

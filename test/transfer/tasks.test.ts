@@ -92,6 +92,21 @@ function suite(from: StoreFactory, to: StoreFactory) {
     await expectMoved(target, before)
   })
 
+  test('a mover that was frozen leaves a task as it is that came back meanwhile', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await mixedTask(source, 1)
+    const before = await snapshot(source, taskId(1))
+    const late = overtaken(source, 'dropTask', async () => {
+      await moveAll(source, target)
+      await moveAll(target, source)
+    })
+    const mover = new StoreMover({ source: late, target, now: () => NOW })
+    await mover.begin()
+    await mover.pass()
+    expect(mover).toMatchObject({ movedTasks: 0 })
+    await expectMoved(source, before)
+  })
+
   test('a mover that ends strands no job of a task that another mover is moving', async () => {
     for (const step of ['freeze', 'hold', 'endPage', 'seal', 'readTask'] as const) {
       const [{ store: source }, { store: target }] = [await open(from), await open(to)]

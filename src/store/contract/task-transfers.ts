@@ -122,7 +122,7 @@ export interface TaskTransferStore {
   unseal(id: string, transfer: string): Promise<boolean>
   /** Returns the part of a sealed task with this cursor; '' is the first one. null: no task is sealed under this name. */
   readTask(id: string, transfer: string, cursor: string): Promise<TaskPart | null>
-  /** Drops a sealed task. Its rows may still be deleted when this resolves. False: no task is sealed under this name. */
+  /** Drops a sealed task, and deletes its rows unless the task came back meanwhile. False: no task is sealed under this name. */
   dropTask(id: string, transfer: string): Promise<boolean>
   /**
    * Stores the part with this cursor, if it is the next one, and with the last one the task. Returns the cursor of the next part, or

@@ -124,7 +124,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const labels = this.#tasks.labelKeys(readHead(header).spec.labels)
     const keys = [this.keys.movingTask(queue, id)[0], this.keys.movingTasks, this.keys.taskTimes(queue), ...labels]
     if (!(await this.server.succeeds(lua.taskDrop, keys, [id, transfer]))) return false
-    return this.#tasks.delete(id)
+    return this.#tasks.deleteRest(id)
   }
 
   async putTask(
@@ -169,7 +169,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
       PageOutcome,
       number,
     ]
-    if (had === 1) await this.#tasks.delete(id)
+    if (had === 1) await this.#tasks.deleteRest(id)
     return outcome
   }
 

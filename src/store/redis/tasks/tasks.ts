@@ -87,13 +87,23 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
 
   /** Deletes the whole task at once: the server frees its memory in the background. */
   async delete(id: string): Promise<boolean> {
+    return this.#delete(id, 'task')
+  }
+
+  /** Deletes what is left of a task without a header, and nothing of one that came back. */
+  async deleteRest(id: string): Promise<boolean> {
+    return this.#delete(id, 'rest')
+  }
+
+  async #delete(id: string, what: 'task' | 'rest'): Promise<boolean> {
     const found = await this.server.findTask(id)
     if (found) {
       const labels = await this.server.call((client) => client.hget(found.keys[0] as string, 'labels'))
       const listed = this.labelKeys(labels ? (JSON.parse(labels) as TaskSpec['labels']) : undefined)
       const others = [this.keys.producers(found.queue), this.keys.parts(found.queue, id)]
       const [moving] = this.keys.movingTask(found.queue, id)
-      if ((await this.server.run(lua.taskDelete, [...found.keys, ...others, moving, ...listed], [])) === 0) return true
+      const keys = [...found.keys, ...others, moving, ...listed]
+      if ((await this.server.run(lua.taskDelete, keys, [what])) === 0) return true
     }
     // The entry by which a task is found goes after the task, and the one by which maintenance finds it goes last.
     await this.server.all((pipeline) => pipeline.zrem(this.keys.taskAges, id).hdel(this.keys.tasks, id))

@@ -44,6 +44,8 @@ interface Moving {
 
 /** The most rows that a step deletes of parts that are void. */
 const MANY = 10_000
+/** About so many rows of a dropped task are deleted in one transaction, for which other writers wait. */
+const DELETED_AT_ONCE = 1000
 
 export abstract class SqliteTaskTransferStore extends SqliteTransferStore implements TaskTransferStore {
   readonly taskIds: TaskTransferStore['taskIds'] = ({ after = '', limit }) =>
@@ -104,13 +106,16 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
       return cursor === '' ? { ...EMPTY, task: headOf(db, task), next: 'r-1' } : readTaskPart(db, task.key, cursor)
     })
 
-  readonly dropTask: TaskTransferStore['dropTask'] = (id, transfer) =>
-    this.file.write((db) => {
+  readonly dropTask: TaskTransferStore['dropTask'] = async (id, transfer) => {
+    const isDropped = await this.file.write((db) => {
       if (db.run(sql.moving.drop, id, transfer) === 0) return false
       db.run(sql.moving.expire, id)
       dropSets(db, id)
       return true
     })
+    if (isDropped) while (!(await this.file.write((db) => deleteRest(db, id, DELETED_AT_ONCE))));
+    return isDropped
+  }
 
   readonly putTask: TaskTransferStore['putTask'] = (id, transfer, cursor, part, now) =>
     this.file.write((db) => {
@@ -170,6 +175,11 @@ function deleteParts(db: Database, id: string): void {
   db.run(sql.moving.forget, id)
   db.run(sql.moving.expire, id)
   while (!deleteSome(db, id, MANY));
+}
+
+/** Deletes about `limit` rows of a task that is being deleted, and none of one that came back. Returns whether all are deleted. */
+function deleteRest(db: Database, id: string, limit: number): boolean {
+  return db.first<{ deleted: number }>(sql.moving.isDeleted, id)?.deleted !== 1 || deleteSome(db, id, limit)
 }
 
 function headOf(db: Database, task: TaskRow & { due_at: number | null }): { spec: TaskSpec; progress: TaskProgress } {
@@ -232,7 +242,7 @@ function headOf(db: Database, task: TaskRow & { due_at: number | null }): { spec
 function begin(db: Database, id: string, transfer: string, { task, next }: TaskPart, before: Moving | undefined): void {
   if (!task) throw new Error(`the first part of task ${id} has no head`)
   if (before && before.cursor !== null) deleteParts(db, id)
-  else if (db.first<{ deleted: number }>(sql.moving.isDeleted, id)?.deleted === 1) while (!deleteSome(db, id, MANY));
+  else while (!deleteRest(db, id, MANY));
   const { spec, progress } = task
   const key = insert(db, spec, 'running')
   if (key === undefined) throw taskExists(id)
