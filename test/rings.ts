@@ -50,7 +50,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   'on Redis': {
     'test/client': { rest: 'nightly', fast: ['bulk'] },
     // No store has a part in the ones that are left out.
-    'test/dashboard': { rest: 'nightly', none: ['access', 'layout', 'tabs'] },
+    'test/dashboard': { rest: 'nightly', none: ['access', 'layout', 'overlap', 'tabs'] },
     'test/engine': {
       rest: 'nightly',
       fast: ['crash', 'push'],
