@@ -181,8 +181,9 @@ export abstract class DirectTarget implements PushTarget {
       refused = await this.put(prepared)
     } catch (thrown) {
       const failure = failureOf(thrown, [prepared])
-      // Otherwise the call of the store failed, but this job is stored.
+      // Otherwise the call of the store failed, but this job is stored or refused.
       if (failure !== undefined) throw failure
+      refused = refusedBefore(thrown)
     }
     const { destination } = prepared
     const refusal = mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
@@ -231,6 +232,7 @@ export abstract class DirectTarget implements PushTarget {
       } catch (thrown) {
         const failure = failureOf(thrown, prepared, progress)
         if (failure !== undefined) throw failure
+        refused = refusedBefore(thrown)
       }
       progress.sent = jids.length
       let first: unknown
@@ -311,19 +313,26 @@ export function idsOf(batches: readonly OrderedPushes[]): string[] {
 
 /**
  * Returns the error of a push for an error of the store: a PushError of a store names payloads only, so it gets the ids of the
- * jobs. undefined: the push has not failed, because all of `prepared` are stored. `bulk` is how far a bulk came before them.
+ * jobs. undefined: the push has not failed, because the store has answered for all of `prepared`: see refusedBefore. `bulk` is how
+ * far a bulk came before them.
  */
 function failureOf(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): unknown {
   if (!(thrown instanceof PushError)) return thrown
   const { message, maybePushed, parts, cause } = thrown
   const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))
-  if (left.length === 0) return undefined
+  const answered = new Set(parts?.refusals?.map(({ item }) => item))
+  if (left.every(({ destination }) => answered.has(destination))) return undefined
   const jids = left.map(({ jid }) => jid)
   const refused = maybePushed ? left.filter(({ destination }) => parts?.refused.has(destination)) : left
   const unsure = new Set(jids)
   const notPushed = refused.map(({ jid }) => jid)
   const about = bulk && rowsOf(bulk, unsure, new Set(notPushed))
   return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, ...about })
+}
+
+/** Returns the pushes that a store refused before its call failed. */
+function refusedBefore(thrown: unknown): readonly RefusedPush[] {
+  return ((thrown as PushError).parts?.refusals ?? NOTHING_REFUSED) as readonly RefusedPush[]
 }
 
 /** Returns the details of a PushError that only a bulk has; see bulkFailure. */

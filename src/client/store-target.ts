@@ -67,21 +67,14 @@ export class StoreTarget extends DirectTarget {
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) addPushEvents(jobs, this.#now())
-    let refused = NOTHING_REFUSED
     const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
     const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
     const put = () => this.#storeItems(items)
     const steps = [
-      { items: tracked.map(({ item }) => item), put: async () => void (await this.#storeTracked(tracked)) },
-      {
-        items,
-        put: async () => {
-          refused = await (items.every(({ once }) => once) ? resend(put) : put())
-        },
-      },
+      { items: tracked.map(({ item }) => item), put: () => this.#storeTracked(tracked) },
+      { items, put: () => (items.every(({ once }) => once) ? resend(put) : put()) },
     ]
-    await inSteps(steps.filter((step) => step.items.length > 0))
-    return refused
+    return inSteps(steps.filter((step) => step.items.length > 0))
   }
 
   async putBatch(push: BatchPush): Promise<BatchRefusal | null> {

@@ -44,10 +44,21 @@ export function doneInPart(thrown: unknown): unknown {
   return new HighkiqError('STORE_UNUSABLE', messageOf(thrown), undefined, { cause: thrown })
 }
 
-/** The items of a failed push that a store knows to be stored, or to be refused. */
+/** Why a store did not store an item: another job holds its lock, or its queue is full. */
+export interface Refusal {
+  item: unknown
+  /** The jid of the job with the lock; null: the queue is full. */
+  holder: string | null
+  /** The score with which that job was scheduled, if it was; it may have moved since. */
+  due: number | null
+}
+
+/** The items of a failed push that a store knows to be stored, or not to be stored. */
 export interface PushParts {
   stored: ReadonlySet<unknown>
   refused: ReadonlySet<unknown>
+  /** The reasons of the store for some items of `refused`. */
+  refusals?: readonly Refusal[]
 }
 
 /**

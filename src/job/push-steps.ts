@@ -1,10 +1,11 @@
 /** Runs a push in several steps. When a step fails, the error names the items that the others stored or never sent. */
 
-import { HighkiqError, PushError } from './errors.ts'
+import { HighkiqError, PushError, type Refusal } from './errors.ts'
 
-export interface PushStep {
+export interface PushStep<Refused extends Refusal = Refusal> {
   items: readonly unknown[]
-  put(): Promise<void>
+  /** Resolves with the items that the store refused, if there are any. */
+  put(): Promise<readonly Refused[]> | Promise<void>
 }
 
 export interface StepsOptions {
@@ -13,32 +14,42 @@ export interface StepsOptions {
    * default it has not: that holds for a store that rolls a failed step back, as SQLite does.
    */
   maybeDone?: (thrown: HighkiqError) => boolean
-  /** Wraps the run of all steps, for example to wait for replicas. No step counts as stored before it resolves. */
+  /** Wraps the run of all steps, for example to wait for replicas. No job counts as stored before it resolves. */
   around?: ((steps: () => Promise<void>) => Promise<void>) | undefined
 }
 
 /**
- * Runs the steps one after the other.
+ * Runs the steps one after the other. Resolves with what they refused.
  * @throws PushError with its `parts`
  */
-export async function inSteps(steps: readonly PushStep[], options: StepsOptions = {}): Promise<void> {
+export async function inSteps<Refused extends Refusal>(
+  steps: readonly PushStep<Refused>[],
+  options: StepsOptions = {},
+): Promise<readonly Refused[]> {
   const { maybeDone = () => false, around } = options
+  const answered: Refused[] = []
   let at = 0
   const run = async () => {
-    for (; at < steps.length; at++) await (steps[at] as PushStep).put()
+    for (; at < steps.length; at++) answered.push(...((await (steps[at] as PushStep<Refused>).put()) ?? []))
   }
   try {
     await (around ? around(run) : run())
+    return answered
   } catch (thrown) {
     if (!(thrown instanceof HighkiqError)) throw thrown
     const own = thrown instanceof PushError ? thrown : undefined
     const failed = steps[at]?.items ?? []
     const isRefused = own ? !own.maybePushed : !maybeDone(thrown)
-    const before = around ? [] : steps.slice(0, at).flatMap(({ items }) => items)
+    const refusals = [...answered, ...(own?.parts?.refusals ?? [])]
+    const notStored = refusals.map(({ item }) => item)
+    const before = new Set(around ? [] : steps.slice(0, at).flatMap(({ items }) => items))
+    for (const item of notStored) before.delete(item)
     const behind = steps.slice(at + 1).flatMap(({ items }) => items)
     const parts = {
       stored: new Set([...before, ...(around ? [] : (own?.parts?.stored ?? []))]),
-      refused: new Set([...(isRefused ? failed : (own?.parts?.refused ?? [])), ...behind]),
+      refused: new Set([...notStored, ...(isRefused ? failed : (own?.parts?.refused ?? [])), ...behind]),
+      // Without the replicas, the job that holds a lock is not certain to stay.
+      refusals: around ? [] : refusals,
     }
     const cause = own ? own.cause : thrown
     throw new PushError(thrown.message, own?.jids ?? [], at > 0 || !isRefused, { cause, parts })

@@ -1,7 +1,8 @@
-import { Highkiq, type PushError } from 'highkiq'
+import { Highkiq, type HighkiqOptions, type PushError } from 'highkiq'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { recorder } from '../engine/bench.ts'
+import { startProxy } from './proxy.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -102,5 +103,75 @@ onRedis('a push in several parts of which one fails', () => {
     expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: true, notPushed: [] })
     expect(error.jids).toHaveLength(1)
     await redis.call('CLIENT', 'UNPAUSE')
+  })
+
+  /** An app, and a function that cuts its connection before the `nth` script that pushes from now on. */
+  async function behindProxy(options: Partial<HighkiqOptions> = {}) {
+    const proxy = await startProxy(server)
+    const { redis } = open()
+    const hq = new Highkiq({ url: proxy.url(databases), logger: recorder(), redisTimeout: 1, ...options })
+    onTestFinished(async () => {
+      await hq.close()
+      await proxy.close()
+    })
+    const cutBefore = (nth: number) => {
+      let scripts = 0
+      const isNext = (name: string, args: Buffer[]) =>
+        name.startsWith('EVAL') && args.some((arg) => arg.includes('"class":"J"')) && ++scripts === nth
+      return proxy.onRequest(isNext, 'cut-before')
+    }
+    return { hq, redis, cutBefore }
+  }
+
+  const rows = Array.from({ length: 150 }, (_, n): [number] => [n])
+  const jidsIn = async (redis: Redis) =>
+    new Set((await redis.lrange('queue:q', '0', '-1')).map((text) => JSON.parse(text).jid))
+
+  test('single pushes to a full queue: those of the script before the failed one throw QUEUE_FULL', async () => {
+    const { hq, redis, cutBefore } = await behindProxy({ queues: { q: { maxLength: 1 } } })
+    const J = hq.job('J', { queue: 'q' }, (_ctx, _n: number) => {})
+    await J.performAsync(-1)
+    // The first push goes at once, the others together: 100 in one script and 49 in the next.
+    const { happened } = cutBefore(3)
+    const answers = await Promise.allSettled(rows.map(([n]) => J.performAsync(n)))
+    await happened
+    const codes = answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : 'stored'))
+    expect(codes.filter((code) => code === 'QUEUE_FULL').length).toBe(101)
+    expect(codes.filter((code) => code === 'PUSH_FAILED').length).toBe(49)
+    expect(await redis.llen('queue:q')).toBe(1)
+  })
+
+  test('a bulk to a full queue: the rows of the script before the failed one are in notPushed', async () => {
+    const { hq, redis, cutBefore } = await behindProxy({ queues: { q: { maxLength: 11 } } })
+    const J = hq.job('J', { queue: 'q' }, (_ctx, _n: number) => {})
+    await J.performAsync(-1)
+    const { happened } = cutBefore(2)
+    const error: PushError = await J.performBulk(rows).then(
+      () => expect.unreachable(),
+      (thrown) => thrown,
+    )
+    await happened
+    expect(error.code).toBe('PUSH_FAILED')
+    const stored = await jidsIn(redis)
+    expect(stored.size).toBe(11)
+    expect([error.pushed.length, error.pushed.every((jid) => stored.has(jid))]).toEqual([10, true])
+    expect(error.jids).toHaveLength(140)
+    expect(error.notPushed.length).toBeGreaterThanOrEqual(90)
+    expect((error.details as { rows: number[] }).rows.slice(0, 90)).toEqual(Array.from({ length: 90 }, (_, n) => n + 10))
+  })
+
+  test.each(['raise', 'drop'] as const)('unique pushes with onConflict %s: the lock decides', async (onConflict) => {
+    const { hq, redis, cutBefore } = await behindProxy()
+    const J = hq.job('J', { queue: 'q', unique: { for: 60, onConflict } }, (_ctx, _n: number) => {})
+    const holders = await Promise.all(rows.slice(0, 101).map(([n]) => J.performAsync(n)))
+    // The first push goes at once, the others together: 100 in one script and 49 in the next.
+    const { happened } = cutBefore(3)
+    const answers = await Promise.allSettled(rows.map(([n]) => J.performAsync(n)))
+    await happened
+    const ends = answers.map((answer) => (answer.status === 'rejected' ? answer.reason.code : answer.value))
+    const locked = holders.map((jid) => (onConflict === 'raise' ? 'UNIQUE_CONFLICT' : jid))
+    expect(ends.slice(0, 101)).toEqual(locked)
+    expect(new Set(ends.slice(101))).toEqual(new Set(['PUSH_FAILED']))
+    expect(await jidsIn(redis)).toEqual(new Set(holders))
   })
 })

@@ -6,6 +6,7 @@
  * NAME, and means the jobs with all priorities, in the order in which they are fetched.
  */
 
+import type { Refusal } from '../../job/errors.ts'
 import type { Effect, IterationRecord, IterationState } from './effects.ts'
 import type { OrderedPush } from './ordered.ts'
 import type { TaskSpec } from './task-spec.ts'
@@ -65,12 +66,8 @@ export type PushItem = Destination & {
 }
 
 /** An item that was not stored, because another job holds its lock, or because its queue is full. */
-export interface RefusedPush {
+export interface RefusedPush extends Refusal {
   item: PushItem
-  /** The jid of the job with the lock; null: the queue is full. */
-  holder: string | null
-  /** The score with which that job was scheduled, if it was; it may have moved since. */
-  due: number | null
 }
 
 /** The answer of a push that refused nothing. */

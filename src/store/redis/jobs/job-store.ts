@@ -65,8 +65,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       else withEffects.push(item)
     }
     const idempotent = items.filter((item) => item.once && !isChecked(item))
-    let refused = NOTHING_REFUSED
-    const steps: PushStep[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
+    const steps: PushStep<RefusedPush>[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
     for (const some of chunksOf(recorded, ({ text }) => text.length)) {
       steps.push({ items: some, put: () => this.#pushRecorded(some, now) })
     }
@@ -78,13 +77,10 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     }
     if (plain.length + recorded.length + withEffects.length + idempotent.length < items.length) {
       for (const some of chunksOf(items.filter(isChecked), ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
-        const put = async () => {
-          refused = [...refused, ...(await this.#pushChecked(some, now))]
-        }
-        steps.push({ items: some, put })
+        steps.push({ items: some, put: () => this.#pushChecked(some, now) })
       }
     }
-    await storedInSteps(this.server, steps)
+    const refused = await storedInSteps(this.server, steps)
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
     if (plain.length + recorded.length === items.length) return refused
     this.#priorities.pushed(items.flatMap((item) => (isScripted(item) ? [(item as { queue: string }).queue] : [])))

@@ -22,18 +22,13 @@ export async function pushInChunks<Item>(
   push: (db: Database, chunk: Item[]) => readonly RefusedPush[],
   itemOf: (item: Item) => unknown = (item) => item,
 ): Promise<readonly RefusedPush[]> {
-  let refused = NOTHING_REFUSED
-  const steps: PushStep[] = []
+  const steps: PushStep<RefusedPush>[] = []
   for (let from = 0; from < items.length; from += CHUNK) {
     const chunk = items.slice(from, from + CHUNK)
-    const put = async () => {
-      const some = await file.write((db) => push(db, chunk), ANSWER_SECONDS)
-      if (some.length > 0) refused = [...refused, ...some]
-    }
+    const put = () => file.write((db) => push(db, chunk), ANSWER_SECONDS)
     steps.push({ items: chunk.map(itemOf), put })
   }
-  await inSteps(steps)
-  return refused
+  return inSteps(steps)
 }
 
 /**
