@@ -1,4 +1,5 @@
 import { Highkiq, type HighkiqOptions, type PushError } from 'highkiq'
+import { createHandler } from 'highkiq/http'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { recorder } from '../engine/bench.ts'
@@ -120,7 +121,7 @@ onRedis('a push in several parts of which one fails', () => {
         name.startsWith('EVAL') && args.some((arg) => arg.includes('"class":"J"')) && ++scripts === nth
       return proxy.onRequest(isNext, 'cut-before')
     }
-    return { hq, redis, cutBefore }
+    return { hq, redis, proxy, cutBefore }
   }
 
   const rows = Array.from({ length: 150 }, (_, n): [number] => [n])
@@ -157,7 +158,35 @@ onRedis('a push in several parts of which one fails', () => {
     expect([error.pushed.length, error.pushed.every((jid) => stored.has(jid))]).toEqual([10, true])
     expect(error.jids).toHaveLength(140)
     expect(error.notPushed.length).toBeGreaterThanOrEqual(90)
-    expect((error.details as { rows: number[] }).rows.slice(0, 90)).toEqual(Array.from({ length: 90 }, (_, n) => n + 10))
+    expect((error.details as { rows: number[] }).rows.slice(0, 90)).toEqual(
+      Array.from({ length: 90 }, (_, n) => n + 10),
+    )
+  })
+
+  test('jobs pushed over HTTP with a key: a repeat does not store again what the lost script has stored', async () => {
+    const { hq, redis, proxy } = await behindProxy({ queues: { q: { maxLength: 1 } } })
+    hq.job('J', { queue: 'q' }, () => {})
+    await hq.push({ class: 'J', args: [] })
+    const handle = createHandler(hq)
+    const jobs = [{ class: 'J', args: [] }, ...rows.map((args) => ({ class: 'J', args, queue: 'plain' }))]
+    const request = () =>
+      handle(
+        new Request('http://localhost/api/v1/jobs', {
+          method: 'POST',
+          body: JSON.stringify(jobs),
+          headers: { 'content-type': 'application/json', 'idempotency-key': 'one' },
+        }),
+        { remote: '127.0.0.1' },
+      )
+    const { happened } = proxy.onRequest((name) => name === 'LPUSH', 'cut-before-reply')
+    const first = await request()
+    await happened
+    expect([first.status, ((await first.json()) as { error: { code: string } }).error.code]).toEqual([
+      503,
+      'PUSH_FAILED',
+    ])
+    await request()
+    expect(await redis.llen('queue:plain')).toBe(150)
   })
 
   test.each(['raise', 'drop'] as const)('unique pushes with onConflict %s: the lock decides', async (onConflict) => {

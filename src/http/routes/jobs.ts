@@ -180,7 +180,8 @@ interface Progress {
 
 /**
  * Pushes all jobs in one step, or none when one of them is invalid.
- * @throws the error of the first job that fails, with its number and the ids of the stored jobs in `details`
+ * @throws the error of the first job that fails, with its number and the ids of the stored jobs in `details`. One that leaves
+ * open whether its job is stored comes before the others.
  */
 async function pushAll(hq: Highkiq, bodies: unknown[], { before, first, each }: Progress): Promise<Answers> {
   const failed = (thrown: unknown, i: number, done: readonly Pushed[]) => {
@@ -199,7 +200,9 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { before, first, each }: 
   })
   const answers = await Promise.allSettled(pushes.map((push) => hq[PROGRAM].pushed(push)))
   const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-  for (const [i, answer] of answers.entries()) if (answer.status === 'rejected') throw failed(answer.reason, i, done)
+  const failures = answers.flatMap((answer, i) => (answer.status === 'rejected' ? [{ i, reason: answer.reason }] : []))
+  const failure = failures.find(({ reason }) => hasCode(reason, 'PUSH_FAILED')) ?? failures[0]
+  if (failure) throw failed(failure.reason, failure.i, done)
   return answersOf(done, before.jids.length)
 }
 
