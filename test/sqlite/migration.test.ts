@@ -8,8 +8,9 @@ import { gunzipSync } from 'node:zlib'
 import type { JobContext } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
 import { migrations } from '#dist/store/sqlite/sql.generated.js'
+import { sure } from '../conformance/bench.ts'
 import { expectExact } from '../conformance/tasks/tracked.ts'
 import { all, type Bench, bench, until } from '../engine/bench.ts'
 
@@ -42,6 +43,12 @@ async function schemaOf(path: string) {
   const names = db.prepare(columns).all() as { name: string }[]
   db.close()
   return { version, names: names.map(({ name }) => name) }
+}
+
+async function withFile(path: string, use: (db: Driver) => void): Promise<void> {
+  const db = await openDriver(path)
+  use(db)
+  db.close()
 }
 
 const rowsOf = (n: number): number[][] => Array.from({ length: n }, (_, i) => [i])
@@ -320,6 +327,26 @@ test('a migration that fails changes nothing', async () => {
   const { hq } = bench({ url: `sqlite:${path}` })
   expect(await hq.stats()).toMatchObject({ enqueued: 116 })
 })
+
+test.each(['user_version = 100', 'user_version = 3', 'application_id = 1234'])(
+  'a file of version 0.1 with another %s is refused and left as it is, and migrated once it is set back',
+  async (pragma) => {
+    const path = fileOf01()
+    await withFile(path, (db) => db.exec(`PRAGMA ${pragma}`))
+    const before = await schemaOf(path)
+    const store = openStore(`sqlite:${path}`)
+    const error = await store.metrics.totals().then(String, (thrown) => thrown)
+    await store.close()
+    expect(error).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringContaining(`(${pragma.split(' ')[2]})`),
+    })
+    expect(await schemaOf(path)).toEqual(before)
+    const [, advice] = /run "([^"]*)"/.exec(error.message) as string[]
+    await withFile(path, (db) => db.exec(sure(advice)))
+    expect(await bench({ url: `sqlite:${path}` }).hq.stats()).toMatchObject({ enqueued: 116 })
+  },
+)
 
 test('four processes can open a file of version 0.1 at once', async () => {
   const path = fileOf01()

@@ -5,7 +5,14 @@ import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
 import { migrations, schema } from '../sql.generated.ts'
 import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
-import { OLDEST_VERSION, SCHEMA_VERSION, storedVersion, versionIn } from './schema-version.ts'
+import {
+  hasOldTables,
+  OLD_APPLICATION_ID,
+  OLDEST_VERSION,
+  SCHEMA_VERSION,
+  storedVersion,
+  versionIn,
+} from './schema-version.ts'
 
 export interface DatabaseOptions {
   /** A path, or `:memory:`. */
@@ -229,6 +236,13 @@ export class Database {
     )
   }
 
+  /** Returns an error if the file has tables of Highkiq that can't be migrated, or whose version is not known. */
+  #tooOld(version: number): HighkiqError | undefined {
+    if (hasOldTables(this.#first))
+      return versionLost(this.path, this.#pragma('user_version'), this.#pragma('application_id'))
+    return version === 0 ? undefined : tooOld(this.path, version)
+  }
+
   #statement(sql: string): Statement {
     let statement = this.#statements.get(sql)
     if (!statement) {
@@ -273,7 +287,7 @@ export class Database {
     try {
       // Another process may have migrated the file while this one waited for the lock.
       const version = versionIn(this.#first)
-      const error = version > 0 && version < OLDEST_VERSION ? tooOld(this.path, version) : this.#tooNew(version)
+      const error = version < OLDEST_VERSION ? this.#tooOld(version) : this.#tooNew(version)
       if (error) throw error
       if (version === 0) this.exec(schema)
       else for (const migration of migrations.slice(version - OLDEST_VERSION)) this.exec(migration)
@@ -331,6 +345,11 @@ function manyRows(sql: string, n: number): string {
 
 function tooOld(path: string, version: number): HighkiqError {
   const message = `${path} was written before version 0.1 (schema ${version}, the oldest that can be migrated is ${OLDEST_VERSION}): name another file`
+  return new HighkiqError('STORE_UNUSABLE', message)
+}
+
+function versionLost(path: string, version: number, application: number): HighkiqError {
+  const message = `${path} has tables of Highkiq 0.1, but another program has changed user_version (${version}) or application_id (${application}), from which their version is read: run "PRAGMA user_version = ${OLDEST_VERSION}; PRAGMA application_id = ${OLD_APPLICATION_ID}" and start again`
   return new HighkiqError('STORE_UNUSABLE', message)
 }
 

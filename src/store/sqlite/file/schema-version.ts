@@ -7,7 +7,7 @@ export const OLDEST_VERSION = 12
 export const SCHEMA_VERSION = OLDEST_VERSION + migrations.length
 /** Schemas before this one had the application_id "HKIQ", and their version in user_version. Both are the user's now. */
 const FIRST_WITH_TABLE = 36
-const OLD_APPLICATION_ID = 0x484b4951
+export const OLD_APPLICATION_ID = 0x484b4951
 
 /** Runs a query, and returns its first row if there is one. */
 type First = (sql: string) => unknown
@@ -24,4 +24,10 @@ export function versionIn(first: First): number {
 /** Returns the version in a file that has the table for it. */
 export function storedVersion(first: First): number {
   return (first('SELECT version FROM hk_schema') as { version: number } | undefined)?.version ?? 0
+}
+
+/** Returns whether a file has the tables of a schema before 36, whatever its user_version and application_id are. */
+export function hasOldTables(first: First): boolean {
+  const sql = "SELECT count(*) AS found FROM pragma_table_info('queue') WHERE name IN ('head', 'tail', 'cleared')"
+  return (first(sql) as { found: number }).found === 3
 }
