@@ -42,7 +42,15 @@ export type { CronOptions, Missed, Overlap } from './cron/entry.ts'
 export type { JobEvents, JobEventsOptions } from './events/events.ts'
 export type { JobEvent, JobEventKind } from './events/job-event.ts'
 // Looking and acting
-export type { AllJobs, JobAction, JobHit, JobsFilter, SearchedState, StateCount } from './inspect/all-jobs.ts'
+export type {
+  AllJobs,
+  JobAction,
+  JobHit,
+  JobsFilter,
+  SearchedState,
+  SearchView,
+  StateCount,
+} from './inspect/all-jobs.ts'
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'
 export type { ErrorGroup, ErrorGroups, GroupingLimits, GroupingOptions } from './inspect/error-groups.ts'
@@ -50,7 +58,7 @@ export type { Found, JobState } from './inspect/find.ts'
 export type { LimitInfo } from './inspect/limits.ts'
 export type { Search as JobSearch } from './inspect/pattern.ts'
 export type { CapsuleInfo, Process, ProcessSet, ProcessTotals } from './inspect/process.ts'
-export type { Queue, QueuedJob, QueuePageOptions, QueueSummary } from './inspect/queue.ts'
+export type { Queue, QueuedJob, QueuePageOptions, QueueSummary, QueueSweepOptions } from './inspect/queue.ts'
 export type { JobRecord } from './inspect/record.ts'
 export type { ResultOptions } from './inspect/result.ts'
 export type { Running, RunningSet } from './inspect/running.ts'
