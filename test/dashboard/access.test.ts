@@ -59,7 +59,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
 
 /** Buttons that only change what is looked at. */
 const LOOKS =
-  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|class|queue|error|text|meta|)$/
+  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|class|queue|error|text|meta|job|code|field|)$/
 
 async function acts(page: Page): Promise<string[]> {
   const buttons = page.locator(
