@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { HighkiqError, hasCode, PushError } from '../job/errors.ts'
+import { codeOf, HighkiqError, messageOf, PushError } from '../job/errors.ts'
 import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
@@ -176,6 +176,13 @@ export abstract class DirectTarget implements PushTarget {
     const preparing = pipe.prepare(request, cache)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return { jid: null, existing: false }
+    const refusal = await this.#putOne(prepared)
+    const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
+    return { jid, existing: jid !== prepared.jid, queue: prepared.payload.queue }
+  }
+
+  /** Stores a job. Resolves with why it is refused, if it is. @throws PushError */
+  async #putOne(prepared: PreparedPush): Promise<RefusedPush | undefined> {
     let refused = NOTHING_REFUSED
     try {
       refused = await this.put(prepared)
@@ -186,9 +193,7 @@ export abstract class DirectTarget implements PushTarget {
       refused = refusedBefore(thrown)
     }
     const { destination } = prepared
-    const refusal = mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
-    const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
-    return { jid, existing: jid !== prepared.jid, queue: prepared.payload.queue }
+    return mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
   }
 
   /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
@@ -204,8 +209,14 @@ export abstract class DirectTarget implements PushTarget {
       if (how === 'drop') return holder
       if (attempt > MOST_REPLACEMENTS) throw uniqueConflict(request.class, holder)
       if (attempt > 1) await sleep(REPLACE_PAUSE_MS)
-      if (await this.replaceHolder(pipe, prepared, { how, holder, due, at })) return holder
-      const again = (await this.put(prepared)).find(({ item }) => item === destination)
+      try {
+        if (await this.replaceHolder(pipe, prepared, { how, holder, due, at })) return holder
+      } catch (thrown) {
+        if (!codeOf(thrown)?.startsWith('STORE_')) throw thrown
+        // The holder may have the arguments, but this job is not stored.
+        throw new PushError(messageOf(thrown), [prepared.jid], false, { cause: thrown })
+      }
+      const again = await this.#putOne(prepared)
       if (!again) return prepared.jid
       refusal = again
     }
@@ -234,19 +245,26 @@ export abstract class DirectTarget implements PushTarget {
         if (failure !== undefined) throw failure
         refused = refusedBefore(thrown)
       }
-      progress.sent = jids.length
       let first: unknown
-      for (const refusal of refused) {
+      for (const [i, refusal] of refused.entries()) {
         const own = prepared.find(({ destination }) => destination === refusal.item) as PreparedPush
         const row = jids.lastIndexOf(own.jid)
         try {
           jids[row] = await this.#resolve(pipe, plan.request([], 0), own, refusal)
         } catch (thrown) {
-          if (!hasCode(thrown, 'QUEUE_FULL') && !hasCode(thrown, 'UNIQUE_CONFLICT')) throw thrown
+          if (thrown instanceof PushError) {
+            const unresolved = new Set(refused.slice(i).map(({ item }) => item))
+            const left = prepared.filter(
+              ({ jid, destination }) => unresolved.has(destination) || progress.refused.has(jids.lastIndexOf(jid)),
+            )
+            throw pushError(thrown, left, ({ jid }) => !thrown.maybePushed || jid !== own.jid, progress)
+          }
+          if (!codeOf(thrown)) throw thrown
           first ??= thrown
           progress.refused.add(row)
         }
       }
+      progress.sent = jids.length
       if (first !== undefined) throw bulkFailure(bulk.name, first, { ...progress, total: total() })
       isReading = true
     }
@@ -318,15 +336,23 @@ export function idsOf(batches: readonly OrderedPushes[]): string[] {
  */
 function failureOf(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): unknown {
   if (!(thrown instanceof PushError)) return thrown
-  const { message, maybePushed, parts, cause } = thrown
+  const { maybePushed, parts } = thrown
   const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))
   const answered = new Set(parts?.refusals?.map(({ item }) => item))
   if (left.every(({ destination }) => answered.has(destination))) return undefined
+  return pushError(thrown, left, ({ destination }) => !maybePushed || parts?.refused.has(destination) === true, bulk)
+}
+
+/** Returns a PushError about the jobs of `left`, of which `isNotPushed` tells those that are certainly not stored. */
+function pushError(
+  { message, cause }: PushError,
+  left: readonly PreparedPush[],
+  isNotPushed: (job: PreparedPush) => boolean,
+  bulk?: BulkProgress,
+): PushError {
   const jids = left.map(({ jid }) => jid)
-  const refused = maybePushed ? left.filter(({ destination }) => parts?.refused.has(destination)) : left
-  const unsure = new Set(jids)
-  const notPushed = refused.map(({ jid }) => jid)
-  const about = bulk && rowsOf(bulk, unsure, new Set(notPushed))
+  const notPushed = left.filter(isNotPushed).map(({ jid }) => jid)
+  const about = bulk && rowsOf(bulk, new Set(jids), new Set(notPushed))
   return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, ...about })
 }
 

@@ -203,4 +203,56 @@ onRedis('a push in several parts of which one fails', () => {
     expect(new Set(ends.slice(101))).toEqual(new Set(['PUSH_FAILED']))
     expect(await jidsIn(redis)).toEqual(new Set(holders))
   })
+
+  /** Stores jobs with locks, of which only the job of row 3 has left its queue, so that its lock has no waiting job. */
+  async function replacing() {
+    const { hq, redis, proxy } = await behindProxy()
+    const J = hq.job(
+      'J',
+      { queue: 'q', unique: { by: (n) => String(n), onConflict: 'replace' } },
+      (_ctx, _n: number) => {},
+    )
+    await J.performAsync(3)
+    await redis.rpop('queue:q')
+    return { redis, proxy, J }
+  }
+  const isPush = (name: string, args: Buffer[]) =>
+    name.startsWith('EVAL') && args.some((arg) => arg.includes('"class":"J"'))
+  const refused = (push: Promise<unknown>): Promise<PushError> =>
+    push.then(
+      () => expect.unreachable(),
+      (thrown) => thrown,
+    )
+
+  test('a push that is repeated because the holder is gone: its error has its jid', async () => {
+    const { proxy, J } = await replacing()
+    proxy.onRequest(isPush, 'pass')
+    const { happened } = proxy.onRequest(isPush, 'cut-before')
+    const error = await refused(J.performAsync(3))
+    await happened
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', jids: [expect.any(String)] })
+    expect([...error.notPushed, ...(error.maybePushed ? error.jids : [])]).toEqual(error.jids)
+  })
+
+  test('a bulk whose refused row can not be pushed again: the error names the stored rows', async () => {
+    const { redis, proxy, J } = await replacing()
+    proxy.onRequest(isPush, 'pass')
+    const { happened } = proxy.onRequest(isPush, 'cut-before')
+    const error = await refused(J.performBulk([[1], [2], [3], [4]]))
+    await happened
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', jids: [expect.any(String)] })
+    expect(error.pushed).toHaveLength(3)
+    expect(await jidsIn(redis)).toEqual(new Set(error.pushed))
+    expect(error.details).toMatchObject({ rows: error.maybePushed ? [] : [2], next: 4 })
+  })
+
+  test('a push whose holder can not be replaced: PUSH_FAILED, and its jid is in notPushed', async () => {
+    const { redis, J } = await replacing()
+    await J.performAsync(5)
+    // The scheduled jobs, in which the client looks for the holder, can't be read.
+    await redis.set('schedule', 'no set')
+    const error = await refused(J.performAsync(5))
+    expect(error).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
+    expect([error.jids.length, error.notPushed]).toEqual([1, error.jids])
+  })
 })
