@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process'
+import { fork, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -326,6 +326,20 @@ test('a migration that fails changes nothing', async () => {
   expect(await schemaOf(path)).toEqual(before)
   const { hq } = bench({ url: `sqlite:${path}` })
   expect(await hq.stats()).toMatchObject({ enqueued: 116 })
+})
+
+test('a file that can not grow keeps its jobs, and the error of its migration names the cause', async () => {
+  const path = fileOf01()
+  const neighbour = fileURLToPath(new URL('limited.js', import.meta.url))
+  // A process may write no file that is larger, in units of 1024 bytes.
+  const { stdout } = spawnSync('bash', ['-c', 'ulimit -f 64; exec node "$0" "$1"', neighbour, path], {
+    encoding: 'utf8',
+  })
+  expect(JSON.parse(stdout)).toMatchObject({
+    code: 'STORE_UNUSABLE',
+    message: expect.stringContaining('the disk reports an error'),
+  })
+  expect(await bench({ url: `sqlite:${path}` }).hq.stats()).toMatchObject({ enqueued: 116 })
 })
 
 test.each(['user_version = 100', 'user_version = 3', 'application_id = 1234'])(

@@ -166,6 +166,26 @@ test('a file of version 0.1 keeps the tables, triggers and views that the user h
   expect(rows).toMatchObject([{ text: 'a' }])
 })
 
+test.each([
+  ['view', 'CREATE VIEW mine AS SELECT * FROM missing'],
+  ['trigger', 'CREATE TRIGGER mine AFTER INSERT ON note BEGIN INSERT INTO missing VALUES (1); END'],
+])(
+  'a %s with an error keeps a file of version 0.1 from being migrated, and the message names it',
+  async (kind, sql) => {
+    const path = newPath()
+    writeFileSync(path, gunzipSync(readFileSync(new URL('fixtures/0.1.db.gz', import.meta.url))))
+    await beside(path, (db) => db.exec(`CREATE TABLE note (text TEXT); ${sql}`))
+    expect(await refusalOf(path)).toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringContaining(
+        `shop.db: the ${kind} mine keeps Highkiq's tables from being migrated (error in`,
+      ),
+    })
+    await beside(path, (db) => db.exec(`DROP ${kind} mine`))
+    expect(await bench({ url: `sqlite:${path}` }).hq.stats()).toMatchObject({ enqueued: 116 })
+  },
+)
+
 test('after another program has dropped the tables, each call says so', async () => {
   const path = newPath()
   const { hq } = bench({ url: `sqlite:${path}` })

@@ -76,7 +76,8 @@ export class Database {
         // The first error says more.
       }
       if (thrown instanceof HighkiqError) throw thrown
-      throw unusable(path, driver?.resultCode(thrown), thrown)
+      const code = driver?.resultCode(thrown)
+      throw code === FULL ? full(path, thrown) : unusable(path, code, thrown)
     }
   }
 
@@ -294,8 +295,12 @@ export class Database {
       this.run('UPDATE hk_schema SET version = ?', SCHEMA_VERSION)
       this.exec('COMMIT')
     } catch (thrown) {
-      this.exec('ROLLBACK')
-      throw this.#nameInUse(thrown) ?? thrown
+      try {
+        this.exec('ROLLBACK')
+      } catch {
+        // SQLite has rolled back by itself, as it does when the disk is full.
+      }
+      throw this.#nameInUse(thrown) ?? this.#brokenView(thrown) ?? thrown
     }
   }
 
@@ -305,6 +310,14 @@ export class Database {
     const [name] = /\bhk_\w+/.exec(text) ?? []
     if (name === undefined || !text.includes('already') || this.#driver.resultCode(thrown) !== ERROR) return undefined
     const message = `${this.path} has ${name} of another program, and names that begin with hk_ are Highkiq's: rename it there, or name another file`
+    return new HighkiqError('STORE_UNUSABLE', message, undefined, { cause: thrown })
+  }
+
+  /** Returns an error if SQLite renames no table, because a view or a trigger of the user has an error. */
+  #brokenView(thrown: unknown): HighkiqError | undefined {
+    const [found, kind, name] = /error in (view|trigger) (.+?)(?: after [a-z ]+)?: .+/s.exec(messageOf(thrown)) ?? []
+    if (found === undefined) return undefined
+    const message = `${this.path}: the ${kind} ${name} keeps Highkiq's tables from being migrated (${found}): mend it, or drop it, and start again`
     return new HighkiqError('STORE_UNUSABLE', message, undefined, { cause: thrown })
   }
 
