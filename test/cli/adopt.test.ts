@@ -162,6 +162,21 @@ onRedis('adopt', () => {
     )
   })
 
+  test('a queue whose name ends like a list of go-workers keeps its jobs', async ({ folder }) => {
+    const server = await emptyServer()
+    const url = server.url()
+    await stringsOf(
+      server.port,
+      ['SADD', 'queues', 'mail', 'mail:eu:inprogress'],
+      ...['mail:eu:inprogress', 'mail:1:inprogress'].map((name) => ['LPUSH', `queue:${name}`, go(1)]),
+    )
+    const { stdout } = await folder.run(['doctor', '--url', url])
+    expect(stdout).toContain('go-workers has jobs in queue:mail:1:inprogress, which Highkiq does not read')
+    const { lists } = await folder.json<{ lists: object[] }>('adopt', 'go-workers', '--url', url, '--yes')
+    expect(lists).toEqual([{ queue: 'mail', process: '1', size: 1 }])
+    expect(await waiting(server, 'queue:mail:eu:inprogress')).toEqual([1])
+  })
+
   test('queues of Lowkiq become ordered queues with payloads, times, retries, errors and the morgue', {
     timeout: 60_000,
   }, async ({ folder }) => {

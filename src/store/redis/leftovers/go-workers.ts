@@ -16,6 +16,8 @@ export class GoWorkers extends StorePart implements Partial<LeftoverStore> {
     const known = new Set(await server.call((client) => client.smembers(keys.queues)))
     const lists: GoList[] = []
     for (const key of await scanKeys((work) => server.call(work), `${escapePattern(head)}*${SUFFIX}`)) {
+      // A queue may have such a name.
+      if (known.has(key.slice(head.length))) continue
       const named = nameOf(key.slice(head.length, -SUFFIX.length), known)
       const size = await server.call((client) => client.llen(key))
       if (named && size > 0) lists.push({ ...named, size })

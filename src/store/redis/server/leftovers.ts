@@ -26,8 +26,12 @@ export interface Leftover {
 
 /** Returns the keys with such jobs. A process of Sidekiq that is alive keeps its own. */
 export async function findLeftovers(connection: Connection, prefix: string): Promise<Leftover[]> {
+  const queues = await connection.call((client) => client.smembers(`${prefix}queues`))
+  const own = new Set(queues.map((queue) => `${prefix}queue:${queue}`))
   const found: (Leftover & { process: string | undefined })[] = []
   for (const key of await scanKeys((work) => connection.call(work), `${escapePattern(prefix)}*`, PAGES)) {
+    // A queue may have such a name.
+    if (own.has(key)) continue
     for (const { program, pattern, adopt } of PROGRAMS) {
       const match = pattern.exec(key.slice(prefix.length))
       if (match) found.push({ program, key, adopt, process: match.groups?.process })
