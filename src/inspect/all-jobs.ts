@@ -263,7 +263,8 @@ function cursorOf(text: string): Cursor {
   if (SEARCHED_STATES.includes(state) && typeof name === 'string' && (after === null || typeof after === 'string')) {
     return { state, name, after }
   }
-  throw invalidOption(`${shown(text)} is not a cursor: pass the next of a page`)
+  // The cursor is not quoted, because it can hold a part of a job that the reader may not see.
+  throw invalidOption('this is not a cursor: pass the next of a page')
 }
 
 function isSame(source: Source, { state, name }: Cursor): boolean {

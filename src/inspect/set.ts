@@ -316,7 +316,8 @@ function nameOf(last: Entry, next: Entry, desc: boolean): string {
 function cursorOf(name: string): Entry {
   const [, score, text] = /^([^:]+):(.*)$/s.exec(name) ?? []
   if (score === undefined || text === undefined || Number.isNaN(Number(score))) {
-    throw invalidOption(`${JSON.stringify(name)} is not a cursor: pass the next of a page`)
+    // The cursor is not quoted, because it can hold a part of a job that the reader may not see.
+    throw invalidOption('this is not a cursor: pass the next of a page')
   }
   return { score: Number(score), text }
 }

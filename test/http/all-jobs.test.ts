@@ -173,3 +173,43 @@ test('hidden members are neither listed nor found', async () => {
   const { done } = (await t.call('POST', '/api/v1/jobs/all/delete', { json: { state: ['dead'], search: '4711' } })).body
   expect(done).toBe(0)
 })
+
+test('a hidden member of the meta of tasks is no filter of jobs', async () => {
+  const t = api({ redact: ['customer'] })
+  await furnish(t)
+  const answers = [
+    await t.call('GET', '/api/v1/jobs?meta.customer=4711'),
+    await t.call('GET', '/api/v1/jobs/counts?meta.customer=4711'),
+    await t.call('POST', '/api/v1/jobs/all/cancel', { json: { state: ['backlog'], meta: { customer: '4711' } } }),
+  ]
+  const message = 'meta.customer is hidden by redact: find the tasks by another member of meta'
+  for (const { status, body } of answers) expect([status, body.error.message]).toEqual([400, message])
+})
+
+test('a wrong meta of an action is refused before its progress begins', async () => {
+  const t = api()
+  const meta = { a: 1, b: 2, c: 3, d: 4, e: 5 }
+  const { status, body } = await t.call('POST', '/api/v1/jobs/all/cancel', { json: { state: ['backlog'], meta } })
+  expect([status, body.error.code]).toEqual([400, 'INVALID_OPTION'])
+  expect(body.error.message).toContain('meta must be an object of 1 to 4 members')
+})
+
+test('the cursor of another list is refused, and nothing of it is shown', async () => {
+  const t = api({ redact: ['customer'] })
+  await fill(t, 'dead', [
+    [textOf(4711), 1000],
+    [textOf(4711, { retry: false }), 1000],
+  ])
+  const nextOf = async (path: string) => encodeURIComponent((await t.call('GET', `${path}?limit=1`)).body.next)
+  const [dead, jobs] = [await nextOf('/api/v1/dead'), await nextOf('/api/v1/jobs')]
+  for (const path of [`/api/v1/jobs?cursor=${dead}`, `/api/v1/dead?cursor=${jobs}`, `/api/v1/running?cursor=${jobs}`]) {
+    const { status, body } = await t.call('GET', path)
+    expect([status, JSON.stringify(body)], path).toEqual([400, expect.not.stringContaining('4711')])
+  }
+})
+
+test('a time must be ISO 8601 or seconds', async () => {
+  const t = api()
+  const { status, body } = await t.call('GET', '/api/v1/jobs?from=12/11/2026')
+  expect([status, body.error.message]).toEqual([400, expect.stringContaining('a time in ISO 8601')])
+})

@@ -5,11 +5,13 @@ import { checkAction, JOB_ACTIONS, SEARCHED_STATES } from '../../inspect/all-job
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import { given } from '../../job/options.ts'
+import { checkMetaFilter } from '../../tasks/own-meta.ts'
 import type { Seal } from '../access/seal.ts'
 import { JobsFilter as FilterBody } from '../schemas/jobs.ts'
 import { json } from '../server/answer.ts'
 import { instant, integer, listOf, membersOf } from '../server/parameter.ts'
 import { get, ok, type Route } from '../server/route.ts'
+import { refuseHidden } from './hidden-meta.ts'
 import { cursor, keyOfEntry, keyOfQueued, positionOf } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
 import { hitSummaryOf } from './job-summary.ts'
@@ -43,6 +45,7 @@ export const ALL_JOBS_ROUTES: Route[] = [
     query: { ...QUERY, cursor, limit: integer(1, 500, 50, 'items on one page') },
     answers: ok('JobHitList', 'A page. A filtered page may have no items although `next` is set.'),
     async run({ hq, server, query: { cursor, limit, state, ...filter } }) {
+      refuseHidden(server.redaction, filter.meta)
       const seal = await server.seal()
       const options = { after: await positionOf(server, cursor), limit }
       const view = { shown: server.redaction.text }
@@ -61,6 +64,7 @@ export const ALL_JOBS_ROUTES: Route[] = [
     query: QUERY,
     answers: ok('JobCounts', 'The counts of what was scanned in a quarter of a second'),
     async run({ hq, server, query: { state, ...filter } }) {
+      refuseHidden(server.redaction, filter.meta)
       const view = { shown: server.redaction.text }
       return json({ items: await hq.jobs.count(given({ ...filter, states: state }), view) })
     },
@@ -72,6 +76,9 @@ export const ALL_JOBS_ROUTES: Route[] = [
       const filter = given({ ...rest, states: state, from: dateOf('from', from), until: dateOf('until', until) })
       // A wrong filter is refused before the lines of progress begin.
       checkAction(action, filter as JobsFilter)
+      const { meta } = filter as JobsFilter
+      if (meta !== undefined) checkMetaFilter('the filter', meta)
+      refuseHidden(server.redaction, meta)
       return (options) => hq.jobs.act(action, filter as JobsFilter, options, { shown: server.redaction.text })
     })
   }),

@@ -16,6 +16,7 @@ import { cursor, flag, integer, listOf, membersOf, moment, oneOf, text } from '.
 import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import type { ServerContext } from '../../server/server-context.ts'
+import { refuseHidden } from '../hidden-meta.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
 import { aboutOf, eventsOf, reasonsOf, searchEvents, statusWithoutMeta } from './queries.ts'
 
@@ -109,7 +110,7 @@ export const TASK_ROUTES: Route[] = [
     },
     answers: ok('TaskList', 'A page'),
     async run({ hq, server, query }) {
-      refuseHidden(server, query.meta)
+      refuseHidden(server.redaction, query.meta)
       const { items, next } = await hq.tasks.list(given(query))
       return json({ items: items.map((status) => shownToOperators(server, status)), next })
     },
@@ -129,7 +130,7 @@ export const TASK_ROUTES: Route[] = [
       const { meta } = query
       if (!meta) throw invalid('say whose tasks the link opens, for example meta.user=7')
       checkMetaFilter('the link', meta)
-      refuseHidden(server, meta)
+      refuseHidden(server.redaction, meta)
       const rights = rightsOf(query, mayChange)
       const until = linkEnd('the link', query.expires, hq.now())
       const token = await server.links.metaToken(meta, rights, until)
@@ -235,14 +236,6 @@ function rightsOf({ rights }: { rights: LinkRights | undefined }, mayChange: boo
     throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
   }
   return rights ?? (mayChange ? 'change' : 'read')
-}
-
-/** A filter by a hidden value would tell whether a guess is right. @throws INVALID_REQUEST */
-function refuseHidden({ redaction }: ServerContext, meta: Record<string, string> = {}): void {
-  const shown = redaction.value(meta)
-  const hidden = Object.keys(meta).find((name) => shown[name] !== meta[name])
-  if (hidden !== undefined)
-    throw invalid(`meta.${hidden} is hidden by redact: find the tasks by another member of meta`)
 }
 
 function shownToOperators({ redaction }: ServerContext, status: TaskStatus): TaskStatus {
