@@ -47,7 +47,10 @@ test('operators see the file of an import, who sent it, and the jobs of a task t
   await expect(wrong).rejects.toThrow(/file: bytes must be a number of bytes, 0 or more \(got -1\)/)
 
   // A link shows none of it.
-  const [, token] = (await link(called)).split('?token=')
-  const seen = await call('GET', `/api/v1/tasks/${called.id}?token=${token}`)
-  expect(Object.keys(seen.body)).not.toEqual(expect.arrayContaining(['onDone']))
+  for (const task of [called, sent]) {
+    const [, token] = (await link(task)).split('?token=')
+    const seen = await call('GET', `/api/v1/tasks/${task.id}?token=${token}`)
+    expect(seen.status).toBe(200)
+    for (const name of ['file', 'onDone', 'onFailure']) expect(seen.body).not.toHaveProperty(name)
+  }
 })

@@ -77,10 +77,13 @@ function readCursor(position: string | null): Position | null {
   if (position === null) return null
   try {
     const [startedAt, process, thread] = JSON.parse(position)
-    return { startedAt, process, thread }
+    if (typeof startedAt === 'number' && typeof process === 'string' && typeof thread === 'string') {
+      return { startedAt, process, thread }
+    }
   } catch {
-    throw wrongCursor()
+    // It is refused below.
   }
+  throw wrongCursor()
 }
 
 function inOrder(a: Position, b: Position): number {

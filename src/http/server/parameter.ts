@@ -181,7 +181,8 @@ export function instant(description: string): Parameter<Date | undefined> {
     schema: { type: 'string', examples: ['2026-12-31T23:00:00Z', '1798758000'] },
     read(value, name) {
       if (value === null) return undefined
-      const date = new Date(/^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value))
+      if (isDate(value)) return new Date(value)
+      const date = new Date(/^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Number.NaN)
       if (Number.isNaN(date.getTime())) throw wrong(name, value, is)
       return date
     },

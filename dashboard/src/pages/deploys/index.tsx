@@ -26,7 +26,11 @@ export default function Deploys() {
   const [query, change] = useQuery()
   const range = OF.find((one) => one === query.range) ?? '1h'
   const minutes = Number.parseInt(range, 10) * 60
-  const { data, error, reload } = useData<DeployComparison>('/deploy-comparison', { at: query.at, minutes })
+  const { data, error, reload } = useData<DeployComparison>(
+    '/deploy-comparison',
+    { at: query.at, minutes },
+    { live: false },
+  )
   const { data: list } = useData<Page<Deploy>>('/deploys', {}, { live: false })
   const { deploy, before, after, jobs = [] } = data ?? {}
   const worse = jobs.filter((job) => job.worse.length > 0).length

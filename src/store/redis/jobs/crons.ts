@@ -68,11 +68,18 @@ export class Crons extends StorePart implements CronStore {
   }
 }
 
-/** Reads the runs of an entry; see changeRun in moves.lua. */
+/** Reads the runs of an entry; see changeRun in moves.lua. A field that another program has damaged has none. */
 function runsOf(text = ''): CronRun[] {
   if (text === '') return []
+  let runs: unknown
+  try {
+    runs = JSON.parse(text)
+  } catch {
+    // It has none.
+  }
+  if (!Array.isArray(runs)) return []
   const time = (ms: string) => (ms === '' ? null : Number(ms))
-  return (JSON.parse(text) as string[][]).map(([jid = '', tick = '', pushed, state, started = '', ended = '']) => ({
+  return (runs as string[][]).map(([jid = '', tick = '', pushed, state, started = '', ended = '']) => ({
     ...{ jid, tick: time(tick), pushedAt: Number(pushed) },
     ...{ state: state as CronRunState, startedAt: time(started), endedAt: time(ended) },
   }))
