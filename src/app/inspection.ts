@@ -60,7 +60,7 @@ export class Inspection {
     this.jobs = new AllJobs({
       app,
       tasksWith: (meta) => tasksWith(this.tasks, meta),
-      // These jobs need no search: their workers learn of the request.
+      // A budget of 0 records the cancellation without a search.
       cancel: (jid) => this.cancel(jid, { budget: 0 }),
     })
     this.retries = new JobSet(app, 'retry')

@@ -18,7 +18,7 @@ import {
 } from './entry.ts'
 import { runOf } from './run.ts'
 
-/** A job that was pushed for an entry, and what became of it. */
+/** A job that was pushed for an entry, with its state and times. */
 export interface CronRunInfo {
   jid: string
   /** Its tick; null when it was pushed by `runNow`. */

@@ -48,7 +48,7 @@ export async function runOf(
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
 }
 
-/** What becomes of a run; the other outcomes change nothing that an entry remembers. */
+/** The state of a run after each outcome; the other outcomes change nothing that an entry remembers. */
 const STATES: Partial<Record<Outcome['kind'], CronRunState>> = {
   started: 'running',
   ...{ snoozed: 'waiting', released: 'waiting', paused: 'waiting', interrupted: 'waiting', rescued: 'waiting' },

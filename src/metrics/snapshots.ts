@@ -40,7 +40,7 @@ type Stored = Omit<StatsSnapshot, 'at' | 'takenAt'> & { takenAt: number }
 
 export class SnapshotRecorder extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now'>
-  /** The last minute that was stored, by this process or by another one. */
+  /** The last minute that this process stored. */
   #stored = 0
 
   constructor(app: Pick<Engine, 'store' | 'now' | 'report'>, options: { lock?: LeaderLock } = {}) {

@@ -153,7 +153,7 @@ export class StoreMover {
     return jobs === null && tasks === null ? null : { jobs: jobs ?? 0, tasks: tasks ?? 0 }
   }
 
-  /** Lets all tasks run again that have not moved. Another mover that still runs freezes them again. Call it last. */
+  /** Unfreezes the tasks that have not moved. Another mover that still runs freezes them again. Call it last. */
   async release(): Promise<void> {
     await this.#tasks.undo()
   }

@@ -107,7 +107,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     await expectMoved(source, before)
   })
 
-  test('a mover that ends strands no job of a task that another mover is moving', async () => {
+  test('a mover that ends leaves no job of a task that another mover moves', async () => {
     for (const step of ['freeze', 'hold', 'endPage', 'seal', 'readTask'] as const) {
       const [{ store: source }, { store: target }] = [await open(from), await open(to)]
       await mixedTask(source, 1)

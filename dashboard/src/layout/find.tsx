@@ -26,7 +26,7 @@ interface Hit {
 }
 
 const MOST_HITS = 12
-/** Jobs are counted when the user has not typed for so long, and has typed so much. */
+/** Jobs are counted after this pause in typing, from this many characters on. */
 const TYPED_MS = 250
 const SHORTEST = 2
 

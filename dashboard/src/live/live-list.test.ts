@@ -22,7 +22,7 @@ test('changes are merged into the list by their keys', () => {
   expect(next).toEqual({ version: 's.3', items: [b(2)] })
 })
 
-test('an answer that arrives late changes nothing, and one that covers more than is missing is right, too', () => {
+test('an answer that arrives late changes nothing, and overlapping changes merge correctly', () => {
   const first = merged(undefined, whole('s.1', a(1), b(1)), keyOf)
   const newest = merged(first, changes('s.3', [a(3)], 'b'), keyOf)
   expect(merged(newest, changes('s.2', [a(2)]), keyOf)).toBe(newest)

@@ -21,7 +21,7 @@ export function cached<T>(ms: number, make: () => Promise<T>): (() => Promise<T>
   return Object.assign(get, { forget })
 }
 
-/** Returns a function that does the same with a value for each key, and keeps those of at most `most` keys. */
+/** Caches one value for each key, for at most `most` keys. */
 export function cachedBy<T>(ms: number, most: number, make: (key: string) => Promise<T>) {
   const known = new Map<string, () => Promise<T>>()
   const get = (key: string): Promise<T> => {

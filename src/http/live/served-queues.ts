@@ -15,7 +15,7 @@ export interface ServedQueue extends QueueSummary {
   serving: Process[]
 }
 
-/** Adds to queues who serves them. The cost grows with the number of queues that each process names. */
+/** Returns each queue with the processes that serve it. The cost grows with the number of queues that each process names. */
 export async function servedQueues(
   hq: Highkiq,
   queues: readonly QueueSummary[],

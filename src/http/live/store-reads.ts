@@ -1,4 +1,4 @@
-/** What several figures need of the store, read once for all of them. */
+/** Shares what is read from the store among figures. */
 
 import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
@@ -17,7 +17,7 @@ export interface StoreReads {
 /** How long lists are reused: less than the time between two requests of one page. */
 export const REUSED_MS = 900
 
-/** @param ms for how long what was read is reused; 0: it is always read */
+/** @param ms how long an answer is reused; 0: every call reads */
 export function storeReads(hq: Highkiq, ms = 0): StoreReads {
   const queues = cached(ms, async () => {
     const now = hq.now()
