@@ -52,6 +52,7 @@ export type {
   StateCount,
 } from './inspect/all-jobs.ts'
 export type { BulkResult, SweepOptions } from './inspect/bulk.ts'
+export type { DuplicateChanges } from './inspect/edit.ts'
 export type { KillOptions, SetEntry } from './inspect/entry.ts'
 export type { ErrorGroup, ErrorGroups, GroupingLimits, GroupingOptions } from './inspect/error-groups.ts'
 export type { Found, JobState } from './inspect/find.ts'

@@ -5,12 +5,13 @@ import { JOB } from '../client/job-rule.ts'
 import type { CronInfo } from '../cron/crons.ts'
 import { JobEvents, type JobEventsOptions } from '../events/events.ts'
 import { AllJobs } from '../inspect/all-jobs.ts'
-import { duplicateJob, editJob } from '../inspect/edit.ts'
+import { type DuplicateChanges, duplicateJob, editJob } from '../inspect/edit.ts'
 import type { SetEntry } from '../inspect/entry.ts'
 import { type Found, findJob } from '../inspect/find.ts'
 import { type LimitInfo, limitInfos } from '../inspect/limits.ts'
 import { ProcessSet } from '../inspect/process.ts'
 import { Queue, type QueuedJob, type QueueSummary, summariesOf } from '../inspect/queue.ts'
+import type { JobRecord } from '../inspect/record.ts'
 import { type ResultOptions, resultOf } from '../inspect/result.ts'
 import { RunningSet } from '../inspect/running.ts'
 import { JobSet } from '../inspect/set.ts'
@@ -181,12 +182,14 @@ export class Inspection {
   }
 
   /**
-   * Pushes a new job with the class, arguments and options of a waiting or dead one, due now. The other one stays.
+   * Pushes a new job with the class, arguments and options of a waiting, running, dead or finished one, due now. The other
+   * one stays. `changes` replaces its arguments, queue, priority or tags, and gives it a time. With other arguments it has
+   * the lock that its class names.
    * @returns its id; null when client middleware stopped it
-   * @throws UNKNOWN_JID, DECRYPTION_FAILED; INVALID_JOB for a row of a task; errors of a push
+   * @throws UNKNOWN_JID, DECRYPTION_FAILED, INVALID_OPTION; INVALID_JOB for a row of a task; errors of a push
    */
-  duplicate(job: string | SetEntry | QueuedJob): Promise<string | null> {
-    return duplicateJob(this.#app, job)
+  duplicate(job: string | JobRecord, changes?: DuplicateChanges): Promise<string | null> {
+    return duplicateJob(this.#app, job, changes)
   }
 
   /** Finds a job: its state, its payload, and its event if it belongs to a task. Slow among millions of jobs. */

@@ -2,17 +2,19 @@
 
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
+import type { Duration } from '../job/duration.ts'
 import { HIDDEN } from '../job/encryption.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { checkText, shown } from '../job/options.ts'
+import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { editPayload, isSingleTracked, type Payload, readPayload } from '../job/payload.ts'
-import { priorityName } from '../job/priority.ts'
+import { baseQueue, isPriority, priorityName, priorityOf } from '../job/priority.ts'
 import { jidLock, readUnique } from '../job/unique.ts'
 import type { SwapAnswer } from '../store/contract.ts'
 import { changed, effectsOf, nameOf } from './actions.ts'
 import type { SetEntry } from './entry.ts'
 import { findJob, type JobState } from './find.ts'
 import type { QueuedJob } from './queue.ts'
+import { JobRecord } from './record.ts'
 
 /** Members that belong to one job, or to its attempts: a duplicate gets none of them. */
 const OWN: ReadonlySet<string> = new Set([
@@ -52,44 +54,98 @@ function swap(app: AppPort, job: SetEntry | QueuedJob, text: string): Promise<Sw
   return store.search.pull(queue, [{ text: job.text, at, to, ...effectsOf(app, text, { kind: 'changed' }) }], now())
 }
 
+/** The members of a duplicate that differ from its original. */
+export interface DuplicateChanges {
+  args?: unknown[]
+  queue?: string
+  /** 0 to 9. */
+  priority?: number
+  tags?: string[]
+  /** Delay from now: seconds, `'5m'`, `{ minutes: 5 }`; default: the new job is due now. */
+  wait?: number | Duration
+  /** A Date, or seconds since the epoch. Takes precedence over `wait`. */
+  waitUntil?: number | Date
+}
+
+const CHANGES: Readonly<Record<keyof DuplicateChanges, OptionKind>> = {
+  args: [Array.isArray, 'an array, one element for each argument'],
+  queue: 'text',
+  priority: [isPriority, 'a whole number from 0 to 9'],
+  tags: 'texts',
+  wait: null,
+  waitUntil: null,
+}
+
 /** Pushes a new job like this one. @returns its id; null when client middleware stopped it */
-export async function duplicateJob(app: AppPort, ref: WaitingRef): Promise<string | null> {
-  const { text, queue } = await waiting(app, ref)
+export async function duplicateJob(
+  app: AppPort,
+  ref: string | JobRecord,
+  changes: DuplicateChanges = {},
+): Promise<string | null> {
+  checkOptions('hq.duplicate', changes, CHANGES)
+  const { text, queue } = await original(app, ref)
   const job = readable(text)
   const isTracked = isSingleTracked(job)
   if (job.hk_task !== undefined && !isTracked) {
     throw invalid(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`)
   }
+  if (changes.args) refuseActiveJob(text, job)
   const { class: name, args, ...rest } = app.client.writer.opened(job)
   const members = Object.entries(rest).filter(
     ([member]) => !OWN.has(member) && (member === 'hk_context' || !member.startsWith('hk_')),
   )
-  const track = isTracked ? { track: true } : {}
-  // The duplicate needs the lock of this job. A lock with a duration belongs to the push that took it.
-  const locks = readUnique(job).filter(({ key, until }) => key !== jidLock(job.jid) && until !== 'time')
-  const unique =
-    locks.length > 0 ? { hk_unique: locks.map(({ until, key }) => `${until}:${key}`).join() } : { unique: false }
-  return app.client.push({ queue, ...Object.fromEntries(members), class: name, args, ...track, ...unique })
+  const {
+    args: others,
+    queue: other = baseQueue(job.queue ?? queue),
+    priority = priorityOf(job.queue ?? queue),
+  } = changes
+  const { jid, existing } = await app.client.pushed({
+    ...Object.fromEntries(members),
+    class: name,
+    args: others && keepsLast(job, others) ? [...others.slice(0, -1), args.at(-1)] : (others ?? args),
+    queue: other,
+    priority,
+    ...given(changes, ['tags', 'wait', 'waitUntil']),
+    ...(isTracked ? { track: true } : {}),
+    ...uniqueOf(job, others !== undefined),
+  })
+  if (!existing) return jid
+  throw new HighkiqError(
+    'UNIQUE_CONFLICT',
+    `${name}: not pushed, because job ${jid} has the lock of these arguments: wait until it has ended`,
+    { jid },
+  )
 }
+
+/** Returns the lock that a duplicate needs: that of its original, or with other arguments the one that its class names. */
+function uniqueOf(job: Payload, hasOtherArgs: boolean): { hk_unique?: string; unique?: false } {
+  // A lock with a duration belongs to the push that took it.
+  const locks = readUnique(job).filter(({ key, until }) => key !== jidLock(job.jid) && until !== 'time')
+  if (locks.length === 0) return { unique: false }
+  return hasOtherArgs ? {} : { hk_unique: locks.map(({ until, key }) => `${until}:${key}`).join() }
+}
+
+const WAITING: readonly JobState[] = ['queued', 'limited', 'scheduled', 'retry', 'dead', 'succeeded']
 
 /** @throws UNKNOWN_JID when it is not in a queue or a job set */
 async function waiting(app: AppPort, ref: WaitingRef): Promise<SetEntry | QueuedJob> {
   if (typeof ref === 'object' && ref !== null && ('set' in ref || 'at' in ref)) return ref
-  checkText('hq.edit and hq.duplicate: the job, if it was not read from a queue or a job set,', ref)
-  const { state, job } = await findJob(app, ref)
-  if (job && WAITING.has(state)) return job as SetEntry | QueuedJob
-  const message = `job ${ref.slice(0, 100)} is not waiting (${state}): only jobs in a queue or a job set can be changed`
-  throw new HighkiqError('UNKNOWN_JID', message)
+  return (await named(app, ref, WAITING, 'edited')) as SetEntry | QueuedJob
 }
 
-const WAITING: ReadonlySet<JobState> = new Set<JobState>([
-  'queued',
-  'limited',
-  'scheduled',
-  'retry',
-  'dead',
-  'succeeded',
-])
+/** Returns the job to duplicate, which may also run. @throws UNKNOWN_JID */
+async function original(app: AppPort, ref: string | JobRecord): Promise<JobRecord> {
+  return ref instanceof JobRecord ? ref : named(app, ref, [...WAITING, 'running'], 'duplicated')
+}
+
+/** @throws UNKNOWN_JID when the job is in none of these states */
+async function named(app: AppPort, jid: string, states: readonly JobState[], done: string): Promise<JobRecord> {
+  checkText('hq.edit and hq.duplicate: the job, if it was not read from a queue or a job set,', jid)
+  const { state, job } = await findJob(app, jid)
+  if (job && states.includes(state)) return job
+  const places = states === WAITING ? 'in a queue or a job set' : 'in a queue, in a job set or running'
+  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} can't be ${done} (${state}): only jobs ${places} can`)
+}
 
 /** @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE, INVALID_OPTION */
 function editedText({ client }: AppPort, text: string, args: unknown[]): string {
@@ -101,14 +157,25 @@ function editedText({ client }: AppPort, text: string, args: unknown[]): string 
   if (job.hk_task !== undefined) {
     throw invalid(`${nameOf(text)} has a record in task ${job.hk_task}: cancel it, and push it with other arguments`)
   }
-  if (job.wrapped !== undefined) throw invalid(`${nameOf(text)} belongs to Active Job: change it in Rails`)
+  refuseActiveJob(text, job)
   checkArgs(args, job.class)
-  const isKept = job.encrypt === true && args.length >= 2 && args.at(-1) === HIDDEN
-  const stored = isKept ? [...args.slice(0, -1), job.args.at(-1)] : client.writer.sealed({ ...job, args }).args
+  const stored = keepsLast(job, args)
+    ? [...args.slice(0, -1), job.args.at(-1)]
+    : client.writer.sealed({ ...job, args }).args
   const edited = editPayload(text, { args: stored }, client.wire)
   checkReadable(edited, job.class)
   client.writer.weigh(job.class, edited)
   return edited
+}
+
+/** Whether these arguments of a job with `encrypt` keep its last one. */
+function keepsLast({ encrypt }: Payload, args: readonly unknown[]): boolean {
+  return encrypt === true && args.length >= 2 && args.at(-1) === HIDDEN
+}
+
+/** @throws INVALID_JOB */
+function refuseActiveJob(text: string, { wrapped }: Payload): void {
+  if (wrapped !== undefined) throw invalid(`${nameOf(text)} belongs to Active Job: change it in Rails`)
 }
 
 /** @throws INVALID_JOB */

@@ -12,7 +12,7 @@ test('a job is edited where it waits, and pushed again as a new one', { timeout:
   expect(await folder.json('stats')).toMatchObject({ enqueued: 1, scheduled: 1 })
   expect(await folder.run(['edit', 'nothing', '1'])).toMatchObject({
     code: 1,
-    stderr: 'highkiq: job nothing is not waiting (unknown): only jobs in a queue or a job set can be changed\n',
+    stderr: "highkiq: job nothing can't be edited (unknown): only jobs in a queue or a job set can\n",
   })
   expect(await folder.run(['edit', jid, '{"n": '])).toMatchObject({ code: 2 })
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '../../src/http/access/audit.ts'
+import { gate, Heard, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 test('a job of each place gets other arguments, by its id and by its key, once', async () => {
@@ -70,6 +71,80 @@ test('arguments with hidden parts are not edited, because the hidden parts would
   expect(await edit(hidden)).toMatchObject({ status: 400 })
   expect((await edit(hidden)).text).toContain('parts of these arguments are hidden here')
   expect(await edit(shown)).toMatchObject({ status: 200 })
+  const detail = async (jid: string | null) => (await call('GET', `/api/v1/queues/default/jobs/${jid}`)).body.hidden
+  expect([await detail(hidden), await detail(shown)]).toEqual([true, false])
+})
+
+test('hidden arguments and tags of a job go unchanged into its duplicate, and are not replaced', async () => {
+  const { call, hq } = api({ redact: ['password', 'tags', 'args'] })
+  const jid = await hq.push({ class: 'J', args: [{ password: 'x' }], tags: ['vip'], wait: 3600 })
+  const duplicate = (json: object) => call('POST', `/api/v1/scheduled/${jid}/duplicate`, { json })
+  for (const changes of [{ args: ['[redacted]'] }, { tags: ['[redacted]'] }]) {
+    expect(await duplicate(changes)).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } })
+  }
+  // The rule of the whole member holds for an edit, too.
+  expect(await call('POST', `/api/v1/scheduled/${jid}/edit`, { json: { args: ['[redacted]'] } })).toMatchObject({
+    status: 400,
+    body: { error: { details: { path: 'args' } } },
+  })
+  expect((await duplicate({ queue: 'other' })).status).toBe(200)
+  expect((await hq.queue('other').page()).items.map(({ args, tags }) => [args, tags])).toEqual([
+    [[{ password: 'x' }], ['vip']],
+  ])
+})
+
+test('a duplicate takes changes, and the audit names the job and what changed', async () => {
+  const audited: AuditEntry[] = []
+  const { call, hq } = api({ audit: (entry) => audited.push(entry) })
+  const jid = await hq.push({ class: 'J', args: [1, 2], wait: 3600 })
+  const duplicate = (json: object) => call('POST', `/api/v1/scheduled/${jid}/duplicate`, { json })
+  const { body } = await duplicate({ args: [1, 3, 4], queue: 'low', priority: 2, in: 60 })
+  expect((await hq.find(body.jid)).payload).toMatchObject({ args: [1, 3, 4], queue: 'p2:low' })
+  await call('POST', `/api/v1/scheduled/${jid}/edit`, { json: { args: [1, 5] } })
+  expect(audited.map(({ target, count, details }) => [target, count, details])).toEqual([
+    [
+      { jid },
+      1,
+      { class: 'J', queue: 'default', jids: [body.jid], changed: ['args.1', 'args.2', 'queue', 'priority', 'wait'] },
+    ],
+    [{ jid }, 1, { class: 'J', queue: 'default', changed: ['args.1'] }],
+  ])
+  for (const [changes, words] of [
+    [{ at: 1, in: 1 }, 'a job can have `at` or `in`, not both'],
+    [{ at: 'soon' }, '`at` must be a time in ISO 8601'],
+    [{ priority: 10 }, '`priority` must be a whole number from 0 to 9 (got 10)'],
+    [{ queues: 'x' }, 'the body has no member "queues" (known: args, queue, priority, tags, at, in)'],
+    [{ queue: 'a b' }, '"a b" is no queue name'],
+  ] as const) {
+    const { status, text } = await duplicate(changes)
+    expect([status, text.replaceAll('\\"', '"')]).toEqual([400, expect.stringContaining(words)])
+  }
+})
+
+test('a running job is duplicated, and a limited one is edited once by its key', async () => {
+  const { call, hq, work } = api()
+  const doors = gate()
+  const begun = new Heard<unknown>()
+  hq.job('Slow', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
+    begun.say(n)
+    await doors.opened
+  })
+  const running = await hq.push({ class: 'Slow', args: [1] })
+  await work({ concurrency: 2 })
+  await begun.atLeast(1)
+  const limited = await hq.push({ class: 'Slow', args: [2] })
+  await until(async () => (await hq.find(String(limited))).state === 'limited')
+  const post = (path: string, json?: object) => call('POST', `/api/v1/jobs/${path}`, json === undefined ? {} : { json })
+  expect((await post(`${running}/edit`, { args: [] })).text).toContain('runs: only waiting and dead jobs can be edited')
+  expect((await post(`${running}/duplicate`, { queue: 'other' })).status).toBe(200)
+  expect((await hq.queue('other').page()).items.map(({ args }) => args)).toEqual([[1]])
+  const { key } = (await call('GET', `/api/v1/jobs/${limited}`)).body.job
+  const byKey = `${limited}/edit?key=${encodeURIComponent(key)}`
+  expect((await post(byKey, { args: [3] })).body).toEqual({ done: 1, refused: 0 })
+  expect((await post(byKey, { args: [4] })).status).toBe(404)
+  expect((await post('nothing/duplicate')).status).toBe(404)
+  doors.open()
+  expect(await begun.atLeast(2)).toEqual([1, 3])
 })
 
 test('a server that is read-only refuses both', async () => {

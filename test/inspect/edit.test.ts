@@ -1,6 +1,6 @@
 import type { QueuedJob, SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, Heard } from '../engine/bench.ts'
+import { type Bench, bench, gate, Heard } from '../engine/bench.ts'
 
 const key = Buffer.alloc(32, 1)
 const encryption = { keys: { 1: key }, active: 1 }
@@ -94,7 +94,7 @@ test('a job is named by its jid, and only a waiting one can be changed', async (
   expect((await b.hq.find(String(copy))).payload?.args).toEqual([2])
   await expect(b.hq.edit('nothing', [])).rejects.toMatchObject({
     code: 'UNKNOWN_JID',
-    message: 'job nothing is not waiting (unknown): only jobs in a queue or a job set can be changed',
+    message: "job nothing can't be edited (unknown): only jobs in a queue or a job set can",
   })
   await expect(b.hq.duplicate(null as never)).rejects.toThrow('must be a string (got null)')
   await expect(b.hq.edit({ jid } as never, [])).rejects.toMatchObject({ code: 'INVALID_OPTION' })
@@ -190,4 +190,78 @@ test('a duplicate of a scheduled job is due now, and of a tracked one has a reco
   expect((await hq.find(String(copy))).event).toMatchObject({ status: 'enqueued' })
   hq.client.use(() => null)
   expect(await b.hq.duplicate(await waiting(b, jid))).toBeNull()
+})
+
+test('a duplicate takes other arguments, another queue, priority and tags, and a time', async () => {
+  const b = bench()
+  const { hq } = b
+  const jid = String(await hq.push({ class: 'J', args: [1, 'a'], queue: 'low', priority: 3, tags: ['vip'], retry: 7 }))
+  const moved = await hq.duplicate(jid, { args: [2], queue: 'high', tags: [] })
+  expect(
+    (await hq.queue('high').page()).items.map(({ jid, args, priority, tags, payload }) => [
+      jid,
+      args,
+      priority,
+      tags,
+      payload.retry,
+    ]),
+  ).toEqual([[moved, [2], 3, [], 7]])
+  await hq.duplicate(jid, { priority: 0 })
+  expect((await hq.queue('low').page()).items.map(({ priority }) => priority).sort()).toEqual([0, 3])
+  const later = await hq.duplicate(jid, { wait: '1h' })
+  const at = await hq.duplicate(jid, { waitUntil: new Date(Date.now() + 7_200_000) })
+  expect((await hq.scheduled.page()).items.map((entry) => entry.jid)).toEqual([at, later])
+  for (const [changes, words] of [
+    [{ args: 'x' }, 'args must be an array, one element for each argument (got "x")'],
+    [{ priority: 10 }, 'priority must be a whole number from 0 to 9 (got 10)'],
+    [{ tags: [1] }, 'tags must be an array of strings'],
+    [{ queue: 'a b' }, '"a b" is no queue name'],
+    [{ retries: 3 }, 'there is no option retries; there are args, queue, priority, tags, wait, waitUntil'],
+    [{ args: [new Date()] }, 'J: args[0] is a Date'],
+  ] as const) {
+    await expect(hq.duplicate(jid, changes as never)).rejects.toThrow(words)
+  }
+})
+
+test('a running job is duplicated by its jid', async () => {
+  const b = bench()
+  const doors = gate()
+  const begun = new Heard<unknown>()
+  b.hq.job('Slow', async (_ctx, ...args: unknown[]) => {
+    begun.say(args)
+    await doors.opened
+  })
+  const jid = String(await b.hq.push({ class: 'Slow', args: [1] }))
+  await b.work({ concurrency: 1 })
+  await begun.atLeast(1)
+  await expect(b.hq.edit(jid, [2])).rejects.toThrow(`job ${jid} can't be edited (running)`)
+  const copy = await b.hq.duplicate(jid, { args: [2] })
+  expect(copy).not.toBe(jid)
+  doors.open()
+  expect(await begun.atLeast(2)).toEqual([[1], [2]])
+})
+
+test('a duplicate with other arguments has the lock of these, and an encrypted argument is kept or replaced', async () => {
+  const b = bench({ encryption })
+  const { hq } = b
+  const seen = new Heard<unknown>()
+  const Once = hq.job('Once', { unique: true }, async (_ctx, _n: number) => {})
+  const jid = String(await Once.performAsync(1))
+  await expect(hq.duplicate(jid)).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT' })
+  await expect(hq.duplicate(jid, { args: [1] })).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT', details: { jid } })
+  const other = await hq.duplicate(jid, { args: [2] })
+  expect(await Once.performAsync(2)).toBe(other)
+  const Secret = hq.job('Secret', { encrypt: true, queue: 'secret' }, async (_ctx, ...args: unknown[]) =>
+    seen.say(args),
+  )
+  const secret = String(await Secret.performAsync(1, 'first'))
+  await hq.duplicate(secret, { args: [2, '[encrypted]'] })
+  await hq.duplicate(secret, { args: [3, 'other'] })
+  for (const { text } of (await hq.queue('secret').page()).items) expect(text).not.toMatch(/first|"other"/)
+  await b.work({ queues: ['secret'] })
+  expect((await seen.atLeast(3)).sort()).toEqual([
+    [1, 'first'],
+    [2, 'first'],
+    [3, 'other'],
+  ])
 })

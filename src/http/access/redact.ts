@@ -58,6 +58,13 @@ export class Redaction {
     return { ...event, args: this.value(args), ...(result === undefined ? {} : { result: this.value(result) }) }
   }
 
+  /** Whether it hides this member of a job, or a part of it: then what is shown must not be written back. */
+  hides(name: string, value: unknown): boolean {
+    if (!this.#rule) return false
+    const member = { [name]: value }
+    return stringifyJson(this.value(member)) !== stringifyJson(member)
+  }
+
   /** Returns a redacted copy of any JSON value, cut at the deepest level that can be written. */
   value<T>(value: T): T {
     return this.#copy(value, 0) as T

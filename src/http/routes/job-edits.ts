@@ -1,18 +1,25 @@
 /** Routes that change the arguments of a waiting job, or push it again as a new job. */
 
-import type { QueuedJob, SetEntry } from '../../index.ts'
+import type { DuplicateChanges } from '../../index.ts'
+import { SetEntry } from '../../inspect/entry.ts'
+import { QueuedJob } from '../../inspect/queue.ts'
+import type { JobRecord } from '../../inspect/record.ts'
+import { hideSealed } from '../../job/encryption.ts'
+import { HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
-import { EditedArgs } from '../schemas/jobs.ts'
+import { given } from '../../job/options.ts'
+import { DuplicateChanges as ChangesBody, EditedArgs } from '../schemas/jobs.ts'
 import { invalid, json } from '../server/answer.ts'
 import { type Call, capitalized, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
-import { entryOf, key, queuedOf } from './job-key.ts'
+import { entryOf, gone, inTime, isKeyOf, key, queuedOf } from './job-key.ts'
 import { cut } from './job-summary.ts'
+import { secondsOf } from './jobs.ts'
 
 type JobCall = Call<{ key: string | undefined }>
 
 /** Returns both routes of the jobs at a path, which `find` finds. */
-function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<SetEntry | QueuedJob>): Route[] {
+function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<JobRecord>): Route[] {
   return [
     post(`${path}/edit`, {
       id: `edit${noun}`,
@@ -24,32 +31,64 @@ function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<S
       async run(call) {
         const { args } = await bodyOf(call, EditedArgs)
         const job = await find(call)
-        refuseHidden(call, job)
-        const isDone = await call.hq.edit(job, args)
-        call.audit({ count: isDone ? 1 : 0, class: cut(job.displayClass) })
+        refuseHidden(call, job, 'args')
+        const isDone = await call.hq.edit(waiting(job), args)
+        call.audit({ count: isDone ? 1 : 0, ...aboutOf(job), changed: changedArgs(job.args, args) })
         return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
       },
     }),
     post(`${path}/duplicate`, {
       id: `duplicate${noun}`,
       errors: [...PUSH_ERRORS, 'UNKNOWN_JID'],
-      summary: 'A new job with the same class, arguments and options is pushed',
+      summary: 'A new job with the same class, arguments and options is pushed, but for the changes in the body',
       query: { key },
+      body: { content: { 'application/json': 'DuplicateChanges' }, optional: true },
       answers: ok('Duplicated', 'The new job'),
       async run(call) {
+        const changes = changesOf(await bodyOf(call, ChangesBody))
         const job = await find(call)
-        const jid = await call.hq.duplicate(job)
-        call.audit({ count: jid === null ? 0 : 1, class: cut(job.displayClass), jids: jid === null ? [] : [jid] })
+        for (const name of ['args', 'tags'] as const) if (changes[name]) refuseHidden(call, job, name)
+        const jid = await call.hq.duplicate(job, changes)
+        const { args, ...others } = changes
+        const changed = [...(args ? changedArgs(job.args, args) : []), ...Object.keys(others)]
+        call.audit({ count: jid === null ? 0 : 1, ...aboutOf(job), changed, jids: jid === null ? [] : [jid] })
         return json({ jid })
       },
     }),
   ]
 }
 
+function changesOf({ at, in: wait, ...others }: { at?: unknown; in?: number } & DuplicateChanges): DuplicateChanges {
+  return given({ ...others, wait, waitUntil: at === undefined ? undefined : secondsOf(at) })
+}
+
+/** The members of an audit entry that name the job. */
+function aboutOf(job: JobRecord): { class: string; queue: string } {
+  return { class: cut(job.displayClass), queue: cut(job.queue) }
+}
+
+/** Returns the paths of the arguments that differ: `args.0`. */
+function changedArgs(before: unknown[], after: unknown[]): string[] {
+  const shown = hideSealed(before)
+  const { length } = shown.length > after.length ? shown : after
+  return Array.from({ length }, (_, i) => i)
+    .filter((i) => stringifyJson([shown[i]]) !== stringifyJson([after[i]]))
+    .map((i) => `args.${i}`)
+}
+
+/** @throws UNKNOWN_JID */
+function waiting(job: JobRecord): SetEntry | QueuedJob {
+  if (job instanceof SetEntry || job instanceof QueuedJob) return job
+  throw new HighkiqError('UNKNOWN_JID', `job ${cut(job.jid)} runs: only waiting and dead jobs can be edited`)
+}
+
 /** Hidden values would be replaced by what is shown instead of them. @throws INVALID_REQUEST */
-function refuseHidden({ server: { redaction } }: JobCall, { args }: SetEntry | QueuedJob): void {
-  if (!redaction.isOn || stringifyJson(redaction.value(args)) === stringifyJson(args)) return
-  throw invalid('parts of these arguments are hidden here, so they can not be edited: edit the job in your app')
+function refuseHidden({ server }: JobCall, job: JobRecord, member: 'args' | 'tags'): void {
+  if (!server.redaction.hides(member, job[member])) return
+  const what = member === 'args' ? 'these arguments' : 'these tags'
+  throw invalid(`parts of ${what} are hidden here, so they can not be edited: edit the job in your app`, {
+    path: member,
+  })
 }
 
 export const JOB_EDIT_ROUTES: Route[] = [
@@ -61,4 +100,9 @@ export const JOB_EDIT_ROUTES: Route[] = [
   ...routesOf('/api/v1/queues/{name}/jobs/{jid}', 'QueueJob', ({ hq, server, path, query, request }) =>
     queuedOf(server, hq.queue(path.name ?? ''), { jid: path.jid ?? '', key: query.key }, request.signal),
   ),
+  ...routesOf('/api/v1/jobs/{jid}', 'Job', async ({ hq, server, path: { jid = '' }, query: { key }, request }) => {
+    const { job } = await inTime(request.signal, (signal) => hq.find(jid, { signal }))
+    if (job && (key === undefined || isKeyOf(await server.seal(), job, key))) return job
+    throw gone(jid)
+  }),
 ]

@@ -1,6 +1,9 @@
 /** Keys that identify one entry of a job set or one job of a queue, and cursors of pages. */
 
-import type { JobSet, Queue, QueuedJob, SetEntry } from '../../index.ts'
+import type { JobSet, Queue } from '../../index.ts'
+import { SetEntry } from '../../inspect/entry.ts'
+import { QueuedJob } from '../../inspect/queue.ts'
+import type { JobRecord } from '../../inspect/record.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Seal } from '../access/seal.ts'
 import { invalid } from '../server/answer.ts'
@@ -48,6 +51,12 @@ export function keyOfQueued(seal: Seal, { at, text }: QueuedJob): string {
   return `${at}~${seal.digest(text)}`
 }
 
+/** Whether a key is that of a job as it was just read. */
+export function isKeyOf(seal: Seal, job: JobRecord, key: string): boolean {
+  if (job instanceof QueuedJob) return key === keyOfQueued(seal, job)
+  return job instanceof SetEntry && key.split('~', 2).join('~') === keyOfEntry(seal, job, true)
+}
+
 /** A job by its id, and by its key if that is known. */
 export interface NamedJob {
   jid: string
@@ -65,7 +74,8 @@ export async function entryOf(
     key === undefined
       ? await inTime(signal, (inTime) => set.find(jid, { signal: inTime }))
       : await entryByKey(await server.seal(), set, { jid, key })
-  return found ?? gone(jid)
+  if (found) return found
+  throw gone(jid)
 }
 
 /** Returns null when the entry is gone. @throws INVALID_REQUEST */
@@ -102,7 +112,8 @@ export async function queuedOf(
       ? queue.find(jid, { signal: inTime })
       : queue.findNear(at, (text) => seal.digest(text) === digest, { signal: inTime }),
   )
-  return found ? itself(found, jid) : gone(jid)
+  if (found) return itself(found, jid)
+  throw gone(jid)
 }
 
 /** @throws SEARCH_TOO_LONG */
@@ -117,8 +128,8 @@ export async function inTime<T>(signal: AbortSignal, search: (signal: AbortSigna
   }
 }
 
-function gone(jid: string): never {
-  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} was not found`)
+export function gone(jid: string): HighkiqError {
+  return new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} was not found`)
 }
 
 function wrongKey(): HighkiqError {

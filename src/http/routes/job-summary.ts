@@ -88,6 +88,7 @@ export function detailOf(
     ...failureOf(seen, longest),
     args: argsText.length > longest ? null : args,
     argsText: cut(argsText, longest),
+    hidden: redaction.hides('args', job.args),
     backtrace: seen.backtrace?.slice(0, whole ? undefined : MOST_FRAMES).map((frame) => cut(frame, 2000)) ?? null,
     payload: restOf(redaction, seen, longest),
   }

@@ -16,6 +16,7 @@ export const EXAMPLES: { [Name in SchemaName]?: Made<Name> } = {
   JobFilter: { class: 'HardJob', error: 'ECONNRESET' },
   JobsFilter: { state: ['dead'], class: 'HardJob', args: { '0.customer': '4711' } },
   EditedArgs: { args: [42, 'report'] },
+  DuplicateChanges: { args: [43, 'report'], queue: 'low', in: 300 },
   Duplicated: { jid: JID },
   Acted: { done: 1, refused: 0 },
   Sweeping: { done: 120, refused: 0, ended: true },

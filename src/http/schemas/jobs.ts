@@ -86,6 +86,7 @@ export const JobDetail = s.object({
   at: s.described(s.orNull(s.time), 'null for a job that is in no set'),
   args: s.described(s.orNull(s.anyList), 'redacted; null when they are too long to show: see argsText'),
   argsText: s.described(s.text, 'the arguments as JSON, cut when they are long'),
+  hidden: s.described(s.boolean, 'true: `redact` hides parts of its arguments, so they can not be edited'),
   backtrace: s.described(s.orNull(s.list(s.text)), 'its frames, outermost last; null when none is kept'),
   payload: s.described(s.anyObject, 'all other members'),
 })
@@ -215,7 +216,19 @@ export const JobCounts = s.object({
   ),
 })
 
+const PRIORITY = 'a whole number from 0 to 9'
 export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
+export const DuplicateChanges = s.rule(
+  s.object({
+    args: s.optional(s.must(s.anyList, 'an array, one element for each argument')),
+    queue: s.optional(s.must(s.text, 'the name of a queue')),
+    priority: s.optional(s.must(v.pipe(s.number, v.integer(), v.minValue(0), v.maxValue(9)), PRIORITY)),
+    tags: s.optional(s.must(s.list(s.text), 'an array of strings')),
+    ...later,
+  }),
+  ({ at, in: wait }) => at === undefined || wait === undefined,
+  'a job can have `at` or `in`, not both',
+)
 export const Duplicated = s.object({
   jid: s.described(s.orNull(s.text), 'null when client middleware stopped the push'),
 })
