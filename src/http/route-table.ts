@@ -5,6 +5,7 @@ import { APP_ROUTE, PAGE_ROUTES } from './pages.ts'
 import { ABOUT_ROUTE } from './routes/about.ts'
 import { ALL_JOBS_ROUTES } from './routes/all-jobs.ts'
 import { BATCH_ROUTES } from './routes/batches.ts'
+import { CLASS_ROUTE } from './routes/classes.ts'
 import { CRON_ROUTES } from './routes/crons.ts'
 import { DEFERRED_ROUTES } from './routes/deferred.ts'
 import { EVENTS_ROUTE } from './routes/events.ts'
@@ -64,6 +65,7 @@ export const ROUTES: readonly Route[] = [
   ...QUEUE_ROUTES,
   LIMITS_ROUTE,
   ...JOB_EDIT_ROUTES,
+  CLASS_ROUTE,
   ...PROCESS_ROUTES,
   RUNNING_ROUTE,
   ...BATCH_ROUTES,

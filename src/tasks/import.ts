@@ -3,12 +3,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { checkArgs } from '../job/args.ts'
 import { checkSchema } from '../job/definition.ts'
-import { HighkiqError, invalidFile, invalidOption, messageOf } from '../job/errors.ts'
+import { type HighkiqError, invalidFile, invalidOption, messageOf } from '../job/errors.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { Message } from '../store/contract.ts'
 import { type Columns, checkColumns, mapper, rulesOf } from './columns.ts'
 import { kindsOf, READING_OPTIONS } from './import-options.ts'
 import type { Row } from './rows.ts'
+import { pathOfIssue, runSchema } from './run-schema.ts'
 import { isFormulaError, NO_RESULT } from './spreadsheet/cell-text.ts'
 import type { FileFormat, FileRow, OpenFile, ReadFileOptions } from './spreadsheet/file.ts'
 import type { Source } from './spreadsheet/source.ts'
@@ -135,26 +136,14 @@ export class RowCheck {
   }
 
   async #validated({ number, values }: FileRow): Promise<Row> {
-    const checked = await this.#runSchema(this.#map ? this.#map(values) : values, number)
+    const mapped = this.#map ? this.#map(values) : values
+    const checked = await runSchema(this.#schema as StandardSchemaV1, mapped, `row ${number}`, { row: number })
     const messages = checked.issues
       ? checked.issues.map((issue) => problem(issue, this.#now()))
       : this.#unfit(checked.value)
     if (messages.length > 0)
       return { args: [values], number, rejected: { status: 'failed', code: 'invalid', messages } }
     return { args: [(checked as StandardSchemaV1.SuccessResult<unknown>).value], number, source: values }
-  }
-
-  /** Calls the schema. @throws VALIDATE_FAILED if it throws */
-  async #runSchema(row: unknown, number: number): Promise<StandardSchemaV1.Result<unknown>> {
-    try {
-      const answer = (this.#schema as StandardSchemaV1)['~standard'].validate(row)
-      const checked = answer instanceof Promise ? await answer : answer
-      if (typeof checked === 'object' && checked !== null) return checked
-      throw new TypeError('it returns neither { value } nor { issues }')
-    } catch (thrown) {
-      const message = `row ${number}: validate threw an error (${messageOf(thrown)}): a schema must return the issues of a row, not throw`
-      throw new HighkiqError('VALIDATE_FAILED', message, { row: number }, { cause: thrown })
-    }
   }
 
   #faults(values: Record<string, unknown>): Message[] {
@@ -184,7 +173,7 @@ export class RowCheck {
   }
 }
 
-function problem({ message, path }: StandardSchemaV1.Issue, at: number): Message {
-  const field = path?.map((part) => String(typeof part === 'object' ? part.key : part)).join('.')
-  return { at, code: 'failed', params: { text: message, ...(field ? { field } : {}) } }
+function problem(issue: StandardSchemaV1.Issue, at: number): Message {
+  const field = pathOfIssue(issue)
+  return { at, code: 'failed', params: { text: issue.message, ...(field ? { field } : {}) } }
 }

@@ -1,4 +1,4 @@
-/** Finds the names of the fields that a schema takes. */
+/** Finds what a schema takes: the names of its fields, and its JSON Schema. */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isObject } from '../job/json.ts'
@@ -41,9 +41,14 @@ function entriesOf(schema: Described): object | undefined {
 }
 
 function propertiesOf(schema: Described): object | undefined {
+  const properties = jsonSchemaOf(schema)?.properties
+  return isObject(properties) ? properties : undefined
+}
+
+/** Returns the JSON Schema of the values that a schema takes; undefined when it gives none. */
+export function jsonSchemaOf(schema: object): { properties?: unknown } | undefined {
   try {
-    const properties = schema['~standard']?.jsonSchema?.input({ target: 'draft-2020-12' }).properties
-    return isObject(properties) ? properties : undefined
+    return (schema as Described)['~standard']?.jsonSchema?.input({ target: 'draft-2020-12' })
   } catch {
     // JSON Schema has no word for some types, such as dates.
     return undefined

@@ -22,6 +22,7 @@ import { type Call, del, get, ok, PUSH_ERRORS, post, type Route } from '../serve
 import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
 import { cut, detailOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
+import { validatedPush } from './validated-push.ts'
 
 /** The number of lines in one push. */
 const BATCH = 1000
@@ -32,8 +33,9 @@ const PUSHED = { 'application/json': 'PushedJobs' }
 export const JOB_ROUTES: Route[] = [
   post('/api/v1/jobs', {
     id: 'pushJobs',
-    errors: [...PUSH_ERRORS, 'TOO_MANY_ROWS', 'IDEMPOTENCY_KEY_REUSED'],
+    errors: [...PUSH_ERRORS, 'TOO_MANY_ROWS', 'IDEMPOTENCY_KEY_REUSED', 'UNKNOWN_JOB'],
     summary: 'Pushes a job, an array of jobs, or a stream of them, one JSON object a line',
+    query: { validate: flag('the schema of the class (`validate`) checks and converts the argument of the one job') },
     body: jsonBody('NewJobs'),
     headers: KEY,
     answers: {
@@ -87,6 +89,7 @@ export const JOB_ROUTES: Route[] = [
 
 // Pushing ------------------------------------------------------------------------------------------------------
 
+type PushCall = Call<{ validate: boolean }>
 type Push = Parameters<Highkiq['push']>[0]
 type Pushed = Awaited<ReturnType<Highkiq[typeof PROGRAM]['pushed']>>
 
@@ -121,16 +124,18 @@ function classCollector() {
 }
 
 /** Pushes one job or an array of jobs. */
-async function pushBody({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
+async function pushBody({ hq, request, audit, query, server: { limits } }: PushCall): Promise<Response> {
   const body = await readBody(request, limits.bodyBytes)
   const bodies = Array.isArray(body) ? body : [body]
   const isList = bodies === body
+  if (isList && query.validate) throw noValidation()
   const target = classCollector()(bodies)
   audit({ target })
   let queue: string | undefined
   const push = async (some: unknown[]): Promise<Answers> => {
     if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index' })
-    const pushed = await Promise.all(some.map((one) => hq[PROGRAM].pushed(pushOf(one))))
+    const checked = (push: Push) => (query.validate ? validatedPush(hq, push) : push)
+    const pushed = await Promise.all(some.map(async (one) => hq[PROGRAM].pushed(await checked(pushOf(one)))))
     queue = pushed[0]?.queue
     return answersOf(pushed)
   }
@@ -151,6 +156,10 @@ async function pushBody({ hq, request, audit, server: { limits } }: Call): Promi
     signal: request.signal,
   })
   return answer(answers, isNew ? 201 : 200)
+}
+
+function noValidation(): HighkiqError {
+  return invalid('validate=1 takes one job: push each job of a list in a request of its own', { parameter: 'validate' })
 }
 
 /** @throws INVALID_REQUEST */
@@ -207,7 +216,8 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { before, first, each }: 
 }
 
 /** Pushes while it reads, so that memory grows with the ids only. */
-async function pushLines({ hq, request, audit, server: { limits } }: Call): Promise<Response> {
+async function pushLines({ hq, request, audit, query, server: { limits } }: PushCall): Promise<Response> {
+  if (query.validate) throw noValidation()
   if (request.headers.has('idempotency-key')) {
     throw invalid("a stream of lines can't have an Idempotency-Key: give each job its own jid")
   }

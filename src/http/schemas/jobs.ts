@@ -216,6 +216,28 @@ export const JobCounts = s.object({
   ),
 })
 
+export const JobClass = s.object({
+  class: s.text,
+  defined: s.described(s.boolean, 'whether this process defines it'),
+  defaults: s.described(
+    s.orNull(s.object({ queue: s.text, priority: s.count, tags: s.list(s.text) })),
+    'null when this process does not define it',
+  ),
+  tracked: s.boolean,
+  encrypted: s.described(s.boolean, 'whether the last argument of its jobs is encrypted'),
+  schema: s.described(
+    s.orNull(s.anyObject),
+    'JSON Schema of the row that its schema (`validate`) takes, if the schema gives it: see `validate=1` of a push',
+  ),
+  example: s.described(
+    s.orNull(s.object({ jid: s.text, argsText: s.text })),
+    'a job of the class, the newest that a short search found, with its arguments as JSON',
+  ),
+  withheld: s.described(
+    s.orNull(s.oneOf(['redacted', 'encrypted'])),
+    'why `example` is null although such jobs exist: parts of the arguments are hidden',
+  ),
+})
 const PRIORITY = 'a whole number from 0 to 9'
 export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
 export const DuplicateChanges = s.rule(
