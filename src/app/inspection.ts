@@ -58,12 +58,7 @@ export class Inspection {
     this.tasks = new Tasks(app)
     this.batches = new Batches(app)
     this.metrics = new Metrics(app)
-    this.jobs = new AllJobs({
-      app,
-      tasksWith: (meta) => tasksWith(this.tasks, meta),
-      // A budget of 0 records the cancellation without a search.
-      cancel: (jid) => this.cancel(jid, { budget: 0 }),
-    })
+    this.jobs = new AllJobs({ app, tasksWith: (meta) => tasksWith(this.tasks, meta) })
     this.retries = new JobSet(app, 'retry')
     this.scheduled = new JobSet(app, 'schedule')
     this.dead = new JobSet(app, 'dead')

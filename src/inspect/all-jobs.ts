@@ -3,7 +3,7 @@
 import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
-import type { BulkResult, SweepOptions } from './bulk.ts'
+import { added, type BulkResult, type SweepOptions } from './bulk.ts'
 import { FILTER_TEXTS, filterOf, type JobFilter } from './filter.ts'
 import {
   JOB_ACTIONS,
@@ -145,6 +145,7 @@ export class AllJobs {
   /**
    * Acts on all jobs that match. The filter must name its states, and the action must apply to each of them. `retry` and
    * `addToQueue` send jobs to their queues, and `retry` lowers their `retry_count` by one. `kill` calls no death handlers.
+   * `cancel` counts jobs that have ended meanwhile as `refused`.
    * @throws INVALID_OPTION; the signal's reason
    */
   async act(
@@ -157,17 +158,14 @@ export class AllJobs {
     checkAction(action, filter)
     const matcher = await this.#matcherOf(`jobs.act('${action}')`, filter, view)
     const { signal, onProgress } = options
-    const sum: BulkResult = { done: 0, refused: 0 }
+    let sum: BulkResult = { done: 0, refused: 0 }
     for (const source of await sourcesOf(this.#port, matcher)) {
-      const added = ({ done, refused, error }: BulkResult): BulkResult => ({
-        ...{ done: sum.done + done, refused: sum.refused + refused },
-        ...(sum.error === undefined && error === undefined ? {} : { error: sum.error ?? error }),
-      })
+      const before = sum
       const result = await source.act(action, {
         ...(signal ? { signal } : {}),
-        onProgress: (sofar) => onProgress?.(added(sofar)),
+        onProgress: (sofar) => onProgress?.(added(before, sofar)),
       })
-      Object.assign(sum, added(result))
+      sum = added(before, result)
     }
     return sum
   }

@@ -25,10 +25,15 @@ export interface SweepOptions {
 
 export interface BulkResult {
   done: number
-  /** The number of entries that could not be moved and are still there. */
+  /** The number of jobs that could not be moved and are still there, or that had ended before they were cancelled. */
   refused: number
   /** Why the first of them was refused. */
   error?: unknown
+}
+
+export function added(a: BulkResult, b: BulkResult): BulkResult {
+  const error = a.error ?? b.error
+  return { done: a.done + b.done, refused: a.refused + b.refused, ...(error === undefined ? {} : { error }) }
 }
 
 /** Refuses unknown options, and a filter that is undefined: both would mean all entries. @throws INVALID_OPTION */

@@ -1,13 +1,15 @@
 /** Where jobs of a state are read from: a set, a queue, the backlog of a task, or the workers. */
 
 import type { AppPort } from '../app/port.ts'
-import type { SetName, TaskRecord } from '../store/contract.ts'
+import { splitTaskJid } from '../job/payload.ts'
+import { OPEN_STATUSES, type SetName, type Store, type TaskRecord } from '../store/contract.ts'
 import { tasksWithBacklog, textOfRow } from './backlog.ts'
-import type { BulkResult, SweepOptions } from './bulk.ts'
+import { added, type BulkResult, type SweepOptions } from './bulk.ts'
+import { requestCancellations } from './cancel-requests.ts'
 import type { Search } from './pattern.ts'
 import { Queue, QueuedJob } from './queue.ts'
 import { JobRecord } from './record.ts'
-import { type Running, RunningSet } from './running.ts'
+import { type Running, RunningSet, runningAmong } from './running.ts'
 import { JobSet } from './set.ts'
 import { limitedSets, type Page, pages } from './walk.ts'
 
@@ -49,8 +51,6 @@ export interface SearchPort {
   readonly app: AppPort
   /** Resolves with the ids of the tasks whose `meta` has these values. */
   tasksWith(meta: Readonly<Record<string, string | number>>): Promise<ReadonlySet<string>>
-  /** Requests the cancellation of a job that runs, or of a row in the backlog of its task. */
-  cancel(jid: string): Promise<unknown>
 }
 
 /** A set, a queue, a backlog, or the workers: it has jobs of one state. */
@@ -76,8 +76,8 @@ export interface Matcher {
   isOpen: boolean
 }
 
-/** One call reads this many rows of a task. */
-const ROWS = 500
+/** One call reads this many rows of a task, or cancels this many jobs. */
+const PAGE = 500
 const SETS = { scheduled: 'schedule', retry: 'retry', dead: 'dead', succeeded: 'finished' } as const
 
 /** Returns the sources of the jobs of these states, in the order of the search. */
@@ -86,12 +86,12 @@ export async function sourcesOf(port: SearchPort, matcher: Matcher): Promise<Sou
   const { store } = app
   const sources: Source[] = []
   for (const state of matcher.states) {
-    if (state === 'running') sources.push(runningSource(port, matcher))
+    if (state === 'running') sources.push(runningSource(app, matcher))
     else if (state === 'limited') {
       for (const set of (await limitedSets(store)).sort()) sources.push(setSource(app, matcher, state, set, set))
     } else if (state === 'backlog') {
       const tasks = (await tasksWithBacklog(store)).sort((a, b) => (a.id < b.id ? -1 : 1))
-      for (const task of tasks) sources.push(backlogSource(port, matcher, task))
+      for (const task of tasks) sources.push(backlogSource(app, matcher, task))
     } else if (state === 'queued') {
       const { queue } = matcher
       const queues = (await store.jobs.queues(queue === undefined ? undefined : [queue])).filter(({ size }) => size > 0)
@@ -150,11 +150,11 @@ function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: stri
 }
 
 /** Rows of a task are read in their order. */
-function backlogSource({ app, cancel }: SearchPort, { search, ...matcher }: Matcher, task: TaskRecord): Source {
+function backlogSource(app: AppPort, { search, ...matcher }: Matcher, task: TaskRecord): Source {
   const at = new Date(task.createdAt)
   const read = async ({ after, limit }: { after: string | null | undefined; limit: number }) => {
     const first = after == null ? {} : { after: Number(after) }
-    const rows = await app.store.tasks.events(task.id, { status: ['enqueued'], ...first, limit: ROWS })
+    const rows = await app.store.tasks.events(task.id, { status: ['enqueued'], ...first, limit: PAGE })
     const items: JobHit[] = []
     let scanned = 0
     for (const row of rows) {
@@ -165,42 +165,49 @@ function backlogSource({ app, cancel }: SearchPort, { search, ...matcher }: Matc
       const hit: JobHit = { state: 'backlog', job: new JobRecord(text, { now: app.now }), at }
       if (search.matches(text) && isIn(hit, matcher)) items.push(hit)
     }
-    const isEnd = scanned === rows.length && rows.length < ROWS
+    const isEnd = scanned === rows.length && rows.length < PAGE
     return { items, next: isEnd ? null : String(rows[scanned - 1]?.index), scanned }
   }
   return {
     state: 'backlog',
     name: task.id,
     read,
-    async act(_, options) {
-      const result: BulkResult = { done: 0, refused: 0 }
-      for await (const { items } of pages((after) => read({ after, limit: ROWS }))) {
-        await cancelEach(items, cancel, options, result)
-      }
-      return result
-    },
+    act: (_, options) =>
+      cancelPages(
+        app,
+        pages((after) => read({ after, limit: PAGE })),
+        (jids) => openRows(app.store, task.id, jids),
+        options,
+      ),
   }
 }
 
-/** Cancels jobs one by one, and counts them in `result`. */
-async function cancelEach(
-  hits: readonly JobHit[],
-  cancel: SearchPort['cancel'],
+/** Returns those of the rows that have not ended. */
+async function openRows(store: Store, task: string, jids: ReadonlySet<string>): Promise<Set<string>> {
+  const indexes = [...jids].map((jid) => splitTaskJid(jid).index)
+  const rows = await store.tasks.events(task, { indexes, limit: indexes.length })
+  return new Set(rows.flatMap(({ jid, status }) => (OPEN_STATUSES.includes(status) ? [jid] : [])))
+}
+
+/** Cancels the jobs of these pages, page by page. */
+async function cancelPages(
+  app: AppPort,
+  found: AsyncIterable<Pick<Page<JobHit>, 'items'>> | Iterable<Pick<Page<JobHit>, 'items'>>,
+  openOf: Parameters<typeof requestCancellations>[2],
   { signal, onProgress }: SweepOptions,
-  result: BulkResult,
-): Promise<void> {
-  for (const { job } of hits) {
+): Promise<BulkResult> {
+  let sum: BulkResult = { done: 0, refused: 0 }
+  for await (const { items } of found) {
     signal?.throwIfAborted()
-    if (job.jid === '') result.refused++
-    else {
-      await cancel(job.jid)
-      result.done++
-    }
-    onProgress?.({ ...result })
+    if (items.length === 0) continue
+    const jobs = items.map(({ job }) => job)
+    sum = added(sum, await requestCancellations(app, jobs, openOf))
+    onProgress?.(sum)
   }
+  return sum
 }
 
-function runningSource({ app, cancel }: SearchPort, { search, ...matcher }: Matcher): Source {
+function runningSource(app: AppPort, { search, ...matcher }: Matcher): Source {
   const matching = async (after = '') => {
     const all: Running[] = []
     for await (const job of new RunningSet(app)) if (sortKeyOf(job) > after) all.push(job)
@@ -220,9 +227,11 @@ function runningSource({ app, cancel }: SearchPort, { search, ...matcher }: Matc
       return { items, next: last && hits.length > limit ? sortKeyOf(last.job) : null, scanned }
     },
     async act(_, options) {
-      const result: BulkResult = { done: 0, refused: 0 }
-      await cancelEach((await matching()).hits, cancel, options, result)
-      return result
+      const { hits } = await matching()
+      const found = Array.from({ length: Math.ceil(hits.length / PAGE) }, (_, i) => ({
+        items: hits.slice(i * PAGE, (i + 1) * PAGE),
+      }))
+      return cancelPages(app, found, (jids) => runningAmong(app.store, jids), options)
     },
   }
 }

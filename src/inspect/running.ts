@@ -1,6 +1,9 @@
 import type { AppPort } from '../app/port.ts'
-import type { RunningJob } from '../store/contract.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
+import type { RunningJob, Store } from '../store/contract.ts'
+import { runningInOthers } from './process.ts'
 import { JobRecord } from './record.ts'
+import { pages } from './walk.ts'
 
 /** A running job as of the last heartbeat of its process, which is up to 10 seconds old. */
 export class Running extends JobRecord {
@@ -53,4 +56,20 @@ export class RunningSet implements AsyncIterable<Running> {
   async #all(): Promise<Running[]> {
     return (await this.#app.store.workers.running()).map((one) => new Running(one, this.#app.now))
   }
+}
+
+const PAGE = 500
+
+/** Returns those of the jobs that our workers have fetched now, or that other programs show as running, by their jids. */
+export async function runningAmong(store: Store, jids: ReadonlySet<string>): Promise<Map<string, Payload>> {
+  const found = new Map<string, Payload>()
+  const add = (texts: readonly { text: string }[]) => {
+    for (const { text } of texts) {
+      const payload = readPayload(text)
+      if (payload && jids.has(payload.jid)) found.set(payload.jid, payload)
+    }
+  }
+  for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) add(items)
+  add((await runningInOthers(store)) ?? [])
+  return found
 }

@@ -1,5 +1,5 @@
 import type { JobHit, JobsFilter } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Bench, bench, gate, until } from '../engine/bench.ts'
 
 const customer = (n: number) => [{ customer: n }]
@@ -228,6 +228,79 @@ test('the running jobs that match are cancelled', async () => {
   await until(() => ended.length === 1)
   expect(ended).toEqual(['1'])
   await worker.stop()
+})
+
+/** Shows jobs as running, as the last heartbeat of a worker that has nothing to do any more. */
+async function showRunning({ hq, clock }: Bench, texts: readonly string[]) {
+  const jobs = texts.map((text, i) => ({ slot: `${i}`, queue: 'default', text, startedAt: clock.now() }))
+  const info = JSON.stringify({ hostname: 'a', pid: 1, highkiq: 1 })
+  const figures = { concurrency: 5, busy: texts.length, beat: clock.now(), quiet: false, rss: 1 }
+  await hq.store.workers.heartbeat({ identity: 'a:1:b', info, ...figures }, 60, jobs)
+}
+
+test('a cancel of running jobs does not count those that have ended, and leaves no request behind', async () => {
+  const t = bench()
+  const begun = gate()
+  const Slow = t.hq.job('Slow', { retry: false }, async (ctx, _n: number) => {
+    begun.open()
+    await new Promise((resume) => ctx.signal.addEventListener('abort', resume, { once: true }))
+    ctx.signal.throwIfAborted()
+  })
+  const slow = (await Slow.performAsync(0)) as string
+  const worker = await t.work({ concurrency: 1 })
+  await begun.opened
+  await worker.quiet()
+  await showRunning(t, [text(1), text(2)])
+  const earlier = jid(2)
+  await t.hq.store.cancellations.request(earlier, t.clock.now())
+  const calls = vi.spyOn(t.hq.store.cancellations, 'request')
+  await until(async () => (await found(t, { states: ['running'] })).length === 3)
+  const result = await t.hq.jobs.act('cancel', { states: ['running'] })
+  expect(result).toMatchObject({ done: 1, refused: 2 })
+  expect(String(result.error)).toContain(`job ${jid(1)} does not run or wait there any more`)
+  expect(calls).toHaveBeenCalledTimes(1)
+  // The request for the running job stays, and one that was made before.
+  const requested = await t.hq.store.cancellations.among([jid(1), earlier])
+  expect(requested).toEqual([earlier])
+  await until(async () => (await t.hq.find(slow)).state === 'unknown')
+  await worker.stop()
+})
+
+test('a running job of several rows is cancelled with all of its rows', async () => {
+  const t = bench()
+  const begun = gate()
+  const Rows = t.hq.job('Rows', async (ctx, _rows: number[]) => {
+    begun.open()
+    await new Promise((resume) => ctx.signal.addEventListener('abort', resume, { once: true }))
+    ctx.signal.throwIfAborted()
+  })
+  const task = await t.hq.tasks.create(Rows, [[1], [2], [3]] as never, { rowsPerJob: 3 })
+  const worker = await t.work({ concurrency: 1 })
+  await begun.opened
+  await worker.quiet()
+  await until(async () => (await t.hq.jobs.search({ states: ['running'] })).items.length === 1)
+  expect(await t.hq.jobs.act('cancel', { states: ['running'] })).toEqual({ done: 1, refused: 0 })
+  await task.wait({ every: 10 })
+  expect(await task.status()).toMatchObject({ counts: { cancelled: 3 } })
+  await worker.stop()
+})
+
+test('a cancel of rows that end meanwhile does not count them', async () => {
+  const t = bench()
+  const Row = t.hq.job('Row', async (_ctx, _n: number) => {})
+  const task = await t.hq.tasks.create(Row, [[1], [2], [3], [4]], { window: 1 })
+  const request = t.hq.store.cancellations.request
+  // All rows run between the step that found them and the request.
+  const calls = vi.spyOn(t.hq.store.cancellations, 'request').mockImplementation(async (jids, now) => {
+    const worker = await t.work()
+    await task.wait({ every: 10 })
+    await worker.stop()
+    return request.call(t.hq.store.cancellations, jids, now)
+  })
+  expect(await t.hq.jobs.act('cancel', { states: ['backlog'] })).toMatchObject({ done: 0, refused: 3 })
+  expect(calls).toHaveBeenCalledTimes(1)
+  expect((await t.hq.store.cancellations.since(0)).jids).toEqual([])
+  expect(await task.status()).toMatchObject({ counts: { finished: 4 } })
 })
 
 test('a wrong filter is refused, and an action never takes an empty one for all jobs', async () => {

@@ -10,6 +10,9 @@ export const EVENT_STATUSES: readonly EventStatus[] = [
   'cancelled',
 ]
 
+/** The statuses of rows that have not ended. */
+export const OPEN_STATUSES: readonly EventStatus[] = ['enqueued', 'working']
+
 /** Returns how many rows have ended. */
 export function endedOf({ finished, failed, error, cancelled }: Record<EventStatus, number>): number {
   return finished + failed + error + cancelled
