@@ -1,6 +1,8 @@
 /** The methods for programs that load an app. */
 
 import { accessTo } from '../batches/batches.ts'
+import type { CancelAnswer } from '../cancellation/cancel.ts'
+import { cancelJobs } from '../cancellation/cancel-many.ts'
 import type { Pushed } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
 import type { JobDefinition } from '../job/definition.ts'
@@ -20,6 +22,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
     drain(url: string): void
     /** Pushes a job like `hq.push`, and says whether another job has the lock of a unique one. */
     pushed(request: PushRequest): Promise<Pushed>
+    /** Cancels some jobs, with one request for all of them. */
+    cancel(jids: readonly string[]): Promise<Map<string, CancelAnswer>>
     /** Replaces what a starting worker says about queues that no process serves. */
     adviseUnserved(advice: UnservedAdvice): void
     /** A process title with the pieces that were added to it. */
@@ -40,6 +44,7 @@ export function programOf(app: Runtime): Program {
       app.log.info({ store: url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
     },
     pushed: (request) => client.pushed(request),
+    cancel: (jids) => cancelJobs(app, jids),
     useFiles: (files) => setup.useFiles(files),
     useFile: (about, custom) => setup.useFile(about, custom),
     adviseUnserved: (advice) => {

@@ -7,7 +7,7 @@ import { invalidOption } from '../job/errors.ts'
 import { checkOptions, checkText } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
-import type { Effect, EventStatus, SwapAnswer } from '../store/contract.ts'
+import { type Effect, OPEN_STATUSES, type SwapAnswer } from '../store/contract.ts'
 import type { Plugin } from '../worker/plugin.ts'
 
 /**
@@ -32,27 +32,37 @@ const BUDGET_SECONDS = 10
 /** Without a `budget` the search of a queue or a set stops here: any worker that fetches the job drops it. */
 const MAX_SCANNED = 100_000
 const PAGE = 100
-const OPEN: readonly EventStatus[] = ['enqueued', 'working']
 const CANCELLED = { kind: 'cancelled', begun: false } as const
+
+/** Cancels a job. @throws INVALID_OPTION */
+export async function cancelJob(app: AppPort, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
+  return cancelWithin(app, jid, limitsOf([jid], options))
+}
+
+/** @throws INVALID_OPTION */
+export function limitsOf(jids: readonly string[], options: CancelOptions = {}): Limits {
+  checkOptions('hq.cancel', options, { queue: 'text', budget: 'secondsOrZero' })
+  for (const jid of jids) {
+    checkText('hq.cancel: the jid', jid)
+    if (jid === '') throw invalidOption('hq.cancel: the jid must be the one that the push returned (got "")')
+  }
+  const { queue, budget = BUDGET_SECONDS } = options
+  const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
+  return { queue, end: performance.now() + budget * 1000, most }
+}
 
 /**
  * Cancels a job. It requests the cancellation first, so that no worker starts the job from then on. Then it searches in the
  * direction in which jobs move, and back, so that it can't miss a job that moves meanwhile.
- * @throws INVALID_OPTION
  */
-export async function cancelJob(app: AppPort, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
-  checkOptions('hq.cancel', options, { queue: 'text', budget: 'secondsOrZero' })
-  const { queue, budget = BUDGET_SECONDS } = options
-  const most = options.budget === undefined ? MAX_SCANNED : Number.POSITIVE_INFINITY
-  checkText('hq.cancel: the jid', jid)
-  if (jid === '') throw invalidOption('hq.cancel: the jid must be the one that the push returned (got "")')
+export async function cancelWithin(app: AppPort, jid: string, limits: Limits): Promise<CancelAnswer> {
   const { store, now } = app
   await store.cancellations.request(jid, now())
   if (isRow(jid) && (await cancelParked(app, jid))) {
     await store.cancellations.withdraw(jid, now())
     return 'removed'
   }
-  const search = new Search(app, jid, queue, { end: performance.now() + budget * 1000, most })
+  const search = new Search(app, jid, limits)
   const found =
     (await search.inSets()) ??
     (await search.inQueues()) ??
@@ -66,7 +76,7 @@ export async function cancelJob(app: AppPort, jid: string, options: CancelOption
   if (found) return found === 'removed' ? removed() : found
   // A row in the backlog of its task is dropped when it would start.
   const event = isRow(jid) ? await store.tasks.event(jid) : null
-  if (event && OPEN.includes(event.status)) return 'requested'
+  if (event && OPEN_STATUSES.includes(event.status)) return 'requested'
   // A worker may have dropped or aborted the job during the search.
   const state = await store.cancellations.withdraw(jid, now())
   if (state === 'dropped') return removed()
@@ -77,7 +87,9 @@ export async function cancelJob(app: AppPort, jid: string, options: CancelOption
   return 'requested'
 }
 
-interface Limits {
+export interface Limits {
+  /** The only queue to search. */
+  queue: string | undefined
   /** The end of the search, in milliseconds of the monotonic clock. */
   end: number
   /** The most jobs to look at in one queue or set. */
@@ -87,17 +99,15 @@ interface Limits {
 class Search {
   readonly #app: AppPort
   readonly #jid: string
-  readonly #queue: string | undefined
   readonly #limits: Limits
   /** Whether Ruby processes were alive when their running jobs were searched. */
   metOthers = false
   /** The job, if it was found where it waits. */
   met: Payload | undefined
 
-  constructor(app: AppPort, jid: string, queue: string | undefined, limits: Limits) {
+  constructor(app: AppPort, jid: string, limits: Limits) {
     this.#app = app
     this.#jid = jid
-    this.#queue = queue
     this.#limits = limits
   }
 
@@ -179,7 +189,8 @@ class Search {
 
   /** Lists the queues to search, that of the row's task first. */
   async #queues(): Promise<string[]> {
-    if (this.#queue !== undefined) return [this.#queue]
+    const { queue } = this.#limits
+    if (queue !== undefined) return [queue]
     const { store } = this.#app
     const names = (await store.jobs.queues()).map(({ name }) => name)
     const task = isRow(this.#jid) ? await store.tasks.find(splitTaskJid(this.#jid).id) : null
@@ -187,7 +198,7 @@ class Search {
   }
 }
 
-function isRow(jid: string): boolean {
+export function isRow(jid: string): boolean {
   return /^[0-9a-f]{24}$/.test(jid)
 }
 

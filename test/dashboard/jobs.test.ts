@@ -128,6 +128,19 @@ inBrowser('the jobs of all states', (open) => {
     await page.getByText('1 job was asked to stop.').waitFor()
     await until(() => aborted.length === 1)
     expect(aborted).toEqual([107])
+    // Several are cancelled by one request.
+    const requests: string[] = []
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') requests.push(`${request.method()} ${new URL(request.url()).pathname}`)
+    })
+    await page.getByLabel('Search all jobs').fill('"customer":11')
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    for (const customer of ['110', '111']) await row(page, customer).getByRole('checkbox').check()
+    await chosen(page).getByRole('button', { name: 'Cancel…' }).click()
+    await dialog(page).getByRole('button', { name: 'Cancel 2 jobs' }).click()
+    await page.getByText('2 jobs were asked to stop.').waitFor()
+    await until(() => aborted.length === 3)
+    expect(requests).toEqual([expect.stringMatching(/^POST .*\/api\/v1\/jobs\/cancel$/)])
   })
 
   test('lists of sets and of a queue lead to the page with their filter', async () => {

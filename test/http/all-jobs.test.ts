@@ -1,5 +1,6 @@
 import type { AuditEntry } from 'highkiq/http'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { gate, until } from '../engine/bench.ts'
 import { type Api, api } from './api.ts'
 
 const jid = (n: number) => n.toString(16).padStart(24, '0')
@@ -159,6 +160,49 @@ test('an action applies to all jobs that match in the named states, and is recor
     }
   }
   expect(await t.hq.dead.size()).toBe(1)
+})
+
+test('selected jobs are cancelled by one request, and none that runs is searched for', async () => {
+  const audit: AuditEntry[] = []
+  const t = api({ audit: (entry) => audit.push(entry) })
+  const begun = [gate(), gate()]
+  const aborted: number[] = []
+  const Slow = t.hq.job('Slow', { retry: false }, async (ctx, n: number) => {
+    begun[n]?.open()
+    await new Promise((resume) => ctx.signal.addEventListener('abort', resume, { once: true }))
+    aborted.push(n)
+  })
+  const Row = t.hq.job('Row', { queue: 'rows' }, async (_ctx, _n: number) => {})
+  const task = await t.hq.tasks.create(Row, [[1], [2], [3]], { window: 1 })
+  const jids = (await Slow.performBulk([[0], [1]])) as string[]
+  const worker = await t.work({ concurrency: 2, queues: ['default'] })
+  for (const one of begun) await one.opened
+  await worker.quiet()
+  const { items } = (await t.call('GET', '/api/v1/jobs?state=backlog')).body
+  const running = jids.map((jid) => ({ jid }))
+  const requests = vi.spyOn(t.hq.store.cancellations, 'request')
+  const searches = [vi.spyOn(t.hq.store.search, 'scanQueue'), vi.spyOn(t.hq.store.search, 'scanSet')]
+  const cancel = (jobs: object[]) => t.call('POST', '/api/v1/jobs/cancel', { json: { jobs } })
+  const first = { jid: items[0].jid, key: items[0].key }
+  expect((await cancel([...running, first])).body).toEqual({ done: 3, refused: 0 })
+  expect(requests).toHaveBeenCalledTimes(1)
+  for (const search of searches) expect(search).not.toHaveBeenCalled()
+  expect(audit).toMatchObject([
+    { action: 'POST /api/v1/jobs/cancel', count: 3, details: { jids: [...jids, first.jid] } },
+  ])
+  await until(() => aborted.length === 2)
+  // A job that waits somewhere else by now is found there, and one that is gone is refused.
+  await furnish(t)
+  expect((await cancel([{ jid: jid(4711) }, { jid: jid(99) }, { jid: '' }])).body).toEqual({
+    ...{ done: 1, refused: 2 },
+    error: `job "${jid(99)}" is neither enqueued nor running`,
+  })
+  expect(await t.hq.retries.size()).toBe(0)
+  expect(await t.hq.store.cancellations.among([jid(4711), jid(99)])).toEqual([])
+  await worker.stop()
+  await t.work({ queues: ['rows'] })
+  await task.wait({ every: 10 })
+  expect(await task.status()).toMatchObject({ counts: { finished: 2, cancelled: 1 } })
 })
 
 test('hidden members are neither listed nor found', async () => {

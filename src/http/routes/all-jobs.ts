@@ -1,18 +1,22 @@
 /** Routes of the jobs of all states: a list, counts, and actions on all that match. */
 
+import { PROGRAM } from '../../app.ts'
 import type { JobAction, JobHit, JobsFilter } from '../../index.ts'
 import { checkAction, JOB_ACTIONS, SEARCHED_STATES } from '../../inspect/all-jobs.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import { given } from '../../job/options.ts'
 import { checkMetaFilter } from '../../tasks/own-meta.ts'
+
+import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
-import { JobsFilter as FilterBody } from '../schemas/jobs.ts'
+import { JobsFilter as FilterBody, Selected } from '../schemas/jobs.ts'
 import { json } from '../server/answer.ts'
 import { instant, integer, listOf, membersOf } from '../server/parameter.ts'
-import { get, ok, type Route } from '../server/route.ts'
+import { get, ok, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
 import { refuseHidden } from './hidden-meta.ts'
-import { cursor, keyOfEntry, keyOfQueued, positionOf } from './job-key.ts'
+import { cursor, keyOfEntry, keyOfQueued, type NamedJob, positionOf } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
 import { hitSummaryOf } from './job-summary.ts'
 import { secondsOf } from './jobs.ts'
@@ -39,6 +43,23 @@ const SUMMARIES: Record<JobAction, [id: string, summary: string]> = {
 }
 
 export const ALL_JOBS_ROUTES: Route[] = [
+  post(`${PATH}/cancel`, {
+    id: 'cancelSelectedJobs',
+    summary: 'Cancels these jobs, wherever they are; keys are ignored',
+    body: { content: { 'application/json': 'Selected' } },
+    answers: ok('Acted', 'The result; jobs that were not found are refused'),
+    async run(call) {
+      const { jobs } = await bodyOf(call, Selected)
+      const answers = await call.hq[PROGRAM].cancel(jobs.flatMap(({ jid }) => jid || []))
+      const isCancelled = ({ jid }: NamedJob) => (answers.get(jid) ?? 'not-found') !== 'not-found'
+      const refused = jobs.filter((job) => !isCancelled(job))
+      const done = jobs.length - refused.length
+      call.audit({ count: done, jids: named(jobs.map(({ jid }) => jid)) })
+      const [first] = refused
+      const error = first && `job ${JSON.stringify(first.jid.slice(0, 100))} is neither enqueued nor running`
+      return json({ done, refused: refused.length, ...given({ error }) })
+    },
+  }),
   get(PATH, {
     id: 'listJobs',
     summary: 'Lists the jobs of all states, or of some, state by state',

@@ -2,9 +2,8 @@
 
 import { tell } from '../../api/client.ts'
 import type { Acted, JobCounts, JobHit, SearchedState } from '../../api/types.ts'
-import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { say } from '../../components/toast.tsx'
+import { doing, say } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { act, partsOf, toastOf } from '../job-sets/actions.ts'
 import { ACTS, type Act, type ActName, setOf } from '../job-sets/kinds.ts'
@@ -47,16 +46,26 @@ async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<bo
     count: n,
   })
   if (!isMeant) return false
-  const answers = await Promise.allSettled(jobs.map((job) => request(job)))
-  const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason.message)] : []))
-  const [error] = refusals
-  const acted: Acted = { done: n - refusals.length, refused: refusals.length, ...(error ? { error } : {}) }
+  const acted = await (state === 'queued' ? deleted(jobs) : doing(cancelled(jobs)))
+  if (!acted) return false
   say(toastOf(isCancelled ? 'cancel' : 'delete', acted))
   return acted.done > 0
 }
 
-async function request({ state, jid, queue, key }: JobHit): Promise<void> {
-  if (state !== 'queued') return tell('DELETE', `/jobs/${encoded(jid)}`)
+/** Cancels jobs, wherever they are by now. */
+function cancelled(jobs: readonly JobHit[]): Promise<Acted> {
+  return tell<Acted>('POST', '/jobs/cancel', { jobs: jobs.map(({ jid }) => ({ jid })) })
+}
+
+/** Deletes jobs of queues, each by a request of its own. */
+async function deleted(jobs: readonly JobHit[]): Promise<Acted> {
+  const answers = await Promise.allSettled(jobs.map((job) => deleteQueued(job)))
+  const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason.message)] : []))
+  const [error] = refusals
+  return { done: jobs.length - refusals.length, refused: refusals.length, ...(error ? { error } : {}) }
+}
+
+async function deleteQueued({ jid, queue, key }: JobHit): Promise<void> {
   const { done, error } = await tell<Acted>('DELETE', pathOf(queue, jid), undefined, { key })
   if (done === 0) throw new Error(error)
 }
