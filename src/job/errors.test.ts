@@ -8,6 +8,7 @@ import {
   hasCode,
   isCausedBy,
   Kill,
+  messageFor,
   messageOf,
   PushError,
   Release,
@@ -112,4 +113,10 @@ test('an error has the name of its own class, not of a parent class', () => {
   expect(classOf(Object.assign(new Error('x'), { name: 'FromAfar' }))).toBe('FromAfar')
   expect(classOf(new (class extends BusinessFailure {})('x'))).toBe('BusinessFailure')
   expect(classOf('x')).toBe('string')
+})
+
+test('a message for a program names no method of the library', () => {
+  const texts = ["jobs.act('retry'): the filter: from must be a Date", 'jobs.search: from must be a Date']
+  for (const text of texts) expect(messageFor(new Error(text), {})).toMatch(/^(?:the filter: )?from must be a Date$/)
+  expect(messageFor(new Error('jobs.ts: no app'), {})).toBe('jobs.ts: no app')
 })

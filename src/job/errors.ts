@@ -250,7 +250,7 @@ export function messageOf(thrown: unknown): string {
 export type HintTexts = Readonly<Record<string, string | ((value: unknown) => string)>>
 
 /** The method of the library that refused an option, at the beginning of a message. */
-const METHOD = /^(?:hq|tasks?|metrics|queue)\.[\w.]+: /
+const METHOD = /^(?:(?:hq|tasks?|metrics|queue)\.[\w.]+|jobs\.(?:search|count|act)(?:\('\w+'\))?): /
 
 /** Returns the message without the name of a method, and with a program's words for the hints of the error and of its causes. */
 export function messageFor(thrown: unknown, words: HintTexts): string {

@@ -60,3 +60,30 @@ test('jobs of all states are found by their arguments, counted, and acted on tog
     expect([code, stderr], args.join(' ')).toEqual([2, expect.stringContaining(says)])
   }
 })
+
+test('refused jobs are named by what could not be done to them, and values keep their spaces', { timeout }, async ({
+  folder,
+}) => {
+  const hq = new Highkiq({ url: `sqlite:${folder.at('highkiq.db')}` })
+  const texts = [textOf(1, { args: [' a'] }), textOf(2, { args: ['a'] }), 'no json']
+  await hq.store.jobs.push(
+    texts.map((text) => ({ to: 'dead', text, score: 1e9 })),
+    1,
+  )
+  const found = await folder.json('jobs', '--where', '0= a')
+  expect(found).toMatchObject([{ jid: 'jid-1' }])
+  const retried = await folder.run(['jobs', 'retry', '--state', 'dead', '--yes'])
+  expect([retried.code, retried.stdout]).toEqual([1, '2 jobs moved to their queues\n'])
+  expect(retried.stderr).toContain(
+    "1 could not be moved to their queues: an entry of 7 characters that is no job can't run",
+  )
+  // A worker that shows a job which has ended.
+  const job = { slot: 'a', queue: 'default', text: textOf(3), startedAt: 1 }
+  const info = JSON.stringify({ highkiq: 1 })
+  const figures = { concurrency: 5, busy: 1, beat: Date.now(), quiet: false, rss: 1 }
+  await hq.store.workers.heartbeat({ identity: 'a:1:b', info, ...figures }, 60, [job])
+  const cancelled = await folder.run(['jobs', 'cancel', '--state', 'running', '--yes'])
+  expect([cancelled.code, cancelled.stdout]).toEqual([1, '0 jobs asked to stop\n'])
+  expect(cancelled.stderr).toContain('1 could not be cancelled: job jid-3 does not run or wait there any more')
+  await hq.close()
+})

@@ -55,7 +55,7 @@ interface SetCommand {
   actions: Record<string, SetAction>
 }
 
-const MOVE = { ask: (jobs: string) => `move ${jobs} to their queues`, done: 'moved to their queues' }
+export const MOVE = { ask: (jobs: string) => `move ${jobs} to their queues`, done: 'moved to their queues' }
 const RETRY: SetAction = { ...MOVE, one: (entry) => entry.retry(), all: (set, options) => set.retryAll(options) }
 const ENQUEUE: SetAction = {
   ...MOVE,
@@ -146,7 +146,7 @@ async function perform(
   printResult(json, { done, refused }, `${plural(done, `${about.noun} job`)} ${action.done}`)
   if (refused === 0) return
   const why = result.error instanceof Error ? `: ${result.error.message}` : ''
-  throw new CliError(`${count(refused)} could not be moved${why}`)
+  throw new CliError(`${count(refused)} could not be ${action.done}${why}`)
 }
 
 async function performAll(

@@ -5,6 +5,7 @@ import type { Highkiq, JobAction, JobHit, JobsFilter, SearchedState, StateCount 
 import { checkAction, SEARCHED_STATES } from '../../inspect/all-jobs.ts'
 import { errorOf } from '../../inspect/filter.ts'
 import { seconds } from '../../job/duration.ts'
+import { messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { withExistingStore } from '../open-app.ts'
@@ -12,6 +13,7 @@ import { type Column, count, plural, printResult, shortTime, table, time } from 
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, collect, someOf, wholeNumber } from '../usage.ts'
+import { MOVE } from './job-sets.ts'
 
 interface FilterOptions
   extends Pick<JobsFilter, 'class' | 'queue' | 'tag' | 'error' | 'errorClass' | 'jid' | 'search'> {
@@ -55,13 +57,23 @@ const COUNTS: Column<StateCount>[] = [
   },
 ]
 
-/** The subcommands: what each asks, given `5 jobs`, and what it has done. */
-const VERBS: Record<string, { action: JobAction; ask: (jobs: string) => string; done: string }> = {
-  retry: { action: 'retry', ask: (jobs) => `move ${jobs} to their queues`, done: 'moved to their queues' },
-  enqueue: { action: 'addToQueue', ask: (jobs) => `move ${jobs} to their queues`, done: 'moved to their queues' },
+interface Verb {
+  action: JobAction
+  /** The question, given `5 jobs`. */
+  ask: (jobs: string) => string
+  /** The end of `5 jobs …`. */
+  done: string
+  /** The end of `5 could not be …`; default `done`. */
+  refused?: string
+}
+
+/** The subcommands. */
+const VERBS: Record<string, Verb> = {
+  retry: { action: 'retry', ...MOVE },
+  enqueue: { action: 'addToQueue', ...MOVE },
   kill: { action: 'kill', ask: (jobs) => `move ${jobs} to the dead set`, done: 'moved to the dead set' },
   delete: { action: 'delete', ask: (jobs) => `delete ${jobs}`, done: 'deleted' },
-  cancel: { action: 'cancel', ask: (jobs) => `cancel ${jobs}`, done: 'asked to stop' },
+  cancel: { action: 'cancel', ask: (jobs) => `cancel ${jobs}`, done: 'asked to stop', refused: 'cancelled' },
 }
 
 const EXAMPLES = `
@@ -98,7 +110,7 @@ export function register(program: Command): void {
           ),
       })
     })
-  for (const [verb, { action, ask, done }] of Object.entries(VERBS)) {
+  for (const [verb, { action, ask, done, refused = done }] of Object.entries(VERBS)) {
     withFilter(jobs.command(verb).description(ask('all jobs that match')))
       .option('--yes', 'do not ask for confirmation')
       .action((_: object, self: Command) => {
@@ -111,7 +123,9 @@ export function register(program: Command): void {
           try {
             const result = await hq.jobs.act(action, filter, { signal })
             printResult(json, { done: result.done, refused: result.refused }, `${plural(result.done, 'job')} ${done}`)
-            if (result.refused > 0) throw new CliError(`${count(result.refused)} could not be moved`)
+            if (result.refused > 0) {
+              throw new CliError(`${count(result.refused)} could not be ${refused}: ${messageOf(result.error)}`)
+            }
           } finally {
             release()
           }
@@ -156,7 +170,7 @@ function membersOf(flag: string, texts: readonly string[]): Record<string, strin
   return Object.fromEntries(
     texts.map((text) => {
       const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-      if (name !== undefined && value !== undefined) return [name.trim(), value.trim()]
+      if (name !== undefined && value !== undefined) return [name.trim(), value]
       const example = flag === '--where' ? '0.customer=4711' : 'user=7'
       throw new CliError(`${flag} must be a name and a value, such as ${example} (got ${JSON.stringify(text)})`, 2)
     }),
