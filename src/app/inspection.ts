@@ -28,6 +28,7 @@ import { type OrderedTotals, orderedTotals } from '../ordered/totals.ts'
 import type { Store } from '../store/contract.ts'
 import type { TaskEvent } from '../tasks/event.ts'
 import { Tasks } from '../tasks/tasks.ts'
+import { tasksWith } from '../tasks/with-meta.ts'
 import { UniqueLocks } from '../unique/locks.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -58,7 +59,7 @@ export class Inspection {
     this.tasks = new Tasks(app)
     this.batches = new Batches(app)
     this.metrics = new Metrics(app)
-    this.jobs = new AllJobs({ app, tasksWith: (meta) => tasksWith(this.tasks, meta) })
+    this.jobs = new AllJobs({ app, tasksWith: (meta) => tasksWith(app, meta) })
     this.retries = new JobSet(app, 'retry')
     this.scheduled = new JobSet(app, 'schedule')
     this.dead = new JobSet(app, 'dead')
@@ -227,24 +228,4 @@ export class Inspection {
   crons(): AsyncGenerator<CronInfo> {
     return this.#app.crons.list()
   }
-}
-
-/** A filter by `meta` finds the rows of at most this many tasks, the newest. */
-const MOST_TASKS = 5000
-
-/** Returns the ids of the tasks whose `meta` has these values. */
-async function tasksWith(tasks: Tasks, meta: Readonly<Record<string, string | number>>): Promise<Set<string>> {
-  const ids = new Set<string>()
-  let cursor: string | null = null
-  for (let read = 0; read < MOST_TASKS; read += 500) {
-    const page: Awaited<ReturnType<Tasks['list']>> = await tasks.list({
-      meta,
-      limit: 500,
-      ...(cursor ? { cursor } : {}),
-    })
-    for (const { id } of page.items) ids.add(id)
-    cursor = page.next
-    if (cursor === null) break
-  }
-  return ids
 }

@@ -5,6 +5,9 @@ import { isObject } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import { added, type BulkResult, type SweepOptions } from './bulk.ts'
 import { FILTER_TEXTS, filterOf, type JobFilter } from './filter.ts'
+import { type SearchPort, sourcesOf } from './job-sources.ts'
+import { type Search, searchOf } from './pattern.ts'
+import { JobRecord } from './record.ts'
 import {
   JOB_ACTIONS,
   type JobAction,
@@ -12,12 +15,9 @@ import {
   type Matcher,
   SEARCHED_STATES,
   type SearchedState,
-  type SearchPort,
   type Source,
-  sourcesOf,
-} from './job-sources.ts'
-import { type Search, searchOf } from './pattern.ts'
-import { JobRecord } from './record.ts'
+  wrongCursor,
+} from './source.ts'
 import { statsOf } from './stats.ts'
 import { PAGE, PAGE_OPTIONS, type Page, type PageOptions } from './walk.ts'
 
@@ -70,6 +70,8 @@ const FILTER: Readonly<Record<string, OptionKind>> = {
 const SEARCH_MS = 150
 /** A count of all states takes about this long. */
 const COUNT_MS = 250
+/** The tasks of this many searches by `meta` are remembered. */
+const REMEMBERED = 20
 /** One read of a count returns about this many jobs. */
 const COUNTED = 500
 
@@ -80,6 +82,8 @@ const COUNTED = 500
  */
 export class AllJobs {
   readonly #port: SearchPort
+  /** The tasks of the newest searches by `meta`, so that their further pages need not read them again. */
+  readonly #tasks = new Map<string, ReadonlySet<string>>()
 
   constructor(port: SearchPort) {
     this.#port = port
@@ -98,8 +102,8 @@ export class AllJobs {
   ): Promise<Page<JobHit> & { scanned: number }> {
     checkOptions('jobs.search', options, PAGE_OPTIONS)
     const { after = null, limit = PAGE } = options
-    const matcher = await this.#matcherOf('jobs.search', filter, view)
     const from = after === null ? null : cursorOf(after)
+    const matcher = await this.#matcherOf('jobs.search', filter, view, from !== null)
     const sources = (await sourcesOf(this.#port, matcher)).filter((source) => from === null || !isBefore(source, from))
     const end = performance.now() + SEARCH_MS
     const items: JobHit[] = []
@@ -171,10 +175,23 @@ export class AllJobs {
   }
 
   /** @throws INVALID_OPTION */
-  async #matcherOf(where: string, filter: JobsFilter, { shown }: SearchView): Promise<Matcher> {
+  async #tasksWith(meta: JobsFilter['meta'], isContinued: boolean): Promise<ReadonlySet<string> | undefined> {
+    if (!meta || Object.keys(meta).length === 0) return undefined
+    const key = JSON.stringify(meta)
+    const known = isContinued ? this.#tasks.get(key) : undefined
+    const tasks = known ?? (await this.#port.tasksWith(meta))
+    this.#tasks.delete(key)
+    this.#tasks.set(key, tasks)
+    const [oldest] = this.#tasks.keys()
+    if (this.#tasks.size > REMEMBERED && oldest !== undefined) this.#tasks.delete(oldest)
+    return tasks
+  }
+
+  /** @throws INVALID_OPTION */
+  async #matcherOf(where: string, filter: JobsFilter, { shown }: SearchView, isContinued = false): Promise<Matcher> {
     checkOptions(`${where}: the filter`, filter, FILTER)
     const { states, queue, meta, from, until, ...texts } = filter
-    const tasks = meta && Object.keys(meta).length > 0 ? await this.#port.tasksWith(meta) : undefined
+    const tasks = await this.#tasksWith(meta, isContinued)
     const inQueue = filterOf(texts, shown)
     const search = queue ? filterOf({ ...texts, queue }, shown) : inQueue
     return {
@@ -261,8 +278,7 @@ function cursorOf(text: string): Cursor {
   if (SEARCHED_STATES.includes(state) && typeof name === 'string' && (after === null || typeof after === 'string')) {
     return { state, name, after }
   }
-  // The cursor is not quoted, because it can hold a part of a job that the reader may not see.
-  throw invalidOption('this is not a cursor: pass the next of a page')
+  throw wrongCursor()
 }
 
 function isSame(source: Source, { state, name }: Cursor): boolean {

@@ -176,6 +176,49 @@ test('rows that wait inside their task are found in order, and cancelled', async
   expect(await task.status()).toMatchObject({ counts: { finished: 4, cancelled: 3 } })
 })
 
+test('a row in the backlog of a task older than 5,000 others is found, and each row is scanned once', async () => {
+  const t = bench()
+  const Row = t.hq.job('Row', async (_ctx, _n: number) => {})
+  const old = await t.hq.tasks.create(Row, [[1], [2], [3], [4]], { window: 1 })
+  const { createdAt } = (await t.hq.store.tasks.find(old.id)) as { createdAt: number }
+  // Their producer adds no rows.
+  const others = Array.from({ length: 5100 }, (_, n) => ({
+    ...{ id: n.toString(16).padStart(16, '0'), name: 'other', job: 'Row', queue: 'default', template: '{}' },
+    ...({ window: 1, keepArgs: 'rejected', meta: '{}', createdAt: createdAt + 1 + n, producer: 'none' } as const),
+  }))
+  for (let i = 0; i < others.length; i += 300) {
+    await Promise.all(others.slice(i, i + 300).map((task) => t.hq.store.tasks.create(task)))
+  }
+  const rows: unknown[] = []
+  let scanned = 0
+  let after: string | null = null
+  do {
+    const page: Awaited<ReturnType<typeof t.hq.jobs.search>> = await t.hq.jobs.search(
+      { states: ['backlog'] },
+      { after, limit: 2 },
+    )
+    rows.push(...page.items.map(({ job }) => job.args[0]))
+    scanned += page.scanned
+    after = page.next
+  } while (after !== null)
+  expect([rows, scanned]).toEqual([[2, 3, 4], 3])
+  await expect(t.hq.jobs.search({}, { after: '["backlog","","7"]' })).rejects.toMatchObject({
+    code: 'INVALID_OPTION',
+    message: 'this is not a cursor: pass the next of a page',
+  })
+})
+
+test('the tasks of a filter by meta are read once for all pages of a search', async () => {
+  const t = bench()
+  const Row = t.hq.job('Row', async (_ctx, _n: number) => {})
+  const rows = [1, 2, 3, 4, 5].map((n): [number] => [n])
+  await t.hq.tasks.create(Row, rows, { meta: { user: 7, kind: 'price' } })
+  const lists = vi.spyOn(t.hq.store.tasks, 'page')
+  const { hits, calls } = await walked(t, { states: ['queued'], meta: { user: 7, kind: 'price' } }, 1)
+  expect([hits.length, calls > 4]).toEqual([5, true])
+  expect(lists).toHaveBeenCalledTimes(1)
+})
+
 test('a search goes on where it stopped when a queue is gone meanwhile, and misses no other', async () => {
   const t = bench()
   for (const queue of ['a', 'b', 'c']) await t.raw(text(queue.charCodeAt(0), { queue }), queue)
@@ -255,6 +298,17 @@ test('a cancel of running jobs does not count those that have ended, and leaves 
   await t.hq.store.cancellations.request(earlier, t.clock.now())
   const calls = vi.spyOn(t.hq.store.cancellations, 'request')
   await until(async () => (await found(t, { states: ['running'] })).length === 3)
+  let scanned = 0
+  for (let after: string | null = null; ; ) {
+    const page: Awaited<ReturnType<typeof t.hq.jobs.search>> = await t.hq.jobs.search(
+      { states: ['running'] },
+      { after, limit: 1 },
+    )
+    scanned += page.scanned
+    after = page.next
+    if (after === null) break
+  }
+  expect(scanned).toBe(3)
   const result = await t.hq.jobs.act('cancel', { states: ['running'] })
   expect(result).toMatchObject({ done: 1, refused: 2 })
   expect(String(result.error)).toContain(`job ${jid(1)} does not run or wait there any more`)
