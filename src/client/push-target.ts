@@ -164,36 +164,53 @@ export abstract class DirectTarget implements PushTarget {
    */
   abstract replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean>
 
-  /** @internal */
+  /** A wave has a thousand pushes without an answer, so each makes as few promises as possible. @internal */
   push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
-    return this.pushed(pipe, request, cache).then(({ jid }) => jid)
+    try {
+      const prepared = this.#prepare(pipe, request, cache)
+      if (!(prepared instanceof Promise)) return this.#store(pipe, request, prepared)
+      return prepared.then((passed) => passed && this.#store(pipe, request, passed))
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
   }
 
   /** Like `push`, and says whether another job has the lock. @throws PushError @internal */
-  async pushed(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<Pushed> {
-    const learning = this.#learnOrdered(pipe, request?.class)
-    if (learning) await learning
-    const preparing = pipe.prepare(request, cache)
+  async pushed(pipe: PushPipe, request: PushRequest): Promise<Pushed> {
+    const preparing = this.#prepare(pipe, request)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return { jid: null, existing: false }
-    const refusal = await this.#putOne(prepared)
-    const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
+    const jid = await this.#store(pipe, request, prepared)
     return { jid, existing: jid !== prepared.jid, queue: prepared.payload.queue }
+  }
+
+  #prepare(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): PreparedPush | Promise<PreparedPush | null> {
+    const learning = this.#learnOrdered(pipe, request?.class)
+    return learning ? learning.then(() => pipe.prepare(request, cache)) : pipe.prepare(request, cache)
+  }
+
+  /** Resolves with the id of the stored job, or of the job that has its lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
+  #store(pipe: PushPipe, request: PushRequest, prepared: PreparedPush): Promise<string> {
+    if (mayBeRefused(prepared.destination)) return this.#storeUnlessRefused(pipe, request, prepared)
+    const { jid } = prepared
+    return this.put(prepared).then(
+      () => jid,
+      (thrown) => {
+        refusalsIn(thrown, prepared)
+        return jid
+      },
+    )
+  }
+
+  async #storeUnlessRefused(pipe: PushPipe, request: PushRequest, prepared: PreparedPush): Promise<string> {
+    const refusal = await this.#putOne(prepared)
+    return refusal ? this.#resolve(pipe, request, prepared, refusal) : prepared.jid
   }
 
   /** Stores a job. Resolves with why it is refused, if it is. @throws PushError */
   async #putOne(prepared: PreparedPush): Promise<RefusedPush | undefined> {
-    let refused = NOTHING_REFUSED
-    try {
-      refused = await this.put(prepared)
-    } catch (thrown) {
-      const failure = failureOf(thrown, [prepared])
-      // Otherwise the call of the store failed, but this job is stored or refused.
-      if (failure !== undefined) throw failure
-      refused = refusedBefore(thrown)
-    }
-    const { destination } = prepared
-    return mayBeRefused(destination) ? refused.find(({ item }) => item === destination) : undefined
+    const refused = await this.put(prepared).catch((thrown) => refusalsIn(thrown, prepared))
+    return refused.find(({ item }) => item === prepared.destination)
   }
 
   /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
@@ -354,6 +371,13 @@ function pushError(
   const notPushed = left.filter(isNotPushed).map(({ jid }) => jid)
   const about = bulk && rowsOf(bulk, new Set(jids), new Set(notPushed))
   return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, ...about })
+}
+
+/** Returns the refusals of a failed call that all the same stored or refused this job; see failureOf. @throws PushError */
+function refusalsIn(thrown: unknown, prepared: PreparedPush): readonly RefusedPush[] {
+  const failure = failureOf(thrown, [prepared])
+  if (failure !== undefined) throw failure
+  return refusedBefore(thrown)
 }
 
 /** Returns the pushes that a store refused before its call failed. */

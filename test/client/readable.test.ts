@@ -37,6 +37,23 @@ test('98 levels inside args are stored', async () => {
   expect(await queue()).toMatchObject([{ args: [nested(98)] }])
 })
 
+test('an argument that changes between its check and its writing is refused among equal pushes, too', async () => {
+  const t = bench({ clock: { now: () => 1_700_000_000_000 } })
+  const J = t.hq.job('J', async (_ctx, _arg: unknown) => {})
+  const changing = () => {
+    let reads = 0
+    return {
+      get text() {
+        return reads++ === 0 ? 'well' : HALF
+      },
+    }
+  }
+  await Promise.all([J.performAsync(1), J.performAsync(2)])
+  await expect(J.performAsync(changing())).rejects.toMatchObject(refused('args[0].text'))
+  await expect(J.performBulk([[3], [4], [changing()]])).rejects.toMatchObject(refused('args[0].text'))
+  expect((await t.queue()).map(({ args }) => args)).toEqual([[1], [2]])
+})
+
 test('members that client middleware adds are checked', async () => {
   const t = bench()
   t.hq.client.use(async (payload, next) => {
