@@ -101,7 +101,7 @@ const MOST_CLASS_CHARACTERS = 1000
 export function refuseOrdered(name: string): never {
   const hint = `push { id, payload } with hq.ordered('${name}').performAsync`
   const message = `${name} is an ordered queue, which takes no ordinary jobs: ${hint}`
-  throw new HighkiqError('INVALID_JOB', message, { option: 'ordered', value: name, hint })
+  throw new HighkiqError('INVALID_JOB', message, { path: 'class', option: 'ordered', value: name, hint })
 }
 
 /**

@@ -42,8 +42,13 @@ export async function tell<Answer>(
 }
 
 /** Sends a body that is JSON text, so that its digits stay as they were written. @throws ApiError */
-export async function tellText<Answer>(path: string, text: string, query: Query = {}): Promise<Answer> {
-  const headers = { 'content-type': 'application/json' }
+export async function tellText<Answer>(
+  path: string,
+  text: string,
+  query: Query = {},
+  more: Record<string, string> = {},
+): Promise<Answer> {
+  const headers = { 'content-type': 'application/json', ...more }
   return read(await reach(urlOf(path, query), { method: 'POST', headers, body: text }))
 }
 

@@ -48,7 +48,9 @@ export type JobCounts = Json<'JobCounts'>
 /** An event of the stream `/events`. */
 export type JobEvent = Omit<RecordedEvent, 'at' | 'due'> & { at: string; due?: string }
 export type JobEventKind = JobEvent['kind']
+export type JobClass = Json<'JobClass'>
 export type JobDetail = Json<'JobDetail'>
+export type Pushed = Json<'Pushed'>
 export type ErrorGroups = Json<'ErrorGroups'>
 export type ErrorGroup = ErrorGroups['items'][number]
 export type Acted = Json<'Acted'>

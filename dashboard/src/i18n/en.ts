@@ -6,6 +6,7 @@ import { busy } from './en/busy.ts'
 import { cron } from './en/cron.ts'
 import { events } from './en/events.ts'
 import { everywhere } from './en/everywhere.ts'
+import { form } from './en/form.ts'
 import { jobs } from './en/jobs.ts'
 import { layout } from './en/layout.ts'
 import { limits } from './en/limits.ts'
@@ -26,6 +27,7 @@ export const en = {
   ...busy,
   ...sets,
   ...jobs,
+  ...form,
   ...allJobs,
   ...ordered,
   ...limits,

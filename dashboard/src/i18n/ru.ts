@@ -7,6 +7,7 @@ import { busy } from './ru/busy.ts'
 import { cron } from './ru/cron.ts'
 import { events } from './ru/events.ts'
 import { everywhere } from './ru/everywhere.ts'
+import { form } from './ru/form.ts'
 import { jobs } from './ru/jobs.ts'
 import { layout } from './ru/layout.ts'
 import { limits } from './ru/limits.ts'
@@ -27,6 +28,7 @@ export const ru: Texts = {
   ...busy,
   ...sets,
   ...jobs,
+  ...form,
   ...allJobs,
   ...ordered,
   ...limits,

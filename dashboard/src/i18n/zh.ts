@@ -7,6 +7,7 @@ import { busy } from './zh/busy.ts'
 import { cron } from './zh/cron.ts'
 import { events } from './zh/events.ts'
 import { everywhere } from './zh/everywhere.ts'
+import { form } from './zh/form.ts'
 import { jobs } from './zh/jobs.ts'
 import { layout } from './zh/layout.ts'
 import { limits } from './zh/limits.ts'
@@ -27,6 +28,7 @@ export const zh: Texts = {
   ...busy,
   ...sets,
   ...jobs,
+  ...form,
   ...allJobs,
   ...ordered,
   ...limits,

@@ -26,15 +26,18 @@ const LIST: readonly [keys: string, word: Word][] = [
   ['r', 'keys.retry'],
   ['Shift D', 'keys.delete'],
   ['p', 'keys.pause'],
+  ['n', 'keys.add'],
+  ['e', 'keys.edit'],
   ['z', 'keys.undo'],
   ['?', 'keys.list'],
 ]
 
 const SECOND_MS = 1500
+const ACTIONS = ['r', 'p', 'D', 'n', 'e']
 
 /**
- * A page says what r, Shift D and p do by buttons with `data-key="r"`, `data-key="D"`, `data-key="p"`; a row that has
- * the focus, what they do to it, by `data-row-key`.
+ * A page says what r, Shift D, p, n and e do by buttons with `data-key="r"`, `data-key="D"` and so on; a row that has the
+ * focus, what they do to it, by `data-row-key`.
  */
 export function Keys() {
   const { route } = useLocation()
@@ -55,7 +58,7 @@ export function Keys() {
       else if (event.key === '/') focusSearch(event)
       else if (event.key === '?') isShown.value = true
       else if (event.key === 'z') undoLast()
-      else if (event.key === 'r' || event.key === 'p' || event.key === 'D') press(event.key)
+      else if (ACTIONS.includes(event.key)) press(event.key, event)
     }
     addEventListener('keydown', heard)
     return () => removeEventListener('keydown', heard)
@@ -68,11 +71,13 @@ function focusSearch(event: KeyboardEvent): void {
   document.querySelector<HTMLInputElement>('input[data-search]')?.focus()
 }
 
-function press(key: string): void {
+function press(key: string, event: KeyboardEvent): void {
   const row = document.activeElement?.closest('tr[data-key]')
   const button =
     row?.querySelector<HTMLButtonElement>(`button[data-row-key="${key}"]:not(:disabled)`) ??
     document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]:not(:disabled)`)
+  // The key must not be typed into the first field of a form that opens.
+  event.preventDefault()
   button?.click()
 }
 

@@ -86,7 +86,7 @@ export const jobs = {
   'job.edit.done': 'The job has other arguments now.',
   'job.duplicate': 'Duplicate…',
   'job.duplicate.ask': 'Push this job again?',
-  'job.duplicate.what': 'A new job with the same class, arguments and options runs now. This one stays.',
+  'job.duplicate.what': 'A new job with the same class and options is pushed. This one stays.',
   'job.duplicate.do': 'Push a new job',
   'job.duplicate.done': 'This is the new job.',
   'job.duplicate.filtered': 'Client middleware stopped the push.',

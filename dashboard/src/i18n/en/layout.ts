@@ -56,6 +56,8 @@ export const layout = {
   'keys.retry': 'retry',
   'keys.delete': 'delete (asks first)',
   'keys.pause': 'pause',
+  'keys.add': 'add a job',
+  'keys.edit': 'edit the job',
   'keys.undo': 'undo',
   'keys.list': 'this list',
   'nav.logOut': 'Log out',

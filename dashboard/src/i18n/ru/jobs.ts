@@ -111,8 +111,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.edit.done': 'Аргументы задания изменены.',
   'job.duplicate': 'Дублировать…',
   'job.duplicate.ask': 'Поставить это задание ещё раз?',
-  'job.duplicate.what':
-    'Новое задание с тем же классом, аргументами и параметрами запустится сейчас. Это задание останется.',
+  'job.duplicate.what': 'Будет поставлено новое задание с тем же классом и параметрами. Это задание останется.',
   'job.duplicate.do': 'Поставить новое',
   'job.duplicate.done': 'Это новое задание.',
   'job.duplicate.filtered': 'Клиентское middleware остановило постановку.',

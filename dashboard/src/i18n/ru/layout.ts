@@ -57,6 +57,8 @@ export const layout: TextsOf<typeof english> = {
   'keys.retry': 'повторить',
   'keys.delete': 'удалить (сначала спросит)',
   'keys.pause': 'пауза',
+  'keys.add': 'добавить задание',
+  'keys.edit': 'изменить задание',
   'keys.undo': 'отменить действие',
   'keys.list': 'этот список',
   'nav.logOut': 'Выйти',

@@ -86,7 +86,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.edit.done': '作业的参数已更改。',
   'job.duplicate': '复制…',
   'job.duplicate.ask': '再次推送此作业？',
-  'job.duplicate.what': '将立即运行一个类、参数和选项相同的新作业。此作业保留不变。',
+  'job.duplicate.what': '将推送一个类和选项相同的新作业。此作业保留不变。',
   'job.duplicate.do': '推送新作业',
   'job.duplicate.done': '这是新作业。',
   'job.duplicate.filtered': '客户端中间件阻止了推送。',

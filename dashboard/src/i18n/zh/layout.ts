@@ -57,6 +57,8 @@ export const layout: TextsOf<typeof english> = {
   'keys.retry': '重试',
   'keys.delete': '删除（先询问）',
   'keys.pause': '暂停',
+  'keys.add': '添加作业',
+  'keys.edit': '编辑作业',
   'keys.undo': '撤销',
   'keys.list': '此列表',
   'nav.logOut': '退出登录',

@@ -1,139 +1,132 @@
 /** Changes the arguments of a waiting job, and pushes a job again as a new one. */
 
-import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { tell, tellText } from '../../api/client.ts'
+import { tellText } from '../../api/client.ts'
 import type { Acted, Duplicated, JobDetail } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
-import { confirm } from '../../components/confirm.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { doing, say } from '../../components/toast.tsx'
-import { t } from '../../i18n/index.ts'
+import { say } from '../../components/toast.tsx'
+import { t, type Word } from '../../i18n/index.ts'
+import { ArgsField, bodyText, FormDialog, membersOf, type Settings, SettingsFields, wrongSettings } from './form.tsx'
+import { isJsonList } from './row-fields.ts'
 
 interface ChangeButtonsProps {
   job: JobDetail
   /** The path of the job in the API. */
   path: string
+  /** Whether the job waits, so that its arguments can be changed. */
+  isWaiting: boolean
   onDone(): unknown
 }
 
-export function ChangeButtons({ job, path, onDone }: ChangeButtonsProps) {
-  const { route } = useLocation()
-  const edit = async () => {
-    const text = await askArguments(job.argsText)
-    if (text === null) return
-    const acted = await doing(tellText<Acted>(`${path}/edit`, `{"args":${text}}`, { key: job.key }))
-    if (!acted) return
-    if (acted.done > 0) say({ text: t('job.edit.done') })
-    else say({ text: t('sets.refused', { n: 1, why: acted.error ?? '' }), isRefusal: true })
-    await onDone()
-  }
-  const duplicate = async () => {
-    const isMeant = await confirm({
-      title: t('job.duplicate.ask'),
-      body: t('job.duplicate.what'),
-      act: t('job.duplicate.do'),
-      keep: t('later.keep'),
-      isDangerous: false,
-    })
-    if (!isMeant) return
-    const pushed = await doing(tell<Duplicated>('POST', `${path}/duplicate`, undefined, { key: job.key }))
-    if (!pushed) return
-    if (pushed.jid === null) say({ text: t('job.duplicate.filtered'), isRefusal: true })
-    else {
-      say({ text: t('job.duplicate.done') })
-      route(at(`/jobs/${encoded(pushed.jid)}`))
-    }
-  }
+export function ChangeButtons({ job, path, isWaiting, onDone }: ChangeButtonsProps) {
+  const [open, setOpen] = useState<'edit' | 'duplicate'>()
+  const close = () => setOpen(undefined)
   return (
     <>
-      {job.args !== null && job.task === null && job.payload.hk_started === undefined && (
-        <button type="button" class="btn" onClick={() => void edit()}>
+      {isWaiting && (
+        <button type="button" class="btn" data-key="e" onClick={() => setOpen('edit')}>
           {t('job.edit')}
         </button>
       )}
-      <button type="button" class="btn" onClick={() => void duplicate()}>
+      <button type="button" class="btn" onClick={() => setOpen('duplicate')}>
         <Icon name="copy" />
         {t('job.duplicate')}
       </button>
+      {open === 'edit' && <EditDialog job={job} path={path} onDone={onDone} onClose={close} />}
+      {open === 'duplicate' && <DuplicateDialog job={job} path={path} onClose={close} />}
     </>
   )
 }
 
-interface Asked {
-  text: string
-  answer(text: string | null): void
+/** Returns why the arguments of a job can not be edited here. */
+function whyFixed({ args, hidden, payload }: JobDetail): Word | undefined {
+  if (hidden) return 'form.fixed.hidden'
+  if (payload.wrapped !== undefined) return 'form.fixed.activeJob'
+  return args === null ? 'form.fixed.long' : undefined
 }
 
-const asked = signal<Asked | null>(null)
-
-/** Asks for arguments. Resolves to their JSON; to null when the user cancels. */
-function askArguments(text: string): Promise<string | null> {
-  asked.value?.answer(null)
-  return new Promise((resolve) => {
-    asked.value = {
-      text,
-      answer(edited) {
-        asked.value = null
-        resolve(edited)
-      },
-    }
-  })
+interface DialogProps {
+  job: JobDetail
+  path: string
+  onClose(): void
 }
 
-/** The dialog. A page that asks shows it once. */
-export function AskingArguments() {
-  const { value: question } = asked
-  useEffect(() => () => asked.value?.answer(null), [])
-  return question && <Dialog key={question.text} {...question} />
-}
-
-function Dialog({ text, answer }: Asked) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const [edited, setEdited] = useState(text)
-  useEffect(() => dialog.current?.showModal(), [])
-  const isList = isJsonList(edited)
+function EditDialog({ job, path, onDone, onClose }: DialogProps & { onDone(): unknown }) {
+  const [text, setText] = useState(job.argsText)
+  const fixed = job.task ? 'form.fixed.tracked' : whyFixed(job)
+  const send = async () => {
+    if (!isJsonList(text)) return { args: t('job.edit.noList') }
+    const { done, error } = await tellText<Acted>(`${path}/edit`, bodyText(text, {}), { key: job.key })
+    if (done > 0) say({ text: t('job.edit.done') })
+    else say({ text: t('sets.refused', { n: 1, why: error ?? '' }), isRefusal: true })
+    await onDone()
+    return undefined
+  }
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby="edit-title" onClose={() => answer(null)}>
-      <form
-        method="dialog"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isList) answer(edited)
-        }}
-      >
-        <h2 id="edit-title">{t('job.edit.title')}</h2>
-        <label class="field">
-          {t('job.edit.field')}
-          <textarea
-            class="mono"
-            rows={8}
-            spellcheck={false}
-            value={edited}
-            onInput={(event) => setEdited(event.currentTarget.value)}
-          />
-        </label>
-        <p class="dim" aria-live="polite">
-          {isList ? ' ' : t('job.edit.noList')}
-        </p>
-        <div class="acts">
-          <button type="button" class="btn" onClick={() => answer(null)}>
-            {t('later.keep')}
-          </button>
-          <button type="submit" class="btn primary" disabled={!isList || edited === text}>
-            {t('job.edit.do')}
-          </button>
-        </div>
-      </form>
-    </dialog>
+    <FormDialog
+      title={t('job.edit.title')}
+      act={t('job.edit.do')}
+      fields={['args']}
+      isReady={fixed === undefined && text !== job.argsText}
+      onSend={send}
+      onClose={onClose}
+    >
+      {(wrong) =>
+        fixed ? <p>{t(fixed)}</p> : <ArgsField text={text} wrong={wrong.args} hint={sealedHint(job)} onText={setText} />
+      }
+    </FormDialog>
   )
 }
 
-function isJsonList(text: string): boolean {
-  try {
-    return Array.isArray(JSON.parse(text))
-  } catch {
-    return false
+function DuplicateDialog({ job, path, onClose }: DialogProps) {
+  const { route } = useLocation()
+  const [text, setText] = useState(job.argsText)
+  const tags = Array.isArray(job.payload.tags) ? job.payload.tags.map(String) : []
+  const before: Settings = { queue: job.queue, priority: String(job.priority), tags: tags.join('\n'), when: '', at: '' }
+  const [settings, setSettings] = useState(before)
+  const fixed = whyFixed(job)
+  const send = async () => {
+    const wrong = {
+      ...(isJsonList(text) || fixed ? {} : { args: t('job.edit.noList') }),
+      ...(settings.queue === '' ? { queue: t('form.wrong.empty') } : {}),
+      ...wrongSettings(settings),
+    }
+    if (Object.keys(wrong).length > 0) return wrong
+    const body = bodyText(text === job.argsText ? null : text, membersOf(settings, before))
+    const { jid } = await tellText<Duplicated>(`${path}/duplicate`, body, { key: job.key })
+    if (jid === null) return { form: t('job.duplicate.filtered') }
+    say({ text: t('job.duplicate.done') })
+    route(at(`/jobs/${encoded(jid)}`))
+    return undefined
   }
+  return (
+    <FormDialog
+      title={t('job.duplicate.ask')}
+      act={t('job.duplicate.do')}
+      fields={['args', 'queue', 'priority', 'at', 'tags']}
+      onSend={send}
+      onClose={onClose}
+    >
+      {(wrong) => (
+        <>
+          <p>{t('job.duplicate.what')}</p>
+          {fixed ? (
+            <p>
+              {t(fixed)} {t('form.fixed.copied')}
+            </p>
+          ) : (
+            <ArgsField text={text} wrong={wrong.args} hint={sealedHint(job)} onText={setText} />
+          )}
+          <SettingsFields settings={settings} wrong={wrong} onSettings={setSettings} />
+        </>
+      )}
+    </FormDialog>
+  )
+}
+
+/** Of a job whose last argument is encrypted: what keeps it. */
+function sealedHint({ payload }: JobDetail): string | undefined {
+  return payload.encrypt === true ? t('form.sealed') : undefined
 }

@@ -15,7 +15,7 @@ import { act } from '../job-sets/actions.ts'
 import { KINDS, setOf } from '../job-sets/kinds.ts'
 import { CancelButton } from './cancel.tsx'
 import { JobDetailView, JobPill, Next } from './detail.tsx'
-import { AskingArguments, ChangeButtons } from './edit.tsx'
+import { ChangeButtons } from './edit.tsx'
 import { EventPanel, Value } from './event.tsx'
 import { visible } from './json.tsx'
 import { AskingWhen } from './later.tsx'
@@ -59,7 +59,6 @@ function Found({ jid }: { jid: string }) {
       )}
       {data && <Body found={data} />}
       <AskingWhen />
-      <AskingArguments />
     </main>
   )
 }
@@ -77,7 +76,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
   if (set && job) {
     return (
       <>
-        <ChangeButtons job={job} path={`/${set}/${encoded(jid)}`} onDone={reload} />
+        <ChangeButtons job={job} path={`/${set}/${encoded(jid)}`} isWaiting={set !== 'finished'} onDone={reload} />
         <ActButtons
           acts={KINDS[set].acts}
           onAct={async (name) => {
@@ -87,11 +86,18 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
       </>
     )
   }
-  if (state === 'queued' || state === 'running' || state === 'backlog') {
+  if (state === 'queued' || state === 'limited' || state === 'running' || state === 'backlog') {
     const path = `/queues/${encoded(data.queue ?? '')}/jobs/${encoded(jid)}`
     return (
       <>
-        {state === 'queued' && job && <ChangeButtons job={job} path={path} onDone={reload} />}
+        {job && state !== 'backlog' && (
+          <ChangeButtons
+            job={job}
+            path={state === 'queued' ? path : `/jobs/${encoded(jid)}`}
+            isWaiting={state !== 'running'}
+            onDone={reload}
+          />
+        )}
         <CancelButton jid={jid} queue={data.queue} isRunning={state === 'running'} onDone={reload} />
       </>
     )

@@ -36,7 +36,8 @@ export function AskingWhen() {
   return question && <Dialog key={question.title} {...question} />
 }
 
-const WAITS = [60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400]
+/** Seconds after which a job may run. */
+export const WAITS = [60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400]
 
 function Dialog({ title, answer }: Asked) {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -81,7 +82,7 @@ function Dialog({ title, answer }: Asked) {
 }
 
 /** Returns the value of the field in the time zone of the page. */
-function dateOf(text: string): Date | null {
+export function dateOf(text: string): Date | null {
   const at = new Date(inUtc.value && text !== '' ? `${text}Z` : text)
   return Number.isNaN(at.getTime()) ? null : at
 }

@@ -12,6 +12,7 @@ import { t } from '../../i18n/index.ts'
 import { about, refresh } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
+import { AddJob } from '../job/add.tsx'
 import { AskingWhen } from '../job/later.tsx'
 import { SetDrawer } from '../job-sets/drawer.tsx'
 import { type ActName, setOf } from '../job-sets/kinds.ts'
@@ -71,6 +72,7 @@ export default function Jobs() {
           <Icon name="retries" />
           {t('jobs.again')}
         </button>
+        {isAllowed && <AddJob queue={filter.queue} class={filter.class} />}
         {isAllowed && first && (
           <button type="button" class="btn" onClick={() => void doAll(first.act.name)}>
             {t(`sets.head.${first.act.name as SweepName}.matching`)}

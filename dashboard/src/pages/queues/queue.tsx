@@ -21,6 +21,7 @@ import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { type Change, useQuery } from '../../live/use-query.ts'
+import { AddJob } from '../job/add.tsx'
 import { visible } from '../job/json.tsx'
 import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/rows.tsx'
@@ -73,6 +74,7 @@ export default function QueuePage() {
         {...(queue ? { count: number(queue.size) } : {})}
         pill={queue?.paused && <Pill like="failed">{t('queues.paused')}</Pill>}
       >
+        {about.value?.readOnly === false && <AddJob queue={name} />}
         {queue && about.value?.readOnly === false && <QueueActs queue={queue} reload={again} />}
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}

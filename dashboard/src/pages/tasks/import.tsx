@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ApiError, sendFile } from '../../api/client.ts'
 import type { DryRun, TaskImported } from '../../api/types.ts'
+import { useKey } from '../../api/use-key.ts'
 import { at } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
 import { say } from '../../components/toast.tsx'
@@ -74,7 +75,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     setStep('sending')
     const query = { ...importQuery(form), allowDuplicate }
     try {
-      const headers = { 'idempotency-key': keyOf(form.file, query) }
+      const headers = { 'idempotency-key': keyOf(JSON.stringify(query), form.file) }
       const { id, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
       // The rows before the error are stored and run; the page of the task shows the rest.
       if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
@@ -192,17 +193,4 @@ const textOf = (form: ImportForm) => JSON.stringify(readingQuery(form))
 
 function asError(thrown: unknown): ApiError {
   return thrown instanceof ApiError ? thrown : new ApiError('FAILED', String(thrown), 0)
-}
-
-/** Makes an Idempotency-Key: a double click, or a second try after a lost answer, makes one task. */
-function useKey(): (file: File, about: object) => string {
-  const last = useRef<{ file: File; about: string; key: string }>(undefined)
-  return (file, how) => {
-    const about = JSON.stringify(how)
-    if (last.current?.file !== file || last.current.about !== about) {
-      // Browsers have no `randomUUID` over plain HTTP from another machine.
-      last.current = { file, about, key: crypto.getRandomValues(new Uint32Array(4)).join('-') }
-    }
-    return last.current.key
-  }
 }

@@ -1,0 +1,209 @@
+/** Adds a job: its class, its arguments, and where and when it runs. */
+
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import { ask, tellText } from '../../api/client.ts'
+import type { JobClass, Pushed } from '../../api/types.ts'
+import { useKey } from '../../api/use-key.ts'
+import { at, encoded } from '../../base.ts'
+import { Icon } from '../../components/icon.tsx'
+import { say } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
+import {
+  ArgsField,
+  bodyText,
+  Field,
+  FormDialog,
+  membersOf,
+  type Settings,
+  SettingsFields,
+  type Wrong,
+  wrongSettings,
+} from './form.tsx'
+import { isJsonList, type RowField, rowFieldsOf, rowText } from './row-fields.ts'
+
+/** The queue or the class that the form begins with. */
+interface Start {
+  queue?: string | undefined
+  class?: string | undefined
+}
+
+/** The button of a page. `n` presses it. */
+export function AddJob(start: Start) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="btn" data-key="n" onClick={() => setOpen(true)}>
+        <Icon name="plus" />
+        {t('form.add')}
+      </button>
+      {isOpen && <AddDialog {...start} onClose={() => setOpen(false)} />}
+    </>
+  )
+}
+
+const EMPTY: Settings = { queue: '', priority: '', tags: '', when: '', at: '' }
+
+function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(): void }) {
+  const { route } = useLocation()
+  const [className, setClassName] = useState(name)
+  const [settings, setSettings] = useState({ ...EMPTY, queue })
+  const [text, setText] = useState('[]')
+  const [values, setValues] = useState<Record<string, string>>({})
+  const [isJson, setJson] = useState(false)
+  const { found, find } = useClass((example) => setText((now) => (now.trim() === '[]' ? example : now)))
+  const keyOf = useKey()
+  useEffect(() => void find(name), [])
+  const known = found?.class === className ? found : undefined
+  const fields = isJson ? [] : rowFieldsOf(known?.schema ?? null)
+  const hasFields = fields.length > 0
+
+  const send = async (): Promise<Wrong | undefined> => {
+    const row = rowText(fields, values)
+    const wrong = {
+      ...(className === '' ? { class: t('form.wrong.empty') } : {}),
+      ...(hasFields || isJsonList(text) ? {} : { args: t('job.edit.noList') }),
+      ...Object.fromEntries(Object.entries(row.wrong).map(([field, word]) => [`row.${field}`, t(word)])),
+      ...wrongSettings(settings),
+    }
+    if (Object.keys(wrong).length > 0) return wrong
+    const members = { class: className, ...membersOf(settings, EMPTY) }
+    const body = bodyText(hasFields ? `[${row.text}]` : text, members)
+    const query = hasFields ? { validate: true } : {}
+    // A tracked job gets an id of its own, which a key would determine.
+    const headers: Record<string, string> = known?.tracked ? {} : { 'idempotency-key': keyOf(body, hasFields) }
+    const { jid, existing } = await tellText<Pushed>('/jobs', body, query, headers)
+    if (jid === null) return { form: t('job.duplicate.filtered') }
+    if (existing) return { form: t('form.existing', { jid }) }
+    say({ text: t('form.added') })
+    route(at(`/jobs/${encoded(jid)}`))
+    return undefined
+  }
+
+  return (
+    <FormDialog
+      title={t('form.title')}
+      act={t('form.do')}
+      fields={[
+        ...['class', 'queue', 'priority', 'at', 'tags'],
+        ...(hasFields ? fields.map((field) => `row.${field.name}`) : ['args']),
+      ]}
+      onSend={send}
+      onClose={onClose}
+    >
+      {(wrong) => (
+        <>
+          <Field label={t('job.class')} wrong={wrong.class}>
+            {(attributes) => (
+              <input
+                list="known-classes"
+                autocomplete="off"
+                spellcheck={false}
+                value={className}
+                onInput={(event) => setClassName(event.currentTarget.value)}
+                onChange={(event) => void find(event.currentTarget.value)}
+                {...attributes}
+              />
+            )}
+          </Field>
+          <datalist id="known-classes">
+            {about.value?.jobs.map((job) => (
+              <option key={job.name} value={job.name} />
+            ))}
+          </datalist>
+          {hasFields && <RowFields fields={fields} values={values} wrong={wrong} onValues={setValues} />}
+          {!hasFields && <ArgsField text={text} wrong={wrong.args} hint={hintOf(known)} onText={setText} />}
+          {known?.schema && rowFieldsOf(known.schema).length > 0 && (
+            <button type="button" class="btn s below" onClick={() => setJson(!isJson)}>
+              {t(isJson ? 'form.asFields' : 'form.asJson')}
+            </button>
+          )}
+          <SettingsFields
+            settings={settings}
+            wrong={wrong}
+            onSettings={setSettings}
+            defaults={known?.defaults ?? { queue: 'default', priority: 0 }}
+          />
+        </>
+      )}
+    </FormDialog>
+  )
+}
+
+/** Loads what is known about the named class. The answers about earlier names are ignored. */
+function useClass(onExample: (argsText: string) => void) {
+  const [found, setFound] = useState<JobClass>()
+  const newest = useRef('')
+  const find = async (name: string) => {
+    newest.current = name
+    if (name === '') return
+    // Without an answer the arguments can still be written as JSON.
+    const answer = await ask<JobClass>(`/classes/${encoded(name)}`).catch(() => undefined)
+    if (!answer || newest.current !== name) return
+    setFound(answer)
+    if (answer.example) onExample(answer.example.argsText)
+  }
+  return { found, find }
+}
+
+function hintOf(known: JobClass | undefined): string | undefined {
+  if (known?.example) return t('form.example', { jid: known.example.jid })
+  if (known?.withheld) return t(`form.withheld.${known.withheld}`)
+  return known?.encrypted ? t('form.encrypted') : undefined
+}
+
+interface RowFieldsProps {
+  fields: readonly RowField[]
+  values: Readonly<Record<string, string>>
+  wrong: Wrong
+  onValues(values: Record<string, string>): void
+}
+
+function RowFields({ fields, values, wrong, onValues }: RowFieldsProps) {
+  return (
+    <>
+      {fields.map((field) => {
+        const { name, kind, hint, isRequired } = field
+        const value = {
+          value: values[name] ?? '',
+          'aria-required': isRequired,
+          onInput: (event: { currentTarget: { value: string } }) =>
+            onValues({ ...values, [name]: event.currentTarget.value }),
+        }
+        const options = kind === 'flag' ? ['true', 'false'] : field.choices
+        return (
+          <Field
+            key={name}
+            label={isRequired ? `${name} *` : name}
+            wrong={wrong[`row.${name}`]}
+            hint={kind === 'json' ? `${hint} JSON`.trim() : hint}
+          >
+            {(attributes) =>
+              options.length > 0 ? (
+                <select class="btn" {...value} {...attributes}>
+                  <option value="" />
+                  {options.map((one) => (
+                    <option key={one} value={one}>
+                      {textOf(one)}
+                    </option>
+                  ))}
+                </select>
+              ) : kind === 'json' ? (
+                <textarea class="mono" rows={2} spellcheck={false} {...value} {...attributes} />
+              ) : (
+                <input inputMode={kind === 'text' ? 'text' : 'decimal'} {...value} {...attributes} />
+              )
+            }
+          </Field>
+        )
+      })}
+    </>
+  )
+}
+
+/** Returns a value of a choice as people read it. */
+function textOf(json: string): string {
+  const value: unknown = JSON.parse(json)
+  return typeof value === 'string' ? value : json
+}
