@@ -6,11 +6,12 @@
 import type * as v from 'valibot'
 import { object } from './schemas/building-blocks.ts'
 import * as jobs from './schemas/jobs.ts'
+import * as newJobs from './schemas/new-jobs.ts'
 import * as ordered from './schemas/ordered.ts'
 import * as stats from './schemas/stats.ts'
 import * as tasks from './schemas/tasks.ts'
 
-export const SCHEMAS = { Error: object({ error: tasks.Problem }), ...jobs, ...tasks, ...ordered, ...stats }
+export const SCHEMAS = { Error: object({ error: tasks.Problem }), ...newJobs, ...jobs, ...tasks, ...ordered, ...stats }
 
 export type SchemaName = keyof typeof SCHEMAS
 /** A value as the server makes it: its times are dates. */

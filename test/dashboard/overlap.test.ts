@@ -108,6 +108,29 @@ inBrowser('texts', (open) => {
     })
   })
 
+  test.each(['en-GB', 'zh-CN', 'ru-RU'])('no text of the forms of a job covers another one in %s', async (locale) => {
+    const { page, hq, go } = await open('/jobs', { locale })
+    const jid = await hq.push({ class: LONG, args: ['a', { customer: 4711 }], wait: 3600, tags: ['spring sale'] })
+    const found: string[] = []
+    for (const path of ['/jobs', `/jobs/${jid}`]) {
+      await go(path)
+      const key = path === '/jobs' ? 'n' : 'e'
+      const opener = page.locator(`button[data-key=${key}]`)
+      await (key === 'n' ? opener : opener.locator('+ button')).click()
+      const dialog = page.locator('dialog[open]')
+      // What is wrong is shown below the fields.
+      await dialog.locator('textarea').first().fill('{')
+      await dialog.locator('button[type=submit]').click()
+      await dialog.getByRole('alert').first().waitFor()
+      for (const width of WIDTHS) {
+        await page.setViewportSize({ width, height: 900 })
+        for (const fault of await textFaults(page)) found.push(`${width} ${path}: ${fault}`)
+      }
+      await page.keyboard.press('Escape')
+    }
+    expect(found).toEqual([])
+  })
+
   test('texts that cover each other or are cut off are found', async () => {
     const { page } = await open('/nowhere')
     expect(await textFaults(page)).toEqual([])

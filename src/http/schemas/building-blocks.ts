@@ -24,6 +24,9 @@ export const anyObject = v.record(v.string(), anything)
 /** A time: the server has a Date, and its JSON a string. */
 export const time = v.pipe(v.string(), v.isoTimestamp()) as unknown as v.GenericSchema<Date, string>
 
+/** A time in a request: ISO 8601, or seconds since the epoch. */
+export const when = v.union([text, number])
+
 export const object = v.strictObject
 export const list = v.array
 export const orNull = v.nullable
@@ -50,4 +53,10 @@ export function rule<S extends v.GenericSchema>(
   message: string,
 ): S {
   return v.pipe(schema, v.check(holds, message)) as unknown as S
+}
+
+/** The members of a body that says when a job runs. */
+export const later = {
+  at: optional(must(when, 'a time in ISO 8601, or seconds since the epoch')),
+  in: optional(must(amount, 'a number of seconds')),
 }

@@ -1,43 +1,8 @@
-/** Schemas of jobs: pushed, found, running, in queues and in job sets; of processes and of cron entries. */
+/** Schemas of jobs: found, running, in queues and in job sets; of processes and of cron entries. */
 
 import * as v from 'valibot'
 import * as s from './building-blocks.ts'
 import { TaskEvent } from './tasks.ts'
-
-const when = v.union([s.text, s.number])
-
-export const NewJob = s.described(
-  v.looseObject({
-    class: v.pipe(s.text, v.minLength(1)),
-    args: s.anyList,
-    queue: s.optional(s.text),
-    priority: s.described(s.optional(v.pipe(s.number, v.integer())), '0 to 9, in its queue'),
-    at: s.described(s.optional(when), 'when: ISO 8601, or seconds since the epoch'),
-    in: s.described(s.optional(v.union([s.text, s.number, s.anyObject])), "from now: seconds, '5m', { minutes: 5 }"),
-    jid: s.optional(s.text),
-    retry: s.optional(v.union([s.boolean, v.pipe(s.number, v.integer())])),
-    retryFor: s.optional(s.number),
-    expiresIn: s.optional(s.number),
-    tags: s.optional(s.list(s.text)),
-  }),
-  'Other members are copied to the payload.',
-)
-export const Pushed = s.object({
-  jid: s.orNull(s.text),
-  existing: s.described(
-    s.optional(s.boolean),
-    'true: it is the jid of another job, which has the lock of this unique one',
-  ),
-})
-export const AllPushed = s.object({
-  jids: s.list(s.orNull(s.text)),
-  existing: s.described(
-    s.optional(s.list(s.count)),
-    'the positions in `jids` of other jobs, which have the locks of these unique ones',
-  ),
-})
-export const NewJobs = v.union([NewJob, s.list(NewJob)])
-export const PushedJobs = v.union([Pushed, AllPushed])
 
 // Lists and details --------------------------------------------------------------------------------------------
 
@@ -165,16 +130,12 @@ const selected = s.must(
   v.pipe(s.list(s.object({ jid: s.text, key: s.optional(s.text) })), v.maxLength(s.MOST_JOBS)),
   `a list of at most ${s.MOST_JOBS} { jid, key } from the entries of a list (use …/all/… for more)`,
 )
-const later = {
-  at: s.optional(s.must(when, 'a time in ISO 8601, or seconds since the epoch')),
-  in: s.optional(s.must(s.amount, 'a number of seconds')),
-}
 const oneTime = ({ at, in: wait }: { at?: unknown; in?: unknown }) => (at === undefined) !== (wait === undefined)
 const ONE_TIME = 'give either `at`, or `in` (seconds from now)'
 
 export const Selected = s.object({ jobs: selected })
-export const SelectedForLater = s.rule(s.object({ jobs: selected, ...later }), oneTime, ONE_TIME)
-export const ForLater = s.rule(s.object(later), oneTime, ONE_TIME)
+export const SelectedForLater = s.rule(s.object({ jobs: selected, ...s.later }), oneTime, ONE_TIME)
+export const ForLater = s.rule(s.object(s.later), oneTime, ONE_TIME)
 
 const filled = s.optional(s.must(v.pipe(s.text, v.nonEmpty()), 'a non-empty string: leave it out to select all'))
 const isFilled = (object: object) => Object.keys(object).length > 0
@@ -187,7 +148,7 @@ const filter = {
 export const JobFilter = s.object(filter)
 
 const SEARCHED = ['scheduled', 'retry', 'limited', 'backlog', 'queued', 'running', 'dead', 'succeeded'] as const
-const ofAnyTime = s.optional(s.must(when, 'a time in ISO 8601, or seconds since the epoch'))
+const ofAnyTime = s.optional(s.must(s.when, 'a time in ISO 8601, or seconds since the epoch'))
 export const JobsFilter = s.object({
   state: s.must(v.pipe(s.list(s.oneOf(SEARCHED)), v.minLength(1)), `a list of states: ${SEARCHED.join(', ')}`),
   ...filter,
@@ -214,45 +175,6 @@ export const JobCounts = s.object({
       complete: s.described(s.boolean, 'true when all jobs of the state were scanned'),
     }),
   ),
-})
-
-export const JobClass = s.object({
-  class: s.text,
-  defined: s.described(s.boolean, 'whether this process defines it'),
-  defaults: s.described(
-    s.orNull(s.object({ queue: s.text, priority: s.count, tags: s.list(s.text) })),
-    'null when this process does not define it',
-  ),
-  tracked: s.boolean,
-  encrypted: s.described(s.boolean, 'whether the last argument of its jobs is encrypted'),
-  schema: s.described(
-    s.orNull(s.anyObject),
-    'JSON Schema of the row that its schema (`validate`) takes, if the schema gives it: see `validate=1` of a push',
-  ),
-  example: s.described(
-    s.orNull(s.object({ jid: s.text, argsText: s.text })),
-    'a job of the class, the newest that a short search found, with its arguments as JSON',
-  ),
-  withheld: s.described(
-    s.orNull(s.oneOf(['redacted', 'encrypted'])),
-    'why `example` is null although such jobs exist: parts of the arguments are hidden',
-  ),
-})
-const PRIORITY = 'a whole number from 0 to 9'
-export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
-export const DuplicateChanges = s.rule(
-  s.object({
-    args: s.optional(s.must(s.anyList, 'an array, one element for each argument')),
-    queue: s.optional(s.must(s.text, 'the name of a queue')),
-    priority: s.optional(s.must(v.pipe(s.number, v.integer(), v.minValue(0), v.maxValue(9)), PRIORITY)),
-    tags: s.optional(s.must(s.list(s.text), 'an array of strings')),
-    ...later,
-  }),
-  ({ at, in: wait }) => at === undefined || wait === undefined,
-  'a job can have `at` or `in`, not both',
-)
-export const Duplicated = s.object({
-  jid: s.described(s.orNull(s.text), 'null when client middleware stopped the push'),
 })
 
 export const Acted = s.object({

@@ -1,0 +1,77 @@
+/** Schemas of new jobs: pushed, duplicated, or filled in by a form; and of edits. */
+
+import * as v from 'valibot'
+import * as s from './building-blocks.ts'
+
+const PRIORITY = 'a whole number from 0 to 9'
+
+export const NewJob = s.described(
+  v.looseObject({
+    class: v.pipe(s.text, v.minLength(1)),
+    args: s.anyList,
+    queue: s.optional(s.text),
+    priority: s.described(s.optional(v.pipe(s.number, v.integer())), '0 to 9, in its queue'),
+    at: s.described(s.optional(s.when), 'when: ISO 8601, or seconds since the epoch'),
+    in: s.described(s.optional(v.union([s.text, s.number, s.anyObject])), "from now: seconds, '5m', { minutes: 5 }"),
+    jid: s.optional(s.text),
+    retry: s.optional(v.union([s.boolean, v.pipe(s.number, v.integer())])),
+    retryFor: s.optional(s.number),
+    expiresIn: s.optional(s.number),
+    tags: s.optional(s.list(s.text)),
+  }),
+  'Other members are copied to the payload.',
+)
+export const Pushed = s.object({
+  jid: s.orNull(s.text),
+  existing: s.described(
+    s.optional(s.boolean),
+    'true: it is the jid of another job, which has the lock of this unique one',
+  ),
+})
+export const AllPushed = s.object({
+  jids: s.list(s.orNull(s.text)),
+  existing: s.described(
+    s.optional(s.list(s.count)),
+    'the positions in `jids` of other jobs, which have the locks of these unique ones',
+  ),
+})
+export const NewJobs = v.union([NewJob, s.list(NewJob)])
+export const PushedJobs = v.union([Pushed, AllPushed])
+
+export const JobClass = s.object({
+  class: s.text,
+  defined: s.described(s.boolean, 'whether this process defines it'),
+  defaults: s.described(
+    s.orNull(s.object({ queue: s.text, priority: s.count, tags: s.list(s.text) })),
+    'null when this process does not define it',
+  ),
+  tracked: s.boolean,
+  encrypted: s.described(s.boolean, 'whether the last argument of its jobs is encrypted'),
+  schema: s.described(
+    s.orNull(s.anyObject),
+    'JSON Schema of the row that its schema (`validate`) takes, if the schema gives it: see `validate=1` of a push',
+  ),
+  example: s.described(
+    s.orNull(s.object({ jid: s.text, argsText: s.text })),
+    'a job of the class, the newest that a short search found, with its arguments as JSON',
+  ),
+  withheld: s.described(
+    s.orNull(s.oneOf(['redacted', 'encrypted'])),
+    'why `example` is null although such jobs exist: parts of the arguments are hidden',
+  ),
+})
+export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
+export const DuplicateChanges = s.rule(
+  s.object({
+    args: s.optional(s.must(s.anyList, 'an array, one element for each argument')),
+    queue: s.optional(s.must(s.text, 'the name of a queue')),
+    priority: s.optional(s.must(v.pipe(s.number, v.integer(), v.minValue(0), v.maxValue(9)), PRIORITY)),
+    tags: s.optional(s.must(s.list(s.text), 'an array of strings')),
+    ...s.later,
+  }),
+  ({ at, in: wait }) => at === undefined || wait === undefined,
+  'a job can have `at` or `in`, not both',
+)
+export const Duplicated = s.object({
+  jid: s.described(s.orNull(s.text), 'null when client middleware stopped the push'),
+})
