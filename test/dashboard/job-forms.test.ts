@@ -153,6 +153,37 @@ inBrowser('the forms of a job', (open) => {
     expect(await page.content()).not.toContain('swordfish')
   })
 
+  test('a second click after a lost answer adds no second job', async () => {
+    const { page, hq, faults } = await open('/jobs')
+    await button(page, 'Add job…').click()
+    await dialog(page).getByLabel('Class', { exact: true }).fill('Mail')
+    await page.route('**/api/v1/jobs', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await button(page, 'Add the job').click()
+    await dialog(page).getByRole('alert').waitFor()
+    expect(await hq.queue('default').size()).toBe(1)
+    expect(faults.splice(0)).toEqual([expect.stringContaining('Failed to load')])
+    await page.unroute('**/api/v1/jobs')
+    await button(page, 'Add the job').click()
+    await pill(page, 'in its queue')
+    expect(await hq.queue('default').size()).toBe(1)
+  })
+
+  test('an edit of a job that another person has edited meanwhile changes nothing', async () => {
+    const { page, hq, go, faults } = await open('/')
+    const jid = String(await hq.push({ class: 'Mail', args: [1] }))
+    await go(`/jobs/${jid}`)
+    await button(page, 'Edit…').click()
+    await dialog(page).getByLabel('Arguments, as a JSON array').fill('[2]')
+    await hq.edit(jid, [3])
+    await button(page, 'Save').click()
+    await dialog(page).getByRole('alert').getByText('The job has changed or moved meanwhile').waitFor()
+    expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([[3]])
+    expect(faults.splice(0)).toEqual([expect.stringContaining('404')])
+  })
+
   test('a running job is duplicated with other arguments, and an edit of a tracked job is refused in words', async () => {
     const doors = gate()
     const begun = new Heard<unknown>()

@@ -25,6 +25,7 @@ export const form = {
   'form.fixed.long': 'The arguments are too long to edit here.',
   'form.fixed.tracked': 'A task keeps a record of this job. Cancel the job, and add it with other arguments.',
   'form.fixed.copied': 'The new job gets them unchanged.',
+  'form.moved': 'The job has changed or moved meanwhile: close this, and look at it again.',
   'form.wrong.empty': 'A value is missing.',
   'form.wrong.number': 'This is not a number, such as 12.5.',
   'form.wrong.integer': 'This is not a whole number.',

@@ -26,6 +26,7 @@ export const form: TextsOf<typeof english> = {
   'form.fixed.long': '参数过长，无法在此编辑。',
   'form.fixed.tracked': '任务中保存着此作业的记录。请取消它，再用其他参数添加。',
   'form.fixed.copied': '新作业将原样沿用这些参数。',
+  'form.moved': '作业在此期间已更改或移动：请关闭此表单后重新查看。',
   'form.wrong.empty': '请填写此项。',
   'form.wrong.number': '这不是数字，例如 12.5。',
   'form.wrong.integer': '这不是整数。',

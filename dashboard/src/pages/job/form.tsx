@@ -244,6 +244,8 @@ export function wrongOf(thrown: unknown): Wrong {
   const [path = ''] = String(details.path ?? '').split(/[.[]/)
   if (path === 'args' || code === 'ARGS_TOO_LARGE') return { args: message }
   if (code === 'QUEUE_FULL') return { queue: message }
+  // The key of a job names it as it was read.
+  if (code === 'UNKNOWN_JID') return { form: t('form.moved') }
   return { [code === 'UNKNOWN_JOB' ? 'class' : path || 'form']: message }
 }
 
