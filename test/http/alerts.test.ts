@@ -142,9 +142,8 @@ test('alert: a queue grows minute by minute', async () => {
   const { hq, clock } = app
   await app.work({ queues: ['elsewhere', 'grows', 'steady'], concurrency: 1 })
   for (const name of ['grows', 'steady']) await hq.queue(name).pause()
-  const { alertFinder } = await import('#dist/http/live/alerts.js')
-  const { Redaction } = await import('#dist/http/access/redact.js')
-  const finder = alertFinder(hq, new Redaction(undefined))
+  const { alertFinder } = await import('#dist/alerts/finder.js')
+  const finder = alertFinder(hq)
   await hq.pushBulk({ class: 'A', args: Array.from({ length: 50 }, () => []), queue: 'steady' })
   const began = clock.ahead
   for (let minute = 0; minute <= 6; minute++) {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { durationIn, PARTS, unitIn } from '../../../src/i18n/duration.ts'
 import { locale, t } from '../i18n/index.ts'
 
 const KEPT = 'highkiq-utc'
@@ -44,43 +45,9 @@ export function day(at: string | Date): string {
   return new Date(at).toLocaleDateString(locale(), { day: 'numeric', month: 'short', timeZone: 'UTC' })
 }
 
-const PARTS = [
-  ['day', 86_400],
-  ['hour', 3600],
-  ['minute', 60],
-  ['second', 1],
-] as const
-
-/** 16 s, 2 min: formats by language only, since some regions write "2 mins" and "16 secs". */
-function unit(n: number, name: string, digits = 0): string {
-  const isShort = name !== 'second'
-  const [language = 'en'] = locale().split('-')
-  const parts = new Intl.NumberFormat(language, {
-    ...{ style: 'unit', unit: name, maximumFractionDigits: digits },
-    unitDisplay: isShort ? 'short' : 'narrow',
-  }).formatToParts(n)
-  // "16s" in English.
-  const isTight = language !== 'zh' && !isShort && !parts.some(({ type }) => type === 'literal')
-  return parts.map(({ type, value }) => (type === 'unit' && isTight ? `\u00a0${value}` : value)).join('')
-}
-
-/**
- * 250 → 4 min 10 s: the two largest units. Below ten seconds with one decimal, below a tenth of a second in
- * milliseconds.
- */
+/** 250 → 4 min 10 s; see `durationIn`. */
 export function duration(seconds: number): string {
-  if (seconds > 0 && seconds < 0.1) return unit(seconds * 1000, 'millisecond', seconds < 0.01 ? 1 : 0)
-  if (seconds < 10) return unit(seconds, 'second', 1)
-  const whole = Math.round(seconds)
-  const first = PARTS.findIndex(([, size]) => whole >= size)
-  const parts: string[] = []
-  let rest = whole
-  for (const [name, size] of PARTS.slice(first, first + 2)) {
-    const n = Math.floor(rest / size)
-    rest -= n * size
-    if (n > 0) parts.push(unit(n, name))
-  }
-  return parts.join(' ')
+  return durationIn(locale(), seconds)
 }
 
 /** Returns the seconds from a time to another one, both of the server; 0 without the first. */
@@ -92,7 +59,7 @@ export function secondsSince(at: string | null, now: string | undefined): number
 export function runTime(seconds: number): string {
   if (seconds >= 60) return duration(seconds)
   const [n, name] = seconds < 1 ? ([seconds * 1000, 'millisecond'] as const) : ([seconds, 'second'] as const)
-  return unit(n, name, n < 10 ? 2 : n < 100 ? 1 : 0)
+  return unitIn(locale(), n, name, n < 10 ? 2 : n < 100 ? 1 : 0)
 }
 
 /** in 48 s; 2 min ago; now. Shows one unit. */

@@ -1,13 +1,13 @@
 /** The lists of queues and of processes for the dashboard: read once for all clients, and sent as changes. */
 
 import type { Highkiq } from '../../app.ts'
+import { REUSED_MS, type StoreReads } from '../../inspect/store-reads.ts'
+import { cached } from '../../job/cached.ts'
 import { dateOf } from '../schemas/times.ts'
 import type { Made } from '../schemas.ts'
-import { cached } from './cached.ts'
 import { ChangeLog, type Changes } from './change-log.ts'
 import { processOf } from './process-fields.ts'
 import { type ServedQueue, servedQueues } from './served-queues.ts'
-import { REUSED_MS, type StoreReads } from './store-reads.ts'
 
 type LiveQueue = Made<'LiveQueue'>
 type LiveProcess = Made<'LiveProcess'>

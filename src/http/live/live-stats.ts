@@ -1,14 +1,14 @@
 /** The live stats, computed once for all clients, and only while a client asks. */
 
+import { alertFinder } from '../../alerts/finder.ts'
 import type { Highkiq } from '../../app.ts'
 import type { QueueTrends } from '../../inspect/queue-trend.ts'
+import type { StoreReads } from '../../inspect/store-reads.ts'
+import { cached } from '../../job/cached.ts'
 import { hasCode } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
-import { alertFinder } from './alerts.ts'
-import { cached } from './cached.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
-import type { StoreReads } from './store-reads.ts'
 
 /** The shortest time between two computations. */
 export const LIVE_STATS_MS = 2000
@@ -31,7 +31,7 @@ export type LiveStatsFeed = ReturnType<typeof liveStatsFeed>
 
 export function liveStatsFeed(hq: Highkiq, redaction: Redaction, reads: StoreReads) {
   const history = new StatsHistory()
-  const alerts = alertFinder(hq, redaction, reads)
+  const alerts = alertFinder(hq, { redact: redaction.text, reads })
   // A little less than the interval, so that each tick computes anew.
   const snapshots = cached(LIVE_STATS_MS - 100, snapshot)
   const countCrons = cached(CRONS_MS, async () => (await hq.store.crons.list()).length)

@@ -2,8 +2,8 @@
 
 import type { Highkiq } from '../../app.ts'
 import { classesIn } from '../../inspect/queue-classes.ts'
+import { cachedBy } from '../../job/cached.ts'
 import type { Redaction } from '../access/redact.ts'
-import { cachedBy } from './cached.ts'
 
 /** How long the waits are reused: processes flush their metrics every ten seconds. */
 const WAITS_MS = 5000

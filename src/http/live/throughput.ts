@@ -2,9 +2,9 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { StatsSnapshot } from '../../index.ts'
+import { cached, cachedBy } from '../../job/cached.ts'
 import { RANGES } from '../schemas/building-blocks.ts'
 import type { Made } from '../schemas.ts'
-import { cached, cachedBy } from './cached.ts'
 import type { LiveStatsFeed } from './live-stats.ts'
 import { type Finished, STEP_MS } from './stats-history.ts'
 

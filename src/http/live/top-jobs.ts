@@ -2,9 +2,9 @@
 
 import type { Highkiq } from '../../app.ts'
 import type { DeployComparison, Percentiles, TopJob, TopJobs } from '../../index.ts'
+import { cachedBy } from '../../job/cached.ts'
 import { given } from '../../job/options.ts'
 import { MOST_PERCENTILES } from '../schemas/building-blocks.ts'
-import { cachedBy } from './cached.ts'
 
 /** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480

@@ -1,5 +1,6 @@
 /** The texts of the overview in English. */
 
+import { en as alertTexts } from '../../../../src/alerts/texts/en.ts'
 import type { Phrase } from '../index.ts'
 
 export const overview = {
@@ -31,29 +32,7 @@ export const overview = {
   'overview.alerts.count': '{n} now',
   'overview.alerts.none': 'Everything is fine',
   'overview.alerts.noneWhat': 'No queue grows, every process responds, and every task makes progress.',
-  'alerts.retries-share-error': { one: '{n} retry has one error', other: '{n} retries share one error' },
-  'alerts.retries-share-error.what': '{error} in {class}, since {at}',
-  'alerts.process-silent': 'Process {identity} is silent',
-  'alerts.process-silent.what': 'Last seen {at}; its {n} jobs return {back}',
-  'alerts.queue-grows': 'Queue {queue} grows',
-  'alerts.queue-grows.what': '+{n} a minute for {minutes} min; the oldest waits {time}',
-  'alerts.queue-unserved': 'No process serves queue {queue}',
-  'alerts.queue-unserved.what': {
-    one: '{n} job waits in it. Start a worker with -q {queue}',
-    other: '{n} jobs wait in it. Start a worker with -q {queue}',
-  },
-  'alerts.queue-without-worker.what': 'Your app defines jobs for it. Start a worker with -q {queue}',
-  'alerts.task-stands-still': 'Task “{name}” makes no progress',
-  'alerts.task-stands-still.what': 'No row has ended for {minutes} min',
-  'alerts.task-paused': 'Task “{name}” is paused',
-  'alerts.task-paused.what': '{reason}',
-  'alerts.ordered-silent': 'Shard {shard} of {queue} has no owner',
-  'alerts.ordered-silent.what': 'It lags {time}',
-  'alerts.no-process': 'No worker is running',
-  'alerts.no-process.what': {
-    one: '{n} job waits. Start one: highkiq work -r ./jobs.ts',
-    other: '{n} jobs wait. Start one: highkiq work -r ./jobs.ts',
-  },
+  ...alertTexts,
   'overview.queues': 'Queues',
   'overview.queues.all': { one: 'All {n} queue', other: 'All {n} queues' },
   'overview.queues.none': 'No queue yet',

@@ -1,5 +1,6 @@
 /** The texts of the overview in Russian. */
 
+import { ru as alertTexts } from '../../../../src/alerts/texts/ru.ts'
 import type { overview as english } from '../en/overview.ts'
 import type { TextsOf } from '../index.ts'
 
@@ -32,38 +33,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.alerts.count': 'сейчас {n}',
   'overview.alerts.none': 'Всё в порядке',
   'overview.alerts.noneWhat': 'Очереди не растут, процессы отвечают, задачи не стоят.',
-  'alerts.retries-share-error': {
-    one: '{n} повтор с одной ошибкой',
-    few: '{n} повтора с одной ошибкой',
-    many: '{n} повторов с одной ошибкой',
-    other: '{n} повтора с одной ошибкой',
-  },
-  'alerts.retries-share-error.what': '{error} в {class}, с {at}',
-  'alerts.process-silent': 'Процесс {identity} молчит',
-  'alerts.process-silent.what': 'Последний раз: {at}; его заданий: {n}, вернутся {back}',
-  'alerts.queue-grows': 'Очередь {queue} растёт',
-  'alerts.queue-grows.what': '+{n} в минуту уже {minutes} мин; старейшее ждёт {time}',
-  'alerts.queue-unserved': 'Очередь {queue} никто не обслуживает',
-  'alerts.queue-unserved.what': {
-    one: 'В ней ждёт {n} задание. Запустите рабочий процесс с -q {queue}',
-    few: 'В ней ждут {n} задания. Запустите рабочий процесс с -q {queue}',
-    many: 'В ней ждут {n} заданий. Запустите рабочий процесс с -q {queue}',
-    other: 'В ней ждут {n} задания. Запустите рабочий процесс с -q {queue}',
-  },
-  'alerts.queue-without-worker.what': 'Приложение задаёт для неё задания. Запустите рабочий процесс с -q {queue}',
-  'alerts.task-stands-still': 'Задача «{name}» стоит',
-  'alerts.task-stands-still.what': '{minutes} мин не завершилось ни одной строки',
-  'alerts.task-paused': 'Задача «{name}» приостановилась',
-  'alerts.task-paused.what': '{reason}',
-  'alerts.ordered-silent': 'У шарда {shard} очереди {queue} нет владельца',
-  'alerts.ordered-silent.what': 'Отстаёт на {time}',
-  'alerts.no-process': 'Нет ни одного рабочего процесса',
-  'alerts.no-process.what': {
-    one: 'Ждёт {n} задание. Запустите: highkiq work -r ./jobs.ts',
-    few: 'Ждут {n} задания. Запустите: highkiq work -r ./jobs.ts',
-    many: 'Ждут {n} заданий. Запустите: highkiq work -r ./jobs.ts',
-    other: 'Ждут {n} задания. Запустите: highkiq work -r ./jobs.ts',
-  },
+  ...alertTexts,
   'overview.queues': 'Очереди',
   'overview.queues.all': {
     one: 'Вся {n} очередь',

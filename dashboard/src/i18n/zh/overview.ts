@@ -1,5 +1,6 @@
 /** The texts of the overview in Chinese. */
 
+import { zh as alertTexts } from '../../../../src/alerts/texts/zh.ts'
 import type { overview as english } from '../en/overview.ts'
 import type { TextsOf } from '../index.ts'
 
@@ -32,23 +33,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.alerts.count': '当前 {n} 项',
   'overview.alerts.none': '一切正常',
   'overview.alerts.noneWhat': '没有队列堆积，所有进程正常响应，没有任务停滞。',
-  'alerts.retries-share-error': { other: '{n} 个重试出自同一错误' },
-  'alerts.retries-share-error.what': '{class} 中的 {error}，始于 {at}',
-  'alerts.process-silent': '进程 {identity} 没有心跳',
-  'alerts.process-silent.what': '最后出现：{at}；其 {n} 个作业将于 {back} 归还',
-  'alerts.queue-grows': '队列 {queue} 正在增长',
-  'alerts.queue-grows.what': '{minutes} 分钟内每分钟 +{n}；最久已等待 {time}',
-  'alerts.queue-unserved': '没有进程处理队列 {queue}',
-  'alerts.queue-unserved.what': { other: '有 {n} 个作业在等待。请用 -q {queue} 启动工作进程' },
-  'alerts.queue-without-worker.what': '您的应用为它定义了作业。请用 -q {queue} 启动工作进程',
-  'alerts.task-stands-still': '任务“{name}”停滞',
-  'alerts.task-stands-still.what': '{minutes} 分钟内没有行结束',
-  'alerts.task-paused': '任务“{name}”已暂停',
-  'alerts.task-paused.what': '{reason}',
-  'alerts.ordered-silent': '{queue} 的分片 {shard} 没有所有者',
-  'alerts.ordered-silent.what': '已滞后 {time}',
-  'alerts.no-process': '没有运行中的工作进程',
-  'alerts.no-process.what': { other: '有 {n} 个作业在等待。启动：highkiq work -r ./jobs.ts' },
+  ...alertTexts,
   'overview.queues': '队列',
   'overview.queues.all': { other: '全部 {n} 个队列' },
   'overview.queues.none': '还没有队列',

@@ -1,10 +1,10 @@
 /** Finds errors that many retries share. Of very many retries it reads a sample. */
 
-import type { Highkiq } from '../../app.ts'
-import { chunksOf } from '../../inspect/chunks.ts'
-import { errorGroups } from '../../inspect/error-groups.ts'
-import type { Redaction } from '../access/redact.ts'
-import type { Made } from '../schemas.ts'
+import type { AppPort } from '../app/port.ts'
+import { chunksOf } from '../inspect/chunks.ts'
+import { errorGroups } from '../inspect/error-groups.ts'
+import type { Store } from '../store/contract.ts'
+import type { Alert } from './alert.ts'
 
 /** The most retries that are read. Of more, this many are read from both ends. */
 const SAMPLE = 2000
@@ -17,13 +17,18 @@ const FEW = 20
 const SHARE = 0.2
 const MOST = 3
 
-export type SharedError = Extract<Made<'Alert'>, { kind: 'retries-share-error' }>
+export type SharedError = Extract<Alert, { kind: 'retries-share-error' }>
 
-export async function sharedErrors(hq: Highkiq, redaction: Redaction): Promise<SharedError[]> {
-  const size = await hq.retries.size()
+/** `redact` returns what may be shown of a payload. */
+export async function sharedErrors(
+  app: Pick<AppPort, 'store' | 'now'>,
+  redact = (text: string) => text,
+): Promise<SharedError[]> {
+  const { store } = app
+  const size = await store.jobSets.size('retry')
   if (size < FEW) return []
-  const sampled = size <= SAMPLE ? chunksOf(hq.store, 'retry') : bothEnds(hq)
-  const { items, scanned } = await errorGroups(shown(sampled, redaction), { most: SAMPLE, ms: SAMPLE_MS })
+  const sampled = size <= SAMPLE ? chunksOf(store, 'retry') : bothEnds(store)
+  const { items, scanned } = await errorGroups(redacted(sampled, redact), { most: SAMPLE, ms: SAMPLE_MS })
   return items
     .filter(({ count }) => count >= FEW && count >= scanned * SHARE)
     .slice(0, MOST)
@@ -34,14 +39,14 @@ export async function sharedErrors(hq: Highkiq, redaction: Redaction): Promise<S
       filter,
       class: jobs[0] ?? '',
       count: scanned >= size ? count : about((count / scanned) * size),
-      since: since ?? new Date(hq.now()),
+      since: since ?? new Date(app.now()),
     }))
 }
 
 type Chunks = ReturnType<typeof chunksOf>
 
 /** Reads from both ends: the retries that are due first, and those that are due last. */
-async function* bothEnds({ store }: Highkiq): Chunks {
+async function* bothEnds(store: Store): Chunks {
   const ends = [chunksOf(store, 'retry', { desc: false }), chunksOf(store, 'retry')]
   for (;;) {
     for (const end of ends) {
@@ -53,10 +58,10 @@ async function* bothEnds({ store }: Highkiq): Chunks {
 }
 
 /** Redacts the chunks, and stops at the most characters. */
-async function* shown(chunks: Chunks, redaction: Redaction): Chunks {
+async function* redacted(chunks: Chunks, redact: (text: string) => string): Chunks {
   let size = 0
   for await (const chunk of chunks) {
-    yield chunk.map(({ text, score }) => ({ text: redaction.text(text), score }))
+    yield chunk.map(({ text, score }) => ({ text: redact(text), score }))
     size += chunk.reduce((sum, { text }) => sum + text.length, 0)
     if (size > SAMPLE_SIZE) return
   }

@@ -1,8 +1,6 @@
 /** Observes whether a process renews its leases, and when they end if it does not. */
 
-import type { Highkiq } from '../../app.ts'
-
-type Lease = Awaited<ReturnType<Highkiq['store']['workers']['leases']>>[number]
+import type { Lease } from '../store/contract.ts'
 
 /** The default lease time of a worker. */
 const STANDARD_MS = 15_000

@@ -24,6 +24,11 @@ export class QueueGrowth {
     if (first > 0) this.#samples = this.#samples.slice(first)
   }
 
+  /** Whether there are samples of now and of so many minutes ago. */
+  isKnown(now: number, minutes: number): boolean {
+    return this.#near(now) !== undefined && this.#near(now - minutes * MINUTE) !== undefined
+  }
+
   /** Returns the growth of a queue over consecutive minutes up to the last sample. */
   of(queue: string): Growth {
     const last = this.#samples.at(-1)

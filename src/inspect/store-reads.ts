@@ -1,10 +1,10 @@
 /** Shares what is read from the store among figures. */
 
-import type { Highkiq } from '../../app.ts'
-import type { Process } from '../../index.ts'
-import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
-import { all } from '../../job/json.ts'
-import { cached } from './cached.ts'
+import type { AppPort } from '../app/port.ts'
+import { cached } from '../job/cached.ts'
+import { all } from '../job/json.ts'
+import { type Process, ProcessSet } from './process.ts'
+import { type QueueSummary, summariesOf } from './queue.ts'
 
 export interface StoreReads {
   /** Reads all queues, at the time `now`. */
@@ -18,12 +18,12 @@ export interface StoreReads {
 export const REUSED_MS = 900
 
 /** @param ms how long an answer is reused; 0: every call reads */
-export function storeReads(hq: Highkiq, ms = 0): StoreReads {
+export function storeReads(app: Pick<AppPort, 'store' | 'now'>, ms = 0): StoreReads {
   const queues = cached(ms, async () => {
-    const now = hq.now()
-    return { queues: await summariesOf(hq.store, now), now }
+    const now = app.now()
+    return { queues: await summariesOf(app.store, now), now }
   })
-  const processes = cached(ms, () => all(hq.processes()))
+  const processes = cached(ms, () => all(new ProcessSet(app)))
   return {
     queues,
     processes,
