@@ -51,6 +51,7 @@ export const groups = [
     scaling: 'Scale',
     secure: 'Secure the dashboard',
     dashboard: 'Dashboard',
+    alerts: 'Alerts',
     logging: 'Logs and error reports',
     observability: 'Traces and metrics',
     performance: 'Performance',

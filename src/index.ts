@@ -11,6 +11,17 @@
  * await hq.worker().run()
  */
 
+// Alerts
+export type { Alert, AlertKind, Thresholds } from './alerts/alert.ts'
+export type { Alerts, OpenAlert, TestResult } from './alerts/alerts.ts'
+export type {
+  AlertOptions,
+  AlertTarget,
+  EmailTarget,
+  SlackTarget,
+  WebhookTarget,
+} from './alerts/options.ts'
+export type { QuietHours } from './alerts/quiet-hours.ts'
 export type { QueueOptions, RedisClientOptions } from './app/options.ts'
 // The app
 export {

@@ -15,6 +15,7 @@ export type Folder = { rest: Ring; none?: string[] } & Partial<Record<Ring, stri
 export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   highkiq: {
     test: { rest: 'fast' },
+    'test/alerts': { rest: 'fast', full: ['command', 'delivery'] },
     'test/bench': { rest: 'fast' },
     'test/chaos': { rest: 'full', nightly: ['limits-long'] },
     'test/cli': { rest: 'full', fast: ['messages'] },
@@ -48,6 +49,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
   },
   // The suites that know nothing of stores, again: some for each area, and those of faults and of killed workers.
   'on Redis': {
+    'test/alerts': { rest: 'nightly', fast: ['sender'], full: ['crash'], none: ['command', 'delivery'] },
     'test/client': { rest: 'nightly', fast: ['bulk'] },
     // No store has a part in the ones that are left out.
     'test/dashboard': { rest: 'nightly', none: ['access', 'layout', 'overlap', 'tabs'] },

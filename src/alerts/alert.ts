@@ -27,8 +27,23 @@ export type Alert<Time = Date> =
 
 export type AlertKind = Alert['kind']
 
+/** For each kind the smallest figures with which it is sent; `false`: never. */
+export interface Thresholds {
+  readonly 'retries-share-error'?: false | { count?: number }
+  readonly 'process-silent'?: false | { busy?: number }
+  readonly 'queue-grows'?: false | { perMinute?: number; minutes?: number; latency?: number }
+  readonly 'queue-unserved'?: false | { size?: number }
+  readonly 'queue-without-worker'?: false
+  readonly 'task-stands-still'?: false | { minutes?: number }
+  readonly 'task-paused'?: false
+  readonly 'ordered-silent'?: false | { lag?: number }
+  readonly 'no-process'?: false | { waiting?: number }
+}
+
+type Figures<Of> = readonly Extract<keyof Exclude<Of, false | undefined>, string>[]
+
 /** The figures of each kind that can have a threshold. */
-export const FIGURES = {
+export const FIGURES: { readonly [Kind in AlertKind]: Figures<Thresholds[Kind]> } = {
   'retries-share-error': ['count'],
   'process-silent': ['busy'],
   'queue-grows': ['perMinute', 'minutes', 'latency'],
@@ -38,7 +53,7 @@ export const FIGURES = {
   'task-paused': [],
   'ordered-silent': ['lag'],
   'no-process': ['waiting'],
-} as const satisfies Record<AlertKind, readonly string[]>
+}
 
 export const ALERT_KINDS = Object.keys(FIGURES) as AlertKind[]
 

@@ -1,3 +1,4 @@
+import { Alerts } from '../alerts/alerts.ts'
 import { Batches } from '../batches/batches.ts'
 import { type CancelAnswer, type CancelOptions, cancelJob } from '../cancellation/cancel.ts'
 import type { Job, JobReturning } from '../client/job.ts'
@@ -39,6 +40,8 @@ export class Inspection {
   readonly tasks: Tasks
   /** Batches of jobs, and flows. */
   readonly batches: Batches
+  /** What needs attention, and whether messages about it arrive. */
+  readonly alerts: Alerts
   /** The jobs that ended, by class and time. */
   readonly metrics: Metrics
   /** The jobs of all states: searched, counted, and acted on. */
@@ -58,6 +61,7 @@ export class Inspection {
     this.#app = app
     this.tasks = new Tasks(app)
     this.batches = new Batches(app)
+    this.alerts = new Alerts(app)
     this.metrics = new Metrics(app)
     this.jobs = new AllJobs({ app, tasksWith: (meta) => tasksWith(app, meta) })
     this.retries = new JobSet(app, 'retry')

@@ -1,5 +1,6 @@
 /** The options of an app. */
 
+import { type AlertOptions, alertPlan } from '../alerts/options.ts'
 import { checkJobOptions, checkQueueName, type JobOptions } from '../job/definition.ts'
 import { checkEncryption, type EncryptionOptions } from '../job/encryption.ts'
 import { invalidOption } from '../job/errors.ts'
@@ -72,6 +73,8 @@ export interface HighkiqOptions {
   publicUrl?: string
   /** The secret that signs links to tasks; default: kept in the store. A new secret ends all links. */
   secret?: string
+  /** Sends what needs attention to webhooks, chats and mail addresses, from one worker at a time. */
+  alerts?: AlertOptions
   /** Gets the lines of an error's stack and returns those to store, for jobs with `backtrace`. */
   backtraceCleaner?: (lines: string[]) => string[]
 }
@@ -86,7 +89,10 @@ export interface QueueOptions {
 }
 
 /** The options of an app that a configuration file may set. */
-export type FileOptions = Pick<HighkiqOptions, 'maxRetries' | 'dead' | 'loggedJobAttributes' | 'maxIterationRuntime'>
+export type FileOptions = Pick<
+  HighkiqOptions,
+  'maxRetries' | 'dead' | 'loggedJobAttributes' | 'maxIterationRuntime' | 'alerts'
+>
 
 const WIRES =
   "8 (the default), 7 or 6, the major version of the Sidekiq beside this app, or with its json gem { sidekiq: 7, json: '2.16' }"
@@ -121,6 +127,7 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   events: [isObject, '{ keep: events }'],
   publicUrl: [isPublicUrl, "an http or https address without parameters, such as 'https://shop.example/jobs'"],
   secret: 'text',
+  alerts: null,
   backtraceCleaner: 'function',
 }
 const MOST_EVENTS = 10_000_000
@@ -153,6 +160,7 @@ export function checkAppOptions(options: HighkiqOptions): void {
     checkOptions('new Highkiq: events', events, { keep: KEEP })
     if (events.keep === undefined) throw invalidOption(`new Highkiq: events needs keep, ${KEEP[1]}`)
   }
+  if (options.alerts !== undefined) alertPlan(options.alerts)
   if (publicUrl !== undefined) checkLinkAddress(publicUrl)
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
   for (const [name, queue] of Object.entries(queues)) checkQueueOptions(name, queue)
@@ -189,6 +197,7 @@ export function settled(options: HighkiqOptions, file: FileOptions): Settled {
   return {
     publicUrl,
     secret,
+    alerts: options.alerts ?? file.alerts,
     maxIterationRuntime: maxIterationRuntime ?? file.maxIterationRuntime ?? Number.POSITIVE_INFINITY,
     loggedJobAttributes: loggedJobAttributes ?? file.loggedJobAttributes ?? LOGGED,
     limits: {

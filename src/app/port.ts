@@ -1,5 +1,6 @@
 /** The part of an app that its features use. */
 
+import type { AlertOptions } from '../alerts/options.ts'
 import type { Client } from '../client/client.ts'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
@@ -18,6 +19,7 @@ export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> 
   publicUrl: string | undefined
   /** The secret that signs links; undefined: the store keeps one. */
   secret: string | undefined
+  alerts: AlertOptions | undefined
 }
 
 export interface AppPort {

@@ -6,6 +6,7 @@ import { cancelJobs } from '../cancellation/cancel-many.ts'
 import type { Pushed } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
 import type { JobDefinition } from '../job/definition.ts'
+import type { BackgroundService } from '../worker/background-service.ts'
 import type { PROGRAM, ThreadApp } from '../worker/threads/inside.ts'
 import type { Runtime } from './runtime.ts'
 import type { Setup } from './setup.ts'
@@ -28,6 +29,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
     adviseUnserved(advice: UnservedAdvice): void
     /** A process title with the pieces that were added to it. */
     titleOf(title: string): string
+    /** Returns the service that sends alerts, for a program without a worker; undefined without the option `alerts`. */
+    alertSender(): BackgroundService | undefined
     /** Whether an ordered queue of that name is defined here. */
     isOrdered(name: string): boolean
     /** All jobs that are defined here, as they were defined. */
@@ -52,6 +55,7 @@ export function programOf(app: Runtime): Program {
     },
     refuseStore: (why) => setup.refuseStore(why),
     titleOf: (title) => app.title.of(title),
+    alertSender: () => app.alertSender(),
     isOrdered: (name) => ordered.get(name) !== undefined,
     jobs: () => registry.jobs,
     definitionOf: (name, queue) => registry.of(name, queue),

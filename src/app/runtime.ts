@@ -1,6 +1,8 @@
 /** Runs the jobs of an app: in workers, or in the calling process. */
 
 import { unwrap } from '../activejob/wrapper.ts'
+import { alertPlan } from '../alerts/options.ts'
+import { AlertSender } from '../alerts/sender.ts'
 import { BatchMaintenance } from '../batches/batch-maintenance.ts'
 import { batchMembers } from '../batches/batch-plugin.ts'
 import { accessTo } from '../batches/batches.ts'
@@ -341,6 +343,7 @@ export class Runtime implements AppPort {
     const lock = maintenanceLock(engine, leaseSeconds)
     const maintenance = new TaskMaintenance(engine, { everySeconds: pollSeconds, lock })
     const batches = new BatchMaintenance(this.#cancellerOf(engine), { everySeconds: pollSeconds, lock })
+    const sender = this.alertSender(engine)
     const trimmers = engine.finished ? [new FinishedTrimmer(engine, engine.finished)] : []
     return [
       startChecks(engine),
@@ -351,7 +354,15 @@ export class Runtime implements AppPort {
       new OrphanedLocks(engine, { lock }),
       new SnapshotRecorder(engine, { lock }),
       ...trimmers,
+      ...(sender ? [sender] : []),
     ]
+  }
+
+  /** Returns the service that sends alerts; undefined without the option, and while another store is drained. */
+  alertSender(engine = this.engine()): AlertSender | undefined {
+    const { alerts, publicUrl } = this.settings
+    if (!alerts || this.setup.isDraining) return undefined
+    return new AlertSender(engine, { plan: alertPlan(alerts), publicUrl })
   }
 
   /** The executor of the ordered queues, if the app defines any. */

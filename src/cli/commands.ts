@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import * as adopt from './commands/adopt.ts'
+import * as alerts from './commands/alerts.ts'
 import * as batches from './commands/batches.ts'
 import * as bench from './commands/bench.ts'
 import * as cancel from './commands/cancel.ts'
@@ -42,6 +43,7 @@ const GROUPS = {
   ],
   'Show:': [
     stats.register,
+    alerts.register,
     queues.register,
     limits.register,
     job.register,

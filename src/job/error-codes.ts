@@ -241,6 +241,11 @@ export const STATUS = {
    */
   LEASE_LOST: 409,
   /**
+   * A target of the option `alerts` did not accept a message. It is tried again.
+   * What to do: Check the target with `highkiq alerts test`.
+   */
+  ALERT_NOT_SENT: 502,
+  /**
    * HTTP: a parameter or the body is wrong.
    * What to do: Correct the request: the message names the parameter.
    */

@@ -1,6 +1,7 @@
 /** `highkiq web` serves the dashboard, the HTTP API and the submitters' pages. */
 
 import type { Command } from 'commander'
+import { PROGRAM } from '../../app.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
 import { print } from '../output.ts'
 import { serveWeb, WEB_HOST, WEB_PORT } from '../serve-web.ts'
@@ -19,6 +20,7 @@ At 127.0.0.1 only this machine can connect, and no login is needed. Any other --
 HIGHKIQ_WEB_TOKEN. Browsers ask for it; clients send "Authorization: Bearer TOKEN".
 
 Importing files needs -r with the file that defines the jobs; everything else works without it.
+With -r it also sends the alerts of the app, so that they arrive while no worker runs.
 
 Examples:
   highkiq web -r jobs.ts
@@ -41,10 +43,13 @@ function web({ port, host, token, readOnly, ...options }: WebOptions): Promise<v
     // Open the store first, so that an error is printed once.
     await hq.store.open()
     const { url, close } = await serveWeb(hq, { port, host }, { token, readOnly })
+    // Without a worker, this process tells that there is none.
+    const sender = hq[PROGRAM].alertSender()
+    await sender?.start()
     const interrupt = onInterrupt()
     print(`The dashboard of ${hq.store.url} is at ${url}/`)
     print(`The HTTP API is at ${url}/api/v1 (described by ${url}/api/v1/openapi.json)`)
     await new Promise((resolve) => interrupt.signal.addEventListener('abort', resolve, { once: true }))
-    await close()
+    await Promise.all([close(), sender?.stop?.()])
   })
 }

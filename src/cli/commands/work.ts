@@ -78,9 +78,9 @@ async function runWorker(
   hq: Highkiq,
   { settings, file, notes, tag, child }: Resolved & { tag: string; child: Child | undefined },
 ): Promise<void> {
-  const { maxRetries, maxIterationRuntime, deadMax: max, deadSeconds: seconds, loggedJobAttributes } = settings
+  const { maxRetries, maxIterationRuntime, deadMax: max, deadSeconds: seconds, loggedJobAttributes, alerts } = settings
   hq[PROGRAM].useFile(
-    { maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes },
+    { maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes, alerts },
     file?.custom ?? {},
   )
   const every = settings.drain ? await everyQueue(hq, settings) : {}

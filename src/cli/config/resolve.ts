@@ -50,10 +50,7 @@ export async function resolveSettings(command: Command, env: Environment = io().
   const flags = fromFlags(command)
   const given: Settings = { ...fromVariables(env), ...flags }
   const environment = given.environment ?? environmentName(env)
-  const path = given.config ?? defaultConfig([...(given.require ?? []).filter(isFolder), '.'])
-  if (path !== undefined && !existsSync(path)) throw new CliError(`there is no file ${path}`, 2)
-  // The YAML parser is loaded only when there is a file.
-  const file = path === undefined ? undefined : (await import('./file.ts')).readConfig(path, environment, env)
+  const file = await configFile(given, environment, env)
   const settings: Settings = { ...file?.settings, ...given }
   const notes = [...(file?.notes ?? [])]
   if (!given.require && settings.require) {
@@ -69,6 +66,19 @@ export async function resolveSettings(command: Command, env: Environment = io().
     settings.concurrency = readVariable('RAILS_MAX_THREADS', threads, SETTINGS.concurrency)
   }
   return { settings, environment: environment ?? file?.settings.environment ?? 'development', file, notes }
+}
+
+/** Reads the file that is given, or the default one, if it exists. @throws CliError (exit code 2) with file and line */
+export async function configFile(
+  { config, require: files = [] }: Pick<Settings, 'config' | 'require'>,
+  environment: string | undefined = environmentName(io().env),
+  env: Environment = io().env,
+): Promise<ConfigFile | undefined> {
+  const path = config ?? defaultConfig([...files.filter(isFolder), '.'])
+  if (path === undefined) return undefined
+  if (!existsSync(path)) throw new CliError(`there is no file ${path}`, 2)
+  // The YAML parser is loaded only when there is a file.
+  return (await import('./file.ts')).readConfig(path, environment, env)
 }
 
 /** Returns the default configuration file, if one exists. */

@@ -5,7 +5,9 @@
 
 import { delimiter } from 'node:path'
 import { InvalidArgumentError } from 'commander'
-import type { CapsuleOptions, QueueOption } from '../../index.ts'
+import { alertPlan } from '../../alerts/options.ts'
+import type { AlertOptions, CapsuleOptions, QueueOption } from '../../index.ts'
+import { messageOf } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { FORMATS } from '../../log/line.ts'
 import { WEB_PORT } from '../serve-web.ts'
@@ -220,6 +222,11 @@ const TABLE = {
     key: 'dead_timeout_in_seconds',
     read: word(positiveSeconds),
   },
+  alerts: {
+    about: 'who is sent what needs attention (docs/alerts.md)',
+    variable: undefined,
+    read: readAlerts,
+  },
 } satisfies Record<string, Partial<Setting> & Pick<Setting, 'about' | 'read'>>
 
 export type SettingName = keyof typeof TABLE
@@ -290,6 +297,27 @@ function readCapsules(value: unknown): Record<string, CapsuleOptions> {
         },
       ]
     }),
+  )
+}
+
+/** Reads the option `alerts` of an app, with its names in snake case. */
+function readAlerts(value: unknown): AlertOptions {
+  try {
+    const options = inCamelCase(value) as AlertOptions
+    alertPlan(options, 'alerts')
+    return options
+  } catch (thrown) {
+    throw new InvalidArgumentError(messageOf(thrown).replace(/^alerts:? /, ''))
+  }
+}
+
+/** Renames the members of an object, but not those of its headers. */
+function inCamelCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inCamelCase)
+  if (!isObject(value)) return value
+  const camel = (name: string) => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [camel(name), name === 'headers' ? one : inCamelCase(one)]),
   )
 }
 

@@ -1,0 +1,133 @@
+/** Sends messages to webhooks, chats and mail servers. No error and no log line has an address or a password. */
+
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Language } from '../i18n/phrase.js'
+import { HighkiqError } from '../job/errors.ts'
+import { stringifyJson } from '../job/json.ts'
+import { VERSION } from '../version.generated.ts'
+import { type Message, mailOf, slackBody, webhookBody } from './message.ts'
+import type { Target } from './options.ts'
+
+/** The longest time of a try. */
+export const SENDING_MS = 10_000
+
+/** The part of nodemailer that is used. */
+interface Mailer {
+  createTransport(options: object): { sendMail(mail: object): Promise<unknown>; close(): void }
+}
+
+/** Resolves when the target has accepted the message. @throws ALERT_NOT_SENT */
+export async function deliver(
+  target: Target,
+  message: Message,
+  language: Language,
+  signal: AbortSignal,
+): Promise<void> {
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(SENDING_MS)])
+  try {
+    if (target.kind === 'email') await mail(target, message, language, ended)
+    else await post(target, target.kind === 'slack' ? slackBody(message, language) : webhookBody(message), ended)
+  } catch (thrown) {
+    const why =
+      thrown instanceof HighkiqError ? thrown.message : signal.aborted ? 'the process stops' : reasonOf(thrown)
+    throw new HighkiqError('ALERT_NOT_SENT', `alerts: ${target.name}: ${why}`)
+  }
+}
+
+async function post(
+  { address, headers }: Extract<Target, { kind: 'webhook' | 'slack' }>,
+  body: object,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': `highkiq/${VERSION}`, ...headers },
+    body: stringifyJson(body),
+    // A redirect could lead to another host, which must not get the headers.
+    redirect: 'manual',
+    signal,
+  })
+  await response.body?.cancel()
+  if (response.ok) return
+  const hint = response.status >= 300 && response.status < 400 ? ', and redirects are not followed' : ''
+  throw new HighkiqError('ALERT_NOT_SENT', `it answered ${response.status}${hint}`)
+}
+
+async function mail(
+  { address, from, recipients }: Extract<Target, { kind: 'email' }>,
+  message: Message,
+  language: Language,
+  signal: AbortSignal,
+): Promise<void> {
+  const mailer = await loadMailer()
+  const times = { connectionTimeout: SENDING_MS, greetingTimeout: SENDING_MS, socketTimeout: SENDING_MS }
+  const transport = mailer.createTransport({ url: address, ...times })
+  const domain = /@([\w.-]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
+  const sending = transport.sendMail({
+    ...{ from, to: recipients, ...mailOf(message, language) },
+    messageId: `<${message.id}.highkiq@${domain}>`,
+    headers: { 'auto-submitted': 'auto-generated' },
+    // Names and errors come from strangers: nothing in a mail may name a file or an address to read.
+    ...{ disableFileAccess: true, disableUrlAccess: true },
+  })
+  try {
+    await Promise.race([sending, abortOf(signal)])
+  } finally {
+    sending.catch(() => {})
+    transport.close()
+  }
+}
+
+function abortOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  })
+}
+
+/** Not a literal, so that bundlers of apps do not follow it: nodemailer is an optional peer. */
+const NODEMAILER = ['node', 'mailer'].join('')
+
+/** Loads nodemailer from beside this package, or from the folder of the app. @throws ALERT_NOT_SENT */
+async function loadMailer(): Promise<Mailer> {
+  try {
+    return mailerOf(await import(NODEMAILER))
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown
+  }
+  try {
+    return mailerOf(createRequire(join(process.cwd(), 'package.json'))(NODEMAILER))
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown
+  }
+  throw new HighkiqError('ALERT_NOT_SENT', 'e-mails need the package nodemailer: npm i nodemailer')
+}
+
+function mailerOf(module: { default?: Mailer } & Partial<Mailer>): Mailer {
+  return (module.createTransport ? module : module.default) as Mailer
+}
+
+function isMissing(thrown: unknown): boolean {
+  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes((thrown as NodeJS.ErrnoException).code ?? '')
+}
+
+const MAIL_REASONS: Record<string, string> = {
+  EAUTH: 'the server refused the user or the password',
+  EENVELOPE: 'the server refused an address',
+  EMESSAGE: 'the server refused the message',
+  EDNS: 'the host was not found',
+  ETLS: 'TLS failed',
+}
+
+/** Words an error by its code alone: a message of a library may repeat an address or what a server said. */
+function reasonOf(thrown: unknown): string {
+  const { name, code, cause, responseCode } = (thrown ?? {}) as Error & Record<string, unknown>
+  if (name === 'TimeoutError') return `no answer within ${SENDING_MS / 1000} seconds`
+  const known = [code, (cause as { code?: unknown } | undefined)?.code].find(
+    (one): one is string => typeof one === 'string' && /^[A-Z_0-9]+$/.test(one),
+  )
+  const answer = typeof responseCode === 'number' ? ` (${responseCode})` : ''
+  return `${MAIL_REASONS[known ?? ''] ?? `it can not be reached${known ? ` (${known})` : ''}`}${answer}`
+}

@@ -1,0 +1,170 @@
+/** Sends alerts: one worker at a time examines the store, and tells each target what has begun and what is over. */
+
+import { REUSED_MS, type StoreReads, storeReads } from '../inspect/store-reads.ts'
+import type { Logger } from '../job/logger.ts'
+import type { Store } from '../store/contract.ts'
+import { LeaderLock, type Report } from '../worker/background-service.ts'
+import { Maintenance } from '../worker/maintenance.ts'
+import type { Alert } from './alert.ts'
+import { deliver } from './delivery.ts'
+import { alertFinder } from './finder.ts'
+import { messageOf } from './message.ts'
+import type { AlertPlan, Target } from './options.ts'
+import { isQuiet } from './quiet-hours.ts'
+import {
+  type AlertState,
+  beginTry,
+  type Changes,
+  changesFor,
+  emptyState,
+  endTry,
+  isDue,
+  pruned,
+  reachingThresholds,
+  readState,
+  Watch,
+  writeState,
+} from './state.ts'
+
+/** Where the state is kept, and for how long after its last write. */
+export const STATE_KEY = 'alerts'
+const STATE_SECONDS = 30 * 86_400
+const DAY_MS = 86_400_000
+/** How often a success is written when other processes write, too. */
+const WRITES = 5
+const LOCK_SECONDS = 15
+
+export interface AlertApp {
+  store: Store
+  now(): number
+  report: Report
+  log: Pick<Logger, 'info'>
+}
+
+export interface SenderOptions {
+  plan: AlertPlan
+  /** The address of the dashboard, for links. */
+  publicUrl?: string | undefined
+  send?: typeof deliver
+  lock?: LeaderLock
+}
+
+export class AlertSender extends Maintenance {
+  readonly #app: AlertApp
+  readonly #plan: AlertPlan
+  readonly #publicUrl: string | undefined
+  readonly #send: typeof deliver
+  readonly #ending = new AbortController()
+  /** Shared by all that one round examines. */
+  readonly #reads: StoreReads
+  #finder: ReturnType<typeof alertFinder>
+  #watch: Watch
+  /** The state as it is stored, as far as this process knows; undefined before it is read. */
+  #stored: string | undefined
+  #renewAt = 0
+  #writing: Promise<unknown> = Promise.resolve()
+
+  constructor(app: AlertApp, { plan, publicUrl, send = deliver, lock = lockOf(app, plan) }: SenderOptions) {
+    super(app, { during: 'sending alerts', everyMs: plan.everyMs, lock })
+    this.#app = app
+    this.#plan = plan
+    this.#publicUrl = publicUrl
+    this.#send = send
+    this.#reads = storeReads(app, REUSED_MS)
+    this.#finder = this.#newFinder()
+    this.#watch = new Watch(plan.afterMs)
+  }
+
+  public override async run(): Promise<void> {
+    if (!(await this.isLeader())) return this.#forget()
+    const plan = this.#plan
+    this.#reads.forget()
+    await this.#finder.sample()
+    const { alerts } = await this.#finder.find()
+    const now = this.#app.now()
+    const found = reachingThresholds(alerts, plan.thresholds)
+    const before = pruned(await this.#read(), plan)
+    const { canTell } = this.#finder
+    const problems = this.#watch.problemsAfter(before.problems, found, { now, canTell })
+    let state: AlertState = { ...before, problems }
+    const due = plan.targets.flatMap((target) => {
+      const changes = changesFor(state, target)
+      const mayBegin = isDue(state, target, now) && !isQuiet(target.quietHours, plan.timeZone, now)
+      return changes && mayBegin ? [{ target, changes }] : []
+    })
+    for (const { target, changes } of due) state = beginTry(state, target, changes, now)
+    // Only the process that has written that it tries may send. After a crash the next try waits, like after any other.
+    if (!(await this.#write(state)) || this.isStopping) return
+    await Promise.all(due.map(({ target, changes }) => this.#try(target, changes, { state, found })))
+  }
+
+  override stop(): Promise<void> {
+    this.#ending.abort()
+    return super.stop()
+  }
+
+  async #try(
+    target: Target,
+    changes: Changes,
+    { state, found }: { state: AlertState; found: ReadonlyMap<string, Alert> },
+  ): Promise<void> {
+    const { now, log, report } = this.#app
+    const message = messageOf(
+      { ...this.#plan, publicUrl: this.#publicUrl },
+      { problems: state.problems, changes, found, now: now() },
+    )
+    const tries = state.targets[target.id]?.tries ?? 1
+    try {
+      await this.#send(target, message, this.#plan.language, this.#ending.signal)
+    } catch (thrown) {
+      // The first failure in a row is reported. One that comes from the end of this process is none.
+      if (tries === 1 && !this.#ending.signal.aborted) report(thrown, { during: 'sending alerts', target: target.name })
+      return
+    }
+    if (tries > 1)
+      log.info({ target: target.name, tries }, `alerts: ${target.name} has its message, after ${tries} tries`)
+    const written = this.#writing.then(() => this.#change((latest) => endTry(latest, target, changes)))
+    this.#writing = written.catch(() => {})
+    await written
+  }
+
+  /** What this process has seen may be old when it leads again. */
+  #forget(): void {
+    if (this.#stored === undefined) return
+    this.#stored = undefined
+    this.#finder = this.#newFinder()
+    this.#watch = new Watch(this.#plan.afterMs)
+  }
+
+  /** A problem that is not among the worst is not over, so the finder lists them all. */
+  #newFinder() {
+    return alertFinder(this.#app, { most: Number.POSITIVE_INFINITY, reads: this.#reads })
+  }
+
+  async #read(): Promise<AlertState> {
+    this.#stored ??= (await this.#app.store.results.remember(STATE_KEY, '', 0)) ?? ''
+    return this.#stored === '' ? emptyState() : readState(this.#stored)
+  }
+
+  /** Changes the stored state, also when others do so at the same time. */
+  async #change(change: (state: AlertState) => AlertState): Promise<void> {
+    for (let n = 0; n < WRITES; n++) if (await this.#write(change(await this.#read()))) return
+  }
+
+  /** Writes the state if nobody has changed it since it was read. Otherwise it returns false, and reads what is there. */
+  async #write(state: AlertState): Promise<boolean> {
+    const text = writeState(state)
+    const isSame = text === this.#stored
+    if (isSame && performance.now() < this.#renewAt) return true
+    const there = await this.#app.store.results.remember(STATE_KEY, text, STATE_SECONDS, this.#stored ?? '')
+    this.#stored = there ?? text
+    if (there === null) this.#renewAt = performance.now() + DAY_MS
+    return there === null
+  }
+}
+
+/** Workers of other apps on this store may have no alerts, so the lock is not that of all maintenance. */
+function lockOf(app: AlertApp, { everyMs }: AlertPlan): LeaderLock {
+  const seconds = Math.max(LOCK_SECONDS, (everyMs / 1000) * 2.5)
+  return new LeaderLock(() => app.store, 'alerts', { seconds, renewMs: seconds * 500, retryMs: seconds * 500 })
+}

@@ -1,0 +1,197 @@
+/**
+ * Which problems are open, and which of them each target was told. The difference is what a target is sent next, so a
+ * problem is sent once when it begins and once when it is over, and one that begins and ends during quiet hours not at all.
+ */
+
+import { isObject, parseJson, stringifyJson } from '../job/json.ts'
+import { type Alert, type AlertKind, FIGURES, keyOf, type Thresholds } from './alert.ts'
+import type { AlertPlan, Target } from './options.ts'
+
+/** A problem that has lasted for `after`. Times are milliseconds. */
+export interface Problem {
+  alert: Alert<Date | string>
+  since: number
+  /** When it was over; null while it lasts. It is kept until each target that was told of it knows. */
+  over: number | null
+}
+
+interface Told {
+  /** The problems that the target was told, and when they began. */
+  problems: Record<string, number>
+  /** Tries to send the next message that had no success. */
+  tries: number
+  /** When the next try may begin. */
+  nextAt: number
+  /** The problems of a message that was tried. It may have arrived, so the next try reports the same ones. */
+  tried: string[]
+}
+
+export interface AlertState {
+  problems: Record<string, Problem>
+  targets: Record<string, Told>
+}
+
+/** The keys of the problems that a message reports. */
+export interface Changes {
+  begun: string[]
+  over: string[]
+}
+
+/** The most problems that are open at a time, and the most that are over and wait for a target. */
+const MOST_PROBLEMS = 200
+/** The longest text of a stored alert: names can be of any length. */
+const LONGEST = 300
+/** The waits after a try without success: the first, which is longer than a try takes, and the longest. */
+const FIRST_WAIT_MS = 15_000
+const LONGEST_WAIT_MS = 3_600_000
+/** Tries are counted up to this number. */
+const MOST_TRIES = 20
+
+export function emptyState(): AlertState {
+  return { problems: {}, targets: {} }
+}
+
+/** Returns an empty state for a text of another program. */
+export function readState(text: string): AlertState {
+  try {
+    const value = parseJson(text)
+    if (isObject(value) && isObject(value.problems) && isObject(value.targets)) return value as unknown as AlertState
+  } catch {
+    // The next write replaces it.
+  }
+  return emptyState()
+}
+
+export function writeState(state: AlertState): string {
+  return stringifyJson(state)
+}
+
+/** The alerts that reach their thresholds, by their keys. */
+export function reachingThresholds(alerts: readonly Alert[], thresholds: Thresholds): Map<string, Alert> {
+  const reaches = (alert: Alert) => {
+    const least = thresholds[alert.kind] as false | Record<string, number> | undefined
+    if (least === undefined || least === false) return least === undefined
+    const figures = alert as unknown as Record<string, number>
+    const names: readonly string[] = FIGURES[alert.kind]
+    return names.every((name) => least[name] === undefined || (figures[name] ?? 0) >= least[name])
+  }
+  return new Map(alerts.filter(reaches).map((alert) => [keyOf(alert), alert]))
+}
+
+/** Remembers since when alerts are found, and since when they are not found any more. */
+export class Watch {
+  readonly #afterMs: number
+  #foundSince = new Map<string, number>()
+  #goneSince = new Map<string, number>()
+
+  constructor(afterMs: number) {
+    this.#afterMs = afterMs
+  }
+
+  /** Returns the problems after a look at the store. `canTell`: whether a kind that is not found is known to be gone. */
+  problemsAfter(
+    before: AlertState['problems'],
+    found: ReadonlyMap<string, Alert>,
+    { now, canTell }: { now: number; canTell: (kind: AlertKind) => boolean },
+  ): AlertState['problems'] {
+    const problems = { ...before }
+    const gone = Object.entries(before).filter(
+      ([key, { over, alert }]) => over === null && !found.has(key) && canTell(alert.kind),
+    )
+    this.#goneSince = sinceOf(
+      this.#goneSince,
+      gone.map(([key]) => key),
+      now,
+    )
+    for (const [key, problem] of gone) {
+      if (this.#lasts(this.#goneSince, key, now)) problems[key] = { ...problem, over: now }
+    }
+    const fresh = [...found].filter(([key]) => before[key] === undefined || before[key].over !== null)
+    this.#foundSince = sinceOf(
+      this.#foundSince,
+      fresh.map(([key]) => key),
+      now,
+    )
+    for (const [key, alert] of fresh) {
+      if (!this.#lasts(this.#foundSince, key, now) || openOf(problems) >= MOST_PROBLEMS) continue
+      const known = problems[key]
+      // A problem that is back before each target was told of its end has never ended.
+      problems[key] = known
+        ? { ...known, over: null }
+        : { alert: shortened(alert), since: this.#foundSince.get(key) ?? now, over: null }
+    }
+    return problems
+  }
+
+  #lasts(since: ReadonlyMap<string, number>, key: string, now: number): boolean {
+    return now - (since.get(key) ?? now) >= this.#afterMs
+  }
+}
+
+function openOf(problems: AlertState['problems']): number {
+  return Object.values(problems).filter(({ over }) => over === null).length
+}
+
+function sinceOf(before: ReadonlyMap<string, number>, keys: readonly string[], now: number): Map<string, number> {
+  return new Map(keys.map((key) => [key, before.get(key) ?? now]))
+}
+
+function shortened(alert: Alert): Problem['alert'] {
+  const cut = (value: unknown) => (typeof value === 'string' ? value.slice(0, LONGEST).toWellFormed() : value)
+  return Object.fromEntries(Object.entries(alert).map(([name, value]) => [name, cut(value)])) as Problem['alert']
+}
+
+/** Returns what a target does not know yet, or may not know; undefined when it knows all. */
+export function changesFor({ problems, targets }: AlertState, { id, wants }: Target): Changes | undefined {
+  const { problems: told = {}, tried = [] } = targets[id] ?? {}
+  const isOpen = (key: string) => problems[key]?.over === null
+  const again = tried.filter((key) => problems[key] !== undefined)
+  const fresh = Object.entries(problems).flatMap(([key, { over, alert }]) => {
+    const isToTell = over === null ? told[key] === undefined && wants(alert.kind) : told[key] !== undefined
+    return isToTell ? [key] : []
+  })
+  const keys = again.length > 0 ? again : fresh
+  if (keys.length === 0) return undefined
+  return { begun: keys.filter(isOpen), over: keys.filter((key) => !isOpen(key)) }
+}
+
+/** Whether a try may begin now. */
+export function isDue(state: AlertState, { id }: Target, now: number): boolean {
+  const { nextAt = 0 } = state.targets[id] ?? {}
+  // A clock that was set back must not hold a message for longer than the longest wait.
+  return now >= nextAt || nextAt - now > LONGEST_WAIT_MS
+}
+
+/** Records that a try begins, before it does: when its process dies, the next try waits like after any other. */
+export function beginTry(state: AlertState, { id }: Target, { begun, over }: Changes, now: number): AlertState {
+  const { problems = {}, tries = 0 } = state.targets[id] ?? {}
+  const nextAt = now + Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS)
+  const told = { problems, tries: Math.min(tries + 1, MOST_TRIES), nextAt, tried: [...begun, ...over] }
+  return { ...state, targets: { ...state.targets, [id]: told } }
+}
+
+/** Records that a target got its message. */
+export function endTry(state: AlertState, { id }: Target, { begun, over }: Changes): AlertState {
+  const problems = { ...state.targets[id]?.problems }
+  for (const key of begun) problems[key] = state.problems[key]?.since ?? 0
+  for (const key of over) delete problems[key]
+  return { ...state, targets: { ...state.targets, [id]: { problems, tries: 0, nextAt: 0, tried: [] } } }
+}
+
+/** Drops the problems that are over and of which each target knows, and what unknown targets were told of them. */
+export function pruned({ problems, targets }: AlertState, { targets: known }: AlertPlan): AlertState {
+  const isAwaited = (key: string) =>
+    known.some(({ id }) => targets[id]?.problems[key] !== undefined || targets[id]?.tried.includes(key))
+  const open = Object.entries(problems).filter(([, { over }]) => over === null)
+  const over = Object.entries(problems)
+    .filter(([key, { over }]) => over !== null && isAwaited(key))
+    .sort(([, a], [, b]) => (b.over ?? 0) - (a.over ?? 0))
+  const kept = [...open, ...over.slice(0, MOST_PROBLEMS)]
+  const keys = new Set(kept.map(([key]) => key))
+  const toldOf = (told: Told) => Object.fromEntries(Object.entries(told.problems).filter(([key]) => keys.has(key)))
+  const ids = new Set(known.map(({ id }) => id))
+  const all = Object.entries(targets).map(([id, told]) => [id, { ...told, problems: toldOf(told) }] as const)
+  // A target of another version of the app is kept while it was told of an open problem: that version may lead again.
+  const left = all.filter(([id, told]) => ids.has(id) || Object.keys(told.problems).length > 0)
+  return { problems: Object.fromEntries(kept), targets: Object.fromEntries(left) }
+}
