@@ -58,6 +58,7 @@ import { type HighkiqOptions, maxLengthsOf } from './options.ts'
 import type { AppPort, Settled } from './port.ts'
 import { Registry } from './registry.ts'
 import { Setup } from './setup.ts'
+import { sharedCheck } from './shared-queues.ts'
 import { Title } from './title.ts'
 import { unservedCheck } from './unserved-queues.ts'
 
@@ -177,7 +178,7 @@ export class Runtime implements AppPort {
     const { bindings } = registry
     const defined = registry.queues
     const unserved = unservedCheck(engine, { worker: () => worker, defined, advice: () => setup.unservedAdvice })
-    const services = [...this.#services(engine, options), unserved]
+    const services = [...this.#services(engine, options), unserved, sharedCheck(engine, () => worker)]
     const threads = () => setup.threadSource
     const executors = this.#executors(options)
     const about = { version: VERSION, services, bindings, defined, executors, threads }
