@@ -3,6 +3,7 @@ import { Example } from './example.ts'
 
 test.each([
   ['bullmq', 'shop.ts', "[ 'a.html', 'b.html' ]\n3\n[ 'working', 'converted a.pdf', 'finished' ]\n"],
+  ['sidekiq', 'tenant.ts', 'receipt of order 7 for acme\n'],
   ['pg-boss', 'shop.ts', 'welcome Ann\n'],
   ['agenda', 'reports.ts', 'report for Bob\nreport for Ann\n'],
   ['lowkiq', 'sync.ts', '7: Anne\n'],
