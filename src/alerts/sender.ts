@@ -65,7 +65,7 @@ export class AlertSender extends Maintenance {
   #writing: Promise<unknown> = Promise.resolve()
 
   constructor(app: AlertApp, { plan, publicUrl, send = deliver, lock = lockOf(app, plan) }: SenderOptions) {
-    super(app, { during: 'sending alerts', everyMs: plan.everyMs, lock })
+    super(app, { during: 'sending alerts', everyMs: plan.everyMs, lock, runsWhenQuiet: true })
     this.#app = app
     this.#plan = plan
     this.#publicUrl = publicUrl

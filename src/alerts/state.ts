@@ -78,6 +78,9 @@ export function reachingThresholds(alerts: readonly Alert[], thresholds: Thresho
   return new Map(alerts.filter(reaches).map((alert) => [keyOf(alert), alert]))
 }
 
+/** The longest waits before problems of these kinds are sent: the store forgets a silent process after a minute. */
+const MOST_AFTER_MS: Partial<Record<AlertKind, number>> = { 'process-silent': 10_000 }
+
 /** Remembers since when alerts are found, and since when they are not found any more. */
 export class Watch {
   readonly #afterMs: number
@@ -104,7 +107,7 @@ export class Watch {
       now,
     )
     for (const [key, problem] of gone) {
-      if (this.#lasts(this.#goneSince, key, now)) problems[key] = { ...problem, over: now }
+      if (this.#lasts(this.#goneSince.get(key), now)) problems[key] = { ...problem, over: now }
     }
     const fresh = [...found].filter(([key]) => before[key] === undefined || before[key].over !== null)
     this.#foundSince = sinceOf(
@@ -113,7 +116,8 @@ export class Watch {
       now,
     )
     for (const [key, alert] of fresh) {
-      if (!this.#lasts(this.#foundSince, key, now) || openOf(problems) >= MOST_PROBLEMS) continue
+      const lasts = this.#lasts(this.#foundSince.get(key), now, MOST_AFTER_MS[alert.kind])
+      if (!lasts || openOf(problems) >= MOST_PROBLEMS) continue
       const known = problems[key]
       // A problem that is back before each target was told of its end has never ended.
       problems[key] = known
@@ -123,8 +127,8 @@ export class Watch {
     return problems
   }
 
-  #lasts(since: ReadonlyMap<string, number>, key: string, now: number): boolean {
-    return now - (since.get(key) ?? now) >= this.#afterMs
+  #lasts(since: number | undefined, now: number, mostMs = this.#afterMs): boolean {
+    return now - (since ?? now) >= Math.min(this.#afterMs, mostMs)
   }
 }
 

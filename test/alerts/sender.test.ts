@@ -318,6 +318,35 @@ test('a growing queue is not over because another worker leads, which has not wa
   expect(got.all[1]?.body).toMatchObject({ begun: [], over: [{ kind: 'queue-grows' }] })
 })
 
+test('a silent process is sent before the store forgets it', async () => {
+  const t = stopped()
+  const { url, got } = await receiver()
+  const sender = t.sender({ to: [{ webhook: url }] })
+  const process = { identity: 'b1:1:aa', info: '{"highkiq":"0"}', concurrency: 1, busy: 1, quiet: false, rss: 5 }
+  await t.hq.store.workers.heartbeat({ ...process, beat: t.hq.now() }, 600)
+  for (const [seconds, messages] of [
+    [25, 0],
+    [10, 0],
+    [10, 1],
+    [10, 1],
+  ] as const) {
+    t.pass(seconds)
+    await sender.run()
+    expect(got.all).toHaveLength(messages)
+  }
+  expect(got.all[0]?.body.begun).toMatchObject([{ kind: 'process-silent', details: { identity: 'b1:1:aa' } }])
+})
+
+test('a quiet worker sends that its queue is not served any more', async () => {
+  const { url, got } = await receiver()
+  const t = bench({ alerts: { to: [{ webhook: url }], after: 0, every: 1 } })
+  const worker = await t.work()
+  await worker.quiet()
+  await t.hq.push({ class: 'A', args: [] })
+  const [{ body } = { body: undefined }] = await got.atLeast(1)
+  expect(body?.begun).toMatchObject([{ kind: 'queue-unserved', details: { queue: 'default' } }])
+})
+
 test('a worker sends alerts, and hq.alerts tells the same', async () => {
   const { url, got } = await receiver()
   const t = bench({ alerts: { to: [{ webhook: url }], after: 0, every: 1, language: 'ru' } })
