@@ -1,7 +1,7 @@
 /** `hq.alerts`: what needs attention now, and whether messages about it arrive. */
 
 import type { AppPort } from '../app/port.ts'
-import { invalidOption, messageOf as textOf } from '../job/errors.ts'
+import { type HighkiqError, invalidOption } from '../job/errors.ts'
 import { type Alert, keyOf } from './alert.ts'
 import { deliver } from './delivery.ts'
 import { alertFinder } from './finder.ts'
@@ -81,7 +81,7 @@ export class Alerts {
         const began = performance.now()
         const error = await deliver(target, message, plan.language, new AbortController().signal).then(
           () => null,
-          (thrown: unknown) => textOf(thrown),
+          (thrown: HighkiqError) => String(thrown.details?.why ?? thrown.message),
         )
         return { target: target.name, error, took: Math.round(performance.now() - began) }
       }),

@@ -31,7 +31,7 @@ export async function deliver(
   } catch (thrown) {
     const why =
       thrown instanceof HighkiqError ? thrown.message : signal.aborted ? 'the process stops' : reasonOf(thrown)
-    throw new HighkiqError('ALERT_NOT_SENT', `alerts: ${target.name}: ${why}`)
+    throw new HighkiqError('ALERT_NOT_SENT', `alerts: ${target.name}: ${why}`, { target: target.name, why })
   }
 }
 

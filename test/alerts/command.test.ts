@@ -72,6 +72,19 @@ test('highkiq alerts lists what needs attention, and highkiq alerts test sends t
   })
 })
 
+test('highkiq work sends to the targets of its file', async ({ folder }) => {
+  const { url: webhook, got } = await receiver()
+  folder.write({
+    'highkiq.yml': `alerts:\n  every: 1\n  after: 0\n  to:\n    - webhook: ${webhook}\n`,
+    'jobs.mjs':
+      "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\nhq.job('HardJob', { queue: 'slow' }, async () => {})\n",
+  })
+  await folder.run(['enqueue', 'HardJob', '-r', 'jobs.mjs'])
+  folder.start(['work', '-r', 'jobs.mjs', '-C', 'highkiq.yml', '-q', 'default'])
+  const [{ body } = { body: undefined }] = await got.atLeast(1)
+  expect(body?.begun).toMatchObject([{ kind: 'queue-unserved', details: { queue: 'slow', size: 1 } }])
+})
+
 test('highkiq web sends alerts, so that the end of the last worker is noticed', async ({ folder }) => {
   const { url: webhook, got } = await receiver()
   const alerts = { to: [{ webhook }], after: 0, every: 1 }
