@@ -11,8 +11,10 @@ import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, share } from '../../format/number.ts'
 import { clock, runTime } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
+import { AddJob } from '../job/add.tsx'
 import { HeatMap } from './heat-map.tsx'
 import { RANGES, Ranges, spanOf } from './ranges.tsx'
 
@@ -33,6 +35,7 @@ export default function JobPage() {
           </a>,
         ]}
       >
+        {about.value?.readOnly === false && <AddJob class={name} />}
         <Ranges path={path} range={range} />
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
