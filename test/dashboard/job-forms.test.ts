@@ -153,6 +153,29 @@ inBrowser('the forms of a job', (open) => {
     expect(await page.content()).not.toContain('swordfish')
   })
 
+  test('a class that the server does not define brings its queue, and another class replaces what was filled in', async () => {
+    const { page, hq } = await open('/jobs', {
+      before: async ({ hq }) => {
+        await hq.push({ class: 'Elsewhere', args: [1], queue: 'rare' })
+        await hq.push({ class: 'Mail', args: ['bob'], queue: 'mail' })
+      },
+    })
+    await page.keyboard.press('n')
+    const field = (label: string) => dialog(page).getByLabel(label, { exact: true })
+    await field('Class').fill('Elsewhere')
+    await page.keyboard.press('Tab')
+    await expect.poll(() => field('Queue').inputValue()).toBe('rare')
+    await field('Class').fill('Mail')
+    // The first Enter shows what the form fills in, the second one adds the job.
+    await page.keyboard.press('Enter')
+    await expect.poll(() => field('Queue').inputValue()).toBe('mail')
+    expect(await field('Arguments, as a JSON array').inputValue()).toBe('["bob"]')
+    expect(await hq.queue('mail').size()).toBe(1)
+    await page.keyboard.press('Enter')
+    await pill(page, 'in its queue')
+    expect((await hq.queue('mail').page()).items.map(({ args }) => args)).toEqual([['bob'], ['bob']])
+  })
+
   test('a second click after a lost answer adds no second job', async () => {
     const { page, hq, faults } = await open('/metrics/Mail')
     await button(page, 'Add job…').click()

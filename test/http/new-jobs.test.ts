@@ -37,15 +37,15 @@ test('a class tells its defaults, the schema of its row, and the arguments of it
   const of = async (name: string) => (await call('GET', `/api/v1/classes/${encodeURIComponent(name)}`)).body
   expect(await of('Import')).toEqual({
     ...{ class: 'Import', defined: true, defaults: { queue: 'rows', priority: 2, tags: ['file'] } },
-    ...{ tracked: false, encrypted: false, example: null, withheld: null },
+    ...{ tracked: false, encrypted: false, example: null, withheld: null, seenIn: null },
     schema: { type: 'object', properties: { sku: { type: 'string' }, price: { type: 'string' } } },
   })
   await hq.push({ class: 'Other::Job/x', args: [1], created_at: 1000, wait: 60 })
-  const newest = await hq.push({ class: 'Other::Job/x', args: [2n ** 60n], created_at: 2000 })
+  const newest = await hq.push({ class: 'Other::Job/x', args: [2n ** 60n], created_at: 2000, queue: 'rare' })
   await hq.push({ class: 'Another', args: ['Other::Job/x'] })
   expect(await of('Other::Job/x')).toEqual({
     ...{ class: 'Other::Job/x', defined: false, defaults: null, tracked: false, encrypted: false, schema: null },
-    ...{ example: { jid: newest, argsText: '[1152921504606846976]' }, withheld: null },
+    ...{ example: { jid: newest, argsText: '[1152921504606846976]' }, withheld: null, seenIn: 'rare' },
   })
   expect(await of('Plain')).toMatchObject({ defined: true, schema: null, example: null, withheld: null })
 })
@@ -56,7 +56,7 @@ test('arguments with hidden parts are no example', async () => {
   await hq.push({ class: 'Plain', args: [{ password: 'x' }] })
   await hq.push({ class: 'Secret', args: [1, 'secret'] })
   const of = async (name: string) => (await call('GET', `/api/v1/classes/${name}`)).body
-  expect(await of('Plain')).toMatchObject({ example: null, withheld: 'redacted' })
+  expect(await of('Plain')).toMatchObject({ example: null, withheld: 'redacted', seenIn: 'default' })
   expect(await of('Secret')).toMatchObject({ example: null, withheld: 'encrypted', encrypted: true })
 })
 

@@ -34,7 +34,7 @@ export const CLASS_ROUTE: Route = get('/api/v1/classes/{class}', {
   },
 })
 
-/** Returns the arguments of the newest job that a short search finds, unless a form could write back what hides parts of them. */
+/** Returns the queue and the arguments of the newest job that a short search finds, unless a form could write back what hides parts of them. */
 async function exampleOf(hq: Highkiq, redaction: Redaction, name: string) {
   const { items } = await hq.jobs.search({ class: name }, { limit: MOST_JOBS }, { shown: redaction.text })
   const createdAt = ({ createdAt }: JobRecord) => createdAt?.getTime() ?? 0
@@ -43,9 +43,10 @@ async function exampleOf(hq: Highkiq, redaction: Redaction, name: string) {
     // The class of an Active Job is that of its wrapper.
     .filter((job) => job.class === name)
     .sort((a, b) => createdAt(b) - createdAt(a))
-  if (!job) return { example: null, withheld: null }
-  if (isSealed(job.args.at(-1))) return { example: null, withheld: 'encrypted' }
-  if (redaction.hides('args', job.args)) return { example: null, withheld: 'redacted' }
+  if (!job) return { example: null, withheld: null, seenIn: null }
+  const seenIn = job.queue
+  if (isSealed(job.args.at(-1))) return { example: null, withheld: 'encrypted', seenIn }
+  if (redaction.hides('args', job.args)) return { example: null, withheld: 'redacted', seenIn }
   const argsText = stringifyJson(job.args)
-  return { example: argsText.length > LONGEST_EXAMPLE ? null : { jid: job.jid, argsText }, withheld: null }
+  return { example: argsText.length > LONGEST_EXAMPLE ? null : { jid: job.jid, argsText }, withheld: null, seenIn }
 }

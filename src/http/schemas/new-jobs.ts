@@ -59,6 +59,7 @@ export const JobClass = s.object({
     s.orNull(s.oneOf(['redacted', 'encrypted'])),
     'why `example` is null although such jobs exist: parts of the arguments are hidden',
   ),
+  seenIn: s.described(s.orNull(s.text), 'the queue of the newest job that a short search found'),
 })
 export const EditedArgs = s.object({ args: s.must(s.anyList, 'an array, one element for each argument') })
 export const DuplicateChanges = s.rule(

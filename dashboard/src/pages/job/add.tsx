@@ -52,7 +52,16 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
   const [text, setText] = useState('[]')
   const [values, setValues] = useState<Record<string, string>>({})
   const [isJson, setJson] = useState(false)
-  const { found, find } = useClass((example) => setText((now) => (now.trim() === '[]' ? example : now)))
+  /** What the form itself has filled in, which another class replaces. */
+  const filled = useRef({ text: '[]', queue })
+  const { found, find } = useClass(({ example, defined, seenIn }) => {
+    const before = filled.current
+    // The server knows the queue of a class only if it defines it.
+    const next = { text: example?.argsText ?? '[]', queue: queue === '' && !defined ? (seenIn ?? '') : queue }
+    setText((now) => (now === before.text ? next.text : now))
+    setSettings((now) => (now.queue === before.queue ? { ...now, queue: next.queue } : now))
+    filled.current = next
+  })
   const keyOf = useKey()
   useEffect(() => void find(name), [])
   const known = found?.class === className ? found : undefined
@@ -60,6 +69,9 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
   const hasFields = fields.length > 0
 
   const send = async (): Promise<Wrong | undefined> => {
+    // After Enter in the field of the class, the form first shows what it fills in.
+    const answer = known ?? (await find(className))
+    if (!known && answer && (answer.schema !== null || answer.seenIn !== null)) return {}
     const row = rowText(fields, values)
     const wrong = {
       ...(className === '' ? { class: t('form.wrong.empty') } : {}),
@@ -72,7 +84,7 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
     const body = bodyText(hasFields ? `[${row.text}]` : text, members)
     const query = hasFields ? { validate: true } : {}
     // A tracked job gets an id of its own, which a key would determine.
-    const headers: Record<string, string> = known?.tracked ? {} : { 'idempotency-key': keyOf(body, hasFields) }
+    const headers: Record<string, string> = answer?.tracked ? {} : { 'idempotency-key': keyOf(body, hasFields) }
     const { jid, existing } = await tellText<Pushed>('/jobs', body, query, headers)
     if (jid === null) return { form: t('job.duplicate.filtered') }
     if (existing) return { form: t('form.existing', { jid }) }
@@ -132,17 +144,18 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
 }
 
 /** Loads what is known about the named class. The answers about earlier names are ignored. */
-function useClass(onExample: (argsText: string) => void) {
+function useClass(onFound: (found: JobClass) => void) {
   const [found, setFound] = useState<JobClass>()
   const newest = useRef('')
-  const find = async (name: string) => {
+  const find = async (name: string): Promise<JobClass | undefined> => {
     newest.current = name
-    if (name === '') return
+    if (name === '') return undefined
     // Without an answer the arguments can still be written as JSON.
     const answer = await ask<JobClass>(`/classes/${encoded(name)}`).catch(() => undefined)
-    if (!answer || newest.current !== name) return
+    if (!answer || newest.current !== name) return undefined
     setFound(answer)
-    if (answer.example) onExample(answer.example.argsText)
+    onFound(answer)
+    return answer
   }
   return { found, find }
 }
