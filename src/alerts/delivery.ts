@@ -113,21 +113,28 @@ function isMissing(thrown: unknown): boolean {
   return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes((thrown as NodeJS.ErrnoException).code ?? '')
 }
 
-const MAIL_REASONS: Record<string, string> = {
+const REASONS: Record<string, string> = {
   EAUTH: 'the server refused the user or the password',
   EENVELOPE: 'the server refused an address',
   EMESSAGE: 'the server refused the message',
-  EDNS: 'the host was not found',
-  ETLS: 'TLS failed',
 }
+/** nodemailer has one code for all that a socket can do, so the kind of failure is read from the message. */
+const FAILURES: readonly (readonly [RegExp, string])[] = [
+  [/certificate/i, 'its certificate is not accepted'],
+  [/SSL routines/, 'it does not begin with TLS: use smtp:// in place of smtps://'],
+]
+const SYSTEM_CODE = /\bE(?:CONN|HOST|NET|TIMEDOUT|PIPE)[A-Z]*\b/
 
-/** Words an error by its code alone: a message of a library may repeat an address or what a server said. */
+/** Words an error, and never shows its message: that may repeat an address, or what a server said. */
 function reasonOf(thrown: unknown): string {
-  const { name, code, cause, responseCode } = (thrown ?? {}) as Error & Record<string, unknown>
+  const { name, message, code, cause, responseCode } = (thrown ?? {}) as Error & Record<string, unknown>
   if (name === 'TimeoutError') return `no answer within ${SENDING_MS / 1000} seconds`
-  const known = [code, (cause as { code?: unknown } | undefined)?.code].find(
-    (one): one is string => typeof one === 'string' && /^[A-Z_0-9]+$/.test(one),
-  )
   const answer = typeof responseCode === 'number' ? ` (${responseCode})` : ''
-  return `${MAIL_REASONS[known ?? ''] ?? `it can not be reached${known ? ` (${known})` : ''}`}${answer}`
+  if (typeof code === 'string' && REASONS[code]) return `${REASONS[code]}${answer}`
+  const inside = (cause ?? {}) as { message?: string; code?: unknown }
+  const text = `${message} ${inside.message}`
+  const failure = FAILURES.find(([pattern]) => pattern.test(text))?.[1]
+  const codes = [SYSTEM_CODE.exec(text)?.[0], code, inside.code]
+  const known = codes.find((one) => typeof one === 'string' && /^[A-Z_0-9]+$/.test(one))
+  return failure ?? `it can not be reached${known ? ` (${known})` : ''}${answer}`
 }

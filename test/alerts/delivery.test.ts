@@ -23,7 +23,7 @@ interface SmtpServer {
 }
 
 /** A mail server that knows one user. */
-async function mailServer() {
+async function mailServer(options: object = {}) {
   const got = new Heard<Mail>()
   const { SMTPServer } = createRequire(import.meta.url)(folderOf('smtp-server')) as {
     SMTPServer: new (options: object) => SmtpServer
@@ -39,6 +39,11 @@ async function mailServer() {
       if (auth.username === 'ann' && auth.password === 'se:cret') done(null, { user: 'ann' })
       else done(new Error(`${auth.username} may not use ${auth.password}`))
     },
+    onRcptTo({ address }: { address: string }, _: unknown, done: (error?: Error) => void) {
+      if (address.startsWith('nobody@')) done(Object.assign(new Error('no such user'), { responseCode: 550 }))
+      else done()
+    },
+    ...options,
     async onData(
       stream: AsyncIterable<Buffer>,
       { envelope }: { envelope: { mailFrom: { address: string }; rcptTo: { address: string }[] } },
@@ -98,6 +103,36 @@ inFolder(
       { error: expect.stringMatching(/the server refused the user or the password \(535\)$/) },
     ])
     expect(wrong.stdout + wrong.stderr).not.toContain('secret')
+  },
+)
+
+inFolder(
+  'a failed mail names the certificate, TLS, the address or the connection, and no password',
+  async ({ folder }) => {
+    const { host: plain } = await mailServer()
+    // Its own certificate has expired.
+    const { host: tls } = await mailServer({ secure: true })
+    const { host: starttls } = await mailServer({ disabledCommands: [] })
+    const closed = await closedPort()
+    const mail = { email: 'ops@shop.example', from: 'jobs@shop.example' }
+    const to = [
+      { ...mail, smtp: `smtps://ann:se%3Acret@${tls}` },
+      { ...mail, smtp: `smtp://ann:se%3Acret@${starttls}` },
+      { ...mail, smtp: `smtps://ann:se%3Acret@${plain}` },
+      { ...mail, smtp: `smtp://ann:se%3Acret@${plain}`, email: 'nobody@shop.example' },
+      { ...mail, smtp: `smtp://ann:se%3Acret@${closed}` },
+    ]
+    folder.write({ 'jobs.mjs': app({ to }) })
+    symlinkSync(folderOf('nodemailer'), folder.at('node_modules/nodemailer'))
+    const { stdout, stderr } = await folder.run(['alerts', 'test', '-r', 'jobs.mjs', '--json'])
+    expect(JSON.parse(stdout).map(({ error }: { error: string }) => error)).toEqual([
+      'its certificate is not accepted',
+      'its certificate is not accepted',
+      'it does not begin with TLS: use smtp:// in place of smtps://',
+      'the server refused an address (550)',
+      'it can not be reached (ECONNREFUSED)',
+    ])
+    expect(stdout + stderr).not.toMatch(/se(%3A|:)cret/)
   },
 )
 
