@@ -118,11 +118,8 @@ export class Watch {
     for (const [key, alert] of fresh) {
       const lasts = this.#lasts(this.#foundSince.get(key), now, MOST_AFTER_MS[alert.kind])
       if (!lasts || openOf(problems) >= MOST_PROBLEMS) continue
-      const known = problems[key]
-      // A problem that is back before each target was told of its end has never ended.
-      problems[key] = known
-        ? { ...known, over: null }
-        : { alert: shortened(alert), since: this.#foundSince.get(key) ?? now, over: null }
+      // To a target that was not told of its end, a problem that is back has never ended.
+      problems[key] = { alert: shortened(alert), since: this.#foundSince.get(key) ?? now, over: null }
     }
     return problems
   }

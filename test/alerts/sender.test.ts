@@ -267,6 +267,34 @@ test('quiet hours hold messages back: at their end only what still lasts is sent
   })
 })
 
+test('a problem that is back before each target knew of its end is a new one to those that did', async () => {
+  const t = stopped()
+  const [loud, quiet] = [await receiver(), await receiver()]
+  const night = { from: '13:00', to: '14:00' }
+  const sender = t.sender({ to: [{ webhook: loud.url }, { webhook: quiet.url, quietHours: night }], after: 0 })
+  await t.waits()
+  await sender.run()
+  t.pass(3600)
+  await t.hq.queue('default').clear()
+  await sender.run()
+  t.pass(60)
+  await t.waits()
+  await sender.run()
+  t.pass(3600)
+  await sender.run()
+  expect(loud.got.all.map(({ body }) => [body.begun.length, body.over.length])).toEqual([
+    [1, 0],
+    [0, 1],
+    [1, 0],
+  ])
+  // A receiver that drops what it has seen must not drop the last one.
+  expect(new Set(loud.got.all.map(({ body }) => body.id)).size).toBe(3)
+  expect(quiet.got.all).toHaveLength(1)
+  await t.hq.queue('default').clear()
+  await sender.run()
+  expect(quiet.got.all[1]?.body.over).toMatchObject([{ kind: 'no-process' }])
+})
+
 test('thresholds and kinds choose what is sent', async () => {
   const t = stopped()
   const [all, others] = [await receiver(), await receiver()]
