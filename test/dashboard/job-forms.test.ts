@@ -160,6 +160,8 @@ inBrowser('the forms of a job', (open) => {
         await hq.push({ class: 'Mail', args: ['bob'], queue: 'mail' })
       },
     })
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(...(/\/classes\/(\w+)/.exec(request.url())?.slice(1) ?? [])))
     await page.keyboard.press('n')
     const field = (label: string) => dialog(page).getByLabel(label, { exact: true })
     await field('Class').fill('Elsewhere')
@@ -173,6 +175,7 @@ inBrowser('the forms of a job', (open) => {
     expect(await hq.queue('mail').size()).toBe(1)
     await page.keyboard.press('Enter')
     await pill(page, 'in its queue')
+    expect(asked).toEqual(['Elsewhere', 'Mail'])
     expect((await hq.queue('mail').page()).items.map(({ args }) => args)).toEqual([['bob'], ['bob']])
   })
 

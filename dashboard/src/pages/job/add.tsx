@@ -143,21 +143,29 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
   )
 }
 
-/** Loads what is known about the named class. The answers about earlier names are ignored. */
+/** Loads what is known about the named class, once. The answers about earlier names are ignored. */
 function useClass(onFound: (found: JobClass) => void) {
   const [found, setFound] = useState<JobClass>()
-  const newest = useRef('')
-  const find = async (name: string): Promise<JobClass | undefined> => {
-    newest.current = name
-    if (name === '') return undefined
-    // Without an answer the arguments can still be written as JSON.
-    const answer = await ask<JobClass>(`/classes/${encoded(name)}`).catch(() => undefined)
-    if (!answer || newest.current !== name) return undefined
-    setFound(answer)
-    onFound(answer)
-    return answer
+  const newest = useRef<{ name: string; answer: Promise<JobClass | undefined> }>(undefined)
+  const find = (name: string): Promise<JobClass | undefined> => {
+    if (newest.current?.name === name) return newest.current.answer
+    const request = { name, answer: load(name) }
+    newest.current = request
+    request.answer.then((answer) => {
+      if (newest.current !== request) return
+      if (answer) {
+        setFound(answer)
+        onFound(answer)
+      } else newest.current = undefined
+    })
+    return request.answer
   }
   return { found, find }
+}
+
+/** Without an answer the arguments can still be written as JSON. */
+async function load(name: string): Promise<JobClass | undefined> {
+  return name === '' ? undefined : ask<JobClass>(`/classes/${encoded(name)}`).catch(() => undefined)
 }
 
 function hintOf(known: JobClass | undefined): string | undefined {
