@@ -61,6 +61,12 @@ const SAMPLES: Record<string, Sample> = {
   banner: [[''], '0', '', [false, false, undefined]],
   url: [['sqlite:a'], '', '', ['sqlite:a', undefined, undefined]],
   drain: [[''], '', '', [true, undefined, undefined]],
+  alerts: [
+    [],
+    '',
+    "{ time_zone: Europe/Berlin, to: [{ webhook: 'https://a.example/b' }] }",
+    [undefined, undefined, { timeZone: 'Europe/Berlin', to: [{ webhook: 'https://a.example/b' }] }],
+  ],
   loggedJobAttributes: [[], '', '[tags]', [undefined, undefined, ['tags']]],
 }
 

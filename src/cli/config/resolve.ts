@@ -50,7 +50,7 @@ export async function resolveSettings(command: Command, env: Environment = io().
   const flags = fromFlags(command)
   const given: Settings = { ...fromVariables(env), ...flags }
   const environment = given.environment ?? environmentName(env)
-  const file = await configFile(given, environment, env)
+  const file = await configFile(given, env, environment)
   const settings: Settings = { ...file?.settings, ...given }
   const notes = [...(file?.notes ?? [])]
   if (!given.require && settings.require) {
@@ -71,8 +71,8 @@ export async function resolveSettings(command: Command, env: Environment = io().
 /** Reads the file that is given, or the default one, if it exists. @throws CliError (exit code 2) with file and line */
 export async function configFile(
   { config, require: files = [] }: Pick<Settings, 'config' | 'require'>,
-  environment: string | undefined = environmentName(io().env),
   env: Environment = io().env,
+  environment = environmentName(env),
 ): Promise<ConfigFile | undefined> {
   const path = config ?? defaultConfig([...files.filter(isFolder), '.'])
   if (path === undefined) return undefined
