@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { type Block, blocksOf, pages } from './blocks.ts'
 import { Project } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -19,34 +20,6 @@ function commandIn(text: string, language: string): string {
   const line = text.replace(/ #.*/, '')
   if (language === 'sh') return line
   return /[^\s="]*\/highkiq .*/.exec(line.replaceAll(/[",[\]]+ ?/g, ' ').replaceAll(/ +/g, ' '))?.[0] ?? ''
-}
-
-interface Block {
-  page: string
-  /** The line of the page on which the code begins. */
-  line: number
-  code: string
-  /** The name of the file, if the page gives it, for example `jobs.ts`: */
-  file: string | undefined
-}
-
-const pages = [
-  'README.md',
-  ...readdirSync(join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
-  ...readdirSync(join(root, 'examples'), { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory() ? [`examples/${entry.name}/README.md`] : [],
-  ),
-]
-
-function blocksOf(page: string, language: string): Block[] {
-  const text = readFileSync(join(root, page), 'utf8')
-  const fences = text.matchAll(/(?:`([\w.-]+\.ts)`:\n\n)?^( *)```(\w*)\n(.*?)^ *```$/gms)
-  return [...fences].flatMap(({ 0: all, 1: file, 2: indent = '', 3: name, 4: code = '', index }) => {
-    if (name !== language) return []
-    // The code begins on the line after the opening fence.
-    const line = text.slice(0, index + all.indexOf('```')).split('\n').length + 1
-    return [{ page, line, code: code.replaceAll(new RegExp(`^${indent}`, 'gm'), ''), file }]
-  })
 }
 
 test('every TypeScript block of the docs is right under strict TypeScript', { timeout: 120_000 }, () => {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Example } from './example.ts'
 
@@ -15,4 +17,39 @@ test('a job is retried as often as its page says, then its death is reported', (
 test('new code gives a default to jobs of the old code, also under their old name', () => {
   const printed = new Example('docs/upgrades.md', ['change.ts']).run('change.ts')
   expect(printed).toBe('picture 7, 1200 wide\npicture 8, 800 wide\n')
+})
+
+/** Pushes a job that the program of the page follows, takes its webhook, and ends it. */
+const FOLLOWED = `
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { Highkiq } from 'highkiq'
+
+const server = createServer()
+server.listen(0, '127.0.0.1')
+await once(server, 'listening')
+process.env.WEBHOOK = 'http://127.0.0.1:' + (server.address() as { port: number }).port
+const shop = new Highkiq()
+shop.job('Import', async () => {})
+const worker = shop.worker({ pollInterval: 0.02 })
+await worker.start()
+const ended = import('./webhooks.ts')
+const push = setInterval(() => void shop.push({ class: 'Import', args: [] }), 500)
+const [request, response] = await once(server, 'request')
+clearInterval(push)
+let body = ''
+for await (const bytes of request) body += bytes
+response.end()
+process.emit('SIGTERM')
+await ended
+await shop.close()
+server.closeAllConnections()
+server.close()
+console.log(body.replaceAll(/[0-9a-f]{24}/g, 'JID'))
+`
+
+test('a webhook is called for a job that succeeded, and the program ends at a signal', () => {
+  const example = new Example('docs/events.md', ['webhooks.ts'])
+  writeFileSync(join(example.folder, 'main.ts'), FOLLOWED)
+  expect(example.run('main.ts')).toBe('{"kind":"succeeded","jid":"JID"}\n')
 })
