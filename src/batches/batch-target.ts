@@ -102,12 +102,13 @@ export class BatchTarget implements PushTarget, BatchPush {
 
   async #collect(pipe: PushPipe, request: PushRequest): Promise<string | null> {
     const payload = pipe.normalise(request)
-    refuseSpecial(payload)
+    refuseTracked(payload)
+    const onConflict = lockConflict(pipe, request, payload)
     payload.bid = this.bid
     const passed = await pipe.pass(payload)
     if (!passed) return null
     const { jid, destination } = pipe.write(passed)
-    this.add({ bid: this.bid, id: jid, item: destination })
+    this.add({ bid: this.bid, id: jid, item: destination, onConflict })
     return jid
   }
 
@@ -116,14 +117,27 @@ export class BatchTarget implements PushTarget, BatchPush {
   }
 }
 
-/** @throws INVALID_OPTION for a job that can't be in a batch */
-export function refuseSpecial({ class: name, hk_task, hk_unique }: Payload): void {
-  if (hk_task !== undefined) {
-    throw invalidOption(`${name}: a tracked job can't be in a batch or flow: push it with set({ track: false })`)
-  }
-  if (hk_unique !== undefined) {
-    throw invalidOption(`${name}: a unique job can't be in a batch or flow: push it with set({ unique: false })`)
-  }
+/** @throws INVALID_OPTION for a tracked job */
+export function refuseTracked({ class: name, hk_task }: Payload): void {
+  if (hk_task === undefined) return
+  throw invalidOption(`${name}: a tracked job can't be in a batch or flow: push it with set({ track: false })`)
+}
+
+/**
+ * Returns what happens to a job of a batch while another job has its lock; undefined for a job without one.
+ * @throws INVALID_OPTION for a conflict that changes the other job: no batch would wait for it
+ */
+export function lockConflict(
+  pipe: Pick<PushPipe, 'conflict'>,
+  request: PushRequest,
+  { class: name, hk_unique }: Payload,
+): NewMember['onConflict'] {
+  if (hk_unique === undefined) return undefined
+  const conflict = pipe.conflict(request)
+  if (conflict === 'drop' || conflict === 'raise') return conflict
+  throw invalidOption(
+    `${name}: onConflict: '${conflict}' does not work in a batch, which would not wait for the job that gets the arguments: use 'drop' or 'raise'`,
+  )
 }
 
 function late(): Error {

@@ -2,11 +2,12 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
+import { uniqueConflict } from '../client/push-target.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
-import { batchJobText, newTaskId, type Payload } from '../job/payload.ts'
+import { batchJobText, newTaskId, type Payload, readPayload } from '../job/payload.ts'
 import { NOT_RUN, writeEnd } from '../job/result.ts'
-import type { BatchJob, BatchRefusal, ParentEnds, ParentJob } from '../store/contract.ts'
-import { BatchTarget, refuseSpecial } from './batch-target.ts'
+import type { BatchJob, BatchPush, BatchRefusal, NewMember, ParentEnds, ParentJob } from '../store/contract.ts'
+import { BatchTarget, lockConflict, refuseTracked } from './batch-target.ts'
 import { batchJid } from './jids.ts'
 import {
   type BatchCallback,
@@ -113,14 +114,18 @@ async function storeBatches(
       outer.add(...own.members)
       return
     }
-    const refusal = await direct.putBatch(own)
-    if (refusal) throw refused(refusal)
+    const answer = await direct.putBatch(own)
+    if ('reason' in answer) throw refused(answer, own)
   }
   await (outer ? outer.track(store) : target.apart('a batch', store))
 }
 
-function refused({ reason, bid, member }: BatchRefusal): HighkiqError {
+function refused({ reason, bid, member, holder = '' }: BatchRefusal, { members }: BatchPush): HighkiqError {
   switch (reason) {
+    case 'held': {
+      const text = members.find((one) => one.bid === bid && one.id === member)?.item?.text ?? '{}'
+      return uniqueConflict(readPayload(text)?.class ?? 'a job', holder)
+    }
     case 'unknown':
       return unknownBatch(bid)
     case 'ended':
@@ -155,7 +160,7 @@ async function callbackOf(
   parent: string | null,
 ): Promise<BatchJob | null> {
   const request = (job as Job<[string]>).request([bid])
-  client.refuseUnique(request, 'a callback of a batch')
+  client.refuseUniqueCallback(request, 'a callback of a batch')
   const payload = client.normalise({ ...request, jid, track: false, unique: false })
   refuseDelay(payload, 'a callback of a batch')
   if (parent !== null) payload.bid = parent
@@ -172,6 +177,20 @@ function jobOf(client: AppPort['client'], payload: Payload): BatchJob {
 function refuseDelay({ class: name, at }: Payload, what: string): void {
   if (at !== undefined)
     throw invalidOption(`${name}: ${what} can't be scheduled: it is pushed when the other jobs have ended`)
+}
+
+/** @throws INVALID_OPTION for a job of a flow that can't be unique */
+function refuseDropped(
+  { class: name }: Payload,
+  isParent: boolean,
+  onConflict: NewMember['onConflict'],
+  place: number | undefined,
+): void {
+  const hint = 'push it with set({ unique: false })'
+  if (isParent) throw invalidOption(`${name}: a job with children can't be unique: ${hint}`)
+  if (place === undefined || onConflict === 'raise') return
+  const why = 'because its parent would get no result of a job that is dropped'
+  throw invalidOption(`${name}: a child in a flow can't be unique, ${why}: ${hint}, or with onConflict: 'raise'`)
 }
 
 class Flow {
@@ -193,15 +212,17 @@ class Flow {
       throw invalidOption(`${job.name}: a job with children gets a jid of its own: leave jid out`)
     }
     const payload = client.normalise(own === undefined ? request : { ...request, jid: batchJid(own, 'job') })
-    refuseSpecial(payload)
+    refuseTracked(payload)
     if (own !== undefined) refuseDelay(payload, 'a job with children')
+    const onConflict = lockConflict(client, request, payload)
+    if (payload.hk_unique !== undefined) refuseDropped(payload, own !== undefined, onConflict, place)
     Object.assign(payload, bid === undefined ? {} : { bid }, place === undefined ? {} : { hk_child: place })
     if (own !== undefined) payload.hk_children = own
     const passed = await client.pass(payload)
     if (!passed) return null
     const { jid, destination } = client.write(passed)
     if (own === undefined) {
-      this.#own.add({ bid: bid as string, id: jid, item: destination })
+      this.#own.add({ bid: bid as string, id: jid, item: destination, onConflict })
       return { jid, bid: null }
     }
     const note =

@@ -22,6 +22,7 @@ import {
 import {
   conflictOf,
   isUnique,
+  isUniqueBy,
   type PushOptions,
   type PushRequest,
   payloadOf,
@@ -308,7 +309,15 @@ export class Client implements Pusher, PushPipe {
 
   /** @throws INVALID_OPTION for a unique job, which `what` can't be */
   refuseUnique(request: PushRequest, what: string): void {
-    if (!this.isUnique(request)) return
+    if (this.isUnique(request)) this.#refuseUnique(request, what)
+  }
+
+  /** A lock on all arguments of a callback, with the id of its batch or task, excludes nothing. @throws INVALID_OPTION for another one */
+  refuseUniqueCallback(request: PushRequest, what: string): void {
+    if (isUniqueBy(request, this.#options)) this.#refuseUnique(request, what)
+  }
+
+  #refuseUnique(request: PushRequest, what: string): never {
     const name = request.wrapped ?? request.class
     const hint = `give ${name}.set({ unique: false }) instead`
     throw invalidOption(`${name}: ${what} can't be unique: ${hint}`, { option: 'unique', value: name, hint })

@@ -156,8 +156,8 @@ export abstract class DirectTarget implements PushTarget {
   abstract put(job: PreparedPush): Promise<readonly RefusedPush[]>
   abstract putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]>
   abstract putOrdered(push: PreparedOrderedPush): Promise<void>
-  /** Stores batches with their jobs. Resolves with why they are refused; then nothing is stored. */
-  abstract putBatch(push: BatchPush): Promise<BatchRefusal | null>
+  /** Stores batches with their jobs. Resolves with the jobs that are refused, or with why all are: then nothing is stored. */
+  abstract putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]>
   /**
    * Gives the job that has the lock the arguments of a refused push, if it waits. Resolves with false when it has changed,
    * moved or ended meanwhile.

@@ -211,6 +211,12 @@ export function isUnique(request: PushRequest, context: RequestContext): boolean
   return Boolean(unique ?? (limit === undefined ? own : limit))
 }
 
+/** Whether the lock of such a push depends on a function of its arguments. */
+export function isUniqueBy(request: PushRequest, context: RequestContext): boolean {
+  const { unique = optionsOf(request.class, request.wrapped, context).unique } = request
+  return typeof unique === 'object' && unique.by !== undefined
+}
+
 /** Returns what happens to a refused push. */
 export function conflictOf(request: PushRequest, context: RequestContext): OnConflict {
   if (isDuplicate(request)) return 'raise'

@@ -77,7 +77,7 @@ export class StoreTarget extends DirectTarget {
     return inSteps(steps.filter((step) => step.items.length > 0))
   }
 
-  async putBatch(push: BatchPush): Promise<BatchRefusal | null> {
+  async putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
     const put = () => this.#store().batches.push(push, this.#now())
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) {
@@ -89,7 +89,7 @@ export class StoreTarget extends DirectTarget {
     try {
       // A repeated creation is harmless.
       const answer = await (push.batches.length > 0 ? resend(put) : put())
-      return answer === 'exists' ? null : answer
+      return answer === 'exists' ? NOTHING_REFUSED : answer
     } catch (thrown) {
       if (!(thrown instanceof PushError)) throw thrown
       const jids = push.members.flatMap(({ id, item }) => (item ? [id] : []))

@@ -221,7 +221,7 @@ function namesOf({ onDone, onFailure }: Pick<TaskOptions, 'onDone' | 'onFailure'
  */
 async function callbackOf(client: Client, job: CallbackJob, task: string): Promise<Callback | null> {
   const request = (job as Job<[task: string, run: number]>).request([task, 1])
-  client.refuseUnique(request, 'a callback of a task')
+  client.refuseUniqueCallback(request, 'a callback of a task')
   // Its arguments are no secret, and the store writes them.
   const payload = await client.pass(client.normalise({ ...request, track: false, unique: false, encrypt: false }))
   return payload && { queue: payload.queue, template: templateOf(client, payload) }

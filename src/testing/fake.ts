@@ -123,9 +123,11 @@ export class Fake extends TestTarget implements FakeQueues {
   }
 
   #holderOf({ unique }: PushItem): string | undefined {
-    if (!unique) return undefined
-    const has = ({ key }: { key: string }) => unique.claims.some((claim) => claim.key === key)
-    return this.#all.find((one) => readUnique(one).some(has))?.jid
+    return unique?.claims.map(({ key }) => this.holderOf(key)).find((jid) => jid !== undefined)
+  }
+
+  protected holderOf(lock: string): string | undefined {
+    return this.#all.find((one) => readUnique(one).some(({ key }) => key === lock))?.jid
   }
 
   #remove(job: Payload): void {

@@ -5,7 +5,6 @@ import {
   type BatchNote,
   type BatchPush,
   type BatchReader,
-  type BatchRefusal,
   type BatchState,
   type BatchTables,
   type Effect,
@@ -20,13 +19,15 @@ export class MemoryBatches implements BatchTables, BatchReader {
   readonly #now: () => number
   /** Jobs that batches have pushed and that are not drained yet. */
   readonly #pushed: string[] = []
+  readonly #holderOf: (lock: string) => string | undefined
 
-  constructor(now: () => number) {
+  constructor(now: () => number, holderOf: (lock: string) => string | undefined) {
     this.#now = now
+    this.#holderOf = holderOf
   }
 
-  /** Returns why the push is refused; null: the batches are stored. */
-  store(push: BatchPush): BatchRefusal | null {
+  /** See BatchLedger.push. */
+  store(push: BatchPush): ReturnType<BatchLedger['push']> {
     return this.#ledger.push(push)
   }
 
@@ -95,6 +96,11 @@ export class MemoryBatches implements BatchTables, BatchReader {
 
   /** A test mode keeps no results. */
   keepResult(): void {}
+
+  holder(key: string): ReturnType<BatchTables['holder']> {
+    const holder = this.#holderOf(key)
+    return holder === undefined ? undefined : { holder, due: null }
+  }
 
   get #ledger(): BatchLedger {
     return new BatchLedger(this, this.#now())

@@ -54,7 +54,7 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   constructor(app: AppPort) {
     super()
     this.app = app
-    this.#batches = new MemoryBatches(app.now)
+    this.#batches = new MemoryBatches(app.now, (key) => this.holderOf(key))
   }
 
   /** @internal */
@@ -72,18 +72,19 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
     this.#ends.set(jid, { none: 'it has not ended: with fake(hq), run it by drain() or performOne() first' })
   }
 
+  /** Returns the jid of the kept or running job that has a lock. */
+  protected abstract holderOf(key: string): string | undefined
+
   /** Keeps a job, or runs it. */
   protected abstract accept(payload: Payload): Promise<void>
 
   /** @internal */
-  async putBatch(push: BatchPush): Promise<BatchRefusal | null> {
-    const refusal = this.#batches.store(push)
-    if (refusal) return refusal
-    for (const { item } of push.members) {
-      if (item) await this.accept(arrived(this.app, { destination: item }))
-    }
+  async putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
+    const answer = this.#batches.store(push)
+    if ('reason' in answer) return answer
+    for (const destination of answer.items) await this.accept(arrived(this.app, { destination }))
     await this.#drainPushed()
-    return null
+    return answer.refused
   }
 
   /** Runs a job and changes its batch. @throws what the handler throws */
@@ -152,21 +153,27 @@ export class Inline extends TestTarget {
   /** Refuses a unique job that a running job pushes with its own lock. @internal */
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
     const payload = arrived(this.app, job)
-    const keys = readUnique(payload).flatMap(({ until, key }) => (until === 'success' ? key : []))
-    const holder = keys.map((key) => this.#holders.get(key)).find((jid) => jid !== undefined)
+    const holder = locksOf(payload)
+      .map((key) => this.holderOf(key))
+      .find((jid) => jid !== undefined)
     if (holder !== undefined)
       return holder === payload.jid ? NOTHING_REFUSED : [{ item: job.destination, holder, due: null }]
-    for (const key of keys) this.#holders.set(key, payload.jid)
-    try {
-      await this.accept(payload)
-    } finally {
-      for (const key of keys) this.#holders.delete(key)
-    }
+    await this.accept(payload)
     return NOTHING_REFUSED
   }
 
+  protected holderOf(key: string): string | undefined {
+    return this.#holders.get(key)
+  }
+
   protected async accept(payload: Payload): Promise<void> {
-    await this.run(payload)
+    const keys = locksOf(payload)
+    for (const key of keys) this.#holders.set(key, payload.jid)
+    try {
+      await this.run(payload)
+    } finally {
+      for (const key of keys) this.#holders.delete(key)
+    }
   }
 
   /** A job that has a lock runs, and keeps its arguments. @internal */
@@ -178,6 +185,11 @@ export class Inline extends TestTarget {
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
     await push.run(itemsOf(push), this.server)
   }
+}
+
+/** Returns the locks that a running job has. */
+function locksOf(payload: Payload): string[] {
+  return readUnique(payload).flatMap(({ until, key }) => (until === 'success' ? key : []))
 }
 
 /** Returns a job as a worker would read it, its arguments in plain text; a scheduled one has its time in `at`. */

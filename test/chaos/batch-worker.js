@@ -26,6 +26,7 @@ const Work = hq.job('Work', { retry: 1, retryIn: 0.01, maxCrashes: 1000 }, async
   if (how === 'grows') await ctx.batch.add(() => Work.performAsync(`${name} grown`, 'ok'))
   return name
 })
+hq.job('Once', { maxCrashes: 1000, unique: true }, pause)
 for (const name of ['Success', 'Complete', 'Death']) {
   hq.job(name, { maxCrashes: 1000 }, async (ctx, bid) => note(ctx, { name, bid }))
 }

@@ -73,7 +73,7 @@ async function check(url: string, first: number): Promise<void> {
   writeFileSync(file, '')
   const hq = new Highkiq({ url, logger: recorder() })
   onTestFinished(() => hq.close())
-  const { Work, Join, callbacks } = define(hq)
+  const { Work, Once, Join, callbacks } = define(hq)
   const workers = await Promise.all(Array.from({ length: PROCESSES }, () => startWorker(url, file)))
 
   // Each batch with whether a job of it dies; each flow with what becomes of its root.
@@ -89,6 +89,8 @@ async function check(url: string, first: number): Promise<void> {
       if (random() < 0.5) {
         const bid = await hq.batch(callbacks, async () => {
           for (const [i, how] of hows.entries()) await Work.performAsync(`${n}.${i}`, how)
+          // Jobs of several batches need one of three locks.
+          await Once.performBulk([[`${Math.floor(random() * 3)}`], [`${Math.floor(random() * 3)}`]])
           const inner = await hq.batch(callbacks, () => Work.performAsync(`${n} inner`, 'ok'))
           batches.set(inner, false)
         })
@@ -118,6 +120,7 @@ async function check(url: string, first: number): Promise<void> {
     return jids
   }
   await isOver(hq)
+  expect(await hq.store.unique.list({ limit: 9 }, Date.now())).toMatchObject({ locks: [] })
   const all = runsOf(file)
   expectOnce(all)
   const calledBack = (name: string, bid: string) => all.some((run) => run.name === name && run.bid === bid)
@@ -136,7 +139,8 @@ function define(hq: Highkiq) {
   const job = (name: string, retry: number | true) => hq.job(name, { retry }, (_ctx, ..._args: string[]) => {})
   const [onSuccess, onComplete, onDeath] = ['Success', 'Complete', 'Death'].map((name) => job(name, true))
   const callbacks = { onSuccess, onComplete, onDeath } as unknown as BatchOptions
-  return { Work: job('Work', 1), Join: job('Join', true), callbacks }
+  const Once = hq.job('Once', { unique: true }, (_ctx, _key: string) => {})
+  return { Work: job('Work', 1), Once, Join: job('Join', true), callbacks }
 }
 
 /** Kills processes at random, and starts others. */

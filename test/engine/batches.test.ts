@@ -348,14 +348,15 @@ test('a crash between the end of the last job and its settlement runs the job ag
   expect((await heard.atLeast(3)).slice(1).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
 })
 
-test('ordered items, tasks, transactions, unique and tracked jobs, and wrong options are refused', async () => {
+test('ordered items, tasks, transactions and tracked jobs, and wrong options are refused', async () => {
   const t = bench()
   const { Work, all } = jobs(t)
   const Ordered = t.hq.ordered('Ordered', () => {})
   const refused = async (work: () => unknown, what: RegExp) => expect(t.hq.batch(all, work)).rejects.toThrow(what)
   await refused(() => Ordered.performAsync([{ id: 1, payload: 1 }]), /Ordered is an ordered queue/)
   await refused(() => t.hq.tasks.create(Work, [['a']]), /tasks.create can't be part of a batch/)
-  await refused(() => Work.set({ unique: true }).performAsync('a'), /unique job/)
+  const replaced = Work.set({ unique: { onConflict: 'replace' } })
+  await refused(() => replaced.performAsync('a'), /onConflict: 'replace' does not work in a batch/)
   await refused(() => Work.set({ track: true }).performAsync('a'), /tracked job/)
   const wrong = async (options: unknown, what: RegExp) =>
     expect(t.hq.batch(options as object, () => {})).rejects.toThrow(what)
@@ -366,6 +367,66 @@ test('ordered items, tasks, transactions, unique and tracked jobs, and wrong opt
   await wrong({ onSuccess: Work.set({ wait: 5 }) }, /can't be scheduled/)
   await expect(t.hq.batch({}, undefined as never)).rejects.toThrow(/second argument must be a function/)
   expect(await t.queue()).toEqual([])
+})
+
+test('a unique job whose lock is held is dropped from its batch, which ends without it', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const Once = Work.set({ unique: true })
+  const held = await Once.set({ queue: 'other' }).performAsync('held')
+  const bid = await t.hq.batch(all, async () => {
+    await Once.performBulk([['a'], ['held'], ['a']])
+    await Work.set({ jid: 'own' }).performAsync('b')
+    await Work.set({ jid: 'own' }).performAsync('c')
+  })
+  expect(await t.hq.batches.get(bid)).toMatchObject({ total: 2, pending: 2 })
+  await t.hq.batches.add(bid, () => Once.performAsync('a'))
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual(['a', 'b'])
+  const none = await t.hq.batch(all, () => Once.performAsync('held'))
+  expect(await t.hq.batches.get(none)).toMatchObject({ total: 0, state: 'succeeded' })
+  await t.work()
+  const said = await heard.atLeast(6)
+  expect(said.sort()).toEqual(['a', 'b', ...[bid, none].flatMap((one) => [`complete ${one}`, `success ${one}`])].sort())
+  // The batch has ended, and so has the lock of its job.
+  const again = await t.hq.batch({}, () => Once.performAsync('a'))
+  expect(await t.hq.batches.get(again)).toMatchObject({ total: 1 })
+  expect((await t.queue('other')).map(({ jid }) => jid)).toEqual([held])
+})
+
+test('with raise, a lock that is held keeps a whole batch or flow from being stored', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const Strict = Work.set({ unique: { onConflict: 'raise' } })
+  const jid = await Strict.performAsync('a')
+  const conflict = { code: 'UNIQUE_CONFLICT', details: { jid }, message: expect.stringMatching(/^Work: /) }
+  const failed = t.hq.batch(all, async () => {
+    await Strict.performAsync('b')
+    await Strict.performAsync('a')
+  })
+  await expect(failed).rejects.toMatchObject(conflict)
+  const flow = (args: string[]) => t.hq.flow({ job: Work, args: ['root'], children: [{ job: Strict, args }] })
+  await expect(flow(['a'])).rejects.toMatchObject(conflict)
+  expect(await t.queue()).toHaveLength(1)
+  await flow(['b'])
+  await t.work()
+  expect(await heard.atLeast(3)).toEqual(['a', 'b', 'root'])
+})
+
+test('a flow refuses a job that could be dropped, and a callback takes no lock', async () => {
+  const t = bench()
+  const { heard, Work, all } = jobs(t)
+  const Once = Work.set({ unique: true })
+  const child = t.hq.flow({ job: Work, args: ['root'], children: [{ job: Once, args: ['a'] }] })
+  await expect(child).rejects.toThrow(/parent would get no result of a job that is dropped.*unique: false/)
+  const parent = t.hq.flow({ job: Once, args: ['root'], children: [{ job: Work, args: ['a'] }] })
+  await expect(parent).rejects.toThrow(/a job with children can't be unique/)
+  const by = { onSuccess: all.onSuccess.set({ unique: { by: () => 'x' } }) }
+  await expect(t.hq.batch(by, () => {})).rejects.toThrow(/a callback of a batch can't be unique/)
+  expect(await t.queue()).toEqual([])
+  const Ended = all.onSuccess.set({ unique: true })
+  const bid = await t.hq.batch({ onSuccess: Ended, onComplete: Ended }, () => {})
+  await t.work()
+  expect(await heard.atLeast(2)).toEqual([`success ${bid}`, `success ${bid}`])
 })
 
 test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {

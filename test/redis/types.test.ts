@@ -528,7 +528,8 @@ const operations: Operation[] = [
       const none = { parent: null, onComplete: null, onDeath: null, job: null }
       const onSuccess = { jid: 'x', queue: 'fresh', text: '{"class":"Callback"}' }
       const spec = { bid, meta: '{}', keep: 1, createdAt: NOW, onSuccess, ...none }
-      const members = [{ bid, id: 'a', item: toQueue('fresh', job('a', { bid })) }]
+      const unique = { jid: 'a', claims: [{ key: 'k' }] }
+      const members = [{ bid, id: 'a', item: { ...toQueue('fresh', job('a', { bid })), unique } }]
       try {
         await batches.push({ batches: [spec], members }, NOW)
         await batches.apply([{ kind: 'batch', bid, member: 'a', change: 'succeeded' }], NOW)

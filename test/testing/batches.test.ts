@@ -78,6 +78,26 @@ test('fake and inline: a flow runs its children first', async () => {
   expect(ran).toEqual(['a', 'b', 'join A,B', 'a', 'b', 'join A,B'])
 })
 
+test('fake and inline: a unique job whose lock is held is dropped from its batch', async () => {
+  const { hq, ran } = newApp()
+  const Once = hq.job('Once', { unique: true }, async (_ctx, name: string) => {
+    ran.push(name)
+    if (name === 'a') await hq.batch({}, () => Once.performBulk([['a'], ['c']]))
+  })
+  const rows: [string][] = [['a'], ['b'], ['a']]
+  using fakes = fake(hq)
+  await Once.performAsync('b')
+  const bid = await hq.batch({}, () => Once.performBulk(rows))
+  expect(await hq.batches.get(bid)).toMatchObject({ total: 1 })
+  expect(fakes.jobs().map(({ args }) => args[0])).toEqual(['b', 'a'])
+  fakes.clear()
+  fakes.dispose()
+  using _inline = inline(hq)
+  const second = await hq.batch({}, () => Once.performBulk(rows))
+  expect(await hq.batches.get(second)).toMatchObject({ total: 2, state: 'succeeded' })
+  expect(ran).toEqual(['a', 'c', 'b'])
+})
+
 test('inline: the callbacks run before hq.batch resolves, and an error of a job rejects it', async () => {
   const { hq, ran, Work, all } = newApp()
   using _ = inline(hq)

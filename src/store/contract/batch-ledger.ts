@@ -10,9 +10,11 @@ import {
   idsByBatch,
   type MemberState,
   MOST_NESTED,
+  type NewMember,
   type ParentJob,
 } from './batches.ts'
 import type { BatchEffect, BatchNote, MemberChange } from './effects.ts'
+import type { PushItem, RefusedPush } from './jobs.ts'
 
 /** A batch as it is stored. A callback is null once it was pushed; one that was dropped stays. */
 export interface BatchState extends BatchRecord, BatchSpec {
@@ -38,6 +40,14 @@ export interface BatchTables {
   addToDead(text: string, now: number): void
   /** Keeps the result of a job that did not run, as `ResultStore.keep`. */
   keepResult(jid: string, text: string, seconds: number): void
+  /** Returns the job that has the lock of a unique job. */
+  holder(key: string, now: number): LockHolder | undefined
+}
+
+interface LockHolder {
+  holder: string
+  /** The score with which it was scheduled. */
+  due: number | null
 }
 
 /** A change of a member that follows from another change. */
@@ -52,9 +62,15 @@ export class BatchLedger {
     this.#now = now
   }
 
-  /** Creates batches, and adds members. Returns why that is refused; then nothing has changed. */
-  push({ batches, members }: BatchPush): BatchRefusal | null {
-    const ids = idsByBatch(members)
+  /**
+   * Creates batches, and adds members. Returns the jobs to store, which get their locks then, and those that are refused because
+   * of a lock; or why the push is refused: then nothing has changed.
+   */
+  push({ batches, members }: BatchPush): BatchRefusal | { items: PushItem[]; refused: RefusedPush[] } {
+    const admitted = this.#admit(members)
+    if ('reason' in admitted) return admitted
+    const { kept, refused } = admitted
+    const ids = idsByBatch(members, (member) => kept.has(member))
     const depths = new Map<string, number>()
     for (const { bid, parent } of batches) {
       const around = parent === null ? 0 : (depths.get(parent) ?? this.#tables.load(parent)?.depth ?? 0)
@@ -74,7 +90,31 @@ export class BatchLedger {
     for (const [bid, some] of ids) this.#add(bid, some)
     // An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
     for (const { bid } of batches.toReversed()) this.#open(bid)
-    return null
+    return { items: Array.from(kept, ({ item }) => item).filter((item) => item !== null), refused }
+  }
+
+  /** Returns the members whose locks are free, as if each was pushed after the one before. */
+  #admit(members: readonly NewMember[]): BatchRefusal | { kept: Set<NewMember>; refused: RefusedPush[] } {
+    const kept = new Set<NewMember>()
+    const refused: RefusedPush[] = []
+    const taken = new Map<string, LockHolder>()
+    for (const member of members) {
+      const { bid, id, item, onConflict } = member
+      const { jid, claims } = item?.unique ?? { jid: id, claims: [] }
+      const held = claims.map(({ key }) => taken.get(key) ?? this.#tables.holder(key, this.#now)).find(Boolean)
+      if (!held || !item) {
+        kept.add(member)
+        const due = item?.to === 'schedule' ? item.score : null
+        for (const { key, ends = Number.POSITIVE_INFINITY } of claims) {
+          if (ends > this.#now) taken.set(key, { holder: jid, due })
+        }
+        continue
+      }
+      if (held.holder === jid) continue
+      if (onConflict === 'raise') return { reason: 'held', bid, member: id, holder: held.holder }
+      refused.push({ item, ...held })
+    }
+    return { kept, refused }
   }
 
   #refusalOf(bid: string, ids: readonly string[], isNew: boolean): BatchRefusal | undefined {
@@ -92,7 +132,7 @@ export class BatchLedger {
   }
 
   #add(bid: string, ids: readonly string[]): void {
-    const batch = this.#tables.load(bid)
+    const batch = ids.length > 0 ? this.#tables.load(bid) : undefined
     if (!batch) return
     const added = this.#tables.addMembers(bid, ids)
     batch.total += added

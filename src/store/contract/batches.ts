@@ -6,7 +6,7 @@
  */
 
 import type { BatchEffect, BatchNote } from './effects.ts'
-import type { PushItem } from './jobs.ts'
+import type { PushItem, RefusedPush } from './jobs.ts'
 
 /** What a member that did not succeed does to the job that waits for the batch: see `BatchSpec.job`. */
 export const CHILD_FAILURES = ['fail', 'ignore', 'wait'] as const
@@ -101,8 +101,10 @@ export interface BatchMember {
 export interface NewMember {
   bid: string
   id: string
-  /** Without `once` and `unique`; its effects are records. */
+  /** Without `once`; its effects are records. */
   item: PushItem | null
+  /** What happens while another job has a lock of `item`. `drop` (default): it is not stored. `raise`: the push is refused. */
+  onConflict?: 'drop' | 'raise' | undefined
 }
 
 /** What one call stores. Members belong to these batches, or to earlier ones. */
@@ -117,12 +119,13 @@ export const MOST_NESTED = 500
 /**
  * Why a push of batches was refused. `unknown`: the store has no batch `bid`. `ended`: the batch has no pending member.
  * `cancelled`: it is being cancelled. `repeated`: the batch would have the open member `member` twice. `too-deep`: the new
- * batch `bid` would be inside MOST_NESTED others.
+ * batch `bid` would be inside MOST_NESTED others. `held`: job `holder` has a lock of `member`, whose `onConflict` is `raise`.
  */
 export interface BatchRefusal {
-  reason: 'unknown' | 'ended' | 'cancelled' | 'repeated' | 'too-deep'
+  reason: 'unknown' | 'ended' | 'cancelled' | 'repeated' | 'too-deep' | 'held'
   bid: string
   member?: string | undefined
+  holder?: string | undefined
 }
 
 export type BatchProgress = Pick<BatchRecord, 'progressAt' | 'bid'>
@@ -148,10 +151,11 @@ export interface BatchStore extends BatchReader {
   /**
    * Creates batches with their first members, adds members to earlier batches, and stores jobs: all of it or nothing. A new
    * batch without members has succeeded at once. `exists`: the first of the batches exists, and nothing changed, so a
-   * repeated creation is harmless. A refusal: nothing changed. null: done.
+   * repeated creation is harmless. A refusal: nothing changed. Otherwise the answer has the jobs that were refused because of a
+   * lock. They are no members, and neither is a job that has its lock already, of an earlier push.
    * @throws PushError, as `jobs.push`
    */
-  push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | null>
+  push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | readonly RefusedPush[]>
   /**
    * Drops the waiting job of a batch, which has then failed in the batch around it, and keeps its result. A batch with pending members is being
    * cancelled until it has none: it takes no members, and a callback of a batch inside it is dropped instead of pushed. An
@@ -174,13 +178,16 @@ export interface BatchStore extends BatchReader {
   prune(now: number, limit: number): Promise<number>
 }
 
-/** Returns the ids of new members by their batches. */
-export function idsByBatch(members: readonly NewMember[]): Map<string, string[]> {
+/** Returns the batches of new members, each with the ids of those that are kept. */
+export function idsByBatch(
+  members: readonly NewMember[],
+  isKept: (member: NewMember) => boolean = () => true,
+): Map<string, string[]> {
   const all = new Map<string, string[]>()
-  for (const { bid, id } of members) {
-    const ids = all.get(bid)
-    if (ids) ids.push(id)
-    else all.set(bid, [id])
+  for (const member of members) {
+    const ids = all.get(member.bid) ?? []
+    if (ids.length === 0) all.set(member.bid, ids)
+    if (isKept(member)) ids.push(member.id)
   }
   return all
 }

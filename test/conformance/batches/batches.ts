@@ -8,6 +8,7 @@ import type {
   MemberChange,
   NewMember,
   ParentJob,
+  PushItem,
 } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, retry, sure, toQueue } from '../bench.ts'
 
@@ -35,6 +36,17 @@ const ALL = { onComplete: callback('complete'), onSuccess: callback('success'), 
 
 function member(t: Bench, n: number | string, id: string): NewMember {
   return { bid: idOf(n), id, item: toQueue('q', t.job(id, { bid: idOf(n) })) }
+}
+
+/** A member that needs locks. */
+function unique(t: Bench, n: number | string, id: string, keys = ['k'], onConflict?: 'raise'): NewMember {
+  const item = toQueue('q', t.job(id, { bid: idOf(n) }))
+  return { bid: idOf(n), id, item: { ...item, unique: { jid: id, claims: keys.map((key) => ({ key })) } }, onConflict }
+}
+
+/** Returns the holders of locks. */
+async function holders(t: Bench, ...keys: string[]): Promise<(string | null)[]> {
+  return (await t.store.unique.find(keys, NOW)).map((lock) => lock?.holder ?? null)
 }
 
 function effect(n: number | string, id: string, change: MemberChange, text?: string): Effect & { kind: 'batch' } {
@@ -86,7 +98,7 @@ export const batches: Case[] = [
     name: 'a batch and its jobs are stored together, and a repeated creation changes nothing',
     async run(t) {
       const push = { batches: [batch(1, ALL)], members: [member(t, 1, 'a'), member(t, 1, 'b')] }
-      expect(await t.store.batches.push(push, NOW)).toBe(null)
+      expect(await t.store.batches.push(push, NOW)).toEqual([])
       expect(await t.store.batches.push(push, NOW)).toBe('exists')
       expect(await t.waiting('q')).toHaveLength(2)
       const counts = { total: 2, pending: 2, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
@@ -195,7 +207,7 @@ export const batches: Case[] = [
     name: 'a batch grows while a member is pending, and not later',
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)
-      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toBe(null)
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toEqual([])
       expect(await find(t, 1)).toMatchObject({ total: 2, pending: 2 })
       await change(t, [1, 'a', 'succeeded'], [1, 'b', 'dead'])
       const late = { batches: [batch(2)], members: [member(t, 2, 'x'), member(t, 1, 'c')] }
@@ -215,15 +227,109 @@ export const batches: Case[] = [
       expect(await t.store.batches.push({ batches: [batch(1, ALL)], members: twice }, NOW)).toEqual(refused)
       expect(await t.store.batches.find(idOf(1))).toBe(null)
       const members = [member(t, 1, 'a'), member(t, 1, 'b'), member(t, 2, 'a')]
-      expect(await t.store.batches.push({ batches: [batch(1, ALL), batch(2)], members }, NOW)).toBe(null)
+      expect(await t.store.batches.push({ batches: [batch(1, ALL), batch(2)], members }, NOW)).toEqual([])
       expect(await push(member(t, 1, 'c'), member(t, 1, 'a'))).toEqual(refused)
       expect(await t.waiting('q')).toHaveLength(3)
       await change(t, [1, 'a', 'dead'])
       expect(await push(member(t, 1, 'a'))).toEqual(refused)
       expect(await find(t, 1)).toMatchObject({ total: 2, pending: 1, dead: 1 })
       await change(t, [1, 'a', 'succeeded'])
-      expect(await push(member(t, 1, 'a'))).toBe(null)
+      expect(await push(member(t, 1, 'a'))).toEqual([])
       expect(await find(t, 1)).toMatchObject({ total: 3, pending: 2, succeeded: 1 })
+    },
+  },
+  {
+    name: 'a job whose lock another job holds is no member of the batch, and the batch ends with the others',
+    async run(t) {
+      await t.store.jobs.push([unique(t, 1, 'before', ['held']).item as PushItem], NOW)
+      const due = { ...unique(t, 1, 'd', ['k']), id: 'd' }
+      const members = [
+        member(t, 1, 'a'),
+        unique(t, 1, 'b', ['k']),
+        unique(t, 1, 'c', ['other', 'held']),
+        due,
+        unique(t, 1, 'e', ['other'], 'raise'),
+      ]
+      const refused = [
+        { item: members[2]?.item, holder: 'before', due: null },
+        { item: due.item, holder: 'b', due: null },
+      ]
+      expect(await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)).toEqual(refused)
+      expect(await find(t, 1)).toMatchObject({ total: 3, pending: 3 })
+      expect(await open(t, 1)).toEqual({ a: 'waiting', b: 'waiting', e: 'waiting' })
+      expect(await holders(t, 'held', 'k', 'other')).toEqual(['before', 'b', 'e'])
+      const owner = await t.owner()
+      const fetched = await t.fetch(owner, 'q', 9)
+      expect(fetched).toHaveLength(4)
+      const settlements = fetched.slice(1).map((job, i) => {
+        const id = ['a', 'b', 'e'][i] as string
+        const free: Effect = { kind: 'release-unique', key: id === 'b' ? 'k' : 'other', holder: id }
+        return done(job, { effects: [effect(1, id, 'succeeded'), free] })
+      })
+      await t.settleAndFetch(owner, { settlements })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+      expect(await holders(t, 'held', 'k', 'other')).toEqual(['before', null, null])
+    },
+  },
+  {
+    name: 'a batch whose every job is refused because of a lock ends at once, and so does the one around it',
+    async run(t) {
+      await t.store.jobs.push([unique(t, 1, 'before').item as PushItem], NOW)
+      const inner = batch(2, { parent: idOf(1), onSuccess: callback('inner') })
+      const nesting: NewMember = { bid: idOf(1), id: idOf(2), item: null }
+      const members = [unique(t, 1, 'a'), nesting, unique(t, 2, 'b')]
+      expect(await t.store.batches.push({ batches: [batch(1, ALL), inner], members }, NOW)).toHaveLength(2)
+      expect(await find(t, 2)).toMatchObject({ total: 0, succeededAt: NOW })
+      expect(await find(t, 1)).toMatchObject({ total: 2, pending: 1, succeeded: 1 })
+      await change(t, [1, 'inner', 'succeeded'])
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1, inner: 1 })
+      const all = { batches: [batch(3, { onSuccess: callback('parent') })], members: [unique(t, 3, 'c')] }
+      expect(await t.store.batches.push(all, NOW)).toHaveLength(1)
+      expect(await find(t, 3)).toMatchObject({ total: 0, pending: 0, completedAt: NOW, succeededAt: NOW })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1, inner: 1, parent: 1 })
+      expect(await t.waiting('q')).toHaveLength(1)
+    },
+  },
+  {
+    name: 'with raise, a lock that is held refuses the whole push of batches, and no lock is taken',
+    async run(t) {
+      await t.store.jobs.push([unique(t, 1, 'before').item as PushItem], NOW)
+      const members = [unique(t, 1, 'a', ['free']), member(t, 1, 'b'), unique(t, 1, 'c', ['free2', 'k'], 'raise')]
+      const refused = { reason: 'held', bid: idOf(1), member: 'c', holder: 'before' }
+      expect(await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)).toEqual(refused)
+      expect(await t.store.batches.find(idOf(1))).toBe(null)
+      expect(await holders(t, 'free', 'free2')).toEqual([null, null])
+      expect(await t.waiting('q')).toHaveLength(1)
+    },
+  },
+  {
+    name: 'a job that has its lock already is not added again, and jobs that are refused change no earlier batch',
+    async run(t) {
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [unique(t, 1, 'a')] }, NOW)
+      const add = (...members: NewMember[]) => t.store.batches.push({ batches: [], members }, NOW + 5)
+      expect(await add(unique(t, 1, 'a'))).toEqual([])
+      expect(await add(unique(t, 1, 'b'))).toEqual([{ item: expect.anything(), holder: 'a', due: null }])
+      expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1, progressAt: NOW })
+      expect(await t.waiting('q')).toHaveLength(1)
+      await change(t, [1, 'a', 'succeeded'])
+      expect(await add(unique(t, 1, 'b'))).toEqual({ reason: 'ended', bid: idOf(1) })
+      expect(await add(unique(t, 9, 'b'))).toEqual({ reason: 'unknown', bid: idOf(9) })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+    },
+  },
+  {
+    name: 'a lock whose time is over refuses no job of a batch, and a scheduled job says when it is due',
+    async run(t) {
+      const timed = (id: string, ends: number): NewMember => {
+        const item: PushItem = { to: 'schedule', text: t.job(id, { bid: idOf(1) }), score: 2e9 }
+        return { bid: idOf(1), id, item: { ...item, unique: { jid: id, claims: [{ key: 'k', ends }] } } }
+      }
+      const first = { batches: [batch(1, ALL)], members: [timed('a', NOW), timed('b', NOW + 9), timed('c', NOW + 9)] }
+      expect(await t.store.batches.push(first, NOW)).toEqual([{ item: first.members[2]?.item, holder: 'b', due: 2e9 }])
+      expect(await open(t, 1)).toEqual({ a: 'waiting', b: 'waiting' })
+      const more = { batches: [], members: [timed('d', NOW + 99)] }
+      expect(await t.store.batches.push(more, NOW + 9)).toEqual([])
+      expect(await find(t, 1)).toMatchObject({ total: 3, pending: 3 })
     },
   },
   {
@@ -239,7 +345,7 @@ export const batches: Case[] = [
       expect(await t.store.batches.push({ batches: specs, members: [...nestings, last] }, NOW)).toEqual(tooDeep)
       expect(await t.store.batches.find(idOf(1))).toBe(null)
       const members = [...nestings.slice(0, 499), member(t, 500, 'a')]
-      expect(await t.store.batches.push({ batches: specs.slice(0, 500), members }, NOW)).toBe(null)
+      expect(await t.store.batches.push({ batches: specs.slice(0, 500), members }, NOW)).toEqual([])
       expect((await find(t, 500)).depth).toBe(500)
       const more = { batches: [nested(501)], members: [inner(500), last] }
       expect(await t.store.batches.push(more, NOW)).toEqual(tooDeep)
@@ -394,7 +500,7 @@ export const batches: Case[] = [
       expect(await cancelling(t)).toEqual([])
       await change(t, [1, 'a', 'waiting'])
       expect(await find(t, 1)).toMatchObject({ cancelling: false, pending: 1 })
-      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'd')] }, NOW)).toBe(null)
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'd')] }, NOW)).toEqual([])
     },
   },
   {
@@ -448,7 +554,7 @@ export const batches: Case[] = [
     async run(t) {
       const ids = Array.from({ length: 10_000 }, (_, n) => `m${n}`)
       const members = ids.map((id) => member(t, 1, id))
-      expect(await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)).toBe(null)
+      expect(await t.store.batches.push({ batches: [batch(1, ALL)], members }, NOW)).toEqual([])
       expect(Object.keys(await open(t, 1))).toHaveLength(10_000)
       for (let from = 0; from < ids.length; from += 1000) {
         await change(

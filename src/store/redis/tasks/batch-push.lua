@@ -1,10 +1,14 @@
 -- Creates batches with their first members, adds members to earlier ones, and stores jobs: all of it or nothing.
 --
--- KEYS  1 is queues, 2 is the set of all batches; then the keys that items name.
+-- KEYS  1 is queues, 2 is the set of all batches, 3 is the locks of unique jobs; then the keys that items name.
 -- ARGV  begin as in moves-open.lua; then come most batches inside each other, number of new batches, and of each: bid,
 --       createdAt, parent or "", number of further values, these values as field, value; number of batches that get members,
---       and of each: bid, number of members, members; number of jobs, and the item (moves.lua) of each.
--- Returns "ok"; "exists" when the first new batch exists; or the reason of a refusal, the bid, and for "repeated" the member.
+--       and of each: bid, number of members without locks, these members; number of jobs, and the item (moves.lua) of each;
+--       number of members with locks, and of each: number of its batch among those that get members, member, number of its
+--       job, jid, "1" if a held lock refuses the push or "", due or "", number of locks, and of each its name, end or "",
+--       suspicion (unique.lua).
+-- Returns "ok", and of each member with locks "" and "" or, if its job was refused, the holder of its lock and when that was due;
+-- "exists" when the first new batch exists; or the reason of a refusal, the bid, the member and, for "held", the holder.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
 local new, depths, mostNested = {}, {}, number()
@@ -28,6 +32,47 @@ local grown = {}
 for i = 1, number() do
   local one = { bid = text(), members = {} }
   for j = 1, number() do one.members[j] = text() end
+  grown[i] = one
+end
+
+local items = {}
+for i = 1, number() do
+  items[i] = readItem()
+  local problem = obstacle(items[i])
+  if problem then return redis.error_reply(problem) end
+end
+
+local locks, taken, unique, answer = KEYS[3], {}, {}, { 'ok' }
+local function firstHolder(claims)
+  for _, claim in ipairs(claims) do
+    local other = taken[claim.key]
+    if other then return other.jid, other.due end
+    local holder, _, _, due = findLock(locks, claim.key, now)
+    if holder then return holder, due end
+  end
+end
+for i = 1, number() do
+  if i == 1 then refuse(wrong(locks, 'hash')) end
+  local batch, one = grown[number()], { member = text(), item = items[number()], jid = text() }
+  local raises = text() == '1'
+  one.due, one.claims = text(), readClaims()
+  local holder, due = firstHolder(one.claims)
+  if not holder then
+    for _, claim in ipairs(one.claims) do
+      if claim.ends == '' or tonumber(claim.ends) > now then taken[claim.key] = one end
+    end
+    table.insert(batch.members, one.member)
+    table.insert(unique, one)
+  elseif holder ~= one.jid and raises then
+    return { 'held', batch.bid, one.member, holder }
+  end
+  one.item.isDropped = holder ~= nil
+  local isRefused = holder and holder ~= one.jid
+  table.insert(answer, isRefused and holder or '')
+  table.insert(answer, isRefused and due or '')
+end
+
+for _, one in ipairs(grown) do
   if not depths[one.bid] then
     refuse(wrongBatch(one.bid))
     local batch = batchOf(one.bid)
@@ -42,14 +87,6 @@ for i = 1, number() do
     end
     seen[member] = true
   end
-  grown[i] = one
-end
-
-local items = {}
-for i = 1, number() do
-  items[i] = readItem()
-  local problem = obstacle(items[i])
-  if problem then return redis.error_reply(problem) end
 end
 
 local isEmpty = {}
@@ -61,15 +98,20 @@ for i, one in ipairs(new) do
   isEmpty[one.bid] = true
 end
 for _, one in ipairs(grown) do
-  local batch = batchOf(one.bid)
-  for _, id in ipairs(one.members) do addMember(batch, id) end
-  saveBatch(batch)
-  isEmpty[one.bid] = nil
+  if #one.members > 0 then
+    local batch = batchOf(one.bid)
+    for _, id in ipairs(one.members) do addMember(batch, id) end
+    saveBatch(batch)
+    isEmpty[one.bid] = nil
+  end
 end
-for _, item in ipairs(items) do apply(item) end
+for _, one in ipairs(unique) do acquireLocks(locks, one.claims, one.jid, one.due) end
+for _, item in ipairs(items) do
+  if not item.isDropped then apply(item) end
+end
 -- An empty batch has succeeded, and its callbacks belong to the batch around it, so that one comes later.
 for i = #new, 1, -1 do
   if isEmpty[new[i].bid] then advanceBatch(batchOf(new[i].bid)) end
 end
 finish(channel)
-return { 'ok' }
+return answer

@@ -13,7 +13,9 @@ import {
   MEMBER_STATES,
   type MemberState,
   MOST_NESTED,
+  type NewMember,
   type ParentJob,
+  type RefusedPush,
 } from '../../contract.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { lua } from '../lua.generated.ts'
@@ -35,19 +37,31 @@ export class Batches extends StorePart implements BatchStore {
 
   async push(push: BatchPush, now: number): ReturnType<BatchStore['push']> {
     const items = push.members.flatMap(({ item }) => (item ? [item] : []))
-    let answer: ['ok' | 'exists' | BatchRefusal['reason'], string?, string?] = ['ok']
+    let answer: ['ok' | 'exists' | BatchRefusal['reason'], ...string[]] = ['ok']
     const put = async () => {
       answer = (await this.#put(push, now)) as typeof answer
     }
     await storedInSteps(this.server, [{ items, put }])
-    const [word, bid = '', member] = answer
+    const [word, ...rest] = answer
     if (word === 'exists') return word
-    if (word !== 'ok') return { reason: word, bid, ...(member === undefined ? {} : { member }) }
+    if (word !== 'ok') {
+      const [bid = '', member, holder] = rest
+      return {
+        reason: word,
+        bid,
+        ...(member === undefined ? {} : { member }),
+        ...(holder === undefined ? {} : { holder }),
+      }
+    }
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
     this.#priorities.pushed(
       items.flatMap((one) => (one.to === 'queue' && isPriorityName(one.queue) ? [one.queue] : [])),
     )
-    return null
+    const held = pairs<string, string>(rest)
+    return push.members.filter(isUnique).flatMap(({ item }, i): RefusedPush | [] => {
+      const [holder = '', due = ''] = held[i] ?? []
+      return holder === '' || !item ? [] : { item, holder, due: due === '' ? null : Number(due) }
+    })
   }
 
   async find(bid: string): Promise<BatchRecord | null> {
@@ -104,8 +118,8 @@ export class Batches extends StorePart implements BatchStore {
   }
 
   #put({ batches, members }: BatchPush, now: number) {
-    const grown = idsByBatch(members)
-    return this.server.runCall(lua.batchPush, now, [this.keys.batches], [], (call) => {
+    const grown = idsByBatch(members, (member) => !isUnique(member))
+    return this.server.runCall(lua.batchPush, now, [this.keys.batches, this.keys.unique], [], (call) => {
       call.add(MOST_NESTED, batches.length)
       for (const batch of batches) {
         const values = fieldsOf(batch)
@@ -119,6 +133,22 @@ export class Batches extends StorePart implements BatchStore {
       const items = members.flatMap(({ item }) => (item ? [item] : []))
       call.add(items.length)
       for (const item of items) call.item(item, item.effects)
+      const unique = members.filter(isUnique)
+      call.add(unique.length)
+      if (unique.length === 0) return
+      const places = new Map([...grown.keys()].map((bid, i) => [bid, i + 1]))
+      const numbers = new Map(items.map((item, i) => [item, i + 1]))
+      for (const { bid, id, item, onConflict } of unique) {
+        if (!item) continue
+        call.add(
+          places.get(bid) ?? 0,
+          id,
+          numbers.get(item) ?? 0,
+          item.unique?.jid ?? '',
+          onConflict === 'raise' ? 1 : '',
+        )
+        call.claims(item)
+      }
     })
   }
 
@@ -138,6 +168,10 @@ export class Batches extends StorePart implements BatchStore {
       return record ?? []
     })
   }
+}
+
+function isUnique({ item }: NewMember): boolean {
+  return (item?.unique?.claims.length ?? 0) > 0
 }
 
 /** Returns the fields of a new batch, and their values. */

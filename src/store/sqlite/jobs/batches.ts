@@ -8,7 +8,6 @@ import {
   type BatchStore,
   MEMBER_STATES,
   type MemberState,
-  type PushItem,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -91,14 +90,10 @@ function store(db: Database, push: BatchPush, now: number): Awaited<ReturnType<B
   const tables = db.get(Batches)
   const [first] = push.batches
   if (first && tables.load(first.bid)) return 'exists'
-  const refusal = new BatchLedger(tables, now).push(push)
-  if (refusal) return refusal
-  pushAll(
-    db,
-    push.members.flatMap(({ item }): PushItem[] => (item ? [item] : [])),
-    now,
-  )
-  return null
+  const answer = new BatchLedger(tables, now).push(push)
+  if ('reason' in answer) return answer
+  pushAll(db, answer.items, now)
+  return answer.refused
 }
 
 function recordOf(row: BatchRow): BatchRecord {

@@ -14,6 +14,7 @@ import { sql } from '../sql.generated.ts'
 import { JobSets } from './job-sets.ts'
 import { KeptResults } from './kept-results.ts'
 import { Queues } from './queues.ts'
+import { lockHolder } from './unique.ts'
 
 /** A row of the table; the jobs are JSON. */
 export type BatchRow = Pick<BatchState, 'bid' | 'parent' | 'depth' | 'meta' | 'keep'> &
@@ -79,6 +80,10 @@ export class Batches extends Tables implements BatchTables {
 
   keepResult(jid: string, text: string, seconds: number): void {
     this.db.get(KeptResults).keep(jid, text, seconds)
+  }
+
+  holder(key: string, now: number): ReturnType<BatchTables['holder']> {
+    return lockHolder(this.db, key, now)
   }
 }
 

@@ -41,14 +41,16 @@ function lockOf({ key, holder, ends, outlives, suspicion }: LockRow): UniqueLock
   return { key, holder, ends, outlives: outlives === 1, suspicion }
 }
 
+/** Returns the job that has a lock. */
+export function lockHolder(db: Database, key: string, now: number): { holder: string; due: number | null } | undefined {
+  const held = db.first<LockRow>(sql.unique.find, key, now)
+  return held && { holder: held.holder, due: held.due }
+}
+
 /** Returns the job that has the first of the locks of a push that is held. */
-export function heldUnique(
-  db: Database,
-  { unique }: PushItem,
-  now: number,
-): { holder: string; due: number | null } | undefined {
+export function heldUnique(db: Database, { unique }: PushItem, now: number): ReturnType<typeof lockHolder> {
   for (const { key } of unique?.claims ?? []) {
-    const held = db.first<LockRow>(sql.unique.find, key, now)
+    const held = lockHolder(db, key, now)
     if (held) return held
   }
   return undefined
