@@ -134,7 +134,7 @@ if (rows.length !== table.split('\n').length / 5) {
 }
 const intro = `# Errors
 
-Highkiq throws \`HighkiqError\`s. A push that could not be stored throws a \`PushError\`, which also has \`jids\`, \`maybePushed\`, \`notPushed\` and \`pushed\`.
+Highkiq throws \`HighkiqError\`s. A push that the store did not confirm throws a \`PushError\`: the job may be stored, see \`maybePushed\`. It also has \`jids\`, \`notPushed\` and \`pushed\`. When a push fails, a \`STORE_…\` code is that of its \`cause\`.
 
 | member | meaning |
 |---|---|

@@ -236,7 +236,8 @@ export class Client implements Pusher, PushPipe {
 
   /**
    * See PushTarget.push.
-   * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when it could not be stored
+   * @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE before anything is sent; PushError when the store did not
+   * confirm it
    */
   push(request: PushRequest, cache?: TemplateCache): Promise<string | null> {
     // Two pushes of the same millisecond may carry different values.

@@ -196,7 +196,8 @@ export abstract class DirectTarget implements PushTarget {
     return this.put(prepared).then(
       () => jid,
       (thrown) => {
-        refusalsIn(thrown, prepared)
+        rethrowUnlessAnswered(thrown, [prepared])
+        // The shared call failed, but this job is stored.
         return jid
       },
     )
@@ -209,7 +210,10 @@ export abstract class DirectTarget implements PushTarget {
 
   /** Stores a job. Resolves with why it is refused, if it is. @throws PushError */
   async #putOne(prepared: PreparedPush): Promise<RefusedPush | undefined> {
-    const refused = await this.put(prepared).catch((thrown) => refusalsIn(thrown, prepared))
+    const refused = await this.put(prepared).catch((thrown) => {
+      rethrowUnlessAnswered(thrown, [prepared])
+      return refusedBefore(thrown)
+    })
     return refused.find(({ item }) => item === prepared.destination)
   }
 
@@ -258,8 +262,7 @@ export abstract class DirectTarget implements PushTarget {
       try {
         refused = await this.putAll(prepared)
       } catch (thrown) {
-        const failure = failureOf(thrown, prepared, progress)
-        if (failure !== undefined) throw failure
+        rethrowUnlessAnswered(thrown, prepared, progress)
         refused = refusedBefore(thrown)
       }
       let first: unknown
@@ -347,17 +350,17 @@ export function idsOf(batches: readonly OrderedPushes[]): string[] {
 }
 
 /**
- * Returns the error of a push for an error of the store: a PushError of a store names payloads only, so it gets the ids of the
- * jobs. undefined: the push has not failed, because the store has answered for all of `prepared`: see refusedBefore. `bulk` is how
- * far a bulk came before them.
+ * Returns if the failed call has nevertheless stored or refused each job of `prepared`: then these pushes have not failed.
+ * Otherwise it throws. A PushError of a store names payloads only, so the thrown one names the jobs. `bulk` is how far a
+ * bulk came before them.
  */
-function failureOf(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): unknown {
-  if (!(thrown instanceof PushError)) return thrown
+function rethrowUnlessAnswered(thrown: unknown, prepared: PreparedPush[], bulk?: BulkProgress): void {
+  if (!(thrown instanceof PushError)) throw thrown
   const { maybePushed, parts } = thrown
   const left = prepared.filter(({ destination }) => !parts?.stored.has(destination))
   const answered = new Set(parts?.refusals?.map(({ item }) => item))
-  if (left.every(({ destination }) => answered.has(destination))) return undefined
-  return pushError(thrown, left, ({ destination }) => !maybePushed || parts?.refused.has(destination) === true, bulk)
+  if (left.every(({ destination }) => answered.has(destination))) return
+  throw pushError(thrown, left, ({ destination }) => !maybePushed || parts?.notStored.has(destination) === true, bulk)
 }
 
 /** Returns a PushError about the jobs of `left`, of which `isNotPushed` tells those that are certainly not stored. */
@@ -371,13 +374,6 @@ function pushError(
   const notPushed = left.filter(isNotPushed).map(({ jid }) => jid)
   const about = bulk && rowsOf(bulk, new Set(jids), new Set(notPushed))
   return new PushError(message, jids, notPushed.length < jids.length, { cause, notPushed, ...about })
-}
-
-/** Returns the refusals of a failed call that all the same stored or refused this job; see failureOf. @throws PushError */
-function refusalsIn(thrown: unknown, prepared: PreparedPush): readonly RefusedPush[] {
-  const failure = failureOf(thrown, [prepared])
-  if (failure !== undefined) throw failure
-  return refusedBefore(thrown)
 }
 
 /** Returns the pushes that a store refused before its call failed. */

@@ -111,7 +111,7 @@ export const STATUS = {
    */
   STORE_CLOSED: 503,
   /**
-   * A push could not be stored. `jids`, `maybePushed` and `notPushed` describe it.
+   * The store did not confirm a push; `maybePushed` says whether the job may be stored all the same.
    * What to do: Push `notPushed` again, and `maybePushed` with the same jids and `idempotent`.
    */
   PUSH_FAILED: 503,

@@ -56,8 +56,8 @@ export interface Refusal {
 /** The items of a failed push that a store knows to be stored, or not to be stored. */
 export interface PushParts {
   stored: ReadonlySet<unknown>
-  refused: ReadonlySet<unknown>
-  /** The reasons of the store for some items of `refused`. */
+  notStored: ReadonlySet<unknown>
+  /** The answers to the items of `notStored` that the store refused. */
   refusals?: readonly Refusal[]
 }
 

@@ -1,4 +1,4 @@
-/** Runs a push in several steps. When a step fails, the error names the items that the others stored or never sent. */
+/** Runs a push in several steps. When a step fails, the error says which items are stored, and which are not. */
 
 import { HighkiqError, PushError, type Refusal } from './errors.ts'
 
@@ -39,19 +39,22 @@ export async function inSteps<Refused extends Refusal>(
     if (!(thrown instanceof HighkiqError)) throw thrown
     const own = thrown instanceof PushError ? thrown : undefined
     const failed = steps[at]?.items ?? []
-    const isRefused = own ? !own.maybePushed : !maybeDone(thrown)
+    const isNotStored = own ? !own.maybePushed : !maybeDone(thrown)
     const refusals = [...answered, ...(own?.parts?.refusals ?? [])]
-    const notStored = refusals.map(({ item }) => item)
+    const refused = refusals.map(({ item }) => item)
     const before = new Set(around ? [] : steps.slice(0, at).flatMap(({ items }) => items))
-    for (const item of notStored) before.delete(item)
+    for (const item of refused) before.delete(item)
     const behind = steps.slice(at + 1).flatMap(({ items }) => items)
     const parts = {
       stored: new Set([...before, ...(around ? [] : (own?.parts?.stored ?? []))]),
-      refused: new Set([...notStored, ...(isRefused ? failed : (own?.parts?.refused ?? [])), ...behind]),
+      notStored: new Set([...refused, ...(isNotStored ? failed : (own?.parts?.notStored ?? [])), ...behind]),
       // Without the replicas, the job that holds a lock is not certain to stay.
       refusals: around ? [] : refusals,
     }
     const cause = own ? own.cause : thrown
-    throw new PushError(thrown.message, own?.jids ?? [], at > 0 || !isRefused, { cause, parts })
+    // Of the whole call: some of its jobs are or may be stored. `client/push-target.ts` narrows it to the jobs whose outcome is
+    // unknown.
+    const maybePushed = at > 0 || !isNotStored
+    throw new PushError(thrown.message, own?.jids ?? [], maybePushed, { cause, parts })
   }
 }

@@ -46,7 +46,7 @@ onRedis('a server without memory', () => {
     await redis.config('SET', 'maxmemory', String(Number(used) + 2_000_000))
   }
 
-  test('a push is refused with STORE_FULL and stores nothing', async () => {
+  test('a push meets STORE_FULL, rejects and stores nothing', async () => {
     const { hq } = app()
     const { store } = hq
     await store.open()

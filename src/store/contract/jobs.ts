@@ -117,10 +117,11 @@ export type TransactionItem = PushItem | TrackedPush | OrderedPushes
 
 export interface JobStore {
   /**
-   * Stores jobs, ready or scheduled, in the order given. Atomic per job. When it resolves, all jobs are stored, and the
-   * death of a client or a worker takes none, except that a store in memory ends with its process. docs/sqlite.md and
-   * docs/redis.md tell what the end of the server, a power cut or a failover may take. It resolves with the items that it refused because of a lock or a full queue: the others are stored. When it
-   * rejects with a PushError, `maybePushed` says whether jobs may be stored.
+   * Stores jobs, ready or scheduled, in the order given. Atomic per job. It resolves with the items that it refused because
+   * of a lock or a full queue. All others are then stored, and the death of a client or a worker takes none, except that a
+   * store in memory ends with its process. docs/sqlite.md and docs/redis.md tell what the end of the server, a power cut or
+   * a failover may take. When it rejects with a PushError, `maybePushed: false` says that none of the jobs is stored; with
+   * true some of them are or may be stored.
    */
   push(items: PushItem[], now: number): Promise<readonly RefusedPush[]>
   /**

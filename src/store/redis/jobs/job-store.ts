@@ -192,10 +192,10 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const isNamed = queues.size === 0 || !results[0]?.[0]
     const parts = {
       stored: itemsOf((one) => one === null && isNamed),
-      refused: itemsOf((one) => one !== null && !maybeDone(one)),
+      notStored: itemsOf((one) => one !== null && !maybeDone(one)),
     }
     const cause = new HighkiqError(error.code, error.message, undefined, { cause: error.cause })
-    throw new PushError(error.message, [], parts.refused.size < items.length, { cause, parts })
+    throw new PushError(error.message, [], parts.notStored.size < items.length, { cause, parts })
   }
 
   async #pushRecorded(items: readonly QueueItem[], now: number): Promise<void> {

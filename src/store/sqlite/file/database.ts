@@ -20,7 +20,7 @@ export interface DatabaseOptions {
   /** FULL: acknowledged writes survive a power cut. NORMAL: they survive the death of any process. */
   synchronous: 'FULL' | 'NORMAL'
   driver?: DriverName
-  /** Pushes beyond this size are refused with STORE_FULL; stored jobs still run. */
+  /** Pushes beyond this size reject, because of STORE_FULL; stored jobs still run. */
   maxMegabytes?: number
 }
 
