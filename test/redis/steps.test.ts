@@ -2,7 +2,6 @@ import { afterAll, beforeAll } from 'vitest'
 import { type RedisServer, startServer } from './server.ts'
 import { forgottenScripts } from './steps/forgotten-scripts.ts'
 import { pushes } from './steps/pushes.ts'
-import { recovered } from './steps/recovered.ts'
 import { repeats } from './steps/repeats.ts'
 import { resend } from './steps/resend.ts'
 import { settleAndFetch } from './steps/settle-and-fetch.ts'
@@ -10,6 +9,7 @@ import { splitJobs } from './steps/split-jobs.ts'
 import { loadScripts } from './steps/stage.ts'
 import { starts } from './steps/starts.ts'
 import { longest } from './steps/test-owner.ts'
+import { undelivered } from './steps/undelivered.ts'
 import { waits } from './steps/waits.ts'
 import { worker } from './steps/worker.ts'
 import { onRedis } from './suite.ts'
@@ -28,7 +28,7 @@ onRedis('a fault at each step between a request and its answer', () => {
   settleAndFetch(() => server)
   splitJobs(() => server)
   waits(() => server)
-  recovered(() => server)
+  undelivered(() => server)
   starts(() => server)
   pushes(() => server)
   repeats(() => server)

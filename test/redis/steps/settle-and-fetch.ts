@@ -60,7 +60,7 @@ export function settleAndFetch(server: () => RedisServer): void {
             const stage = await openStage(server(), t, { impatient: late !== undefined })
             const { owner, texts, [source]: job } = await busy(stage, twins)
             const step = stage.fault(STEP, act)
-            // Jobs that a late request fetches are recovered only after some seconds: see below.
+            // Jobs that a late request fetches are found only after some seconds: see below.
             await owner.loseAnswer({ settle: [of(job)], n: late?.startsWith('after') ? 0 : 1 })
             await step.happened
             await repeatLost(stage, owner, step, late)

@@ -80,7 +80,7 @@ export function waits(server: () => RedisServer): void {
     }
   }
 
-  test.concurrent('the late answer of a wait is dropped, and its job is recovered', async (t) => {
+  test.concurrent('the late answer of a wait is dropped, and its job is returned by the next step', async (t) => {
     const stage = await openStage(server(), t)
     const owner = await openOwner(stage)
     const step = stage.fault(command('BLMOVE'), 'hold-reply')

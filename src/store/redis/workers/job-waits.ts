@@ -30,8 +30,8 @@ const REFUSALS: readonly ErrorCode[] = ['STORE_FULL', 'STORE_UNUSABLE']
 export interface WaitEvents {
   /** A wait's connection broke: a job may lie in the list of arrivals without this process knowing. */
   lost: () => void
-  /** A job arrived that only the next settleAndFetch may hand out, within `ms`: it is among the recovered jobs. */
-  recovered: (owner: Owner, ms?: number) => void
+  /** A job arrived that only the next settleAndFetch may return, within `ms`: it is among the undelivered jobs. */
+  undelivered: (owner: Owner, ms?: number) => void
   /** A job arrived that must go back to its queue: it is among the requeued jobs. */
   requeue: (owner: Owner) => void
 }
@@ -53,7 +53,7 @@ export class JobWaits {
     this.#connections = new BlockingConnections(server)
   }
 
-  /** Returns the first job to arrive, and ends the other commands. Jobs that these bring all the same are recovered jobs. */
+  /** Returns the first job to arrive, and ends the other commands. Jobs that these bring all the same become undelivered. */
   async run(
     owner: Owner,
     queues: readonly string[],
@@ -63,8 +63,8 @@ export class JobWaits {
   ): Promise<FetchedJob[]> {
     while (owner.reconciling) await owner.reconciling.catch(() => {})
     const names = new Set(queues)
-    // settleAndFetch hands out recovered jobs: it learns whether a job was cancelled since.
-    if (n <= 0 || ms <= 0 || signal.aborted || owner.recovered.some(({ queue }) => names.has(queue))) return []
+    // settleAndFetch returns undelivered jobs: it learns whether a job was cancelled since.
+    if (n <= 0 || ms <= 0 || signal.aborted || owner.undelivered.some(({ queue }) => names.has(queue))) return []
     const open = new Set(this.#pauses.unpaused(queues))
     const somePaused = open.size < names.size
     // A job too many goes back to its queue, so that a queue with priorities is waited on as if it were one list.
@@ -138,8 +138,8 @@ export class JobWaits {
       if (!owner.waits.delete(wait)) return
       if (wait.onEnd) wait.onEnd(job, thrown)
       else if (job) {
-        owner.recovered.push(job)
-        this.#events.recovered(owner, 0)
+        owner.undelivered.push(job)
+        this.#events.undelivered(owner, 0)
       }
     }
     if (queue === '') {
@@ -191,9 +191,9 @@ export class JobWaits {
       owner.requeued.push(job)
       this.#events.requeue(owner)
     } else if (answer.version !== owner.version) {
-      // A job was cancelled since the last settleAndFetch: the next one reports that and hands this job out.
-      owner.recovered.push(job)
-      this.#events.recovered(owner, signal.isStopped ? 0 : undefined)
+      // A job was cancelled since the last settleAndFetch: the next one reports that and returns this job.
+      owner.undelivered.push(job)
+      this.#events.undelivered(owner, signal.isStopped ? 0 : undefined)
     } else {
       return job
     }

@@ -22,7 +22,7 @@ export interface HeldJob {
 export interface Wait {
   readonly queue: string
   readonly signal: StopSignal
-  /** Gets the job, or why there is none. Without this function the job is recovered. */
+  /** Gets the job, or why there is none. Without this function the job becomes undelivered. */
   onEnd: ((job: FetchedJob | undefined, thrown?: unknown) => void) | undefined
 }
 
@@ -64,8 +64,11 @@ export class Owner {
   readonly jobs = new RenewedMap<string, HeldJob>()
   /** By queue, the tickets of settled arrivals that the server need not remember any more. */
   readonly settledArrivals = new Map<string, number[]>()
-  /** Fetched jobs that this process did not know, because an answer was lost or nobody waited: they are handed out next. */
-  recovered: FetchedJob[] = []
+  /**
+   * Fetched jobs that no call has returned, because an answer was lost or nobody waited. The next settleAndFetch returns them, or
+   * they are requeued.
+   */
+  undelivered: FetchedJob[] = []
   /** Jobs that this process moves back to their queues; some may have arrived there already. */
   requeued: FetchedJob[] = []
   requeuing: Promise<void> | undefined
@@ -114,11 +117,11 @@ export class Owner {
     return this.settledArrivals.get(queue)?.splice(0, n) ?? []
   }
 
-  /** Returns at most `n` recovered jobs of these queues. */
-  drainRecovered(queues: readonly string[], n: number): FetchedJob[] {
-    if (this.recovered.length === 0) return []
+  /** Returns at most `n` undelivered jobs of these queues. */
+  drainUndelivered(queues: readonly string[], n: number): FetchedJob[] {
+    if (this.undelivered.length === 0) return []
     const drained: FetchedJob[] = []
-    this.recovered = this.recovered.filter((job) => {
+    this.undelivered = this.undelivered.filter((job) => {
       if (drained.length >= n || !queues.includes(job.queue)) return true
       drained.push(job)
       return false
@@ -130,7 +133,7 @@ export class Owner {
   forget(): void {
     this.jobs.clear()
     this.settledArrivals.clear()
-    this.recovered = []
+    this.undelivered = []
     this.requeued = []
   }
 }

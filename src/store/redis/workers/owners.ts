@@ -25,7 +25,7 @@ const RECONCILE_MS = 30_000
 const RETRY_MS = 3000
 /** The longest time for which the server serves a wait whose client is gone. */
 const SERVED_MS = 5000
-/** A recovered job goes back to its queue when its owner has not fetched it by then. */
+/** An undelivered job goes back to its queue when its owner has not fetched it by then. */
 const REQUEUE_MS = 2000
 
 /** What a step is sent with. `owner` is undefined when it has no lease. */
@@ -57,7 +57,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     this.#script = new SettleAndFetchScript(server, connection, pauses)
     this.#waits = new JobWaits(server, pauses, priorities, {
       lost: () => this.#lost(),
-      recovered: (owner, ms = REQUEUE_MS) => this.#after(ms, () => this.#requeue(owner)),
+      undelivered: (owner, ms = REQUEUE_MS) => this.#after(ms, () => this.#requeue(owner)),
       requeue: (owner) => void this.#requeue(owner),
     })
     this.#reconciler = new Reconciler(server, connection)
@@ -228,7 +228,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
         return
       }
       await this.#reconciler.run(owner)
-      if (owner.recovered.length > 0) this.#after(REQUEUE_MS, () => this.#requeue(owner))
+      if (owner.undelivered.length > 0) this.#after(REQUEUE_MS, () => this.#requeue(owner))
     } catch {
       this.#reconcileIn(name, RETRY_MS)
     }
@@ -250,18 +250,18 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   }
 
   /**
-   * Moves recovered jobs back to the front of their queues, unchanged, newest first. After this request they are never
-   * handed out, because the server may carry it out late.
+   * Moves undelivered jobs back to the front of their queues, unchanged, newest first. After this request no call returns
+   * them, because the server may carry it out late.
    */
   async #requeue(owner: Owner): Promise<void> {
-    owner.requeuing ??= this.#requeueRecovered(owner).finally(() => {
+    owner.requeuing ??= this.#requeueUndelivered(owner).finally(() => {
       owner.requeuing = undefined
     })
     await owner.requeuing
   }
 
-  async #requeueRecovered(owner: Owner): Promise<void> {
-    owner.requeued.push(...owner.recovered.splice(0).reverse())
+  async #requeueUndelivered(owner: Owner): Promise<void> {
+    owner.requeued.push(...owner.undelivered.splice(0).reverse())
     const asked = [...owner.requeued]
     if (asked.length === 0) return
     const settlements = asked.map(({ queue, ticket, text }) => ({

@@ -1,6 +1,7 @@
 /**
- * Finds jobs on the server that belong to an owner of this process and whose answer was lost. The owner's next step or
- * wait hands them out; otherwise they go back to their queue.
+ * Finds jobs on the server that belong to an owner of this process and whose answer was lost. This is not the rescue of the
+ * jobs of dead workers (`worker/lease/rescuer.ts`): the owner is alive. Its next settleAndFetch returns these jobs; otherwise they
+ * are requeued.
  */
 
 import type { Connection } from '../server/connection.ts'
@@ -65,7 +66,7 @@ export class Reconciler {
       for (const [i, ticket] of some.entries()) {
         const bytes = held[i]
         if (!bytes || owner.jobs.has(String(ticket))) continue
-        owner.recovered.push(owner.hold(queue, ticket, this.#server.texts.read(bytes)))
+        owner.undelivered.push(owner.hold(queue, ticket, this.#server.texts.read(bytes)))
       }
     }
   }
@@ -82,7 +83,7 @@ export class Reconciler {
       const text = texts.read(bytes)
       const left = known.get(text) ?? 0
       if (left > 0) known.set(text, left - 1)
-      else owner.recovered.push(owner.arrived(queue, text))
+      else owner.undelivered.push(owner.arrived(queue, text))
     }
   }
 }

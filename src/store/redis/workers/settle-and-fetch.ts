@@ -66,7 +66,7 @@ export class SettleAndFetchScript {
       fenced: false,
       started: started.map(() => 'ok'),
       settled: settlements.map(() => 'fenced'),
-      fetched: owner.drainRecovered(fetch.queues, fetch.n),
+      fetched: owner.drainUndelivered(fetch.queues, fetch.n),
       cancellations: 0,
     }
     try {
@@ -85,7 +85,7 @@ export class SettleAndFetchScript {
 
   /** After a failed part the caller repeats the whole step, so the answers of the earlier parts are kept here. */
   #undo(owner: Owner, { settlements }: SettleAndFetch, { settled, fetched }: SettleAndFetchAnswer): void {
-    owner.recovered.unshift(...fetched)
+    owner.undelivered.unshift(...fetched)
     for (const [at, { queue, ticket }] of settlements.entries()) {
       if (settled[at] !== 'ok') continue
       owner.jobs.set(ticket, { queue, ticket: Number(ticket), arrival: undefined, isUncertain: true, call: 0 })

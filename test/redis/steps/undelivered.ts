@@ -6,8 +6,8 @@ import type { Match, Step } from '../step.ts'
 import { command, openStage, STEP, type Stage } from './stage.ts'
 import { census, openOwner, until } from './test-owner.ts'
 
-/** Recovering the jobs of a lost answer, and requeueing them when they are not fetched. */
-export function recovered(server: () => RedisServer): void {
+/** Finding the jobs of a lost answer, and requeueing them when they are not fetched. */
+export function undelivered(server: () => RedisServer): void {
   test.concurrent('two waits and a settleAndFetch, every answer lost: each job is handed out once', async (t) => {
     const stage = await openStage(server(), t)
     const owner = await openOwner(stage)
@@ -52,7 +52,7 @@ export function recovered(server: () => RedisServer): void {
 
   for (const source of ['came', 'took'] as const) {
     for (const act of ['cut-before', 'cut-before-reply', 'hold', 'hold-reply'] as const) {
-      test.concurrent(`a recovered job (it ${source}) is requeued, ${act}: it is there once`, async (t) => {
+      test.concurrent(`an undelivered job (it ${source}) is requeued, ${act}: it is there once`, async (t) => {
         const stage = await openStage(server(), t, { impatient: true })
         const owner = await openOwner(stage)
         const texts = [0, 0, 0].map((n) => job(n))
