@@ -54,7 +54,7 @@ export class Child {
       if (message === 'stop' || message === 'quiet') process.exit(0)
     } else if (message === 'stop') void worker.stop()
     else if (message === 'quiet') void worker.quiet()
-    else if (message === 'recover') void worker.recover()
+    else if (message === 'rescue') void worker.rescue()
     // These two have signals, which the worker and the app may listen to.
     else process.kill(process.pid, message === 'dump' ? 'SIGTTIN' : 'SIGUSR2')
   }

@@ -10,8 +10,8 @@ import { constants } from 'node:os'
 import { type Logger, VERSION } from '../index.ts'
 import type { Systemd } from './systemd.ts'
 
-/** `recover` asks to rescue the jobs of a sibling that died. */
-export type ToChild = 'quiet' | 'stop' | 'dump' | 'reopen' | 'recover'
+/** `rescue` asks to rescue the jobs of a sibling that died. */
+export type ToChild = 'quiet' | 'stop' | 'dump' | 'reopen' | 'rescue'
 export type ToParent = 'ready' | { megabytes: number }
 
 /** Environment variable of a child; its value is the child's number, from 1. */
@@ -167,7 +167,7 @@ class Swarm {
   #died(child: Child, code: number | null, signal: NodeJS.Signals | null): void {
     this.#children.delete(child)
     const { log } = this.#options
-    if (code !== 0) this.#broadcast('recover')
+    if (code !== 0) this.#broadcast('rescue')
     if (this.#ending) {
       if (code !== 0) this.#exitCode = 1
       this.#endIfAlone()

@@ -333,8 +333,9 @@ function jsonOf(field: string, value: unknown, wire: Wire): string {
 }
 
 /**
- * Returns the members that change in a job's text when an attempt has ended.
- * @param crashed true when its process died: then an attempt is counted, because nobody knows whether the handler had started
+ * Returns the members that change in a job's text when an attempt has ended. Only rows of tasks count their attempts here.
+ * @param crashed true when its process died: counts a crash (`hk_crashes`), whether the handler had started or not;
+ * otherwise the crashes in a row are forgotten
  */
 export function attemptEnded(payload: Payload, crashed = false): Partial<Payload> {
   const changes: Partial<Payload> = {}

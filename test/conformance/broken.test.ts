@@ -18,7 +18,7 @@ import { taskModel } from './tasks/model.ts'
 import { taskRows } from './tasks/rows.ts'
 import { taskTransitions } from './tasks/transitions.ts'
 import { workerModel } from './workers/model.ts'
-import { recovery } from './workers/recovery.ts'
+import { rescue } from './workers/rescue.ts'
 import { settleAndFetch } from './workers/settle-and-fetch.ts'
 
 // The tests need only a failing property, not its smallest example.
@@ -63,7 +63,7 @@ const faults: Fault[] = [
         },
       },
     }),
-    cases: recovery,
+    cases: rescue,
     seen: [
       'the jobs of a dead owner are found and run again, once',
       'release is refused while the owner has a job, and changes nothing then',
@@ -124,7 +124,7 @@ const faults: Fault[] = [
         },
       },
     }),
-    cases: [...recovery, ...workerModel],
+    cases: [...rescue, ...workerModel],
     seen: [
       'calls of a claimed owner are fenced: nothing is settled, counted or fetched',
       'a claim by another connection fences this one',

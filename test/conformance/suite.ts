@@ -53,7 +53,7 @@ import { locks } from './workers/locks.ts'
 import { workerModel } from './workers/model.ts'
 import { priority } from './workers/priority.ts'
 import { processes } from './workers/processes.ts'
-import { recovery } from './workers/recovery.ts'
+import { rescue } from './workers/rescue.ts'
 import { settleAndFetch } from './workers/settle-and-fetch.ts'
 import { wait } from './workers/wait.ts'
 
@@ -65,7 +65,7 @@ export const areas = {
     ...finishedJobs,
     ...priority,
     ...workerModel,
-    ...recovery,
+    ...rescue,
     ...locks,
     ...processes,
     ...wait,

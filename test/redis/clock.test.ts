@@ -76,8 +76,8 @@ suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
     }
     for (let i = 0; i < OWNERS; i++) await live(`owner ${i}`, 'default')
 
-    // The holder of the recovery lock died just before the clock was set back.
-    expect(await store.workers.acquireLock('recovery', 'dead', LEASE_SECONDS / 2)).toBe(true)
+    // The holder of the lock `rescue` died just before the clock was set back.
+    expect(await store.workers.acquireLock('rescue', 'dead', LEASE_SECONDS / 2)).toBe(true)
     setClock(-3600)
     for (let i = 0; i < 2; i++) {
       await t.work({ leaseSeconds: LEASE_SECONDS, concurrency: 1, queues: ['forward', 'back'] })

@@ -10,7 +10,7 @@ import { within } from '../../job/wait.ts'
 import type { BackgroundService } from '../background-service.ts'
 import type { Engine, WorkerAbout } from '../engine.ts'
 import type { Executor, Running, WorkerHandle } from '../executor.ts'
-import { Recovery } from '../lease/recovery.ts'
+import { Rescuer } from '../lease/rescuer.ts'
 import { WorkerLease } from '../lease/worker-lease.ts'
 import { type WorkerOptions, type WorkerSettings, workerSettings } from '../options.ts'
 import type { Attempt } from '../run/attempt.ts'
@@ -54,7 +54,7 @@ export class Worker extends WorkerProcess {
   readonly #services: BackgroundService[]
   /** The services that were started and must be stopped. */
   readonly #started: BackgroundService[] = []
-  readonly #recovery: Recovery
+  readonly #rescuer: Rescuer
   readonly #heartbeat: Heartbeat
   readonly #threads: ThreadPool
   #state: 'new' | 'running' | 'quiet' | 'stopping' | 'stopped' = 'new'
@@ -94,7 +94,7 @@ export class Worker extends WorkerProcess {
       onLost: () => {
         for (const executor of this.#executors) executor.onLeaseLost()
       },
-      onRejoined: () => this.#recovery.claimAndRescue(),
+      onRejoined: () => this.#rescuer.claimAndRescue(),
     })
     this.#threads = new ThreadPool(about.threads, app.report)
     const engine: Engine = {
@@ -115,7 +115,7 @@ export class Worker extends WorkerProcess {
     }
     this.#capsules = new Capsules(engine, plan, handle)
     this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
-    this.#recovery = new Recovery(engine, leaseSeconds, () => this.#lease.owner)
+    this.#rescuer = new Rescuer(engine, leaseSeconds, () => this.#lease.owner)
     this.#heartbeat = new Heartbeat(
       engine,
       {
@@ -136,7 +136,7 @@ export class Worker extends WorkerProcess {
       (signal) => this.obey(signal),
     )
     this.#services = [
-      this.#recovery,
+      this.#rescuer,
       new DueJobs(engine, pollInterval, promote),
       new CancellationPoller(engine, () => this.#capsules.attempts),
       new ProgressRecorder(engine, this.#capsules),
@@ -220,8 +220,8 @@ export class Worker extends WorkerProcess {
   }
 
   /** Rescues the jobs of dead processes of this machine at once, for instance when a parent process saw one die. */
-  async recover(): Promise<void> {
-    if (this.#state === 'running' || this.#state === 'quiet') await this.#recovery.checkProcessesNow()
+  async rescue(): Promise<void> {
+    if (this.#state === 'running' || this.#state === 'quiet') await this.#rescuer.checkProcessesNow()
   }
 
   protected override get isFetching(): boolean {

@@ -1,6 +1,7 @@
 /**
- * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. Every
- * job counts as started, because the store records starts only of rows.
+ * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. A rescue counts
+ * a crash for each job, rows too, whether its handler had started or not: the store does not know that for sure. A row also
+ * counts an attempt. No retry is counted.
  */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'

@@ -1,7 +1,7 @@
 /**
  * Makes the settlement of an attempt: where its job goes, what is counted, and what the plugins change in the same step.
  * Each maker also tells the plugins how the attempt ended. Only four others make or change one: crash.ts counts crashes,
- * row-group.ts joins those of rows, slots.ts adds a start that was not sent yet, and recovery.ts rescues jobs without an
+ * row-group.ts joins those of rows, slots.ts adds a start that was not sent yet, and rescuer.ts rescues jobs without an
  * attempt.
  */
 

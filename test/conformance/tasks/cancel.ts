@@ -187,7 +187,7 @@ export const taskCancel: Case[] = [
         settlements: [done(second, { move: toQueue('q', second.text, 'front'), effects: back })],
       })
       expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, counts: counts({ working: 1, cancelled: 2 }) })
-      // Recovered from a dead owner.
+      // Rescued from a dead owner.
       await t.store.workers.claim(owner)
       const [item] = await t.store.workers.orphaned(9)
       if (!item) throw new Error('no job is orphaned')

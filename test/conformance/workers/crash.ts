@@ -70,13 +70,13 @@ async function inspect(t: Bench, url: string, lines: Intent[]): Promise<void> {
   }))
   expect(await store.workers.rescue(items, CLOCK)).toEqual(items.map(() => 'ok'))
   expect(await store.workers.rescue(items, CLOCK)).toEqual(items.map(() => 'gone'))
-  const recovered = await locationsOf(store)
-  expect([...recovered.keys()].sort()).toEqual([...found.keys()].sort())
-  expectLocations(said, recovered)
+  const rescued = await locationsOf(store)
+  expect([...rescued.keys()].sort()).toEqual([...found.keys()].sort())
+  expectLocations(said, rescued)
   expect(await store.metrics.totals()).toMatchObject({ fetched: 0 })
-  await expectRows(store, said, recovered)
+  await expectRows(store, said, rescued)
 
-  await workOff(t, store, recovered)
+  await workOff(t, store, rescued)
 }
 
 interface Summary {

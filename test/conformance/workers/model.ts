@@ -32,7 +32,7 @@ type Command =
   | { do: 'push'; queue: 0 | 1; count: number; front: boolean }
   | { do: 'turn'; who: 0 | 1; settle: Fate[]; stale: boolean; order: 0 | 1; n: number }
   | { do: 'claim'; who: 0 | 1 }
-  | { do: 'restore'; limit: number }
+  | { do: 'rescue'; limit: number }
   | { do: 'promote'; limit: number; twice: boolean }
 
 const one = fc.constantFrom<0 | 1>(0, 1)
@@ -61,7 +61,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('claim' as const), who: one }) },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant('restore' as const), limit: fc.integer({ min: 1, max: 5 }) }),
+    arbitrary: fc.record({ do: fc.constant('rescue' as const), limit: fc.integer({ min: 1, max: 5 }) }),
   },
   {
     weight: 1,
@@ -79,7 +79,7 @@ class Model {
   readonly random: () => number
   readonly names: [string, string]
   readonly queues: Map<string, string[]>
-  /** Who owns what, oldest first; claimed owners keep theirs until restored. */
+  /** Who owns what, oldest first; claimed owners keep theirs until their jobs are rescued. */
   readonly held = new Map<string, FetchedJob[]>()
   readonly claimed: string[] = []
   readonly gone: { owner: string; taken: FetchedJob }[] = []
@@ -134,8 +134,8 @@ class Model {
         return this.settleAndFetch(this.owners[one.who], one)
       case 'claim':
         return this.claim(one.who)
-      case 'restore':
-        return this.restore(one.limit)
+      case 'rescue':
+        return this.rescue(one.limit)
       case 'promote':
         return this.promote(one.limit, one.twice)
     }
@@ -232,8 +232,8 @@ class Model {
     await this.newOwner(who)
   }
 
-  /** Which of several come first is for recovery.ts: here releases and pushes to the front have mixed their order. */
-  async restore(limit: number): Promise<void> {
+  /** Which of several come first is for rescue.ts: here releases and pushes to the front have mixed their order. */
+  async rescue(limit: number): Promise<void> {
     const orphaned = await this.t.store.workers.orphaned(limit)
     const all = this.claimed.flatMap((owner) => sure(this.held.get(owner)))
     expect(orphaned).toHaveLength(Math.min(limit, all.length))

@@ -47,7 +47,7 @@ async function play(name) {
   await settleAndFetch(owner, 4)
   await promote()
   await putOff(TASK.queue)
-  await recover()
+  await rescue()
   await call({ what: 'endAdding' }, () => store.tasks.endAdding(TASK.id, TASK.producer, CLOCK))
   await settleAndFetch(owner, 6)
   await push(3)
@@ -63,7 +63,7 @@ async function churn() {
     promote,
     () => putOff(dice(2) ? 'q' : TASK.queue),
     () => add(2),
-    recover,
+    rescue,
   ]
   for (;;) await steps[dice(steps.length)]?.()
 }
@@ -159,7 +159,7 @@ async function putOff(queue) {
 }
 
 /** Another owner of this process fetches jobs and is claimed; its jobs are rescued. */
-async function recover() {
+async function rescue() {
   const other = await join()
   await settleAndFetch(other, 3)
   await call({ what: 'claim' }, () => store.workers.claim(other))
@@ -171,7 +171,7 @@ async function recover() {
     to: { to: 'queue', queue, text: later(text), end: 'front' },
     effects: change(text, 'enqueued', 'keep', 1),
   }))
-  await call({ what: 'restore' }, () => store.workers.rescue(items, CLOCK))
+  await call({ what: 'rescue' }, () => store.workers.rescue(items, CLOCK))
 }
 
 // ------------------------------------------------------------------------------------------------- moves

@@ -3,7 +3,7 @@ import type { Lease, Renewer, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, requestOf, retry, sure, textsOf, toQueue, until } from '../bench.ts'
 
 /** Leases, and the rescue of the jobs of dead owners. */
-export const recovery: Case[] = [
+export const rescue: Case[] = [
   {
     name: 'an owner joins once: its name is refused while it is known',
     async run(t) {
@@ -190,7 +190,7 @@ export const recovery: Case[] = [
           fetched: [],
         })
         expect(await t.store.workers.orphaned(10)).toHaveLength(taken.fetched.length)
-        await restoreAll(other)
+        await rescueAll(other)
         expect(await t.waiting(`p${round}`)).toEqual([t.job(round)])
       }
     },
@@ -280,7 +280,7 @@ export const recovery: Case[] = [
       const orphaned = await t.store.workers.orphaned(100)
       expect(textsOf(orphaned.filter(({ queue }) => queue === 'q'))).toEqual([texts[2], texts[1], texts[0]])
       expect(textsOf(orphaned.filter(({ queue }) => queue === 'p'))).toEqual([others[2], others[1], others[0]])
-      await restoreAll(t.store)
+      await rescueAll(t.store)
       expect(await t.waiting('q')).toEqual(texts)
       expect(await t.waiting('p')).toEqual(others)
     },
@@ -294,7 +294,7 @@ export const recovery: Case[] = [
       for (let i = 0; i < 3; i++) await t.fetch(owner, 'q', 7)
       await t.store.workers.claim(owner)
       expect(await t.store.workers.orphaned(4)).toHaveLength(4)
-      await restoreAll(t.store, 4)
+      await rescueAll(t.store, 4)
       expect(await t.waiting('q')).toEqual(texts)
     },
   },
@@ -377,7 +377,7 @@ export const recovery: Case[] = [
       )
       expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
       expect(await t.store.workers.renew(owner, 60)).toBe(false)
-      await restoreAll(other)
+      await rescueAll(other)
       expect(await t.waiting('q')).toEqual([t.job(1), t.job(2)])
     },
   },
@@ -423,7 +423,7 @@ export const recovery: Case[] = [
         ])
         expect(answer.settled).toEqual([answer.fenced ? 'fenced' : 'ok'])
         expect(answer.fetched).toHaveLength(answer.fenced ? 0 : 1)
-        await restoreAll(other)
+        await rescueAll(other)
         expect(await t.waiting(queue)).toEqual(answer.fenced ? texts : texts.slice(1))
       }
     },
@@ -436,7 +436,7 @@ interface OpenRenewer {
 }
 
 /** Moves every orphaned job to the front of its queue, as a worker does. */
-export async function restoreAll(store: Store, page = 100): Promise<void> {
+export async function rescueAll(store: Store, page = 100): Promise<void> {
   for (;;) {
     const orphaned = await store.workers.orphaned(page)
     if (orphaned.length === 0) return

@@ -36,7 +36,7 @@ const PATIENCE = 4 / 3
 const LOCK_LEASES = 0.3
 /** Milliseconds between two scans of the whole store. */
 const TIDY_MS = 600_000
-/** An orphaned job counts as started, as in crashOf, so a cancelled one counts as cancelled while it ran. */
+/** Nobody knows for sure whether the handler had started, so a cancelled job counts as cancelled while it ran. */
 const CANCELLED: Outcome = { kind: 'cancelled', begun: true }
 
 /** The newest stamp at one check, and the time of that check in counted milliseconds. */
@@ -45,7 +45,7 @@ interface Observation {
   at: number
 }
 
-export class Recovery extends Periodic {
+export class Rescuer extends Periodic {
   readonly #engine: Engine
   readonly #leaseMs: number
   readonly #self: () => string
@@ -57,19 +57,17 @@ export class Recovery extends Periodic {
   #counted = 0
   /** The time of the last check on the monotonic clock. */
   #checkedAt = performance.now()
-  /** After a check of the processes of this machine, the number of runs that skip it. */
-  #skips = 0
-  /** The runs that have skipped it so far. */
-  #skipped = 0
+  /** The number of runs that skip the check of the processes of this machine, from now on. */
+  #skipsLeft = 0
   #tidyAt = performance.now() + TIDY_MS
   /** The longest lease seen so far. */
   #longestMs: number
-  /** The next run checks the processes of this machine, also when it is not the turn of this worker. */
+  /** The next run checks the processes of this machine and rescues all orphaned jobs, whatever `#skipsLeft` is. */
   #mustCheckProcesses = true
 
   constructor(engine: Engine, leaseSeconds: number, self: () => string) {
     // A worker that can't write does not get the lock, so it claims no lease.
-    const lock = new LeaderLock(() => engine.store, 'recovery', { seconds: leaseSeconds * LOCK_LEASES })
+    const lock = new LeaderLock(() => engine.store, 'rescue', { seconds: leaseSeconds * LOCK_LEASES })
     super(engine.report, {
       during: 'rescuing jobs of dead processes',
       everyMs: (leaseSeconds * 1000) / CHECKS,
@@ -92,10 +90,17 @@ export class Recovery extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    const mustCheckProcesses = this.#mustCheckProcesses
-    this.#mustCheckProcesses = false
-    if (mustCheckProcesses) await this.claimAndRescue()
-    await this.#checkLeases(mustCheckProcesses)
+    let hasClaimed = false
+    if (this.#mustCheckProcesses) {
+      this.#mustCheckProcesses = false
+      await this.claimAndRescue()
+    } else if (this.#skipsLeft > 0) {
+      this.#skipsLeft--
+    } else {
+      hasClaimed = await this.#claimDeadProcesses()
+    }
+    const isToRescue = await this.#checkLeases()
+    if (hasClaimed || isToRescue) await this.#rescueOrphaned()
   }
 
   /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
@@ -103,18 +108,21 @@ export class Recovery extends Periodic {
     this.#observations = []
   }
 
-  /** Claims the leases of processes of this machine that are gone, and puts all orphaned jobs back. */
+  /** Claims the leases of processes of this machine that are gone, and rescues all orphaned jobs. */
   async claimAndRescue(): Promise<void> {
     await this.#claimDeadProcesses()
     await this.#rescueOrphaned()
   }
 
-  async #checkLeases(hasCheckedProcesses: boolean): Promise<void> {
-    const claimedDead = !hasCheckedProcesses && this.#skipped++ >= this.#skips && (await this.#claimDeadProcesses())
+  /**
+   * Observes all leases. Returns whether this worker must look for orphaned jobs: it claimed a lease, or it is the leader,
+   * which also finds the jobs that a killed rescuer has left.
+   */
+  async #checkLeases(): Promise<boolean> {
     const isLeader = await this.#lock.acquire()
-    const claimedLate = await this.#observeRenewals(isLeader)
+    const hasClaimed = await this.#observeRenewals(isLeader)
     if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
-    if ((isLeader && !hasCheckedProcesses) || claimedDead || claimedLate) await this.#rescueOrphaned()
+    return isLeader || hasClaimed
   }
 
   async #tidy(): Promise<void> {
@@ -162,8 +170,7 @@ export class Recovery extends Periodic {
     if (!this.#host) return false
     const { store } = this.#engine
     const owners = await store.workers.ownersOn(this.#host.key)
-    this.#skipped = 0
-    this.#skips = Math.floor(owners.length / CHECKING_WORKERS)
+    this.#skipsLeft = Math.floor(owners.length / CHECKING_WORKERS)
     let claimed = false
     for (const { owner, host } of owners) {
       if (owner !== this.#self() && isProcessGone(host, this.#host) && (await store.workers.claim(owner)))
