@@ -1,13 +1,52 @@
 /** The package as npm publishes it, and what the programs of its users print. */
 
-import { type ChildProcess, execFileSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { installPackages } from '../../scripts/install-packages.js'
+import { Example } from './example.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** The project of a page: its files, the packed Highkiq, and the packages that the page installs. */
+export class PackedProject {
+  readonly folder: string
+  readonly #page: string
+  readonly #env: NodeJS.ProcessEnv
+
+  constructor(page: string, files: readonly string[]) {
+    this.#page = readFileSync(join(root, page), 'utf8')
+    this.folder = new Example(page, files, installPacked).folder
+    const { HIGHKIQ_URL: _, NODE_ENV: __, VITEST: ___, ...env } = process.env
+    const path = `${join(this.folder, 'node_modules/.bin')}:${env.PATH}`
+    this.#env = { ...env, PATH: path, NO_COLOR: '1', FORCE_COLOR: '' }
+  }
+
+  /** Runs a command of the page. */
+  run(command: string): { status: number | null; stdout: string; stderr: string } {
+    return spawnSync('sh', ['-c', this.#shown(command)], { cwd: this.folder, env: this.#env, encoding: 'utf8' })
+  }
+
+  /** Starts one that goes on running. */
+  start(command: string, more = ''): ChildProcess {
+    const child = spawn('sh', ['-c', `exec ${this.#shown(command)} ${more}`], { cwd: this.folder, env: this.#env })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    return child
+  }
+
+  read(file: string): string {
+    return readFileSync(join(this.folder, file), 'utf8')
+  }
+
+  /** npx passes no signals on, and would ask the registry; the programs are in the PATH. */
+  #shown(command: string): string {
+    const lines = this.#page.split('\n').map((line) => line.replace(/ +#.*/, ''))
+    if (!this.#page.includes(`\`${command}\``)) expect(lines).toContain(command)
+    return command.replace(/^npx /, '')
+  }
+}
 
 /** Unpacks the package into a folder of packages; the others are those of this checkout. */
 export function installPacked(packages: string): void {

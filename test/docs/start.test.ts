@@ -1,54 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
-import { Example } from './example.ts'
-import { installPacked, written } from './packed.ts'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const page = readFileSync(join(root, 'docs/start.md'), 'utf8')
+import { expect, test } from 'vitest'
+import { PackedProject, written } from './packed.ts'
 
 const FILES = ['jobs.ts', 'push.ts', 'prices.csv', 'jobs.test.ts', 'jobs.cjs', 'push.cjs']
 
-/** The project of the page: its files, the packed Highkiq, and the packages that the page installs. */
-class Project {
-  readonly #folder: string
-  readonly #env: NodeJS.ProcessEnv
-
-  constructor() {
-    const { folder } = new Example('docs/start.md', FILES, installPacked)
-    this.#folder = folder
-    const { HIGHKIQ_URL: _, NODE_ENV: __, VITEST: ___, ...env } = process.env
-    this.#env = { ...env, PATH: `${join(folder, 'node_modules/.bin')}:${env.PATH}`, NO_COLOR: '1', FORCE_COLOR: '' }
-  }
-
-  /** Runs a command of the page. */
-  run(command: string): { status: number | null; stdout: string; stderr: string } {
-    return spawnSync('sh', ['-c', this.#shown(command)], { cwd: this.#folder, env: this.#env, encoding: 'utf8' })
-  }
-
-  /** Starts one that goes on running. */
-  start(command: string, more = ''): ChildProcess {
-    const child = spawn('sh', ['-c', `exec ${this.#shown(command)} ${more}`], { cwd: this.#folder, env: this.#env })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    return child
-  }
-
-  read(file: string): string {
-    return readFileSync(join(this.#folder, file), 'utf8')
-  }
-
-  /** npx passes no signals on, and would ask the registry; the programs are in the PATH. */
-  #shown(command: string): string {
-    expect(page).toContain(`\n${command}\n`)
-    return command.replace(/^npx /, '')
-  }
-}
-
 test('each step of the first hour does what its page says, with the packed package', { timeout: 300_000 }, async () => {
-  const project = new Project()
+  const project = new PackedProject('docs/start.md', FILES)
   expect(project.run('npx tsx push.ts')).toMatchObject({ status: 0 })
   const { stdout: stats } = project.run('npx highkiq stats')
   expect(stats).toMatch(/^enqueued +1$/m)
