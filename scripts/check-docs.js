@@ -18,7 +18,12 @@ const ON_THE_WEB = /^https:\/\/github\.com\/highkiq\/highkiq\/(?:blob|tree)\/mai
 const MAPS = ['docs/architecture.md', 'CONTRIBUTING.md']
 const SOURCE_FILE = /`([\w/.-]+\.(?:tsx?|lua|sql|js))`/g
 
-const pages = ['README.md', 'CONTRIBUTING.md', ...pagesIn('docs'), ...TRANSLATIONS.flatMap(pagesOfTranslation)]
+const pages = [
+  ...['README.md', 'CONTRIBUTING.md', 'create-highkiq/README.md', 'examples/README.md'],
+  ...readdirSync('examples').flatMap((name) => (name.endsWith('.md') ? [] : [`examples/${name}/README.md`])),
+  ...pagesIn('docs'),
+  ...TRANSLATIONS.flatMap(pagesOfTranslation),
+]
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' }).split('\n')
 const headingsOf = Object.fromEntries(pages.map((page) => [page, anchorsOf(readFileSync(page, 'utf8'))]))
 const problems = [

@@ -22,22 +22,30 @@ function commandIn(text: string, language: string): string {
   return /[^\s="]*\/highkiq .*/.exec(line.replaceAll(/[",[\]]+ ?/g, ' ').replaceAll(/ +/g, ' '))?.[0] ?? ''
 }
 
-test('every TypeScript block of the docs is right under strict TypeScript', { timeout: 120_000 }, () => {
+test('every block of TypeScript and JavaScript in the docs is right under strict TypeScript', {
+  timeout: 120_000,
+}, () => {
   const project = new Project()
   project.write('shop.d.ts', readFileSync(join(root, 'test/docs/shop.d.ts'), 'utf8'))
-  const blocks = pages.filter((page) => !OF_FRAMEWORKS.includes(page)).flatMap((page) => blocksOf(page, 'ts'))
+  const blocks = pages
+    .filter((page) => !OF_FRAMEWORKS.includes(page))
+    .flatMap((page) =>
+      ['ts', 'js'].flatMap((language) => blocksOf(page, language).map((block) => ({ ...block, language }))),
+    )
   expect(blocks.length).toBeGreaterThan(30)
   const places = new Map<string, Block>()
   for (const block of blocks) {
-    const file = join(block.page.replaceAll(/[/.]/g, '-'), block.file ?? `line-${block.line}.ts`)
+    const file = join(block.page.replaceAll(/[/.]/g, '-'), block.file ?? `line-${block.line}.${block.language}`)
     places.set(file, block)
     // A file without imports and exports is not a module, so it could not await.
-    project.write(file, `${block.code}\nexport {}\n`)
+    project.write(file, file.endsWith('.cjs') ? block.code : `${block.code}\nexport {}\n`)
   }
-  const wrong = project.compile().replaceAll(/^(\S+?)\((\d+),/gm, (all, file, line) => {
-    const block = places.get(file)
-    return block ? `${block.page}:${block.line + Number(line) - 1} (` : all
-  })
+  const wrong = project
+    .compile('typescript', ['--allowJs', '--checkJs'])
+    .replaceAll(/^(\S+?)\((\d+),/gm, (all, file, line) => {
+      const block = places.get(file)
+      return block ? `${block.page}:${block.line + Number(line) - 1} (` : all
+    })
   expect(wrong).toBe('')
 })
 

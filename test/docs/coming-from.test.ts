@@ -1,14 +1,44 @@
-import { expect, test } from 'vitest'
+import { execFileSync } from 'node:child_process'
+import { expect, onTestFinished, test } from 'vitest'
+import { sidekiq } from '../interop/program.ts'
+import { suiteWith } from '../programs/suite.ts'
+import { startServer } from '../redis/server.ts'
+import { onRedis } from '../redis/suite.ts'
+import { blocksOf } from './blocks.ts'
 import { Example } from './example.ts'
 
 test.each([
-  ['bullmq', 'shop.ts', "[ 'a.html', 'b.html' ]\n3\n[ 'working', 'converted a.pdf', 'finished' ]\n"],
+  ['bullmq', 'shop.ts', "[ 'a.html', 'b.html' ]\n3\n[ 'converted a.pdf' ]\n"],
   ['sidekiq', 'tenant.ts', 'receipt of order 7 for acme\n'],
   ['pg-boss', 'shop.ts', 'welcome Ann\n'],
   ['agenda', 'reports.ts', 'report for Bob\nreport for Ann\n'],
   ['lowkiq', 'sync.ts', '7: Anne\n'],
   ['go-workers', 'sums.ts', '3\n'],
+  ['own-tables', 'mails.ts', 'mail to ann\n'],
   ['own-tables', 'move.ts', '2 jobs\n'],
 ])('the example for people who come from %s does what it says', (origin, file, printed) => {
   expect(new Example(`docs/from-${origin}.md`, [file]).run(file)).toBe(printed)
+})
+
+test('the loop of a table of jobs does what its page says', () => {
+  expect(new Example('docs/from-own-tables.md', ['loop.ts'], ['libsql']).run('loop.ts')).toBe('mail to ann\n')
+})
+
+onRedis('BullMQ', () => {
+  test('prints what our example beside it prints', async () => {
+    const server = await startServer()
+    onTestFinished(() => server.remove())
+    const example = new Example('docs/from-bullmq.md', ['before.ts'], ['bullmq'])
+    const printed = example.run('before.ts', { REDIS_URL: server.url() })
+    expect(printed).toBe("[ 'a.html', 'b.html' ]\n3\n[ 'converted a.pdf' ]\n")
+  })
+})
+
+suiteWith([sidekiq], 'Sidekiq', () => {
+  test('runs the class that its page shows', () => {
+    const code = blocksOf('docs/from-sidekiq.md', 'ruby').find(({ file }) => file === 'charge_card.rb')?.code
+    const program = `require 'sidekiq/testing'\nSidekiq::Testing.inline!\n${code}`
+    const printed = execFileSync('ruby', ['-rsidekiq', '-e', program], { encoding: 'utf8' })
+    expect(printed).toBe('charging 1250 for order 7\ncharging 990 for order 8\ncharging 10 for order 9\n')
+  })
 })

@@ -29,13 +29,13 @@ export class Example {
     }
   }
 
-  /** What it prints. */
-  run(file: string): string {
+  /** Returns what it prints. */
+  run(file: string, env: NodeJS.ProcessEnv = {}): string {
     const tsx = join(root, 'node_modules', 'tsx', 'dist', 'loader.mjs')
     return execFileSync(process.execPath, ['--import', tsx, file], {
       cwd: this.folder,
       encoding: 'utf8',
-      env: { ...process.env, HIGHKIQ_URL: '', HIGHKIQ_LOG_LEVEL: 'warn' },
+      env: { ...process.env, HIGHKIQ_URL: '', HIGHKIQ_LOG_LEVEL: 'warn', ...env },
     })
   }
 }

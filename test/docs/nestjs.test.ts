@@ -11,13 +11,14 @@ import { folderOf } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A job with another life than its application, and options from another provider. */
+/** A job with another life than its application, and options that the page takes from another provider. */
 const REFUSED = `
 import 'reflect-metadata'
 import { Injectable, Module, Scope } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import type { JobContext } from 'highkiq'
-import { HighkiqModule, Job } from 'highkiq/nestjs'
+import { Job } from 'highkiq/nestjs'
+import { HighkiqConfigured } from './configured.ts'
 
 @Injectable({ scope: Scope.REQUEST })
 class OfRequest {
@@ -25,21 +26,7 @@ class OfRequest {
   run(_ctx: JobContext): void {}
 }
 
-@Injectable()
-class Config {
-  url = 'sqlite::memory:'
-}
-
-@Module({ providers: [Config], exports: [Config] })
-class ConfigModule {}
-
-const highkiq = HighkiqModule.forRootAsync({
-  imports: [ConfigModule],
-  inject: [Config],
-  useFactory: async (config: Config) => ({ url: config.url }),
-})
-
-@Module({ imports: [highkiq], providers: [OfRequest] })
+@Module({ imports: [HighkiqConfigured], providers: [OfRequest] })
 class AppModule {}
 
 await NestFactory.createApplicationContext(AppModule, { abortOnError: false, logger: false }).catch((error) => {
@@ -48,7 +35,7 @@ await NestFactory.createApplicationContext(AppModule, { abortOnError: false, log
 `
 
 test('the app of docs/nestjs.md runs its job, stops its worker and passes its test', { timeout: 180_000 }, async () => {
-  const files = ['app.module.ts', 'mail.ts', 'main.ts', 'mail.test.ts']
+  const files = ['app.module.ts', 'configured.ts', 'mail.ts', 'main.ts', 'mail.test.ts']
   const { folder } = new Example('docs/nestjs.md', files, (packages) => {
     installFrameworks(packages)
     installPacked(packages)
@@ -81,7 +68,8 @@ test('the app of docs/nestjs.md runs its job, stops its worker and passes its te
   // A worker that is only killed stays in the list until its lease ends.
   expect((await hq.processes().totals()).processes).toBe(0)
 
-  expect(execFileSync(process.execPath, ['built/refused.js'], { cwd: folder, env, encoding: 'utf8' })).toBe(
+  const memory = { ...env, REDIS_URL: 'sqlite::memory:' }
+  expect(execFileSync(process.execPath, ['built/refused.js'], { cwd: folder, env: memory, encoding: 'utf8' })).toBe(
     'INVALID_OPTION @Job("Late"): OfRequest must be a singleton, because a job has no request: remove its scope, or resolve what has one by ModuleRef in the job\n',
   )
   const vitest = spawnSync('node_modules/.bin/vitest', ['run', 'built'], { cwd: folder, env, encoding: 'utf8' })

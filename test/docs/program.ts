@@ -7,3 +7,11 @@ export const systemd: Program = {
   package: 'systemd',
   reasonAgainst: () => undefined,
 }
+
+/** The proxy of the pages. */
+export const nginx: Program = {
+  name: 'nginx',
+  executables: ['nginx'],
+  package: 'nginx-light',
+  reasonAgainst: () => undefined,
+}

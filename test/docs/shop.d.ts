@@ -4,8 +4,10 @@
  */
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Agenda } from 'agenda'
 import * as highkiq from 'highkiq'
 import type * as activejob from 'highkiq/activejob'
+import type { PgBoss } from 'pg-boss'
 import * as vitest from 'vitest'
 
 declare global {
@@ -25,6 +27,7 @@ declare global {
   const SendReport: highkiq.Job<[bid: string]>
   const HardJob: highkiq.Job<[name: string, count: number]>
   const SendInvoice: highkiq.Job<[order: number]>
+  const Welcome: highkiq.Job<[{ name: string }]>
   const WelcomeMail: highkiq.Job<[name: string]>
   const CleanUp: highkiq.Job<[what: string]>
   const FetchRates: highkiq.Job<[at: string]>
@@ -39,6 +42,10 @@ declare global {
   const columns: Record<string, string>
   const upload: Uint8Array
   const validate: StandardSchemaV1<Record<string, unknown>, { sku: string; price: string }>
+
+  // The queues of others that an app leaves.
+  const agenda: Agenda
+  const boss: PgBoss
 
   const db: { orders(where: { shop: string; fromId: number }): AsyncIterable<{ id: number }> }
   function copy(id: string, version: { v: number } | undefined): Promise<void>

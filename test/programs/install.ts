@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { findInPath } from '../../scripts/path.js'
 import { fish, zsh } from '../cli/program.ts'
-import { systemd } from '../docs/program.ts'
+import { nginx, systemd } from '../docs/program.ts'
 import { chromium } from '../http/program.ts'
 import { promtool } from '../http/prometheus.ts'
 import { sidekiq } from '../interop/program.ts'
@@ -12,7 +12,7 @@ import { faketime, redis } from '../redis/program.ts'
 import { type Program, pathOf, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
-const PROGRAMS = [redis, faketime, sidekiq, chromium, zsh, fish, promtool, systemd]
+const PROGRAMS = [redis, faketime, sidekiq, chromium, zsh, fish, promtool, systemd, nginx]
 
 /**
  * Sees to it once, before all suites, that the programs are there that suites need: what is missing is installed, where
